@@ -1,0 +1,1 @@
+//! Counters and snapshots for people and monitoring.

@@ -1,0 +1,1 @@
+//! Content codings: gzip, brotli and zstd, streaming and whole.

@@ -1,0 +1,1 @@
+//! Listeners and the HTTP/1 driver that yields exchanges.

@@ -1,0 +1,3 @@
+//! Cache decisions as pure functions: admit, freshness, reuse, vary, stale.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! From the model to a running site: compile, phases, content handlers, access log.

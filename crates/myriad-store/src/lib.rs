@@ -1,0 +1,1 @@
+//! Objects under keys: memory tier, eviction and in-flight objects, knowing no HTTP.

@@ -1,0 +1,1 @@
+//! Origins: peers, pools, retries, FastCGI and HTTP clients.

@@ -1,0 +1,3 @@
+//! The Myriad web accelerator.
+
+fn main() {}
