@@ -1,0 +1,296 @@
+//! The error log: nginx's line format, several targets with levels of their own, reopening while in use.
+//!
+//! A [`LogFile`] is one open file that any number of logs share; [`LogFile::replace`] swaps its descriptor under
+//! the writers (signal USR1). An [`ErrorLog`] is what one context (main, http, server, location) writes to.
+
+use std::fmt::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Severity of a line, most severe first, with the names of nginx's `error_log` directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The server cannot run.
+    Emerg,
+    /// Something that must never happen did.
+    Alert,
+    /// A resource of the whole server failed.
+    Crit,
+    /// One request failed; nginx's default threshold.
+    Error,
+    /// Suspicious but served.
+    Warn,
+    /// Life of the processes.
+    Notice,
+    /// Ordinary events, such as a client that hung up.
+    Info,
+    /// For whoever debugs the server.
+    Debug,
+}
+
+impl Level {
+    /// The word between brackets, as nginx writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Emerg => "emerg",
+            Self::Alert => "alert",
+            Self::Crit => "crit",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Notice => "notice",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+
+    /// The level of that name; nginx's `debug_core`, `debug_http` and so on all mean [`Level::Debug`].
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [
+            Self::Emerg,
+            Self::Alert,
+            Self::Crit,
+            Self::Error,
+            Self::Warn,
+            Self::Notice,
+            Self::Info,
+            Self::Debug,
+        ];
+        if name.starts_with("debug_") {
+            return Some(Self::Debug);
+        }
+        all.into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// One file opened for appending, shared by every log that names it.
+#[derive(Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    file: RwLock<File>,
+}
+
+impl LogFile {
+    /// Takes a descriptor opened with `O_APPEND`; `path` is its name in the configuration.
+    pub fn new(path: PathBuf, descriptor: OwnedFd) -> Self {
+        Self { path, file: RwLock::new(File::from(descriptor)) }
+    }
+
+    /// The path as the configuration names it, made absolute by the prefix.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends bytes with one system call, so that lines of several processes never interleave.
+    pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
+        (&*file).write_all(bytes)
+    }
+
+    /// Swaps in a newly opened descriptor; a writer in flight finishes on the old one.
+    pub fn replace(&self, descriptor: OwnedFd) {
+        *self.file.write().unwrap_or_else(PoisonError::into_inner) = File::from(descriptor);
+    }
+}
+
+/// Where lines go.
+#[derive(Clone, Debug)]
+pub enum Sink {
+    /// A shared file.
+    File(Arc<LogFile>),
+    /// Standard error of the process (`error_log stderr`).
+    Stderr,
+}
+
+/// One `error_log` directive: a sink and its threshold.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Where lines go.
+    pub sink: Sink,
+    /// The least severe level that is written.
+    pub level: Level,
+}
+
+/// The targets of one context; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ErrorLog {
+    targets: Arc<[Target]>,
+    threshold: Option<Level>,
+}
+
+impl ErrorLog {
+    /// A log that writes each line to every target whose level admits it.
+    pub fn new(targets: Vec<Target>) -> Self {
+        let threshold = targets.iter().map(|target| target.level).max();
+        Self { targets: targets.into(), threshold }
+    }
+
+    /// A log on standard error, used until the configuration names another.
+    pub fn stderr(level: Level) -> Self {
+        Self::new(vec![Target { sink: Sink::Stderr, level }])
+    }
+
+    /// Whether any target takes this level: one comparison, to be asked before a message is formatted.
+    pub fn enabled(&self, level: Level) -> bool {
+        self.threshold.is_some_and(|threshold| level <= threshold)
+    }
+
+    /// Writes `date [level] pid#tid: *connection message`; a target that cannot be written to is passed over,
+    /// since there is nowhere left to say so. `connection` is the serial number of the client connection.
+    pub fn write(&self, level: Level, connection: Option<u64>, message: fmt::Arguments<'_>) {
+        if !self.enabled(level) {
+            return;
+        }
+        let mut line = String::with_capacity(128);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+        begin_line(&mut line, now, level, connection);
+        let start = line.len();
+        // Writing to a String cannot fail; a Display that reports an error loses its own text only.
+        let _ = line.write_fmt(message);
+        escape_controls(&mut line, start);
+        line.push('\n');
+        for target in self.targets.iter().filter(|target| level <= target.level) {
+            let _ = match &target.sink {
+                Sink::File(file) => file.append(line.as_bytes()),
+                Sink::Stderr => io::stderr().write_all(line.as_bytes()),
+            };
+        }
+    }
+}
+
+fn begin_line(line: &mut String, now_s: u64, level: Level, connection: Option<u64>) {
+    let (year, month, day) = civil_from_days((now_s / 86_400) as i64);
+    let second = now_s % 86_400;
+    let _ = write!(
+        line,
+        "{year:04}/{month:02}/{day:02} {:02}:{:02}:{:02} [{}] {}#{}: ",
+        second / 3600,
+        second / 60 % 60,
+        second % 60,
+        level.name(),
+        std::process::id(),
+        rustix::thread::gettid().as_raw_nonzero(),
+    );
+    if let Some(connection) = connection {
+        let _ = write!(line, "*{connection} ");
+    }
+}
+
+/// What a client sent must not forge a line of its own or drive the reader's terminal.
+fn escape_controls(line: &mut String, start: usize) {
+    let is_unsafe = |byte: u8| byte.is_ascii_control() && byte != b'\t';
+    if !line.as_bytes()[start..].iter().any(|&byte| is_unsafe(byte)) {
+        return;
+    }
+    let message = line.split_off(start);
+    for character in message.chars() {
+        match u8::try_from(character) {
+            Ok(byte) if is_unsafe(byte) => {
+                let _ = write!(line, "\\x{byte:02X}");
+            }
+            _ => line.push(character),
+        }
+    }
+}
+
+/// Proleptic Gregorian date of a day number since 1970-01-01, in eras of 400 years that begin in March.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn temporary(name: &str) -> (PathBuf, OwnedFd) {
+        let path = std::env::temp_dir().join(format!("myriad-error-log-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        (path.clone(), open(&path))
+    }
+
+    fn open(path: &Path) -> OwnedFd {
+        std::fs::OpenOptions::new().create(true).append(true).open(path).expect("open").into()
+    }
+
+    #[test]
+    fn dates_are_civil() {
+        assert_eq!(civil_from_days(0), (1970, 1, 1));
+        assert_eq!(civil_from_days(11_016), (2000, 2, 29));
+        assert_eq!(civil_from_days(20_778), (2026, 11, 21));
+    }
+
+    #[test]
+    fn lines_have_the_form_of_nginx() {
+        let mut line = String::new();
+        begin_line(&mut line, 20_778 * 86_400 + 3_723, Level::Error, Some(7));
+        let head = format!("2026/11/21 01:02:03 [error] {}#", std::process::id());
+        assert!(line.starts_with(&head), "{line}");
+        assert!(line.ends_with(": *7 "), "{line}");
+    }
+
+    #[test]
+    fn each_target_applies_its_own_level() {
+        let (loud_path, loud) = temporary("loud");
+        let (quiet_path, quiet) = temporary("quiet");
+        let log = ErrorLog::new(vec![
+            Target { sink: Sink::File(Arc::new(LogFile::new(loud_path.clone(), loud))), level: Level::Info },
+            Target {
+                sink: Sink::File(Arc::new(LogFile::new(quiet_path.clone(), quiet))),
+                level: Level::Error,
+            },
+        ]);
+        assert!(log.enabled(Level::Info));
+        assert!(!log.enabled(Level::Debug));
+        log.write(Level::Info, None, format_args!("only in one"));
+        log.write(Level::Crit, None, format_args!("in both"));
+        let loud = std::fs::read_to_string(&loud_path).expect("read");
+        let quiet = std::fs::read_to_string(&quiet_path).expect("read");
+        assert!(loud.contains("[info]") && loud.contains("only in one") && loud.contains("in both"));
+        assert!(!quiet.contains("only in one") && quiet.contains("[crit]"), "{quiet}");
+        let _ = (std::fs::remove_file(loud_path), std::fs::remove_file(quiet_path));
+    }
+
+    #[test]
+    fn a_replaced_descriptor_takes_the_next_line() {
+        let (path, descriptor) = temporary("moved");
+        let file = Arc::new(LogFile::new(path.clone(), descriptor));
+        let log = ErrorLog::new(vec![Target { sink: Sink::File(Arc::clone(&file)), level: Level::Notice }]);
+        log.write(Level::Notice, None, format_args!("before"));
+        let moved = path.with_extension("1");
+        std::fs::rename(&path, &moved).expect("rename");
+        log.write(Level::Notice, None, format_args!("still the old file"));
+        file.replace(open(&path));
+        log.write(Level::Notice, None, format_args!("after"));
+        assert!(std::fs::read_to_string(&moved).expect("old").ends_with("still the old file\n"));
+        let new = std::fs::read_to_string(&path).expect("new");
+        assert!(new.ends_with("after\n") && new.lines().count() == 1, "{new}");
+        let _ = (std::fs::remove_file(path), std::fs::remove_file(moved));
+    }
+
+    #[test]
+    fn a_message_cannot_forge_a_second_line() {
+        let mut line = String::from("head: ");
+        line.push_str("GET /\r\nx\u{1b}[2J é");
+        escape_controls(&mut line, 6);
+        assert_eq!(line, "head: GET /\\x0D\\x0Ax\\x1B[2J é");
+    }
+
+    #[test]
+    fn levels_are_named_as_the_directive_names_them() {
+        assert_eq!(Level::parse("warn"), Some(Level::Warn));
+        assert_eq!(Level::parse("debug_http"), Some(Level::Debug));
+        assert_eq!(Level::parse("loud"), None);
+        assert!(Level::Emerg < Level::Debug);
+    }
+}
