@@ -1,1 +1,40 @@
 //! Objects under keys: memory tier, eviction and in-flight objects, knowing no HTTP.
+//!
+//! A [`Zone`] maps opaque keys to immutable [`Object`]s that carry the caller's metadata. A hit takes one shard lock,
+//! one table probe and one `Arc` clone. A miss is a [`Claim`]: one caller leads and writes a *flight*, the others
+//! follow it and read the body while it arrives. Whatever is stored or on its way counts against one cap per zone.
+//!
+//! Where to look:
+//!
+//! | file | what |
+//! |---|---|
+//! | `key` | keys and their hash |
+//! | `object`, `body` | what is stored |
+//! | `zone/` | look-up, claims, purge, eviction, sweep |
+//! | `flight/` | the state machine of an object on its way; its writers and readers |
+//! | `shard`, `sieve`, `notes` | one lock's worth of a zone; the eviction queue; small facts about keys not stored |
+//! | `ledger` | the cap |
+//!
+//! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. Nothing here needs a runtime; waiting
+//! uses [`std::task`] wakers.
+
+#![forbid(unsafe_code)]
+
+mod body;
+mod flight;
+mod key;
+mod limits;
+mod object;
+mod stats;
+mod zone;
+
+pub use body::Body;
+pub use flight::{
+    Abort, Admission, BodyWriter, Capacity, Completed, Completion, Failure, FlightEnd, FlightHead,
+    FlightReader, FlightWriter, Push, Unstored,
+};
+pub use key::{Key, KeyRef};
+pub use limits::ZoneLimits;
+pub use object::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Selection};
+pub use stats::{Swept, ZoneStats};
+pub use zone::{Claim, ClaimOptions, Zone};

@@ -1,0 +1,94 @@
+//! A stored body: shared, immutable segments.
+
+use bytes::{Bytes, BytesMut};
+use smallvec::SmallVec;
+
+/// The largest segment of a stored body, in bytes. A page fits into one, so that a hit is one `writev` entry; a large
+/// body does not need one contiguous allocation of its size.
+const SEGMENT_BYTES: usize = 256 * 1024;
+
+/// A body in shared segments; cloning it copies no bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    segments: SmallVec<[Bytes; 1]>,
+    len: u64,
+}
+
+impl Body {
+    /// Takes the segments as they are; empty ones are left out.
+    pub fn from_segments(segments: impl IntoIterator<Item = Bytes>) -> Self {
+        let segments: SmallVec<[Bytes; 1]> = segments.into_iter().filter(|s| !s.is_empty()).collect();
+        let len = segments.iter().map(|s| s.len() as u64).sum();
+        Self { segments, len }
+    }
+
+    /// Copies what arrived into allocations of exactly its size.
+    ///
+    /// Arriving segments are slices of larger read buffers, which they would keep alive for as long as the object is
+    /// stored: memory that the zone's cap would not see.
+    pub(crate) fn compact<'a>(arrived: impl IntoIterator<Item = &'a Bytes>, len: u64) -> Self {
+        let mut left = len as usize;
+        let mut segments: SmallVec<[Bytes; 1]> = SmallVec::new();
+        let mut segment = BytesMut::with_capacity(left.min(SEGMENT_BYTES));
+        for mut piece in arrived.into_iter().map(|b| &b[..]) {
+            while !piece.is_empty() {
+                let room = left.min(SEGMENT_BYTES - segment.len()).min(piece.len());
+                segment.extend_from_slice(&piece[..room]);
+                piece = &piece[room..];
+                left -= room;
+                if segment.len() == SEGMENT_BYTES {
+                    let next = BytesMut::with_capacity(left.min(SEGMENT_BYTES));
+                    segments.push(std::mem::replace(&mut segment, next).freeze());
+                }
+            }
+        }
+        if !segment.is_empty() {
+            segments.push(segment.freeze());
+        }
+        Self { segments, len }
+    }
+
+    /// The segments, in order; none is empty, and an empty body has none.
+    pub fn segments(&self) -> &[Bytes] {
+        &self.segments
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The rest of the segment that holds byte `offset`; `None` at the end.
+    pub fn slice_at(&self, offset: u64) -> Option<Bytes> {
+        let mut start = 0;
+        for segment in &self.segments {
+            let end = start + segment.len() as u64;
+            if offset < end {
+                return Some(segment.slice((offset - start) as usize..));
+            }
+            start = end;
+        }
+        None
+    }
+
+    /// Whether both bodies hold the same bytes, however they are cut.
+    pub fn same_bytes(&self, other: &Body) -> bool {
+        if self.len != other.len {
+            return false;
+        }
+        let mut at = 0;
+        while let (Some(a), Some(b)) = (self.slice_at(at), other.slice_at(at)) {
+            let both = a.len().min(b.len());
+            if a[..both] != b[..both] {
+                return false;
+            }
+            at += both as u64;
+        }
+        true
+    }
+}

@@ -1,0 +1,153 @@
+//! What is stored: one immutable response body with the caller's metadata.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use crate::Body;
+
+/// Alternative encodings that one object can carry, besides its body as it came.
+pub const ALTERNATIVES: usize = 4;
+
+/// What the caller keeps with every object.
+pub trait Metadata: Send + Sync + 'static {
+    /// What the caller keeps with an alternative encoding; `()` where nothing.
+    type Alternative: Send + Sync + 'static;
+
+    /// Heap bytes that this value owns, beyond its own size.
+    fn weight(&self) -> usize;
+
+    /// Heap bytes that the metadata of an alternative owns, beyond its own size.
+    fn alternative_weight(_alternative: &Self::Alternative) -> usize {
+        0
+    }
+}
+
+/// Which variant of a key an object is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// Opaque bytes from which the caller derives a variant key for any request (the field names of `Vary`).
+    pub selector: Arc<[u8]>,
+    /// The variant key that the object's own request gave.
+    pub variant: Arc<[u8]>,
+}
+
+/// One more encoding of an object's body.
+#[derive(Debug)]
+pub struct Alternative<A> {
+    /// The encoded body; the allocation should be of its exact size, since its length is what is accounted.
+    pub bytes: Bytes,
+    /// The caller's metadata (the head that goes with it).
+    pub meta: A,
+}
+
+/// Why an alternative was not attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttachError {
+    /// The object is no longer stored: purged, evicted or replaced by another generation.
+    Gone,
+    /// Another alternative is already at that index.
+    Occupied,
+    /// The zone's cap leaves no room, or the index is not below [`ALTERNATIVES`].
+    NoRoom,
+}
+
+type Alternatives<A> = [OnceLock<Alternative<A>>; ALTERNATIVES];
+
+/// One stored response: an immutable body and metadata, with validity that a revalidation may extend.
+///
+/// An object is one *generation*: its alternative encodings belong to exactly its bytes, because they live inside it.
+pub struct Object<M: Metadata> {
+    meta: M,
+    body: Body,
+    key: Arc<[u8]>,
+    selection: Option<Box<Selection>>,
+    generation: u64,
+    stored_at: u64,
+    fresh_until: AtomicU64,
+    updating_until: AtomicU64,
+    weight: AtomicUsize,
+    hits: AtomicU32,
+    last_hit_s: AtomicU32,
+    alternatives: OnceLock<Box<Alternatives<M::Alternative>>>,
+}
+
+impl<M: Metadata> Object<M> {
+    /// The caller's metadata.
+    pub fn meta(&self) -> &M {
+        &self.meta
+    }
+
+    /// The body as it came from the origin.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The key's bytes.
+    pub fn key(&self) -> &Arc<[u8]> {
+        &self.key
+    }
+
+    /// Which variant of the key this is; `None` where the key has no selector.
+    pub fn selection(&self) -> Option<&Selection> {
+        self.selection.as_deref()
+    }
+
+    /// The zone's sequence number at which the fetch of this object began: unique in the zone, and what purges are
+    /// ordered against.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// When the object was completed.
+    pub fn stored_at(&self) -> u64 {
+        self.stored_at
+    }
+
+    /// When the object stops being fresh; a revalidation may move it.
+    pub fn fresh_until(&self) -> u64 {
+        self.fresh_until.load(Relaxed)
+    }
+
+    /// Whether the object is fresh at `now`.
+    pub fn is_fresh(&self, now: u64) -> bool {
+        now < self.fresh_until()
+    }
+
+    /// Sets when the object stops being fresh.
+    pub fn set_fresh_until(&self, at: u64) {
+        self.fresh_until.store(at, Relaxed);
+    }
+
+    /// Whether somebody is fetching a newer one at `now` (nginx's `UPDATING`).
+    pub fn is_updating(&self, now: u64) -> bool {
+        now < self.updating_until.load(Relaxed)
+    }
+
+    /// How often the object was found by a look-up or a claim.
+    pub fn hits(&self) -> u32 {
+        self.hits.load(Relaxed)
+    }
+
+    /// The bytes that the zone accounts for this object, overhead and alternatives included.
+    pub fn weight(&self) -> usize {
+        self.weight.load(Relaxed)
+    }
+
+    /// The alternative encoding at `index`, if there is one.
+    pub fn alternative(&self, index: u8) -> Option<&Alternative<M::Alternative>> {
+        self.alternatives.get()?.get(usize::from(index))?.get()
+    }
+}
+
+impl<M: Metadata> fmt::Debug for Object<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object")
+            .field("key", &self.key.escape_ascii().to_string())
+            .field("generation", &self.generation)
+            .field("len", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}

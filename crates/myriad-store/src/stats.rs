@@ -1,0 +1,41 @@
+//! Figures of a zone.
+
+/// A snapshot of a zone's counters; counts since the zone was made unless stated otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZoneStats {
+    /// Keys stored now.
+    pub keys: usize,
+    /// Objects stored now; a key has one per variant.
+    pub objects: usize,
+    /// Bytes accounted now: objects with their overhead, bodies on their way, key notes.
+    pub bytes: usize,
+    /// The cap, in bytes.
+    pub limit_bytes: usize,
+    /// Look-ups and claims that found an object.
+    pub hits: u64,
+    /// Look-ups that found none.
+    pub misses: u64,
+    /// Objects stored.
+    pub stored: u64,
+    /// Keys evicted to hold the cap.
+    pub evictions: u64,
+    /// Keys removed because nobody asked for them within `inactive_ms`.
+    pub expired: u64,
+    /// Objects removed by `remove` and `clear`.
+    pub purged: u64,
+    /// Completed bodies that were not stored for want of room.
+    pub rejected: u64,
+    /// Flights on their way now.
+    pub flights: usize,
+}
+
+/// What one call of [`crate::Zone::sweep`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Keys looked at.
+    pub examined: usize,
+    /// Keys removed.
+    pub removed: usize,
+    /// Whether this call came to the end of the zone; the next one starts anew.
+    pub finished: bool,
+}
