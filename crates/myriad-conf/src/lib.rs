@@ -1,3 +1,33 @@
 //! The nginx configuration language: text to a typed, inherited model, with diagnostics.
+//!
+//! ```text
+//! bytes --lexer--> tokens --parser--> Parsed (syntax tree + sources) --build--> Model
+//!                                        |                              |
+//!                                        +--------- Diagnostic ---------+
+//! ```
+//!
+//! The registry ([`registry`]) is the one list of directives: it drives parsing, checks, suggestions and docs.
 
 #![forbid(unsafe_code)]
+
+mod build;
+pub mod diagnostic;
+pub mod model;
+mod parse;
+pub mod parsed;
+mod render;
+pub mod settings;
+pub mod source;
+pub mod span;
+pub mod text;
+
+pub use build::build;
+pub use diagnostic::{Diagnostic, Severity};
+pub use model::Model;
+pub use parse::parse;
+pub use parsed::{Node, Parsed, Source, Word};
+pub use render::{dump, render};
+pub use settings::Settings;
+pub use source::{Loader, MemoryLoader};
+pub use span::{FileId, Span};
+pub use text::Text;

@@ -1,0 +1,96 @@
+//! What stands outside `http`: processes, privileges, logs.
+
+use crate::text::Text;
+
+/// `worker_processes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerProcesses {
+    /// One for each processor.
+    Auto,
+    /// So many, at least 1.
+    Count(u32),
+}
+
+/// Levels of `error_log`, the most severe first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// `emerg`.
+    Emerg,
+    /// `alert`.
+    Alert,
+    /// `crit`.
+    Crit,
+    /// `error`.
+    Error,
+    /// `warn`.
+    Warn,
+    /// `notice`.
+    Notice,
+    /// `info`.
+    Info,
+    /// `debug` and its parts (`debug_http`, …).
+    Debug,
+}
+
+/// One `error_log`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorLog {
+    /// A path relative to the prefix, `stderr`, `syslog:…`, or `memory:…`.
+    pub target: Text,
+    /// Messages at this level or more severe are written.
+    pub level: LogLevel,
+}
+
+/// Main context, with `events`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MainConf {
+    /// `worker_processes`.
+    pub worker_processes: WorkerProcesses,
+    /// `worker_connections`.
+    pub worker_connections: u32,
+    /// `worker_rlimit_nofile`.
+    pub worker_rlimit_nofile: Option<u64>,
+    /// `worker_rlimit_core`, bytes.
+    pub worker_rlimit_core: Option<u64>,
+    /// `worker_shutdown_timeout`, ms.
+    pub worker_shutdown_timeout: Option<u64>,
+    /// `working_directory`.
+    pub working_directory: Option<Text>,
+    /// `user`.
+    pub user: Option<Text>,
+    /// Second argument of `user`.
+    pub group: Option<Text>,
+    /// `pid`, relative to the prefix; `None` where not written.
+    pub pid: Option<Text>,
+    /// `daemon`; `None` where not written.
+    pub daemon: Option<bool>,
+    /// `master_process`.
+    pub master_process: bool,
+    /// `error_log` of the main context; empty where not written.
+    pub error_logs: Vec<ErrorLog>,
+    /// `env`: `NAME` keeps, `NAME=value` sets.
+    pub env: Vec<Text>,
+    /// `pcre_jit`; `None` where not written.
+    pub pcre_jit: Option<bool>,
+}
+
+impl Default for MainConf {
+    fn default() -> Self {
+        Self {
+            worker_processes: WorkerProcesses::Count(1),
+            worker_connections: 512,
+            worker_rlimit_nofile: None,
+            worker_rlimit_core: None,
+            worker_shutdown_timeout: None,
+            working_directory: None,
+            user: None,
+            group: None,
+            pid: None,
+            daemon: None,
+            master_process: true,
+            error_logs: Vec::new(),
+            env: Vec::new(),
+            pcre_jit: None,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The configuration as the server runs it: typed, inherited, fully resolved.
+
+mod blocks;
+mod location;
+mod main_conf;
+mod server;
+mod upstream;
+mod zone;
+
+pub use blocks::{
+    GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,
+};
+pub use location::{
+    Condition, FileTest, IfBlock, LimitExcept, LocationConf, Matcher, RewriteFlag, RewriteStep, StringTest,
+};
+pub use main_conf::{ErrorLog, LogLevel, MainConf, WorkerProcesses};
+pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};
+pub use upstream::{Balance, UpstreamAddress, UpstreamConf, UpstreamServer};
+pub use zone::CacheZoneConf;
+
+use crate::{diagnostic::Diagnostic, settings::Settings};
+
+/// A whole configuration that was found sound.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// What stands outside `http`.
+    pub main: MainConf,
+    /// The `http` block, if there is one.
+    pub http: Option<HttpConf>,
+    /// What was found odd but not wrong; to be shown at start and by `-t`.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The `http` block.
+#[derive(Clone, Debug)]
+pub struct HttpConf {
+    /// The settings that servers inherit.
+    pub settings: Settings,
+    /// `server` blocks, in source order.
+    pub servers: Vec<ServerConf>,
+    /// `fastcgi_cache_path` and `proxy_cache_path`.
+    pub cache_zones: Vec<CacheZoneConf>,
+    /// `map` blocks.
+    pub maps: Vec<MapConf>,
+    /// `geo` blocks.
+    pub geos: Vec<GeoConf>,
+    /// `split_clients` blocks.
+    pub split_clients: Vec<SplitClientsConf>,
+    /// `upstream` blocks.
+    pub upstreams: Vec<UpstreamConf>,
+    /// `log_format`, with the built-in `combined` first.
+    pub log_formats: Vec<LogFormat>,
+}

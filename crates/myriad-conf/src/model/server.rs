@@ -1,0 +1,101 @@
+//! `server` blocks: addresses and names.
+
+use std::net::SocketAddr;
+
+use super::{LocationConf, RewriteStep};
+use crate::{settings::Settings, span::Span, text::Text};
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ListenAddress {
+    /// A literal address and port.
+    Ip(SocketAddr),
+    /// A host name to resolve at start, and a port.
+    Host(String, u16),
+    /// `unix:PATH`.
+    Unix(Vec<u8>),
+}
+
+/// `so_keepalive`. Times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAliveProbe {
+    /// `off` is `false`.
+    pub on: bool,
+    /// Idle time before the first probe.
+    pub idle_s: Option<u32>,
+    /// Between probes.
+    pub interval_s: Option<u32>,
+    /// Probes before giving up.
+    pub count: Option<u32>,
+}
+
+/// One address of a `listen`; a port range gives several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenConf {
+    /// Where.
+    pub address: ListenAddress,
+    /// `default_server` (or the older `default`).
+    pub default_server: bool,
+    /// `ssl`.
+    pub ssl: bool,
+    /// `http2`.
+    pub http2: bool,
+    /// `proxy_protocol`.
+    pub proxy_protocol: bool,
+    /// `backlog=`.
+    pub backlog: Option<u32>,
+    /// `reuseport`.
+    pub reuseport: bool,
+    /// `ipv6only=`; nginx's default is on.
+    pub ipv6only: bool,
+    /// `deferred`.
+    pub deferred: bool,
+    /// `bind`.
+    pub bind: bool,
+    /// `fastopen=`.
+    pub fastopen: Option<u32>,
+    /// `rcvbuf=`, bytes.
+    pub rcvbuf: Option<u64>,
+    /// `sndbuf=`, bytes.
+    pub sndbuf: Option<u64>,
+    /// `so_keepalive=`.
+    pub so_keepalive: Option<KeepAliveProbe>,
+    /// The directive.
+    pub span: Span,
+}
+
+/// One word of `server_name`, host parts in lower case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerName {
+    /// A name; empty for `""`, requests without `Host`.
+    Exact(String),
+    /// `*.example.com`: the suffix with its dot, `.example.com`.
+    WildcardPrefix(String),
+    /// `.example.com`: the suffix with its dot; matches the bare name too.
+    Dot(String),
+    /// `www.example.*`: the prefix with its dot, `www.example.`.
+    WildcardSuffix(String),
+    /// `~regex`, without the `~`; caseless where it holds an upper-case letter, as nginx has it.
+    Regex(Text),
+    /// `$hostname`: the machine's name.
+    Hostname,
+}
+
+/// A `server` block.
+#[derive(Clone, Debug)]
+pub struct ServerConf {
+    /// `listen`; `*:80` (or `*:8000` where it may not bind 80) when none is written: then empty.
+    pub listens: Vec<ListenConf>,
+    /// `server_name`; `""` when none is written.
+    pub names: Vec<ServerName>,
+    /// The first `server_name` as written, for `$server_name` and redirects; empty if none.
+    pub primary_name: Text,
+    /// What holds where no location does.
+    pub settings: Settings,
+    /// The rewrite directives of the server itself, in source order.
+    pub rewrite: Vec<RewriteStep>,
+    /// `location` blocks, in source order.
+    pub locations: Vec<LocationConf>,
+    /// The `server` word.
+    pub span: Span,
+}

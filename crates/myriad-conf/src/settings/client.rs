@@ -1,0 +1,127 @@
+//! Reading from and writing to the client: limits, time-outs, keep-alive.
+
+/// A count and a size, as in `large_client_header_buffers 4 8k`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LargeBuffers {
+    /// How many.
+    pub count: u32,
+    /// Bytes of each.
+    pub size: u64,
+}
+
+/// `lingering_close`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lingering {
+    /// Never wait for more from the client.
+    Off,
+    /// Where more may be on its way.
+    #[default]
+    On,
+    /// On every close.
+    Always,
+}
+
+/// `client_body_in_file_only`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BodyInFile {
+    /// In memory while it fits.
+    #[default]
+    Off,
+    /// Always in a file, kept afterwards.
+    On,
+    /// Always in a file, removed afterwards.
+    Clean,
+}
+
+/// How a connection is read and written. Times in ms, sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// `client_header_timeout`.
+    pub header_timeout: u64,
+    /// `client_header_buffer_size`.
+    pub header_buffer_size: u64,
+    /// `large_client_header_buffers`.
+    pub large_header_buffers: LargeBuffers,
+    /// `max_headers`: at most so many fields in a request.
+    pub max_headers: u32,
+    /// `client_max_body_size`; 0 means no limit.
+    pub max_body_size: u64,
+    /// `client_body_timeout`, between two reads.
+    pub body_timeout: u64,
+    /// `client_body_buffer_size`.
+    pub body_buffer_size: u64,
+    /// `client_body_in_file_only`.
+    pub body_in_file_only: BodyInFile,
+    /// `client_body_in_single_buffer`.
+    pub body_in_single_buffer: bool,
+    /// `send_timeout`, between two writes.
+    pub send_timeout: u64,
+    /// `keepalive_timeout`; 0 closes after each answer.
+    pub keepalive_timeout: u64,
+    /// Second argument of `keepalive_timeout`, in seconds, for the `Keep-Alive` field.
+    pub keepalive_header_s: Option<u64>,
+    /// `keepalive_min_timeout`.
+    pub keepalive_min_timeout: u64,
+    /// `keepalive_requests` on one connection.
+    pub keepalive_requests: u64,
+    /// `keepalive_time`: a connection older than this is closed after its answer.
+    pub keepalive_time: u64,
+    /// `keepalive_disable msie6`.
+    pub keepalive_disable_msie6: bool,
+    /// `keepalive_disable safari`.
+    pub keepalive_disable_safari: bool,
+    /// `lingering_close`.
+    pub lingering_close: Lingering,
+    /// `lingering_time`.
+    pub lingering_time: u64,
+    /// `lingering_timeout`.
+    pub lingering_timeout: u64,
+    /// `reset_timedout_connection`.
+    pub reset_timedout_connection: bool,
+    /// `tcp_nodelay`.
+    pub tcp_nodelay: bool,
+    /// `tcp_nopush`.
+    pub tcp_nopush: bool,
+    /// `chunked_transfer_encoding`.
+    pub chunked_transfer_encoding: bool,
+    /// `ignore_invalid_headers`.
+    pub ignore_invalid_headers: bool,
+    /// `underscores_in_headers`.
+    pub underscores_in_headers: bool,
+    /// `merge_slashes`.
+    pub merge_slashes: bool,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            header_timeout: 60_000,
+            header_buffer_size: 1024,
+            large_header_buffers: LargeBuffers { count: 4, size: 8192 },
+            max_headers: 1000,
+            max_body_size: 1 << 20,
+            body_timeout: 60_000,
+            body_buffer_size: 16 << 10,
+            body_in_file_only: BodyInFile::Off,
+            body_in_single_buffer: false,
+            send_timeout: 60_000,
+            keepalive_timeout: 75_000,
+            keepalive_header_s: None,
+            keepalive_min_timeout: 0,
+            keepalive_requests: 1000,
+            keepalive_time: 3_600_000,
+            keepalive_disable_msie6: true,
+            keepalive_disable_safari: false,
+            lingering_close: Lingering::On,
+            lingering_time: 30_000,
+            lingering_timeout: 5_000,
+            reset_timedout_connection: false,
+            tcp_nodelay: true,
+            tcp_nopush: false,
+            chunked_transfer_encoding: true,
+            ignore_invalid_headers: true,
+            underscores_in_headers: false,
+            merge_slashes: true,
+        }
+    }
+}

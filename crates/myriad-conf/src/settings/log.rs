@@ -1,0 +1,73 @@
+//! nginx's log module as a level sees it, and the switches that write to the error log.
+
+use crate::{model::ErrorLog, text::Text};
+
+/// One `access_log PATH [FORMAT] [options]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessLog {
+    /// Path of the file, relative to the prefix, or `syslog:…`; may hold variables.
+    pub path: Text,
+    /// Name of a `log_format` in [`crate::model::HttpConf::log_formats`]; checked to exist.
+    pub format: String,
+    /// `buffer=`, bytes.
+    pub buffer: Option<u64>,
+    /// `flush=`, milliseconds.
+    pub flush: Option<u64>,
+    /// `gzip[=level]`, 1 to 9.
+    pub gzip: Option<u8>,
+    /// `if=`: not logged where this is empty or `0`.
+    pub condition: Option<Text>,
+}
+
+/// `open_log_file_cache`: descriptors of logs whose path holds variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenLogFileCache {
+    /// At most so many.
+    pub max: u64,
+    /// Closed after so long without use, ms.
+    pub inactive: u64,
+    /// Used so often within `inactive` to stay open.
+    pub min_uses: u64,
+    /// Checked for having been moved after so long, ms.
+    pub valid: u64,
+}
+
+/// What a level logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSettings {
+    /// `access_log`; empty for `access_log off`.
+    pub access: Vec<AccessLog>,
+    /// `error_log` of this level; empty means the main ones in [`crate::model::MainConf::error_logs`].
+    pub error: Vec<ErrorLog>,
+    /// `open_log_file_cache`; `None` for off.
+    pub open_files: Option<OpenLogFileCache>,
+    /// `rewrite_log`: rewrites are written to the error log at `notice`.
+    pub rewrite: bool,
+    /// `uninitialized_variable_warn`.
+    pub uninitialized_variable_warn: bool,
+    /// `log_not_found`: a missing file is written to the error log.
+    pub not_found: bool,
+    /// `log_subrequest`.
+    pub subrequest: bool,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self {
+            access: vec![AccessLog {
+                path: Text::builtin("logs/access.log"),
+                format: "combined".to_owned(),
+                buffer: None,
+                flush: None,
+                gzip: None,
+                condition: None,
+            }],
+            error: Vec::new(),
+            open_files: None,
+            rewrite: false,
+            uninitialized_variable_warn: true,
+            not_found: true,
+            subrequest: false,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Settings that hold per `http`, `server`, `location` or `if`, resolved: defaults filled in, inheritance done.
+//!
+//! Sizes are bytes, times milliseconds, rates bytes per second. Each level starts as a copy of the level around it and
+//! its own directives are laid over; lists such as `add_header` start anew at a level that names one.
+
+mod access;
+mod cache;
+mod client;
+mod content;
+mod encoding;
+mod headers;
+mod log;
+mod origin;
+
+pub use access::{AccessRule, AccessSettings, Network, Satisfy};
+pub use cache::{
+    CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies, StaleWhen,
+};
+pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering};
+pub use content::{
+    ContentSettings, ErrorPage, ErrorPageCode, IfModifiedSince, OpenFileCache, OpenFileSettings,
+    ServerTokens, TryFiles, TryFilesEnd, Types,
+};
+pub use encoding::{
+    BrotliSettings, EncodingSettings, GzipDisable, GzipSettings, Proxied, StaticMode, ZstdSettings,
+};
+pub use headers::{AddHeader, Expires, HeaderSettings};
+pub use log::{AccessLog, LogSettings, OpenLogFileCache};
+pub use origin::{
+    AcceleratorHeaders, Buffers, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter,
+    Redirect,
+};
+
+use crate::text::Text;
+
+/// Which protocol an origin speaks: the two members of the upstream family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// `fastcgi_*`.
+    FastCgi,
+    /// `proxy_*`.
+    Http,
+}
+
+impl Protocol {
+    /// The prefix of the family's directive names: `fastcgi_` or `proxy_`.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::FastCgi => "fastcgi_",
+            Self::Http => "proxy_",
+        }
+    }
+}
+
+/// What makes the content of a location when nothing earlier has answered; without one, static files do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Handler {
+    /// `fastcgi_pass` or `proxy_pass`; the details are in [`Settings::origin`] of that protocol.
+    Origin {
+        /// Which family the directive belongs to.
+        protocol: Protocol,
+        /// The directive's argument: an address, a group's name, an URL; may hold variables.
+        target: Text,
+    },
+}
+
+/// Everything that a request needs to know of the level that serves it.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What makes the content; not inherited by nested locations, only by `if` and `limit_except`, as in nginx.
+    pub handler: Option<Handler>,
+    /// Reading from and writing to the client.
+    pub client: ClientSettings,
+    /// Files, types, error pages.
+    pub content: ContentSettings,
+    /// `allow`, `deny`, `satisfy`.
+    pub access: AccessSettings,
+    /// `add_header`, `add_trailer`, `expires`.
+    pub headers: HeaderSettings,
+    /// Access log, error log.
+    pub log: LogSettings,
+    /// `gzip*`, `brotli*`, `zstd*`.
+    pub encoding: EncodingSettings,
+    /// `open_file_cache*`.
+    pub open_files: OpenFileSettings,
+    /// `fastcgi_*`.
+    pub fastcgi: OriginSettings,
+    /// `proxy_*`.
+    pub proxy: OriginSettings,
+    /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
+    pub cache_rules: CacheRules,
+}
+
+impl Default for Settings {
+    /// nginx's defaults.
+    fn default() -> Self {
+        Self {
+            handler: None,
+            client: ClientSettings::default(),
+            content: ContentSettings::default(),
+            access: AccessSettings::default(),
+            headers: HeaderSettings::default(),
+            log: LogSettings::default(),
+            encoding: EncodingSettings::default(),
+            open_files: OpenFileSettings::default(),
+            fastcgi: OriginSettings::new(Protocol::FastCgi),
+            proxy: OriginSettings::new(Protocol::Http),
+            cache_rules: CacheRules::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// The settings of the family with that protocol.
+    pub fn origin(&self, protocol: Protocol) -> &OriginSettings {
+        match protocol {
+            Protocol::FastCgi => &self.fastcgi,
+            Protocol::Http => &self.proxy,
+        }
+    }
+
+    pub(crate) fn origin_mut(&mut self, protocol: Protocol) -> &mut OriginSettings {
+        match protocol {
+            Protocol::FastCgi => &mut self.fastcgi,
+            Protocol::Http => &mut self.proxy,
+        }
+    }
+}
