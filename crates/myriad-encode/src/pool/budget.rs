@@ -1,0 +1,98 @@
+//! A bucket of CPU time that fills at the budget's rate.
+
+use std::time::{Duration, Instant};
+
+/// The least rate, in cores: a pool that could never run would hold its jobs' memory for ever.
+const LEAST_RATE: f64 = 0.001;
+
+/// How much CPU jobs may use; time is given, never read.
+pub(super) struct Budget {
+    /// Cores.
+    rate: f64,
+    /// What the bucket holds at most, in seconds of CPU.
+    burst: f64,
+    /// What it holds, in seconds of CPU; below zero after a job that cost more than was there.
+    level: f64,
+    filled: Instant,
+}
+
+impl Budget {
+    /// A full bucket.
+    pub(super) fn new(rate: f64, burst: Duration, now: Instant) -> Budget {
+        let rate = if rate.is_finite() { rate.max(LEAST_RATE) } else { LEAST_RATE };
+        let burst = burst.as_secs_f64();
+        Budget { rate, burst, level: burst, filled: now }
+    }
+
+    /// How long to pause before the next job; `None` to go on.
+    pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
+        let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
+        self.filled = self.filled.max(now);
+        self.level = (self.level + elapsed * self.rate).min(self.burst);
+        // A job's cost is known only afterwards: it may start while anything is left, and is paid off later.
+        (self.level < 0.0).then(|| Duration::from_secs_f64((-self.level / self.rate).clamp(1e-4, 60.0)))
+    }
+
+    /// Takes what a job used.
+    pub(super) fn spend(&mut self, cpu: Duration) {
+        self.level -= cpu.as_secs_f64();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_used_over_time_stays_within_rate_and_burst() {
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let rate = 0.01 + random.f64() * 1.5;
+            let burst = Duration::from_millis(random.u64(0..500));
+            let start = Instant::now();
+            let mut budget = Budget::new(rate, burst, start);
+            let (mut now, mut used, mut dearest) = (start, 0.0, 0.0f64);
+            for _ in 0..500 {
+                if let Some(pause) = budget.pause(now) {
+                    now += pause;
+                    continue;
+                }
+                let cost = Duration::from_micros(random.u64(0..50_000));
+                budget.spend(cost);
+                used += cost.as_secs_f64();
+                dearest = dearest.max(cost.as_secs_f64());
+                now += cost;
+                let allowed = rate * (now - start).as_secs_f64() + burst.as_secs_f64() + dearest;
+                assert!(used <= allowed + 1e-6, "seed {seed}: {used} of {allowed}");
+            }
+            assert!(used > 0.0, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_pause_is_exactly_what_pays_the_debt() {
+        let start = Instant::now();
+        let mut budget = Budget::new(0.2, Duration::ZERO, start);
+        assert_eq!(budget.pause(start), None);
+        budget.spend(Duration::from_millis(100));
+        let pause = budget.pause(start).expect("in debt");
+        assert!((pause.as_secs_f64() - 0.5).abs() < 1e-6, "{pause:?}");
+        assert!(budget.pause(start + pause / 2).is_some());
+        assert_eq!(budget.pause(start + pause + Duration::from_micros(1)), None);
+    }
+
+    #[test]
+    fn a_senseless_rate_still_lets_jobs_run_in_the_end() {
+        for rate in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
+            let mut now = Instant::now();
+            let mut budget = Budget::new(rate, Duration::ZERO, now);
+            budget.spend(Duration::from_millis(1));
+            for _ in 0..3 {
+                if let Some(pause) = budget.pause(now) {
+                    now += pause;
+                }
+            }
+            assert_eq!(budget.pause(now + Duration::from_millis(1)), None, "{rate}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What one thread of the pool does.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use parking_lot::MutexGuard;
+use rustix::process::setpriority_process;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{Job, Shared, State};
+
+/// Runs jobs until the pool stops.
+pub(super) fn run(shared: &Shared, niceness: i32) {
+    lower_priority(niceness);
+    while let Some((key, job)) = next(shared) {
+        let before = thread_cpu();
+        let ended = catch_unwind(AssertUnwindSafe(job)).is_ok();
+        let spent = thread_cpu().saturating_sub(before);
+        let mut state = shared.state.lock();
+        state.running.retain(|running| *running != key);
+        state.budget.spend(spent);
+        state.counters.cpu += spent;
+        if ended {
+            state.counters.done += 1;
+        } else {
+            state.counters.panicked += 1;
+        }
+    }
+}
+
+/// Waits for a job and for the budget to allow it; `None` when the pool stops.
+fn next(shared: &Shared) -> Option<(u64, Job)> {
+    let mut state: MutexGuard<'_, State> = shared.state.lock();
+    loop {
+        if state.stopping {
+            return None;
+        }
+        if state.waiting.is_empty() {
+            shared.wake.wait(&mut state);
+            continue;
+        }
+        if let Some(pause) = state.budget.pause(Instant::now()) {
+            shared.wake.wait_for(&mut state, pause);
+            continue;
+        }
+        let (key, job) = state.waiting.pop_front()?;
+        state.running.push(key);
+        return Some((key, job));
+    }
+}
+
+/// On Linux niceness belongs to the thread, so that this leaves the workers as they are.
+#[cfg(target_os = "linux")]
+fn lower_priority(niceness: i32) {
+    // Refused only where niceness would fall; the budget holds all the same.
+    let _ = setpriority_process(None, niceness.clamp(0, 19));
+}
+
+/// Elsewhere niceness belongs to the process: leave it alone.
+#[cfg(not(target_os = "linux"))]
+fn lower_priority(_niceness: i32) {}
+
+/// CPU time that this thread has used.
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}

@@ -1,0 +1,116 @@
+//! Bytes in, encoded bytes out, with a flush for bodies that a visitor watches grow.
+
+use std::io::{self, Write};
+use std::mem::swap;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use zstd::stream::raw::CParameter;
+
+use crate::{Coding, EncodeError, Level};
+
+/// The window of a streamed brotli or zstd body, in bits. 256 KB holds any page, and keeps one brotli or zstd stream
+/// under about a megabyte of memory where their own defaults take several.
+const WINDOW_BITS: u8 = 18;
+
+/// The highest level of zlib; libdeflate, which encodes whole bodies, goes on to 12.
+const GZIP_STREAM_MAX: u8 = 9;
+
+/// Encodes a body that is not stored, as it passes.
+pub struct StreamEncoder(Inner);
+
+enum Inner {
+    Identity,
+    Gzip(GzEncoder<Vec<u8>>),
+    Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
+    Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
+}
+
+impl StreamEncoder {
+    /// Makes an encoder; gzip takes levels up to 9 here, as `gzip_comp_level` does.
+    pub fn new(coding: Coding, level: Level) -> Result<StreamEncoder, EncodeError> {
+        let number = level.number(coding);
+        Ok(StreamEncoder(match coding {
+            Coding::Identity => Inner::Identity,
+            Coding::Gzip => {
+                let level = Compression::new(number.min(GZIP_STREAM_MAX).into());
+                Inner::Gzip(GzEncoder::new(Vec::new(), level))
+            }
+            Coding::Brotli => Inner::Brotli(Box::new(brotli::CompressorWriter::new(
+                Vec::new(),
+                16 << 10,
+                number.into(),
+                WINDOW_BITS.into(),
+            ))),
+            Coding::Zstd => Inner::Zstd(zstd_stream(number).map_err(encode_error)?),
+        }))
+    }
+
+    /// Takes `bytes` in and appends to `out` what the encoder gives up, which may be nothing yet.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        match &mut self.0 {
+            Inner::Identity => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            Inner::Gzip(writer) => through(writer, GzEncoder::get_mut, out, |w| w.write_all(bytes)),
+            Inner::Brotli(writer) => through(&mut **writer, |w| w.get_mut(), out, |w| w.write_all(bytes)),
+            Inner::Zstd(writer) => through(writer, |w| w.get_mut(), out, |w| w.write_all(bytes)),
+        }
+    }
+
+    /// Appends to `out` whatever is needed for the receiver to decode all bytes pushed so far; costs some density.
+    pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        match &mut self.0 {
+            Inner::Identity => Ok(()),
+            Inner::Gzip(writer) => through(writer, GzEncoder::get_mut, out, Write::flush),
+            Inner::Brotli(writer) => through(&mut **writer, |w| w.get_mut(), out, Write::flush),
+            Inner::Zstd(writer) => through(writer, |w| w.get_mut(), out, Write::flush),
+        }
+    }
+
+    /// Ends the body and appends the last bytes to `out`.
+    pub fn finish(self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        match self.0 {
+            Inner::Identity => Ok(()),
+            Inner::Gzip(mut writer) => through(&mut writer, GzEncoder::get_mut, out, GzEncoder::try_finish),
+            Inner::Brotli(mut writer) => {
+                swap(writer.get_mut(), out);
+                *out = writer.into_inner();
+                Ok(())
+            }
+            Inner::Zstd(mut writer) => {
+                swap(writer.get_mut(), out);
+                *out = writer.finish().map_err(encode_error)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Runs `step` while the writer's buffer is the caller's, so that encoded bytes land where they are wanted.
+fn through<W>(
+    writer: &mut W,
+    buffer: impl Fn(&mut W) -> &mut Vec<u8>,
+    out: &mut Vec<u8>,
+    step: impl FnOnce(&mut W) -> io::Result<()>,
+) -> Result<(), EncodeError> {
+    swap(buffer(writer), out);
+    let result = step(writer);
+    swap(buffer(writer), out);
+    result.map_err(encode_error)
+}
+
+fn zstd_stream(level: u8) -> io::Result<zstd::stream::write::Encoder<'static, Vec<u8>>> {
+    let mut writer = zstd::stream::write::Encoder::new(Vec::new(), level.into())?;
+    writer.set_parameter(CParameter::WindowLog(WINDOW_BITS.into()))?;
+    Ok(writer)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+fn encode_error(error: io::Error) -> EncodeError {
+    match error.kind() {
+        io::ErrorKind::OutOfMemory => EncodeError::OutOfMemory,
+        _ => EncodeError::Library,
+    }
+}

@@ -1,0 +1,57 @@
+//! Compression of a body that is in memory whole, which is cheaper and denser than streaming it.
+
+use std::io::Write;
+
+use libdeflater::{CompressionLvl, Compressor};
+
+use crate::{Coding, DecodeError, EncodeError, Level, StreamDecoder};
+
+/// Encodes `body` whole; identity copies it.
+pub fn compress(coding: Coding, level: Level, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
+    let number = i32::from(level.number(coding));
+    match coding {
+        Coding::Identity => Ok(body.to_vec()),
+        Coding::Gzip => gzip(number, body),
+        Coding::Brotli => brotli(number, body),
+        Coding::Zstd => zstd::bulk::compress(body, number).map_err(|_| EncodeError::Library),
+    }
+}
+
+fn gzip(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
+    let level = CompressionLvl::new(level).map_err(|_| EncodeError::Library)?;
+    let mut compressor = Compressor::new(level);
+    let mut out = vec![0; compressor.gzip_compress_bound(body.len())];
+    let len = compressor.gzip_compress(body, &mut out).map_err(|_| EncodeError::Library)?;
+    out.truncate(len);
+    out.shrink_to_fit();
+    Ok(out)
+}
+
+fn brotli(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
+    let params = brotli::enc::BrotliEncoderParams {
+        quality: level,
+        lgwin: window_bits(body.len()),
+        size_hint: body.len(),
+        ..Default::default()
+    };
+    let out = Vec::with_capacity(body.len() / 4 + 64);
+    let mut writer = brotli::CompressorWriter::with_params(out, 16 << 10, &params);
+    writer.write_all(body).map_err(|_| EncodeError::Library)?;
+    let mut out = writer.into_inner();
+    out.shrink_to_fit();
+    Ok(out)
+}
+
+/// The smallest brotli window (RFC 7932 §9.1) that holds the body: a window beyond it costs memory and gains nothing.
+fn window_bits(len: usize) -> i32 {
+    (len.max(1).ilog2() as i32 + 1).clamp(10, 22)
+}
+
+/// Decodes `body` whole, to at most `max_len` bytes; identity copies it, under the same limit.
+pub fn decompress(coding: Coding, body: &[u8], max_len: usize) -> Result<Vec<u8>, DecodeError> {
+    let mut out = Vec::new();
+    let mut decoder = StreamDecoder::new(coding, max_len as u64)?;
+    decoder.push(body, &mut out)?;
+    decoder.finish()?;
+    Ok(out)
+}
