@@ -1,3 +1,26 @@
 //! HTTP semantics without I/O: heads, fields, ranges, dates, URIs and the HTTP/1 codec.
+//!
+//! Everything here is a function of its arguments: no clock, no socket, no file. Times come in as parameters, bytes
+//! come in as slices, and nothing that a network peer sends can make this crate panic.
 
 #![forbid(unsafe_code)]
+
+pub mod accept;
+pub mod body;
+pub mod cache_control;
+pub mod conditional;
+pub mod date;
+mod error;
+pub mod fields;
+pub mod h1;
+pub mod head;
+mod known;
+mod method;
+pub mod ranges;
+pub mod uri;
+
+pub use error::ParseError;
+pub use fields::Fields;
+pub use head::{RequestHead, ResponseHead, Version};
+pub use known::Known;
+pub use method::Method;

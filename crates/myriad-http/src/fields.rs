@@ -1,0 +1,288 @@
+//! Header fields: an ordered multi-map over one buffer, names without regard to case (RFC 9110 §5).
+
+use crate::known::Known;
+
+/// The name and value of one field, as ranges of the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    name_start: u32,
+    value_start: u32,
+    value_end: u32,
+    name_len: u16,
+    known: Option<Known>,
+}
+
+/// An ordered multi-map of fields, kept in one buffer; cleared and filled again without allocating.
+///
+/// Removing a field forgets its entry and leaves its bytes in the buffer until [`Fields::clear`]. Names longer than
+/// 65535 bytes and more than 4 GiB of fields cannot be held: such a push is ignored, the limits of every parser are
+/// far below.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    /// The known fields that have an entry.
+    present: u128,
+    /// The known fields that have more than one.
+    repeated: u128,
+}
+
+impl Fields {
+    /// No fields, nothing allocated.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// No fields, with room for `bytes` of names and values and for `fields` entries.
+    pub fn with_capacity(bytes: usize, fields: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), entries: Vec::with_capacity(fields), ..Self::default() }
+    }
+
+    /// Forgets all fields and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+        self.present = 0;
+        self.repeated = 0;
+    }
+
+    /// How many fields there are, each repetition counted.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no field.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Appends a field; what is there under the same name stays.
+    pub fn push(&mut self, name: &[u8], value: &[u8]) {
+        let name_start = self.bytes.len();
+        let value_start = name_start + name.len();
+        if name.len() > usize::from(u16::MAX) || value_start + value.len() > u32::MAX as usize {
+            return;
+        }
+        self.bytes.extend_from_slice(name);
+        self.bytes.extend_from_slice(value);
+        self.enter(Known::from_bytes(name), name_start, name.len(), value_start, value_start + value.len());
+    }
+
+    /// Appends a well-known field under its usual name.
+    pub fn push_known(&mut self, name: Known, value: &[u8]) {
+        self.push(name.as_str().as_bytes(), value);
+    }
+
+    /// Makes an entry for bytes that are in the buffer, or will be before anyone reads: the parser enters line by
+    /// line and copies the head once.
+    #[inline]
+    pub(crate) fn enter(
+        &mut self,
+        known: Option<Known>,
+        name_start: usize,
+        name_len: usize,
+        value_start: usize,
+        value_end: usize,
+    ) {
+        if let Some(known) = known {
+            self.repeated |= self.present & known.bit();
+            self.present |= known.bit();
+        }
+        self.entries.push(Entry {
+            name_start: name_start as u32,
+            value_start: value_start as u32,
+            value_end: value_end as u32,
+            name_len: name_len as u16,
+            known,
+        });
+    }
+
+    /// The value of the first field called `name`.
+    pub fn get(&self, name: &[u8]) -> Option<&[u8]> {
+        match Known::from_bytes(name) {
+            Some(known) => self.known(known),
+            None => self
+                .entries
+                .iter()
+                .find(|entry| self.is_called(entry, None, name))
+                .map(|entry| self.value_of(entry)),
+        }
+    }
+
+    /// The value of the first field `name`; an absent field costs one bit test.
+    #[inline]
+    pub fn known(&self, name: Known) -> Option<&[u8]> {
+        if self.present & name.bit() == 0 {
+            return None;
+        }
+        let entry = self.entries.iter().find(|entry| entry.known == Some(name))?;
+        Some(self.value_of(entry))
+    }
+
+    /// Whether there is a field `name`.
+    #[inline]
+    pub fn has(&self, name: Known) -> bool {
+        self.present & name.bit() != 0
+    }
+
+    /// Whether the field `name` is there more than once.
+    #[inline]
+    pub fn is_repeated(&self, name: Known) -> bool {
+        self.repeated & name.bit() != 0
+    }
+
+    /// The known fields of `set` that are there more than once, as a set of [`Known::bit`].
+    #[inline]
+    pub(crate) fn repeated_of(&self, set: u128) -> u128 {
+        self.repeated & set
+    }
+
+    /// The values of all fields called `name`, in order.
+    pub fn get_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
+        let wanted = Known::from_bytes(name);
+        self.entries
+            .iter()
+            .filter(move |entry| self.is_called(entry, wanted, name))
+            .map(|entry| self.value_of(entry))
+    }
+
+    /// The values of all fields `name`, in order.
+    pub fn known_all(&self, name: Known) -> impl Iterator<Item = &[u8]> + '_ {
+        let there = if self.has(name) { self.entries.as_slice() } else { &[] };
+        there.iter().filter(move |entry| entry.known == Some(name)).map(|entry| self.value_of(entry))
+    }
+
+    /// Every field as name and value, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + '_ {
+        self.entries.iter().map(|entry| (self.name_of(entry), self.value_of(entry)))
+    }
+
+    /// Every field with its well-known identity where it has one, in order.
+    pub fn iter_known(&self) -> impl Iterator<Item = (Option<Known>, &[u8], &[u8])> + '_ {
+        self.entries.iter().map(|entry| (entry.known, self.name_of(entry), self.value_of(entry)))
+    }
+
+    /// Removes all fields called `name`; tells how many there were.
+    pub fn remove(&mut self, name: &[u8]) -> usize {
+        match Known::from_bytes(name) {
+            Some(known) => self.remove_known(known),
+            None => self.retain(|other, _| !other.eq_ignore_ascii_case(name)),
+        }
+    }
+
+    /// Removes all fields `name`; tells how many there were.
+    pub fn remove_known(&mut self, name: Known) -> usize {
+        if !self.has(name) {
+            return 0;
+        }
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.known != Some(name));
+        self.present &= !name.bit();
+        self.repeated &= !name.bit();
+        before - self.entries.len()
+    }
+
+    /// Keeps the fields for which `keep(name, value)` holds; tells how many it removed.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) -> usize {
+        let before = self.entries.len();
+        let bytes = &self.bytes;
+        self.entries.retain(|entry| keep(name_in(bytes, entry), value_in(bytes, entry)));
+        if self.entries.len() != before {
+            self.index();
+        }
+        before - self.entries.len()
+    }
+
+    /// Makes `value` the only value of `name`: in the place of the first such field, or at the end.
+    pub fn set(&mut self, name: &[u8], value: &[u8]) {
+        let known = Known::from_bytes(name);
+        let first = self.entries.iter().position(|entry| self.is_called(entry, known, name));
+        let Some(first) = first else {
+            self.push(name, value);
+            return;
+        };
+        self.push(name, value);
+        if let Some(entry) = self.entries.pop() {
+            self.entries[first] = entry;
+        }
+        let bytes = &self.bytes;
+        let mut at = 0;
+        self.entries.retain(|entry| {
+            at += 1;
+            at <= first + 1 || !called_in(bytes, entry, known, name)
+        });
+        self.index();
+    }
+
+    /// Makes `value` the only value of the well-known field `name`.
+    pub fn set_known(&mut self, name: Known, value: &[u8]) {
+        self.set(name.as_str().as_bytes(), value);
+    }
+
+    /// Appends each field to `out` as an HTTP/1 field line, `name: value` CRLF.
+    pub fn write_h1(&self, out: &mut Vec<u8>) {
+        for (name, value) in self.iter() {
+            out.extend_from_slice(name);
+            out.extend_from_slice(b": ");
+            out.extend_from_slice(value);
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// The buffer: for a head that was parsed, it begins with the head as it came.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Appends to the buffer without making an entry.
+    pub(crate) fn extend_bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn is_called(&self, entry: &Entry, known: Option<Known>, name: &[u8]) -> bool {
+        called_in(&self.bytes, entry, known, name)
+    }
+
+    fn name_of(&self, entry: &Entry) -> &[u8] {
+        name_in(&self.bytes, entry)
+    }
+
+    fn value_of(&self, entry: &Entry) -> &[u8] {
+        value_in(&self.bytes, entry)
+    }
+
+    fn index(&mut self) {
+        self.present = 0;
+        self.repeated = 0;
+        for known in self.entries.iter().filter_map(|entry| entry.known) {
+            self.repeated |= self.present & known.bit();
+            self.present |= known.bit();
+        }
+    }
+}
+
+fn called_in(bytes: &[u8], entry: &Entry, known: Option<Known>, name: &[u8]) -> bool {
+    entry.known == known && (known.is_some() || name_in(bytes, entry).eq_ignore_ascii_case(name))
+}
+
+fn name_in<'a>(bytes: &'a [u8], entry: &Entry) -> &'a [u8] {
+    let start = entry.name_start as usize;
+    bytes.get(start..start + usize::from(entry.name_len)).unwrap_or_default()
+}
+
+fn value_in<'a>(bytes: &'a [u8], entry: &Entry) -> &'a [u8] {
+    bytes.get(entry.value_start as usize..entry.value_end as usize).unwrap_or_default()
+}
+
+impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Fields {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(fields: I) -> Self {
+        let mut all = Self::new();
+        for (name, value) in fields {
+            all.push(name.as_ref(), value.as_ref());
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

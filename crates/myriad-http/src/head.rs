@@ -1,0 +1,334 @@
+//! Message heads: owned, movable, and cheap to fill again for the next message of a connection.
+
+use std::ops::Range;
+
+use crate::{Fields, Known, Method};
+
+/// The version of HTTP that a message was sent in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// HTTP/1.0 (RFC 1945).
+    Http10,
+    /// HTTP/1.1, and any later minor version (RFC 9112 §2.3).
+    #[default]
+    Http11,
+    /// HTTP/2 (RFC 9113).
+    Http2,
+    /// HTTP/3 (RFC 9114).
+    Http3,
+}
+
+impl Version {
+    /// The name as it stands in a request line, a status line or `$server_protocol`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2.0",
+            Self::Http3 => "HTTP/3.0",
+        }
+    }
+}
+
+/// The head of a request: method, target, version and fields, with the bytes they came in.
+#[derive(Clone, Debug, Default)]
+pub struct RequestHead {
+    pub(crate) method: Method,
+    pub(crate) version: Version,
+    pub(crate) method_range: Range<u32>,
+    pub(crate) target_range: Range<u32>,
+    pub(crate) line_len: u32,
+    pub(crate) head_len: u32,
+    pub(crate) fields: Fields,
+}
+
+impl RequestHead {
+    /// An empty head, nothing allocated.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A head from its parts, for HTTP/2, HTTP/3 and tests; [`RequestHead::raw`] of it is the request line alone.
+    pub fn from_parts<'a>(
+        method: &[u8],
+        target: &[u8],
+        version: Version,
+        fields: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
+    ) -> Self {
+        let mut head = Self::default();
+        head.rebuild(method, target, version);
+        for (name, value) in fields {
+            head.fields.push(name, value);
+        }
+        head
+    }
+
+    /// Makes this head one of the given line and no fields, keeping the memory.
+    pub fn rebuild(&mut self, method: &[u8], target: &[u8], version: Version) {
+        self.clear();
+        let target_start = method.len() + 1;
+        self.method = Method::from_bytes(method);
+        self.version = version;
+        self.method_range = 0..method.len() as u32;
+        self.target_range = target_start as u32..(target_start + target.len()) as u32;
+        for part in [method, b" ", target, b" ", version.as_str().as_bytes()] {
+            self.fields.extend_bytes(part);
+        }
+        self.line_len = self.fields.bytes().len() as u32;
+        self.head_len = self.line_len;
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.method = Method::default();
+        self.version = Version::default();
+        self.method_range = 0..0;
+        self.target_range = 0..0;
+        self.line_len = 0;
+        self.head_len = 0;
+        self.fields.clear();
+    }
+
+    /// The method.
+    #[inline]
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The method as it was sent.
+    pub fn method_bytes(&self) -> &[u8] {
+        self.slice(&self.method_range)
+    }
+
+    /// The request target as it was sent (RFC 9112 §3.2), `$request_uri` of an origin-form request.
+    #[inline]
+    pub fn target(&self) -> &[u8] {
+        self.slice(&self.target_range)
+    }
+
+    /// The version of the request.
+    #[inline]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The request line without its end, nginx's `$request`.
+    pub fn request_line(&self) -> &[u8] {
+        self.slice(&(0..self.line_len))
+    }
+
+    /// The head as it came, from the method to the empty line that ends it.
+    pub fn raw(&self) -> &[u8] {
+        self.slice(&(0..self.head_len))
+    }
+
+    /// The fields.
+    #[inline]
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// The fields, to be changed; [`RequestHead::raw`] stays as it was.
+    pub fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.fields
+    }
+
+    /// The first value of a well-known field.
+    #[inline]
+    pub fn known(&self, name: Known) -> Option<&[u8]> {
+        self.fields.known(name)
+    }
+
+    fn slice(&self, range: &Range<u32>) -> &[u8] {
+        self.fields.bytes().get(range.start as usize..range.end as usize).unwrap_or_default()
+    }
+}
+
+/// The head of a response.
+#[derive(Clone, Debug)]
+pub struct ResponseHead {
+    /// The status code, 100 to 999.
+    pub status: u16,
+    /// The reason phrase as it was sent; may be empty (RFC 9112 §4).
+    pub reason: Vec<u8>,
+    /// The version of the response.
+    pub version: Version,
+    /// The fields.
+    pub fields: Fields,
+}
+
+impl Default for ResponseHead {
+    fn default() -> Self {
+        Self::new(200)
+    }
+}
+
+impl ResponseHead {
+    /// A head with `status`, its usual reason phrase, HTTP/1.1 and no fields.
+    pub fn new(status: u16) -> Self {
+        Self {
+            status,
+            reason: reason_phrase(status).as_bytes().to_vec(),
+            version: Version::Http11,
+            fields: Fields::new(),
+        }
+    }
+
+    /// The same head with another field.
+    #[must_use]
+    pub fn with(mut self, name: &[u8], value: &[u8]) -> Self {
+        self.fields.push(name, value);
+        self
+    }
+
+    /// The same head with another well-known field.
+    #[must_use]
+    pub fn with_known(mut self, name: Known, value: &[u8]) -> Self {
+        self.fields.push_known(name, value);
+        self
+    }
+
+    /// The same head in another version.
+    #[must_use]
+    pub fn with_version(mut self, version: Version) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// The first value of a well-known field.
+    pub fn known(&self, name: Known) -> Option<&[u8]> {
+        self.fields.known(name)
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.status = 200;
+        self.reason.clear();
+        self.version = Version::Http11;
+        self.fields.clear();
+    }
+
+    /// Whether the response is interim (RFC 9110 §15.2): another head follows; `101` ends the exchange of heads.
+    pub fn is_interim(&self) -> bool {
+        (100..200).contains(&self.status) && self.status != 101
+    }
+
+    /// Appends the status line and the fields as HTTP/1.1 sends them, with the empty line at the end.
+    pub fn write_h1(&self, out: &mut Vec<u8>) {
+        write_status_line(self.status, &self.reason, out);
+        self.fields.write_h1(out);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// Appends `HTTP/1.1 status reason` CRLF; servers answer in their own highest minor version (RFC 9112 §2.3).
+pub fn write_status_line(status: u16, reason: &[u8], out: &mut Vec<u8>) {
+    let status = status.clamp(100, 999);
+    let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
+    out.extend_from_slice(b"HTTP/1.1 ");
+    out.extend_from_slice(&digits);
+    out.push(b' ');
+    out.extend_from_slice(reason);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The phrase that nginx sends with `status`; empty for a code that has none.
+pub fn reason_phrase(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        101 => "Switching Protocols",
+        102 => "Processing",
+        103 => "Early Hints",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        203 => "Non-Authoritative Information",
+        204 => "No Content",
+        205 => "Reset Content",
+        206 => "Partial Content",
+        207 => "Multi-Status",
+        300 => "Multiple Choices",
+        301 => "Moved Permanently",
+        302 => "Moved Temporarily",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        402 => "Payment Required",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Not Allowed",
+        406 => "Not Acceptable",
+        407 => "Proxy Authentication Required",
+        408 => "Request Time-out",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Request Entity Too Large",
+        414 => "Request-URI Too Large",
+        415 => "Unsupported Media Type",
+        416 => "Requested Range Not Satisfiable",
+        417 => "Expectation Failed",
+        421 => "Misdirected Request",
+        422 => "Unprocessable Content",
+        423 => "Locked",
+        424 => "Failed Dependency",
+        425 => "Too Early",
+        426 => "Upgrade Required",
+        428 => "Precondition Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Temporarily Unavailable",
+        504 => "Gateway Time-out",
+        505 => "HTTP Version Not Supported",
+        507 => "Insufficient Storage",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_from_parts_reads_like_a_parsed_one() {
+        let fields: [(&[u8], &[u8]); 2] = [(b"Host", b"a.example"), (b"X-One", b"1")];
+        let head = RequestHead::from_parts(b"PURGE", b"/a?b", Version::Http2, fields);
+        assert_eq!(head.method(), Method::Purge);
+        assert_eq!(head.method_bytes(), b"PURGE");
+        assert_eq!(head.target(), b"/a?b");
+        assert_eq!(head.request_line(), b"PURGE /a?b HTTP/2.0");
+        assert_eq!(head.known(Known::Host), Some(&b"a.example"[..]));
+        assert_eq!(head.fields().get(b"x-one"), Some(&b"1"[..]));
+        let copy = head.clone();
+        drop(head);
+        assert_eq!(copy.target(), b"/a?b");
+    }
+
+    #[test]
+    fn a_response_head_is_written_as_http_1_1() {
+        let mut out = Vec::new();
+        ResponseHead::new(404).with(b"X", b"y").with_known(Known::ContentLength, b"0").write_h1(&mut out);
+        assert_eq!(out, b"HTTP/1.1 404 Not Found\r\nX: y\r\nContent-Length: 0\r\n\r\n");
+    }
+
+    #[test]
+    fn only_interim_responses_are_followed_by_another_head() {
+        let interim: Vec<u16> = (100..600).filter(|&status| ResponseHead::new(status).is_interim()).collect();
+        assert_eq!(interim, (100..200).filter(|&status| status != 101).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_unknown_status_is_written_with_an_empty_phrase() {
+        let mut out = Vec::new();
+        ResponseHead::new(599).write_h1(&mut out);
+        assert_eq!(out, b"HTTP/1.1 599 \r\n\r\n");
+    }
+}

@@ -1,0 +1,169 @@
+//! Request methods (RFC 9110 §9, RFC 4918 for WebDAV, `PURGE` as caches know it).
+
+/// A request method; methods that are not listed are [`Method::Other`], their bytes are kept in the head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Method {
+    /// `GET` (RFC 9110 §9.3.1).
+    #[default]
+    Get,
+    /// `HEAD` (RFC 9110 §9.3.2).
+    Head,
+    /// `POST` (RFC 9110 §9.3.3).
+    Post,
+    /// `PUT` (RFC 9110 §9.3.4).
+    Put,
+    /// `DELETE` (RFC 9110 §9.3.5).
+    Delete,
+    /// `CONNECT` (RFC 9110 §9.3.6).
+    Connect,
+    /// `OPTIONS` (RFC 9110 §9.3.7).
+    Options,
+    /// `TRACE` (RFC 9110 §9.3.8).
+    Trace,
+    /// `PATCH` (RFC 5789).
+    Patch,
+    /// `PURGE`, by which caches are told to forget a page.
+    Purge,
+    /// `PROPFIND` (RFC 4918 §9.1).
+    Propfind,
+    /// `PROPPATCH` (RFC 4918 §9.2).
+    Proppatch,
+    /// `MKCOL` (RFC 4918 §9.3).
+    Mkcol,
+    /// `COPY` (RFC 4918 §9.8).
+    Copy,
+    /// `MOVE` (RFC 4918 §9.9).
+    Move,
+    /// `LOCK` (RFC 4918 §9.10).
+    Lock,
+    /// `UNLOCK` (RFC 4918 §9.11).
+    Unlock,
+    /// Any other method; its name is in the head that carried it.
+    Other,
+}
+
+impl Method {
+    /// The method named by `name`; methods are case-sensitive (RFC 9110 §9.1).
+    #[inline]
+    pub fn from_bytes(name: &[u8]) -> Self {
+        match name {
+            b"GET" => Self::Get,
+            b"HEAD" => Self::Head,
+            b"POST" => Self::Post,
+            b"PUT" => Self::Put,
+            b"DELETE" => Self::Delete,
+            b"CONNECT" => Self::Connect,
+            b"OPTIONS" => Self::Options,
+            b"TRACE" => Self::Trace,
+            b"PATCH" => Self::Patch,
+            b"PURGE" => Self::Purge,
+            b"PROPFIND" => Self::Propfind,
+            b"PROPPATCH" => Self::Proppatch,
+            b"MKCOL" => Self::Mkcol,
+            b"COPY" => Self::Copy,
+            b"MOVE" => Self::Move,
+            b"LOCK" => Self::Lock,
+            b"UNLOCK" => Self::Unlock,
+            _ => Self::Other,
+        }
+    }
+
+    /// The name as it is sent; empty for [`Method::Other`], whose bytes only the head knows.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+            Self::Options => "OPTIONS",
+            Self::Trace => "TRACE",
+            Self::Patch => "PATCH",
+            Self::Purge => "PURGE",
+            Self::Propfind => "PROPFIND",
+            Self::Proppatch => "PROPPATCH",
+            Self::Mkcol => "MKCOL",
+            Self::Copy => "COPY",
+            Self::Move => "MOVE",
+            Self::Lock => "LOCK",
+            Self::Unlock => "UNLOCK",
+            Self::Other => "",
+        }
+    }
+
+    /// Whether the method asks for nothing but reading (RFC 9110 §9.2.1).
+    pub fn is_safe(self) -> bool {
+        matches!(self, Self::Get | Self::Head | Self::Options | Self::Trace | Self::Propfind)
+    }
+
+    /// Whether repeating the request does no more than sending it once (RFC 9110 §9.2.2); only such requests may be
+    /// tried again on another peer.
+    pub fn is_idempotent(self) -> bool {
+        let idempotent_change = matches!(
+            self,
+            Self::Put
+                | Self::Delete
+                | Self::Purge
+                | Self::Proppatch
+                | Self::Mkcol
+                | Self::Copy
+                | Self::Move
+                | Self::Unlock
+        );
+        self.is_safe() || idempotent_change
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMED: [Method; 17] = [
+        Method::Get,
+        Method::Head,
+        Method::Post,
+        Method::Put,
+        Method::Delete,
+        Method::Connect,
+        Method::Options,
+        Method::Trace,
+        Method::Patch,
+        Method::Purge,
+        Method::Propfind,
+        Method::Proppatch,
+        Method::Mkcol,
+        Method::Copy,
+        Method::Move,
+        Method::Lock,
+        Method::Unlock,
+    ];
+
+    #[test]
+    fn every_named_method_round_trips() {
+        for method in NAMED {
+            assert_eq!(Method::from_bytes(method.as_str().as_bytes()), method);
+        }
+    }
+
+    #[test]
+    fn methods_are_case_sensitive() {
+        for method in NAMED {
+            assert_eq!(Method::from_bytes(method.as_str().to_lowercase().as_bytes()), Method::Other);
+        }
+    }
+
+    #[test]
+    fn post_patch_and_lock_are_never_repeated() {
+        let repeatable: Vec<_> = NAMED.into_iter().filter(|method| !method.is_idempotent()).collect();
+        assert_eq!(repeatable, [Method::Post, Method::Connect, Method::Patch, Method::Lock]);
+        assert!(!Method::Other.is_idempotent());
+    }
+
+    #[test]
+    fn safe_methods_only_read() {
+        let safe: Vec<_> = NAMED.into_iter().filter(|method| method.is_safe()).collect();
+        assert_eq!(safe, [Method::Get, Method::Head, Method::Options, Method::Trace, Method::Propfind]);
+    }
+}
