@@ -43,7 +43,7 @@ function install($secrets) {
     update_option('permalink_structure', '/%postname%/');
     update_option('comment_moderation', 0);
     update_option('comment_previously_approved', 0); // a comment shows at once: something to try
-    update_option('posts_per_page', 10);
+    update_option('posts_per_page', 6);
 }
 
 function write_content() {

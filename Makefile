@@ -1,0 +1,50 @@
+# Every command of the project. `make help` says what each is for.
+
+SHELL := /bin/bash
+CARGO ?= cargo
+FUZZ_SECONDS ?= 60
+BENCH ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help up build test lint bench bench-recipes fuzz clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+build: ## the release binary, target/release/myriad
+	$(CARGO) build --release --package myriad
+
+up: ## a real WordPress behind Myriad, on localhost:8080 (PORT=..., SITE=...)
+	@scripts/install-packages up
+	@$(MAKE) --no-print-directory build
+	@PORT=$(or $(PORT),8080) SITE=$(or $(SITE),.site) scripts/up
+
+lint: ## layers, formatting, clippy
+	scripts/check-layers --self-check
+	scripts/check-layers
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+test: ## everything that must pass before a change lands
+	@scripts/install-packages test
+	@$(MAKE) --no-print-directory lint
+	$(CARGO) test --workspace
+
+bench: ## Myriad against nginx, Varnish and the floor (BENCH="--rows home-gzip --rounds 3"); writes bench/REPORT.md
+	@scripts/install-packages up bench
+	@$(MAKE) --no-print-directory build
+	@bench/bench.py $(BENCH)
+
+bench-recipes: ## the published ab runs, against Apache, nginx, Varnish, HAProxy and Myriad; adds to bench/REPORT.md
+	@scripts/install-packages up bench
+	@$(MAKE) --no-print-directory build
+	@bench/recipes.py $(BENCH)
+
+fuzz: ## every fuzz target for FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
+	cd fuzz && for target in $$($(CARGO) fuzz list); do \
+	    $(CARGO) +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
+clean: ## build output and the site of `make up`
+	[ ! -d .site ] || scripts/site stop .site
+	rm -rf .site bench/out bench/floor/target
+	$(CARGO) clean
