@@ -1,1 +1,23 @@
 //! Listeners and the HTTP/1 driver that yields exchanges.
+//!
+//! One OS thread is one worker with a current-thread runtime; a connection stays on its thread. The driver reads a
+//! request head, hands it to a [`Service`], and writes what comes back. An answer that needs no waiting
+//! ([`Outcome::Ready`]) is written with one `writev` and no future is made for it; an idle connection owns its
+//! socket and nothing else.
+
+pub mod clock;
+pub mod connection;
+pub mod deadline;
+mod h1;
+pub mod listener;
+pub mod request_body;
+pub mod response;
+pub mod service;
+mod socket;
+mod work;
+
+pub use connection::{Connection, Peer};
+pub use listener::{Acceptor, Worker};
+pub use request_body::RequestBody;
+pub use response::{Head, Rate, Response, ResponseBody, Sent};
+pub use service::{Limits, Outcome, Service, Timeouts};

@@ -1,0 +1,78 @@
+//! One client connection, as the service sees it.
+
+use std::cell::{Cell, OnceCell};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+
+use crate::deadline::Deadline;
+use crate::socket::Socket;
+
+/// The client's end of the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A TCP client.
+    Inet(SocketAddr),
+    /// A client on a unix socket (`unix:` in nginx's words).
+    Unix,
+}
+
+impl Peer {
+    /// The client's address, none on a unix socket.
+    pub fn ip(self) -> Option<IpAddr> {
+        match self {
+            Self::Inet(address) => Some(address.ip()),
+            Self::Unix => None,
+        }
+    }
+}
+
+/// A connection: its socket, who is on the other end, and what the driver keeps between requests.
+pub struct Connection {
+    /// Serial number, unique in this process (`$connection`).
+    pub id: u64,
+    /// The socket's peer, before any `realip`.
+    pub peer: Peer,
+    /// Number of the listener that accepted it, as given to [`crate::Worker::listen`].
+    pub listener: u32,
+    /// When it was accepted, milliseconds since the epoch (`$connection_time`).
+    pub accepted_ms: u64,
+    /// Requests begun on it, the current one included (`$connection_requests`).
+    pub requests: Cell<u32>,
+    pub(crate) socket: Socket,
+    pub(crate) deadline: Deadline,
+    local: OnceCell<Option<SocketAddr>>,
+}
+
+impl Connection {
+    pub(crate) fn new(id: u64, listener: u32, peer: Peer, socket: Socket) -> Rc<Self> {
+        Rc::new(Self {
+            id,
+            peer,
+            listener,
+            accepted_ms: crate::clock::now_ms(),
+            requests: Cell::new(0),
+            socket,
+            deadline: Deadline::new(),
+            local: OnceCell::new(),
+        })
+    }
+
+    /// The server's end of a TCP connection (`$server_addr`, `$server_port`); asked of the kernel once.
+    pub fn local(&self) -> Option<SocketAddr> {
+        *self.local.get_or_init(|| match &self.socket {
+            Socket::Tcp(stream) => stream.local_addr().ok(),
+            Socket::Unix(_) => None,
+        })
+    }
+
+    /// The local address, or `0.0.0.0:0` on a unix socket.
+    pub fn local_or_any(&self) -> SocketAddr {
+        self.local().unwrap_or_else(|| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0))
+    }
+
+    /// The descriptor, for `$tcpinfo_*`.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -1,0 +1,213 @@
+//! Coarse deadlines for connections: one slot each, checked by one task per worker.
+//!
+//! A timer of the runtime costs a registration per request, several times per request for a keep-alive connection.
+//! Time-outs of an HTTP server are seconds and almost never fire, so a slot here is armed by one store. One task
+//! walks the slots every [`TICK_MS`]: ten thousand of them are 40 KB of contiguous memory, some microseconds a walk.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+/// How often the slots are checked: a deadline fires at most this many milliseconds late.
+pub const TICK_MS: u64 = 50;
+const OFF: u32 = u32::MAX;
+
+#[derive(Default)]
+struct Table {
+    /// Tick number at which the slot fires, `OFF` while it is not armed.
+    at: RefCell<Vec<u32>>,
+    state: RefCell<Vec<SlotState>>,
+    free: RefCell<Vec<u32>>,
+    armed: Cell<usize>,
+    draining: Cell<bool>,
+    ticking: Notify,
+    tick: Cell<u32>,
+}
+
+#[derive(Default)]
+struct SlotState {
+    waker: Option<Waker>,
+    expired: bool,
+}
+
+thread_local! {
+    static TABLE: Rc<Table> = Rc::new(Table::default());
+}
+
+/// A slot of this thread's table. Dropping it frees the slot.
+pub struct Deadline {
+    slot: u32,
+}
+
+impl Deadline {
+    /// Takes a slot; not armed.
+    pub fn new() -> Self {
+        TABLE.with(|table| {
+            let slot = table.free.borrow_mut().pop().unwrap_or_else(|| {
+                table.at.borrow_mut().push(OFF);
+                table.state.borrow_mut().push(SlotState::default());
+                table.at.borrow().len() as u32 - 1
+            });
+            Self { slot }
+        })
+    }
+
+    /// Arms the slot to fire `ms` milliseconds from now; 0 disarms it.
+    pub fn set(&self, ms: u64) {
+        TABLE.with(|table| {
+            let ticks = (ms.div_ceil(TICK_MS) + 1).min(u64::from(u32::MAX / 2)) as u32;
+            let at = if ms == 0 { OFF } else { table.tick.get().wrapping_add(ticks) };
+            let previous = std::mem::replace(&mut table.at.borrow_mut()[self.slot as usize], at);
+            match (previous == OFF, at == OFF) {
+                (true, false) => {
+                    table.armed.set(table.armed.get() + 1);
+                    if table.armed.get() == 1 {
+                        table.ticking.notify_one();
+                    }
+                }
+                (false, true) => table.armed.set(table.armed.get() - 1),
+                _ => {}
+            }
+            table.state.borrow_mut()[self.slot as usize].expired = false;
+        });
+    }
+
+    /// Disarms the slot.
+    pub fn clear(&self) {
+        self.set(0);
+    }
+
+    /// Whether the deadline has passed. Wakes the task of `cx` when it does, or when the worker starts to drain.
+    pub fn poll_expired(&self, cx: &Context<'_>) -> Poll<()> {
+        TABLE.with(|table| {
+            let state = &mut table.state.borrow_mut()[self.slot as usize];
+            if state.expired {
+                return Poll::Ready(());
+            }
+            match &state.waker {
+                Some(waker) if waker.will_wake(cx.waker()) => {}
+                _ => state.waker = Some(cx.waker().clone()),
+            }
+            Poll::Pending
+        })
+    }
+}
+
+impl Default for Deadline {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        self.clear();
+        // A waker dropped here may drop a task, whose own slot is then freed: no borrow may be held.
+        let freed = TABLE.try_with(|table| {
+            table.free.borrow_mut().push(self.slot);
+            std::mem::take(&mut table.state.borrow_mut()[self.slot as usize])
+        });
+        drop(freed);
+    }
+}
+
+/// Whether this worker is finishing: idle connections close, busy ones close after their answer.
+pub fn draining() -> bool {
+    TABLE.with(|table| table.draining.get())
+}
+
+/// Begins to drain this worker and wakes every connection.
+pub fn drain() {
+    TABLE.with(|table| {
+        table.draining.set(true);
+        wake_where(table, |_| true, false);
+    });
+}
+
+/// Runs the table of this thread; never ends. One per worker, spawned when the worker starts.
+pub async fn run() {
+    let table = TABLE.with(Rc::clone);
+    let started = tokio::time::Instant::now();
+    loop {
+        if table.armed.get() == 0 {
+            table.ticking.notified().await;
+        }
+        tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
+        let now = (started.elapsed().as_millis() as u64 / TICK_MS) as u32;
+        table.tick.set(now);
+        wake_where(&table, |at| at != OFF && at <= now, true);
+    }
+}
+
+fn wake_where(table: &Table, due: impl Fn(u32) -> bool, expire: bool) {
+    let mut woken = Vec::new();
+    {
+        let mut at = table.at.borrow_mut();
+        let mut states = table.state.borrow_mut();
+        for (at, state) in at.iter_mut().zip(states.iter_mut()) {
+            if due(*at) {
+                if expire {
+                    state.expired = true;
+                    *at = OFF;
+                    table.armed.set(table.armed.get() - 1);
+                }
+                woken.extend(state.waker.clone());
+            }
+        }
+    }
+    for waker in woken {
+        waker.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+
+    fn on_worker(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build_local(tokio::runtime::LocalOptions::default())
+            .expect("a runtime");
+        runtime.block_on(async {
+            tokio::task::spawn_local(run());
+            test.await;
+        });
+    }
+
+    #[test]
+    fn armed_slot_fires_and_cleared_slot_does_not() {
+        on_worker(async {
+            let fires = Deadline::new();
+            let cleared = Deadline::new();
+            fires.set(60);
+            cleared.set(60);
+            cleared.clear();
+            poll_fn(|cx| fires.poll_expired(cx)).await;
+            assert!(poll_fn(|cx| Poll::Ready(cleared.poll_expired(cx).is_pending())).await);
+        });
+    }
+
+    #[test]
+    fn rearming_takes_back_an_expiry() {
+        on_worker(async {
+            let slot = Deadline::new();
+            slot.set(1);
+            poll_fn(|cx| slot.poll_expired(cx)).await;
+            slot.set(10_000);
+            assert!(poll_fn(|cx| Poll::Ready(slot.poll_expired(cx).is_pending())).await);
+        });
+    }
+
+    #[test]
+    fn slots_are_reused() {
+        on_worker(async {
+            let first = Deadline::new().slot;
+            assert_eq!(Deadline::new().slot, first);
+        });
+    }
+}

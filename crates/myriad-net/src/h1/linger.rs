@@ -1,0 +1,30 @@
+//! nginx's `lingering_close`: read and drop what the client still sends, so that it gets to read the answer.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use crate::clock::monotonic_ms;
+use crate::connection::Connection;
+use crate::service::Timeouts;
+
+pub(super) async fn run(connection: &Connection, timeouts: Timeouts) {
+    connection.socket.shutdown_write();
+    let until = monotonic_ms() + timeouts.lingering_ms;
+    let mut sink = vec![0u8; 4096];
+    loop {
+        let left = until.saturating_sub(monotonic_ms());
+        if left == 0 {
+            return;
+        }
+        connection.deadline.set(left.min(timeouts.lingering_idle_ms.max(1)));
+        let more = poll_fn(|cx| match connection.socket.poll_read(cx, &mut sink) {
+            Poll::Ready(Ok(count)) => Poll::Ready(count > 0),
+            Poll::Ready(Err(_)) => Poll::Ready(false),
+            Poll::Pending => connection.deadline.poll_expired(cx).map(|()| false),
+        })
+        .await;
+        if !more {
+            return;
+        }
+    }
+}

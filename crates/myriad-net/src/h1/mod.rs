@@ -1,0 +1,42 @@
+//! The HTTP/1 driver: reads heads, asks the service, writes answers, keeps the connection.
+//!
+//! ```text
+//!            +------------------------------ keep-alive ------------------------------+
+//!            v                                                                        |
+//!   idle -> head -> begin -> Ready ------------------------> write -> body left? -> finish
+//!    |       |        |                                        ^                      |
+//!    |    rejected    +----> Later -> wait (client watched) ---+                   close, linger
+//!    v       v
+//!  close   error page, close
+//! ```
+
+mod exchange;
+mod linger;
+mod read;
+mod send;
+
+use std::rc::Rc;
+
+use crate::connection::Connection;
+use crate::service::Service;
+use crate::work::{self, Work};
+use exchange::After;
+use read::Read;
+
+/// Serves one connection until it ends.
+pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>) {
+    let mut carried: Option<Box<Work>> = None;
+    loop {
+        let after = match read::head(&*service, &connection, carried.take()).await {
+            Read::Closed => return,
+            Read::Request(work) => exchange::run(&*service, &connection, work).await,
+            Read::Rejected(work, why) => exchange::reject(&*service, &connection, work, why).await,
+        };
+        match after {
+            After::KeepAlive(work) if work.input.is_empty() => work::give(work),
+            After::KeepAlive(work) => carried = Some(work),
+            After::Close => return,
+            After::Linger(timeouts) => return Box::pin(linger::run(&connection, timeouts)).await,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Waiting for a request and reading its head.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use myriad_http::h1::{Parsed, parse_request};
+
+use crate::connection::Connection;
+use crate::deadline;
+use crate::service::{Rejection, Service};
+use crate::work::{self, Work};
+
+pub(super) enum Read {
+    /// The client or a time-out ended an idle connection.
+    Closed,
+    /// A whole head; bytes past it wait in the input.
+    Request(Box<Work>),
+    /// Something that is no request.
+    Rejected(Box<Work>, Rejection),
+}
+
+/// Waits for a request head. While nothing has arrived, the returned future holds no buffer.
+pub(super) async fn head<S: Service>(
+    service: &S,
+    connection: &Connection,
+    carried: Option<Box<Work>>,
+) -> Read {
+    let limits = service.limits(connection);
+    let first = connection.requests.get() == 0;
+    connection.deadline.set(if first { limits.header_timeout_ms } else { limits.timeouts.keepalive_ms });
+    let mut reader = HeadReader { work: carried, timed: first, parsed: 0 };
+    poll_fn(|cx| reader.poll(service, connection, cx)).await
+}
+
+struct HeadReader {
+    work: Option<Box<Work>>,
+    /// Whether `client_header_timeout` runs already.
+    timed: bool,
+    /// Bytes that were there at the last parse, so that a parse is made only when there are more.
+    parsed: usize,
+}
+
+impl HeadReader {
+    fn poll<S: Service>(
+        &mut self,
+        service: &S,
+        connection: &Connection,
+        cx: &mut Context<'_>,
+    ) -> Poll<Read> {
+        loop {
+            if let Some(read) = self.parse(service, connection) {
+                return Poll::Ready(read);
+            }
+            let most = service.limits(connection).head.total;
+            let work = self.work.get_or_insert_with(work::take);
+            match connection.socket.poll_read(cx, work.input.room(most)) {
+                Poll::Ready(Ok(count)) if count > 0 => work.input.filled(count),
+                Poll::Ready(_) => return Poll::Ready(self.closed()),
+                Poll::Pending => return self.idle(connection, cx),
+            }
+        }
+    }
+
+    fn parse<S: Service>(&mut self, service: &S, connection: &Connection) -> Option<Read> {
+        let work = self.work.as_mut()?;
+        if work.input.len() == self.parsed {
+            return None;
+        }
+        let limits = service.limits(connection);
+        match parse_request(work.input.bytes(), &limits.head, &mut work.head) {
+            Ok(Parsed::Complete(length)) => {
+                work.input.consume(length);
+                Some(Read::Request(self.work.take()?))
+            }
+            Ok(Parsed::Partial) => {
+                self.parsed = work.input.len();
+                if !self.timed {
+                    self.timed = true;
+                    connection.deadline.set(limits.header_timeout_ms);
+                }
+                None
+            }
+            Err(error) => Some(Read::Rejected(self.work.take()?, Rejection::Malformed(error))),
+        }
+    }
+
+    fn closed(&mut self) -> Read {
+        if let Some(work) = self.work.take() {
+            work::give(work);
+        }
+        Read::Closed
+    }
+
+    fn idle(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
+        let waiting = self.work.as_ref().is_none_or(|work| work.input.is_empty());
+        if waiting {
+            if let Some(work) = self.work.take() {
+                work::give(work);
+            }
+            if deadline::draining() && connection.requests.get() > 0 {
+                return Poll::Ready(Read::Closed);
+            }
+        }
+        match connection.deadline.poll_expired(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(()) => Poll::Ready(match self.work.take() {
+                Some(work) => Read::Rejected(work, Rejection::TimedOut),
+                None => Read::Closed,
+            }),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The request's body, pulled by whoever answers.
+
+use std::cell::{Cell, RefCell};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_http::body::{Body, BodyError};
+use myriad_http::h1::{ChunkedDecoder, Framing};
+
+use crate::connection::Connection;
+use crate::work::Input;
+
+/// Largest piece given out at once, bytes; also what a streaming upload holds in memory.
+const PIECE: usize = 16 * 1024;
+
+/// What of the body is still to come, shared by the driver and the service.
+pub(crate) struct BodyState {
+    framing: BodyFraming,
+    input: Input,
+    received: u64,
+    expect_continue: bool,
+    failed: bool,
+}
+
+enum BodyFraming {
+    Length { left: u64 },
+    Chunked { decoder: ChunkedDecoder, done: bool },
+}
+
+/// A request's body. Empty for most requests, and then it owns nothing.
+pub struct RequestBody {
+    inner: Option<Rc<Inner>>,
+}
+
+struct Inner {
+    connection: Rc<Connection>,
+    state: RefCell<BodyState>,
+    /// Largest body accepted, bytes (`client_max_body_size`), 0 for any.
+    limit: Cell<u64>,
+    /// `client_body_timeout`, milliseconds, 0 for none.
+    timeout_ms: Cell<u64>,
+}
+
+impl RequestBody {
+    /// No body.
+    pub fn empty() -> Self {
+        Self { inner: None }
+    }
+
+    pub(crate) fn new(
+        connection: Rc<Connection>,
+        framing: Framing,
+        input: Input,
+        expect_continue: bool,
+    ) -> Self {
+        let framing = match framing {
+            Framing::None => BodyFraming::Length { left: 0 },
+            Framing::Length(left) => BodyFraming::Length { left },
+            Framing::Chunked => BodyFraming::Chunked { decoder: ChunkedDecoder::default(), done: false },
+        };
+        let state = BodyState { framing, input, received: 0, expect_continue, failed: false };
+        Self {
+            inner: Some(Rc::new(Inner {
+                connection,
+                state: RefCell::new(state),
+                limit: Cell::new(0),
+                timeout_ms: Cell::new(60_000),
+            })),
+        }
+    }
+
+    pub(crate) fn handle(&self) -> Self {
+        Self { inner: self.inner.clone() }
+    }
+
+    /// Whether the request has no body.
+    pub fn is_empty(&self) -> bool {
+        self.length() == Some(0)
+    }
+
+    /// Bytes still to come, where the request says it (`Content-Length`); none for a chunked body.
+    pub fn length(&self) -> Option<u64> {
+        let Some(inner) = &self.inner else { return Some(0) };
+        match &inner.state.borrow().framing {
+            BodyFraming::Length { left } => Some(*left),
+            BodyFraming::Chunked { done, .. } => done.then_some(0),
+        }
+    }
+
+    /// Sets `client_max_body_size` (bytes, 0 for any) and `client_body_timeout` (milliseconds, 0 for none), once the
+    /// location is known.
+    pub fn configure(&self, limit: u64, timeout_ms: u64) {
+        if let Some(inner) = &self.inner {
+            inner.limit.set(limit);
+            inner.timeout_ms.set(timeout_ms);
+        }
+    }
+
+    /// Bytes of the body received so far.
+    pub fn received(&self) -> u64 {
+        self.inner.as_ref().map_or(0, |inner| inner.state.borrow().received)
+    }
+
+    /// Whether the whole body has been read, so that the next request may follow.
+    pub(crate) fn is_done(&self) -> bool {
+        let Some(inner) = &self.inner else { return true };
+        let state = inner.state.borrow();
+        !state.failed
+            && match &state.framing {
+                BodyFraming::Length { left } => *left == 0,
+                BodyFraming::Chunked { done, .. } => *done,
+            }
+    }
+
+    /// Takes back the bytes that were read past the body.
+    pub(crate) fn take_input(&self) -> Option<Input> {
+        self.inner.as_ref().map(|inner| std::mem::take(&mut inner.state.borrow_mut().input))
+    }
+}
+
+impl Inner {
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        if state.failed {
+            return Poll::Ready(Some(Err(BodyError::Aborted)));
+        }
+        loop {
+            match state.advance() {
+                Ok(Advance::Piece(piece)) => {
+                    let limit = self.limit.get();
+                    if limit != 0 && state.received > limit {
+                        state.failed = true;
+                        return Poll::Ready(Some(Err(BodyError::TooLarge)));
+                    }
+                    return Poll::Ready(Some(Ok(piece)));
+                }
+                Ok(Advance::End) => return Poll::Ready(None),
+                Ok(Advance::NeedInput) => {}
+                Err(error) => {
+                    state.failed = true;
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+            if let Err(error) = ready!(self.poll_fill(state, cx)) {
+                state.failed = true;
+                return Poll::Ready(Some(Err(error)));
+            }
+        }
+    }
+
+    fn poll_fill(&self, state: &mut BodyState, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
+        if std::mem::take(&mut state.expect_continue) {
+            // RFC 9110 section 10.1.1: asked for only now that somebody wants the body.
+            use std::io::Write;
+            let _ = (&self.connection.socket).write(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        let room = state.input.room(PIECE);
+        match self.connection.socket.poll_read(cx, room) {
+            Poll::Ready(Ok(0) | Err(_)) => {
+                self.connection.deadline.clear();
+                Poll::Ready(Err(BodyError::Aborted))
+            }
+            Poll::Ready(Ok(count)) => {
+                state.input.filled(count);
+                self.connection.deadline.set(self.timeout_ms.get());
+                Poll::Ready(Ok(()))
+            }
+            Poll::Pending => match self.connection.deadline.poll_expired(cx) {
+                Poll::Ready(()) => Poll::Ready(Err(BodyError::Timeout)),
+                Poll::Pending => Poll::Pending,
+            },
+        }
+    }
+}
+
+enum Advance {
+    Piece(Bytes),
+    End,
+    NeedInput,
+}
+
+impl BodyState {
+    /// Takes the next piece out of what has been read.
+    fn advance(&mut self) -> Result<Advance, BodyError> {
+        match &mut self.framing {
+            BodyFraming::Length { left: 0 } => Ok(Advance::End),
+            BodyFraming::Length { left } => {
+                if self.input.is_empty() {
+                    return Ok(Advance::NeedInput);
+                }
+                let take = (*left).min(self.input.len() as u64) as usize;
+                let piece = Bytes::copy_from_slice(&self.input.bytes()[..take]);
+                self.input.consume(take);
+                *left -= take as u64;
+                self.received += take as u64;
+                Ok(Advance::Piece(piece))
+            }
+            BodyFraming::Chunked { done: true, .. } => Ok(Advance::End),
+            BodyFraming::Chunked { decoder, done } => loop {
+                let chunk = decoder
+                    .decode(self.input.bytes())
+                    .map_err(BodyError::Malformed)?;
+                let piece = Bytes::copy_from_slice(&self.input.bytes()[chunk.data.clone()]);
+                let consumed = chunk.consumed;
+                *done = chunk.done;
+                self.input.consume(consumed);
+                self.received += piece.len() as u64;
+                if !piece.is_empty() {
+                    return Ok(Advance::Piece(piece));
+                }
+                if *done {
+                    return Ok(Advance::End);
+                }
+                if consumed == 0 || self.input.is_empty() {
+                    return Ok(Advance::NeedInput);
+                }
+            },
+        }
+    }
+}
+
+impl Body for RequestBody {
+    fn poll_data(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BodyError>>> {
+        match &self.inner {
+            Some(inner) => inner.poll(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        self.length()
+    }
+}

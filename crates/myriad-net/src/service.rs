@@ -1,0 +1,103 @@
+//! What a driver asks of the site behind it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use myriad_http::h1::HeadLimits;
+use myriad_http::{ParseError, RequestHead};
+
+use crate::connection::Connection;
+use crate::request_body::RequestBody;
+use crate::response::{Response, Sent};
+
+/// A site: turns request heads into responses.
+///
+/// All methods run on the worker's thread.
+pub trait Service: 'static {
+    /// What the service keeps of an exchange until it is over (for the access log).
+    type Ticket: 'static;
+
+    /// How a head on this connection may look and how long it may take, before its server is known.
+    fn limits(&self, connection: &Connection) -> Limits;
+
+    /// Begins an exchange. `head` may be taken with `mem::take` by an answer that comes later.
+    fn begin(
+        &self,
+        head: &mut RequestHead,
+        connection: &Rc<Connection>,
+        body: RequestBody,
+    ) -> Outcome<Self::Ticket>;
+
+    /// Answers a request that could not be read. The driver closes the connection after the answer.
+    fn reject(
+        &self,
+        error: Rejection,
+        head: &mut RequestHead,
+        connection: &Rc<Connection>,
+    ) -> Outcome<Self::Ticket>;
+
+    /// The exchange is over: sent, or broken off.
+    fn finish(&self, head: &RequestHead, connection: &Rc<Connection>, ticket: Self::Ticket, sent: &Sent);
+}
+
+/// Why a request could not be read.
+#[derive(Debug)]
+pub enum Rejection {
+    /// The head breaks the rules of RFC 9112.
+    Malformed(ParseError),
+    /// The head did not arrive within `client_header_timeout`.
+    TimedOut,
+}
+
+/// An answer now, or a future that gives it.
+pub enum Outcome<T> {
+    /// The whole answer is known: one `writev`, no future.
+    Ready(Response<T>),
+    /// Something has to be waited for.
+    Later(Pin<Box<dyn Future<Output = Response<T>>>>),
+}
+
+/// Limits of a connection before its request has been routed.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Limits of the request head.
+    pub head: HeadLimits,
+    /// `client_header_buffer_size`, bytes.
+    pub header_buffer: usize,
+    /// `client_header_timeout`, milliseconds; 0 for none.
+    pub header_timeout_ms: u64,
+    /// Time-outs that hold until a request has been routed.
+    pub timeouts: Timeouts,
+}
+
+/// How long the driver waits; all in milliseconds, 0 for no limit unless said otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// `keepalive_timeout`: how long an idle connection stays open; 0 closes after the answer.
+    pub keepalive_ms: u64,
+    /// `keepalive_requests`: how many requests a connection may make.
+    pub keepalive_requests: u32,
+    /// `send_timeout`: between two writes that make progress.
+    pub send_ms: u64,
+    /// `lingering_time`: in total, reading what a client still sends after an early answer; 0 for no lingering.
+    pub lingering_ms: u64,
+    /// `lingering_timeout`: the longest silence while lingering.
+    pub lingering_idle_ms: u64,
+    /// `reset_timedout_connection`: close with a reset when a client times out.
+    pub reset_timed_out: bool,
+}
+
+impl Default for Timeouts {
+    /// nginx's defaults.
+    fn default() -> Self {
+        Self {
+            keepalive_ms: 75_000,
+            keepalive_requests: 1000,
+            send_ms: 60_000,
+            lingering_ms: 30_000,
+            lingering_idle_ms: 5_000,
+            reset_timed_out: false,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Per-thread pools of what a connection needs only while it is busy.
+//!
+//! With ten thousand idle connections and some active ones, the active ones share a few warm buffers.
+
+use std::cell::RefCell;
+
+use myriad_http::head::RequestHead;
+
+/// Size of a pooled read buffer, bytes.
+pub(crate) const READ_BUFFER: usize = 16 * 1024;
+const KEEP: usize = 64;
+const KEEP_HEAD_CAPACITY: usize = 16 * 1024;
+
+/// What one exchange works with: the bytes read and the head parsed from them.
+#[derive(Default)]
+pub(crate) struct Work {
+    pub(crate) input: Input,
+    pub(crate) head: RequestHead,
+}
+
+/// Bytes read from the client and not yet consumed.
+pub(crate) struct Input {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Self { buffer: vec![0; READ_BUFFER], start: 0, end: 0 }
+    }
+}
+
+impl Input {
+    /// The bytes that wait.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    pub(crate) fn consume(&mut self, count: usize) {
+        self.start += count;
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.start = 0;
+        self.end = 0;
+    }
+
+    /// Room to read into: moves what waits to the front, and grows up to `most` bytes. Empty when full.
+    pub(crate) fn room(&mut self, most: usize) -> &mut [u8] {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.buffer.len() && self.buffer.len() < most {
+            let grown = (self.buffer.len() * 2).min(most);
+            self.buffer.resize(grown, 0);
+        }
+        &mut self.buffer[self.end..]
+    }
+
+    pub(crate) fn filled(&mut self, count: usize) {
+        self.end += count;
+    }
+}
+
+thread_local! {
+    // Boxed so that an idle connection's future holds one pointer, and moving in and out of the pool copies one.
+    #[expect(clippy::vec_box)]
+    static WORK: RefCell<Vec<Box<Work>>> = const { RefCell::new(Vec::new()) };
+    static HEADS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+pub(crate) fn take() -> Box<Work> {
+    WORK.with_borrow_mut(Vec::pop).unwrap_or_default()
+}
+
+pub(crate) fn give(mut work: Box<Work>) {
+    if work.input.buffer.len() == READ_BUFFER {
+        work.input.clear();
+        WORK.with_borrow_mut(|pool| {
+            if pool.len() < KEEP {
+                pool.push(work);
+            }
+        });
+    }
+}
+
+pub(crate) fn take_head() -> Vec<u8> {
+    HEADS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(1024))
+}
+
+pub(crate) fn give_head(mut head: Vec<u8>) {
+    if head.capacity() <= KEEP_HEAD_CAPACITY {
+        head.clear();
+        HEADS.with_borrow_mut(|pool| {
+            if pool.len() < KEEP {
+                pool.push(head);
+            }
+        });
+    }
+}
