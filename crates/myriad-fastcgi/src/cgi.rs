@@ -1,0 +1,150 @@
+//! The head that a CGI program writes before its body (RFC 3875 §6), read as nginx reads it from FastCGI.
+
+use std::fmt;
+
+use myriad_http::head::{ResponseHead, reason_phrase};
+
+#[cfg(test)]
+mod tests;
+
+/// Most fields that a head may hold.
+const MAX_FIELDS: usize = 1000;
+
+/// What [`parse_head`] found.
+#[derive(Clone, Debug)]
+pub enum Parsed {
+    /// The head goes on: call again with more bytes.
+    Partial,
+    /// The head, and how many bytes it took including the empty line; the body follows.
+    Complete(Box<ResponseHead>, usize),
+}
+
+/// Why the bytes are no head, in nginx's words for the error log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadError {
+    /// A line is no field: its name is no token (RFC 9110 §5.1) or its value holds NUL or a bare CR.
+    InvalidHeader,
+    /// `Status` is not three digits from 200 to 999, or a status line is broken.
+    InvalidStatus,
+    /// The head is longer than the buffer (`fastcgi_buffer_size`), or has over a thousand fields.
+    TooBig,
+}
+
+impl fmt::Display for HeadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidHeader => "upstream sent invalid header",
+            Self::InvalidStatus => "upstream sent invalid status",
+            Self::TooBig => "upstream sent too big header",
+        })
+    }
+}
+
+impl std::error::Error for HeadError {}
+
+/// Parses the head at the front of a CGI program's output, at most `limit` bytes long.
+///
+/// Lines end in LF or CRLF. `Status` sets the status and is not kept as a field; so does a first line
+/// `HTTP/1.x NNN reason`. Without either the status is 302 where there is a `Location`, else 200. A line without
+/// a colon is a field with an empty value, as in nginx.
+pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
+    let Some(length) = head_length(bytes) else {
+        return if bytes.len() < limit { Ok(Parsed::Partial) } else { Err(HeadError::TooBig) };
+    };
+    if length > limit {
+        return Err(HeadError::TooBig);
+    }
+    let mut head = ResponseHead::new(0);
+    let mut status = None;
+    for (index, line) in lines(&bytes[..length]).enumerate() {
+        if index == 0 && line.starts_with(b"HTTP/") {
+            status = Some(status_line(line)?);
+            continue;
+        }
+        let (name, value) = field(line)?;
+        if name.eq_ignore_ascii_case(b"status") {
+            // nginx keeps the first of several.
+            let parsed = status_value(value)?;
+            status.get_or_insert(parsed);
+        } else if head.fields.len() == MAX_FIELDS {
+            return Err(HeadError::TooBig);
+        } else {
+            head.fields.push(name, value);
+        }
+    }
+    let (code, reason) = status.unwrap_or_else(|| implied_status(&head));
+    head.status = code;
+    head.reason = reason.to_vec();
+    Ok(Parsed::Complete(Box::new(head), length))
+}
+
+/// The length of the head up to and including its empty line.
+fn head_length(bytes: &[u8]) -> Option<usize> {
+    let mut start = 0;
+    loop {
+        let line_length = bytes[start..].iter().position(|byte| *byte == b'\n')?;
+        let end = start + line_length + 1;
+        if matches!(&bytes[start..end], b"\n" | b"\r\n") {
+            return Some(end);
+        }
+        start = end;
+    }
+}
+
+/// The lines before the empty line, without their ends.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .take_while(|line| !line.is_empty())
+}
+
+fn field(line: &[u8]) -> Result<(&[u8], &[u8]), HeadError> {
+    let colon = line.iter().position(|byte| *byte == b':');
+    let (name, value) = match colon {
+        Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
+        None => (line, &[][..]),
+    };
+    let valid = !name.is_empty()
+        && name.iter().copied().all(is_token)
+        && !value.iter().any(|byte| matches!(byte, 0 | b'\r'));
+    if valid { Ok((name, value)) } else { Err(HeadError::InvalidHeader) }
+}
+
+/// `tchar` of RFC 9110 §5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// `Status: 404 Not Found`, the reason being optional.
+fn status_value(value: &[u8]) -> Result<(u16, &[u8]), HeadError> {
+    let (digits, rest) = value.split_first_chunk::<3>().ok_or(HeadError::InvalidStatus)?;
+    if !digits.iter().all(u8::is_ascii_digit) || !(rest.is_empty() || rest[0] == b' ') {
+        return Err(HeadError::InvalidStatus);
+    }
+    let code = digits.iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
+    // What is below 200 announces another head, which CGI does not have.
+    if code < 200 {
+        return Err(HeadError::InvalidStatus);
+    }
+    let reason = rest.trim_ascii();
+    Ok((code, if reason.is_empty() { reason_phrase(code).as_bytes() } else { reason }))
+}
+
+/// `HTTP/1.1 404 Not Found`.
+fn status_line(line: &[u8]) -> Result<(u16, &[u8]), HeadError> {
+    let rest = line
+        .strip_prefix(b"HTTP/1.")
+        .and_then(|rest| rest.split_first())
+        .and_then(|(minor, rest)| minor.is_ascii_digit().then_some(rest))
+        .and_then(|rest| rest.strip_prefix(b" "))
+        .ok_or(HeadError::InvalidStatus)?;
+    if rest.iter().any(|byte| matches!(byte, 0 | b'\r')) {
+        return Err(HeadError::InvalidStatus);
+    }
+    status_value(rest.trim_ascii())
+}
+
+fn implied_status(head: &ResponseHead) -> (u16, &'static [u8]) {
+    let code = if head.fields.get(b"location").is_some() { 302 } else { 200 };
+    (code, reason_phrase(code).as_bytes())
+}

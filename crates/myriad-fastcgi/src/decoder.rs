@@ -1,0 +1,217 @@
+//! Reads what a responder writes: STDOUT, STDERR and END_REQUEST records of one request.
+
+use std::fmt;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use crate::record::{HEADER_LEN, Header, ProtocolStatus, REQUEST_ID, RecordType, VERSION};
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of an END_REQUEST body (FastCGI 1.0, section 5.5).
+const END_LEN: u16 = 8;
+
+/// Most records in a row that may carry nothing for us, before the peer counts as babbling: each costs it eight
+/// bytes and us a loop, so an endless run of them would never time out.
+const MAX_IDLE_RECORDS: u32 = 10_000;
+
+/// What the responder said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Response bytes, never empty; a record arrives in as many pieces as the network cut it into.
+    Stdout(Bytes),
+    /// The responder closed its output stream (an empty STDOUT record); END_REQUEST is still to come.
+    StdoutEnd,
+    /// Text for the error log, never empty; pieces, not lines.
+    Stderr(Bytes),
+    /// The request is over; nothing follows.
+    End(End),
+}
+
+/// The content of END_REQUEST (section 5.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Exit status of the application, as CGI's would be.
+    pub app_status: u32,
+    /// Whether the request ran at all.
+    pub protocol_status: ProtocolStatus,
+}
+
+/// A stream that is not FastCGI, in nginx's words for the error log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The version byte is not 1.
+    Version(u8),
+    /// A record type that a responder never sends.
+    RecordType(u8),
+    /// A record for a request that was never made.
+    RequestId(u16),
+    /// An END_REQUEST shorter than its fixed eight bytes.
+    EndLength(u16),
+    /// Thousands of records without content.
+    Babble,
+    /// Bytes after END_REQUEST.
+    AfterEnd,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => {
+                write!(f, "upstream sent unsupported FastCGI protocol version: {version}")
+            }
+            Self::RecordType(kind) => write!(f, "upstream sent unexpected FastCGI record: {kind}"),
+            Self::RequestId(id) => write!(f, "upstream sent unexpected FastCGI request id: {id}"),
+            Self::EndLength(length) => write!(f, "upstream sent FastCGI end of request of length {length}"),
+            Self::Babble => f.write_str("upstream sent too many empty FastCGI records"),
+            Self::AfterEnd => f.write_str("upstream sent data after the FastCGI end of request"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+//          header of STDOUT, STDERR          content done
+//   Header ────────────────────────▶ Stream ──────────────▶ Padding ──▶ Header
+//      │   header of END_REQUEST                                  ▲
+//      ├────────────────────────────▶ End ──────────────────────▶ Over
+//      │   header of a management record                          │
+//      └────────────────────────────▶ Skip ─────────────────────┘
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Waiting for the eight bytes of a header.
+    Header,
+    /// Inside a stream record with `left` bytes of content.
+    Stream { kind: RecordType, left: u16, padding: u8 },
+    /// Waiting for the eight bytes of END_REQUEST, `rest` more of content and padding to skip.
+    End { rest: u32 },
+    /// Skipping content or padding.
+    Skip { left: u32 },
+    /// END_REQUEST was read; its rest, then nothing.
+    Over { left: u32 },
+}
+
+/// Demultiplexes a responder's records.
+///
+/// Feed it the bytes as they come; it keeps nothing but its place in the record, so the largest buffer it asks
+/// of its caller is the eight bytes of a header.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    state: State,
+    idle_records: u32,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder for the answer to one request.
+    pub const fn new() -> Self {
+        Self { state: State::Header, idle_records: 0 }
+    }
+
+    /// Takes the next event off the front of `input`; `None` asks for more bytes. Content is split off, not
+    /// copied. After an error the connection is of no more use.
+    pub fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Event>, DecodeError> {
+        loop {
+            match self.state {
+                State::Header => {
+                    let Some(bytes) = input.first_chunk::<HEADER_LEN>() else { return Ok(None) };
+                    let header = Header::decode(*bytes);
+                    self.state = self.enter(header)?;
+                    input.advance(HEADER_LEN);
+                    if self.ends_stdout(header) {
+                        return Ok(Some(Event::StdoutEnd));
+                    }
+                }
+                State::Stream { left: 0, padding, .. } => self.state = State::Skip { left: padding.into() },
+                State::Stream { kind, left, padding } => {
+                    if input.is_empty() {
+                        return Ok(None);
+                    }
+                    let taken = input.len().min(left.into());
+                    self.state = State::Stream { kind, left: left - taken as u16, padding };
+                    let content = input.split_to(taken).freeze();
+                    return Ok(Some(match kind {
+                        RecordType::Stderr => Event::Stderr(content),
+                        _ => Event::Stdout(content),
+                    }));
+                }
+                State::End { rest } => {
+                    let Some(&body) = input.first_chunk::<{ END_LEN as usize }>() else { return Ok(None) };
+                    input.advance(usize::from(END_LEN));
+                    self.state = State::Over { left: skip(input, rest) };
+                    return Ok(Some(Event::End(read_end(body))));
+                }
+                State::Skip { left } => match skip(input, left) {
+                    0 => self.state = State::Header,
+                    left => {
+                        self.state = State::Skip { left };
+                        return Ok(None);
+                    }
+                },
+                State::Over { left } => {
+                    let left = skip(input, left);
+                    self.state = State::Over { left };
+                    return if input.is_empty() { Ok(None) } else { Err(DecodeError::AfterEnd) };
+                }
+            }
+        }
+    }
+
+    /// Whether END_REQUEST and its padding were read to the last byte: the connection may carry another request.
+    pub fn is_clean_end(&self) -> bool {
+        self.state == State::Over { left: 0 }
+    }
+
+    fn ends_stdout(&self, header: Header) -> bool {
+        header.content_length == 0
+            && matches!(self.state, State::Stream { kind: RecordType::Stdout, left: 0, .. })
+    }
+
+    /// The state after a header, or why it cannot be.
+    fn enter(&mut self, header: Header) -> Result<State, DecodeError> {
+        if header.version != VERSION {
+            return Err(DecodeError::Version(header.version));
+        }
+        let kind = RecordType::from_number(header.kind).ok_or(DecodeError::RecordType(header.kind))?;
+        let whole = u32::from(header.content_length) + u32::from(header.padding_length);
+        let idle = header.content_length == 0 || header.request_id == 0;
+        self.idle_records = if idle { self.idle_records + 1 } else { 0 };
+        if self.idle_records > MAX_IDLE_RECORDS {
+            return Err(DecodeError::Babble);
+        }
+        match (kind, header.request_id) {
+            (RecordType::GetValuesResult | RecordType::UnknownType, 0) => Ok(State::Skip { left: whole }),
+            (RecordType::Stdout | RecordType::Stderr, REQUEST_ID) => {
+                Ok(State::Stream { kind, left: header.content_length, padding: header.padding_length })
+            }
+            (RecordType::EndRequest, REQUEST_ID) if header.content_length < END_LEN => {
+                Err(DecodeError::EndLength(header.content_length))
+            }
+            (RecordType::EndRequest, REQUEST_ID) => Ok(State::End { rest: whole - u32::from(END_LEN) }),
+            (RecordType::Stdout | RecordType::Stderr | RecordType::EndRequest, id) => {
+                Err(DecodeError::RequestId(id))
+            }
+            _ => Err(DecodeError::RecordType(header.kind)),
+        }
+    }
+}
+
+/// Drops up to `left` bytes of `input` and says how many are still to drop.
+fn skip(input: &mut BytesMut, left: u32) -> u32 {
+    let dropped = input.len().min(left as usize);
+    input.advance(dropped);
+    left - dropped as u32
+}
+
+fn read_end(body: [u8; END_LEN as usize]) -> End {
+    End {
+        app_status: u32::from_be_bytes([body[0], body[1], body[2], body[3]]),
+        protocol_status: ProtocolStatus::from_number(body[4]),
+    }
+}

@@ -1,0 +1,156 @@
+//! Name-value pairs: the CGI environment as FastCGI sends it (FastCGI 1.0, section 3.4).
+
+/// Longest name or value that the four-byte length can say (section 3.4: 31 bits).
+pub const MAX_LENGTH: usize = 0x7fff_ffff;
+
+/// A block of name-value pairs, encoded as it is filled.
+///
+/// The block is one stream: [`crate::request::params`] cuts it into records, wherever a pair happens to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Params {
+    block: Vec<u8>,
+}
+
+impl Params {
+    /// An empty block.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty block with room for `bytes`.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { block: Vec::with_capacity(bytes) }
+    }
+
+    /// Adds a pair. A pair whose name or value is beyond [`MAX_LENGTH`] cannot be said and is left out; `false`
+    /// tells.
+    pub fn push(&mut self, name: &[u8], value: &[u8]) -> bool {
+        if name.len() > MAX_LENGTH || value.len() > MAX_LENGTH {
+            return false;
+        }
+        push_length(&mut self.block, name.len());
+        push_length(&mut self.block, value.len());
+        self.block.extend_from_slice(name);
+        self.block.extend_from_slice(value);
+        true
+    }
+
+    /// Forgets every pair and keeps the allocation.
+    pub fn clear(&mut self) {
+        self.block.clear();
+    }
+
+    /// The encoded block.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.block
+    }
+
+    /// The encoded block, owned.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.block
+    }
+
+    /// The pairs in the order they were pushed.
+    pub fn iter(&self) -> Pairs<'_> {
+        pairs(&self.block)
+    }
+}
+
+impl<'a> IntoIterator for &'a Params {
+    type Item = (&'a [u8], &'a [u8]);
+    type IntoIter = Pairs<'a>;
+
+    fn into_iter(self) -> Pairs<'a> {
+        self.iter()
+    }
+}
+
+/// Lengths up to 127 take one byte, longer ones four with the top bit set.
+fn push_length(block: &mut Vec<u8>, length: usize) {
+    match u8::try_from(length) {
+        Ok(short) if short < 0x80 => block.push(short),
+        _ => block.extend_from_slice(&(length as u32 | 0x8000_0000).to_be_bytes()),
+    }
+}
+
+/// Reads an encoded block; ends at the first pair that is cut off.
+pub fn pairs(block: &[u8]) -> Pairs<'_> {
+    Pairs { rest: block }
+}
+
+/// The pairs of a block, see [`pairs`].
+#[derive(Clone, Debug)]
+pub struct Pairs<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Pairs<'a> {
+    fn read(&self) -> Option<((&'a [u8], &'a [u8]), &'a [u8])> {
+        let (name_length, rest) = read_length(self.rest)?;
+        let (value_length, rest) = read_length(rest)?;
+        let (name, rest) = rest.split_at_checked(name_length)?;
+        let (value, rest) = rest.split_at_checked(value_length)?;
+        Some(((name, value), rest))
+    }
+}
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (pair, rest) = self.read()?;
+        self.rest = rest;
+        Some(pair)
+    }
+}
+
+fn read_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (&first, rest) = bytes.split_first()?;
+    if first < 0x80 {
+        return Some((usize::from(first), rest));
+    }
+    let (long, rest) = bytes.split_first_chunk::<4>()?;
+    Some(((u32::from_be_bytes(*long) & 0x7fff_ffff) as usize, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_switch_to_four_bytes_at_128() {
+        let mut params = Params::new();
+        params.push(b"A", &[b'x'; 127]);
+        assert_eq!(&params.as_bytes()[..2], &[1, 127]);
+        params.clear();
+        params.push(b"A", &[b'x'; 128]);
+        assert_eq!(&params.as_bytes()[..5], &[1, 0x80, 0, 0, 128]);
+    }
+
+    #[test]
+    fn pairs_come_back_as_pushed() {
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut expected = Vec::new();
+            let mut params = Params::with_capacity(64);
+            for _ in 0..random.usize(0..20) {
+                let name: Vec<u8> = (0..random.usize(0..200)).map(|_| random.u8(..)).collect();
+                let value: Vec<u8> = (0..random.usize(0..70_000)).map(|_| random.u8(..)).collect();
+                assert!(params.push(&name, &value));
+                expected.push((name, value));
+            }
+            let read: Vec<_> = params.iter().map(|(n, v)| (n.to_vec(), v.to_vec())).collect();
+            assert_eq!(read, expected);
+        }
+    }
+
+    #[test]
+    fn a_cut_block_ends_early_and_never_panics() {
+        let mut params = Params::new();
+        params.push(b"SCRIPT_FILENAME", b"/srv/index.php");
+        params.push(b"QUERY_STRING", &[b'q'; 300]);
+        for cut in 0..params.as_bytes().len() {
+            assert!(pairs(&params.as_bytes()[..cut]).count() < 2);
+        }
+    }
+}
