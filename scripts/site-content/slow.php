@@ -1,6 +1,8 @@
 <?php
-// A page that takes PHP a known time: /slow.php?ms=300. For tests and the bench; WordPress is not loaded.
-$milliseconds = min(60000, max(0, (int) ($_GET['ms'] ?? 300)));
+// A page that takes PHP a known time: /slow.php?ms=300, or /slow.php/300/ANY-NAME where an argument would
+// keep it from the cache. For tests and the bench; WordPress is not loaded.
+$asked = $_GET['ms'] ?? explode('/', $_SERVER['PATH_INFO'] ?? '')[1] ?? 300;
+$milliseconds = min(60000, max(0, (int) $asked));
 usleep($milliseconds * 1000);
 header('Content-Type: text/html; charset=UTF-8');
 echo '<!doctype html><title>slow</title><p>rendered in ', $milliseconds, " ms</p>\n";

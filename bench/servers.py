@@ -1,0 +1,220 @@
+"""The servers that are compared: how each is started, on which cores, and what CPU time and memory it has used."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROJECT = HERE.parent
+CONF = HERE / "conf"
+MYRIAD = PROJECT / "target" / "release" / "myriad"
+FLOOR = HERE / "floor" / "target" / "release" / "floor"
+TICKS = os.sysconf("SC_CLK_TCK")
+SEARCH_PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+
+
+class Unavailable(Exception):
+    """A server that this machine does not have."""
+
+
+def program(name):
+    found = shutil.which(name, path=SEARCH_PATH)
+    if not found:
+        raise Unavailable(f"{name} is not installed")
+    return found
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def fill(template, values):
+    """`template` (a path) with every {{word}} replaced; an unknown word is an error."""
+    text = template.read_text()
+    for word, value in values.items():
+        text = text.replace("{{" + word + "}}", str(value))
+    if "{{" in text.split("http {", 1)[-1]:
+        raise KeyError(f"{template.name}: unfilled {text[text.index('{{'):][:40]}")
+    return text
+
+
+def family(pid):
+    """`pid` and all its descendants."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                stat = pathlib.Path(f"/proc/{entry}/stat").read_text()
+            except OSError:
+                continue
+            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry))
+    found, queue = [], [pid]
+    while queue:
+        found.append(queue.pop())
+        queue += parents.get(found[-1], [])
+    return found
+
+
+def cpu_seconds(pid):
+    """User and system time of a process tree, its ended and awaited children included."""
+    ticks = 0
+    for member in family(pid):
+        try:
+            fields = pathlib.Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += sum(int(field) for field in fields[11:15])
+    return ticks / TICKS
+
+
+def resident_bytes(pid):
+    """Resident memory of a process tree; shared pages count once a process, as `ps` counts them."""
+    total = 0
+    for member in family(pid):
+        try:
+            status = pathlib.Path(f"/proc/{member}/status").read_text()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS:"))
+    return total
+
+
+class Server:
+    """One running candidate. `processes` are those whose CPU time is its own."""
+
+    def __init__(self, name, folder, workers, cores):
+        self.name, self.workers, self.cores = name, workers, cores
+        self.folder = folder / (name if workers == 1 else f"{name}-{workers}w")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.folder.chmod(0o755)
+        self.port = free_port()
+        self.processes = []
+
+    def spawn(self, command, port, environment=None):
+        log = open(self.folder / "output.log", "ab")
+        process = subprocess.Popen(
+            ["taskset", "--cpu-list", self.cores, *map(str, command)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True, env={**os.environ, "PATH": SEARCH_PATH, **(environment or {})})
+        self.processes.append(process)
+        deadline = time.monotonic() + 15
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                break
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    return
+            time.sleep(0.02)
+        self.stop()
+        tail = "\n".join(path.read_text(errors="replace")[-1500:] for path in self.folder.glob("*.log"))
+        raise Unavailable(f"{self.name} did not start: {' '.join(map(str, command))}\n{tail.strip()}")
+
+    def cpu(self):
+        return sum(cpu_seconds(process.pid) for process in self.processes)
+
+    def memory(self):
+        return sum(resident_bytes(process.pid) for process in self.processes)
+
+    def alive(self):
+        return all(process.poll() is None for process in self.processes)
+
+    def stop(self):
+        for process in reversed(self.processes):
+            members = family(process.pid)
+            process.terminate()
+            try:
+                process.wait(8)
+            except subprocess.TimeoutExpired:
+                for member in members:
+                    try:
+                        os.kill(member, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                process.wait()
+        self.processes = []
+
+
+class Stand:
+    """Where the servers stand: the site they serve, a folder for their files, the cores that are theirs."""
+
+    def __init__(self, site, folder, cores):
+        self.site, self.folder, self.cores = site, folder, cores
+
+    def values(self, server):
+        return {
+            "dir": server.folder, "port": server.port, "workers": server.workers, "conf": CONF,
+            "root": self.site / "wordpress", "php": self.site / "run" / "php.sock",
+            "php_compressing": self.site / "run" / "php-compressing.sock", "compressed": self.site / "compressed",
+            # Debian's nginx started by root would run its workers as www-data, which may not reach the folders.
+            "user": "user root;" if os.getuid() == 0 else "",
+        }
+
+    def start(self, name, workers=1, **options):
+        server = Server(name, self.folder, workers, self.cores if workers == 1 else ",".join(map(str, range(workers))))
+        STARTERS[name](self, server, **options)
+        return server
+
+    def configuration(self, server, template, name="server.conf", **more):
+        path = server.folder / name
+        path.write_text(fill(CONF / template, {**self.values(server), **more}))
+        return path
+
+    def nginx(self, server, template):
+        path = self.configuration(server, template)
+        server.spawn([program("nginx"), "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
+
+    def myriad_bare(self, server):
+        binary = myriad_binary()
+        path = self.configuration(server, "bare.conf")
+        server.spawn([binary, "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
+
+    def myriad_preset(self, server):
+        """The built-in preset, with no more than the number of workers and a lasting validity written into it."""
+        binary = myriad_binary()
+        text = fill(PROJECT / "presets" / "wordpress.conf", {
+            "listen": f"127.0.0.1:{server.port}", "server_name": "_", "root": self.site / "wordpress",
+            "php": f"unix:{self.site}/run/php.sock", "cache": server.folder / "cache"})
+        text = text.replace("worker_processes auto;",
+                            f"worker_processes {server.workers};\ndaemon off;\npid {server.folder}/server.pid;")
+        path = server.folder / "server.conf"
+        path.write_text(text)
+        server.spawn([binary, "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
+
+    def varnish(self, server):
+        origin_port = free_port()
+        origin = self.configuration(server, "origin.conf", "origin.conf", origin_port=origin_port)
+        vcl = self.configuration(server, "varnish.vcl", "varnish.vcl", origin_port=origin_port)
+        server.spawn([program("nginx"), "-p", server.folder, "-c", origin, "-e", server.folder / "origin.log"], origin_port)
+        server.spawn([program("varnishd"), "-F", "-a", f"127.0.0.1:{server.port}", "-f", vcl, "-n", server.folder / "work",
+                      "-s", "malloc,256m", "-j", "none", "-p", "timeout_idle=300", "-p", "thread_pool_min=50",
+                      "-p", "thread_pools=2", "-T", "none"], server.port)
+
+    def floor(self, server, response=b"", close=False):
+        if not FLOOR.exists():
+            raise Unavailable("bench/floor is not built")
+        path = server.folder / "response"
+        path.write_bytes(response)
+        server.spawn([FLOOR, server.port, path, *(["close"] if close else [])], server.port)
+
+
+def myriad_binary():
+    binary = pathlib.Path(os.environ.get("MYRIAD", MYRIAD))
+    if not binary.exists():
+        raise Unavailable(f"{binary} is not built")
+    return binary
+
+
+STARTERS = {
+    "myriad": Stand.myriad_preset,
+    "myriad-bare": Stand.myriad_bare,
+    "nginx-recipe": lambda stand, server: stand.nginx(server, "recipe.conf"),
+    "nginx-best": lambda stand, server: stand.nginx(server, "best.conf"),
+    "varnish": Stand.varnish,
+    "floor": Stand.floor,
+}
