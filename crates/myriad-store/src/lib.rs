@@ -23,8 +23,12 @@
 mod body;
 mod flight;
 mod key;
+mod ledger;
 mod limits;
+mod notes;
 mod object;
+mod shard;
+mod sieve;
 mod stats;
 mod zone;
 

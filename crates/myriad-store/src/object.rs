@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use crate::Body;
+use crate::flight::{Completion, Flight};
 
 /// Alternative encodings that one object can carry, besides its body as it came.
 pub const ALTERNATIVES: usize = 4;
@@ -75,6 +76,100 @@ pub struct Object<M: Metadata> {
 }
 
 impl<M: Metadata> Object<M> {
+    /// Bytes of an object beside its data: itself, its reference counts and what the allocator adds.
+    const OVERHEAD: usize = size_of::<Self>() + 32;
+
+    /// Bytes of a segment beside its data: the shared count that `bytes` allocates, and the allocator's header.
+    const SEGMENT_OVERHEAD: usize = 48;
+
+    pub(crate) fn new(
+        flight: &Flight<M>,
+        body: Body,
+        selection: Option<Selection>,
+        finish: Completion<M>,
+    ) -> Self {
+        let object = Self {
+            meta: finish.meta,
+            body,
+            key: Arc::clone(flight.key.bytes()),
+            selection: selection.map(Box::new),
+            generation: flight.generation,
+            stored_at: finish.now,
+            fresh_until: AtomicU64::new(finish.fresh_until),
+            updating_until: AtomicU64::new(0),
+            weight: AtomicUsize::new(0),
+            hits: AtomicU32::new(0),
+            last_hit_s: AtomicU32::new((finish.now / 1000) as u32),
+            alternatives: OnceLock::new(),
+        };
+        let mut weight = object.base_weight();
+        for (index, alternative) in finish.alternatives.into_iter().enumerate() {
+            if let Some(alternative) = alternative {
+                weight += object.alternative_cost(&alternative);
+                // The object is new, so the place is free.
+                let _ = object.set_alternative(index, alternative);
+            }
+        }
+        object.weight.store(weight, Relaxed);
+        object
+    }
+
+    fn base_weight(&self) -> usize {
+        let selection = |s: &Selection| size_of::<Selection>() + s.selector.len() + s.variant.len() + 64;
+        let segments = self.body.segments().len();
+        let spilled = if segments > 1 { size_of_val(self.body.segments()) } else { 0 };
+        Self::OVERHEAD
+            + self.meta.weight()
+            + self.body.len() as usize
+            + segments * Self::SEGMENT_OVERHEAD
+            + spilled
+            + self.selection().map_or(0, selection)
+    }
+
+    /// Bytes that `alternative` adds to this object now; the first one brings the array with it.
+    pub(crate) fn alternative_cost(&self, alternative: &Alternative<M::Alternative>) -> usize {
+        let array = if self.alternatives.get().is_none() {
+            size_of::<Alternatives<M::Alternative>>() + 16
+        } else {
+            0
+        };
+        array + alternative.bytes.len() + Self::SEGMENT_OVERHEAD + M::alternative_weight(&alternative.meta)
+    }
+
+    fn alternative_cell(&self, index: usize) -> Option<&OnceLock<Alternative<M::Alternative>>> {
+        self.alternatives.get_or_init(Default::default).get(index)
+    }
+
+    /// Puts `alternative` at `index`; false where one is there already or the index is out of range.
+    pub(crate) fn set_alternative(&self, index: usize, alternative: Alternative<M::Alternative>) -> bool {
+        self.alternative_cell(index).is_some_and(|cell| cell.set(alternative).is_ok())
+    }
+
+    /// Adds to the weight; called under the shard's lock, as is every reading that the ledger depends on.
+    pub(crate) fn add_weight(&self, bytes: usize) {
+        self.weight.fetch_add(bytes, Relaxed);
+    }
+
+    /// Counts a hit. The shard's lock is held, so a load and a store lose nothing and save a locked instruction.
+    pub(crate) fn count_hit(&self, now: u64) {
+        self.hits.store(self.hits.load(Relaxed).wrapping_add(1), Relaxed);
+        self.last_hit_s.store((now / 1000) as u32, Relaxed);
+    }
+
+    /// When the object was last hit, in seconds.
+    pub(crate) fn last_hit_s(&self) -> u32 {
+        self.last_hit_s.load(Relaxed)
+    }
+
+    pub(crate) fn lease(&self, until: u64) {
+        self.updating_until.store(until, Relaxed);
+    }
+
+    /// Ends the lease that ran until `until`, unless another has begun since.
+    pub(crate) fn end_lease(&self, until: u64) {
+        let _ = self.updating_until.compare_exchange(until, 0, Relaxed, Relaxed);
+    }
+
     /// The caller's metadata.
     pub fn meta(&self) -> &M {
         &self.meta

@@ -13,7 +13,7 @@ pub struct ZoneStats {
     pub limit_bytes: usize,
     /// Look-ups and claims that found an object.
     pub hits: u64,
-    /// Look-ups that found none.
+    /// Look-ups (`get`) that found none.
     pub misses: u64,
     /// Objects stored.
     pub stored: u64,

@@ -1,11 +1,15 @@
 //! Objects on their way: one writer, any number of readers.
 
+mod lead;
 mod reader;
+mod state;
 mod writer;
 
 use std::sync::Arc;
 
+pub(crate) use lead::Lead;
 pub use reader::FlightReader;
+pub(crate) use state::{Flight, State, suits};
 pub use writer::{BodyWriter, FlightWriter};
 
 use crate::{ALTERNATIVES, Alternative, Metadata, Object, Selection};

@@ -1,111 +1,215 @@
 //! Leading a flight.
 
-use std::marker::PhantomData;
+use std::fmt;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-use super::{Admission, Capacity, Completed, Completion, Failure, FlightReader, Push};
-use crate::{Body, Metadata, Object};
+use super::lead::Lead;
+use super::state::{Phase, Stream};
+use super::{Abort, Admission, Capacity, Completed, Completion, Failure, FlightReader, Push, Unstored};
+use crate::{Body, Metadata, Object, Selection};
+
+/// What one piece of an arriving body costs beside its bytes.
+const PIECE_OVERHEAD: usize = 64;
 
 /// A flight whose head has not arrived yet. Dropping it aborts the flight: readers wake, and the claim is released.
-#[derive(Debug)]
 pub struct FlightWriter<M: Metadata> {
-    todo: PhantomData<M>,
+    lead: Lead<M>,
 }
 
 impl<M: Metadata> FlightWriter<M> {
+    pub(crate) fn new(lead: Lead<M>) -> Self {
+        Self { lead }
+    }
+
     /// The sequence number at which this fetch began; the object will bear it.
     pub fn generation(&self) -> u64 {
-        todo!()
+        self.lead.flight.generation
     }
 
     /// The stale object that this fetch replaces, for a conditional request to the origin.
     pub fn previous(&self) -> Option<&Arc<Object<M>>> {
-        todo!()
+        self.lead.previous()
     }
 
-    /// A reader for the request that caused the fetch; it is never told [`super::FlightHead::Mismatch`].
+    /// A reader for the request that caused the fetch; it is never told [`super::FlightHead::Mismatch`]. Take it
+    /// before [`Self::admit`]: an oversized body takes no newcomers.
     pub fn reader(&self) -> FlightReader<M> {
-        todo!()
+        FlightReader::join(&self.lead.flight, true)
     }
 
     /// The response may be stored: publishes its head and goes on to the body.
-    pub fn admit(self, _admission: Admission<M>) -> BodyWriter<M> {
-        todo!()
+    pub fn admit(self, admission: Admission<M>) -> BodyWriter<M> {
+        let Admission { head, selection, length } = admission;
+        let oversized = length.is_some_and(|len| len > self.lead.zone.limits().max_object_bytes);
+        let mode = if oversized { Push::Oversized } else { Push::Ok };
+        self.lead.zone.resolve(&self.lead.flight, selection.as_ref(), oversized);
+        let stream = Stream::new(head, selection.clone());
+        self.lead.flight.publish(match mode {
+            Push::Ok => Phase::Streaming(stream),
+            Push::Oversized => Phase::Oversized(stream),
+        });
+        BodyWriter { lead: self.lead, selection, mode, len: 0, whole: None }
     }
 
     /// The origin confirmed the previous object: extends its validity and gives it to the followers.
     /// `None` where there is no previous object; the flight is then aborted.
-    pub fn revalidated(self, _fresh_until: u64) -> Option<Arc<Object<M>>> {
-        todo!()
+    pub fn revalidated(mut self, fresh_until: u64) -> Option<Arc<Object<M>>> {
+        let previous = Arc::clone(self.previous()?);
+        previous.set_fresh_until(fresh_until);
+        self.lead.finish(Phase::Complete(Arc::clone(&previous)), None);
+        Some(previous)
     }
 
     /// The response may not be shared: frees the followers at once; for `pass_ms` from `now`, claims of the key answer
     /// [`crate::Claim::Pass`] (hit-for-miss). Zero remembers nothing.
-    pub fn uncacheable(self, _now: u64, _pass_ms: u64) {
-        todo!()
+    pub fn uncacheable(mut self, now: u64, pass_ms: u64) {
+        self.lead.finish(Phase::Uncacheable, Some((now, pass_ms)));
     }
 
     /// The origin gave no response.
-    pub fn fail(self, _failure: Failure) {
-        todo!()
+    pub fn fail(mut self, failure: Failure) {
+        self.lead.finish(Phase::Failed(failure), None);
     }
 }
 
 /// A flight whose body is arriving. Dropping it aborts the flight: readers wake, and the claim is released.
-#[derive(Debug)]
 pub struct BodyWriter<M: Metadata> {
-    todo: PhantomData<M>,
+    lead: Lead<M>,
+    selection: Option<Selection>,
+    mode: Push,
+    /// Bytes pushed.
+    len: u64,
+    /// What was pushed so far, compacted; `None` before it was asked for or once more has been pushed.
+    whole: Option<Body>,
 }
 
 impl<M: Metadata> BodyWriter<M> {
     /// The sequence number at which this fetch began; the object will bear it.
     pub fn generation(&self) -> u64 {
-        todo!()
+        self.lead.flight.generation
     }
 
     /// A reader for the request that caused the fetch; `None` once the flight is oversized.
     pub fn reader(&self) -> Option<FlightReader<M>> {
-        todo!()
+        (self.mode == Push::Ok).then(|| FlightReader::join(&self.lead.flight, true))
     }
 
     /// Whether the body is still being collected.
     pub fn state(&self) -> Push {
-        todo!()
+        self.mode
     }
 
     /// Appends a piece of the body and wakes the readers that wait for one.
-    pub fn push(&mut self, _piece: Bytes) -> Push {
-        todo!()
+    pub fn push(&mut self, piece: Bytes) -> Push {
+        if piece.is_empty() {
+            return self.mode;
+        }
+        let len = self.len + piece.len() as u64;
+        if self.mode == Push::Ok
+            && (len > self.lead.zone.limits().max_object_bytes
+                || !self.lead.charge(piece.len() + PIECE_OVERHEAD))
+        {
+            self.turn_oversized();
+        }
+        self.len = len;
+        self.whole = None;
+        let wakers = {
+            let mut state = self.lead.flight.state.lock();
+            state.push(piece);
+            state.take_wakers()
+        };
+        wakers.into_iter().for_each(Waker::wake);
+        self.mode
+    }
+
+    /// Closes the door to newcomers before any piece is released: they could no longer read from the start.
+    fn turn_oversized(&mut self) {
+        self.lead.zone.close_oversized(&self.lead.flight);
+        self.lead.flight.state.lock().turn_oversized();
+        self.mode = Push::Oversized;
     }
 
     /// Waits until the next piece is wanted: at once while the body is collected, within a window of the slowest
     /// reader once it is oversized.
-    pub fn poll_capacity(&mut self, _cx: &mut Context<'_>) -> Poll<Capacity> {
-        todo!()
+    pub fn poll_capacity(&mut self, cx: &mut Context<'_>) -> Poll<Capacity> {
+        if self.mode == Push::Ok {
+            return Poll::Ready(Capacity::Ready);
+        }
+        let window = self.lead.zone.limits().stream_window_bytes;
+        let (buffered, read) = {
+            let mut state = self.lead.flight.state.lock();
+            let (buffered, read) = state.backlog();
+            if read && buffered >= window {
+                state.wait_for_room(cx);
+            }
+            (buffered, read)
+        };
+        self.lead.charge_at_most(buffered);
+        match read {
+            false => Poll::Ready(Capacity::Abandoned),
+            true if buffered < window => Poll::Ready(Capacity::Ready),
+            true => Poll::Pending,
+        }
     }
 
     /// What has arrived, in segments of exact size, to make a validator or an encoding from; `None` once oversized.
     /// The first call after the last push makes what [`Self::complete`] stores, so the bytes are copied once.
     pub fn body(&mut self) -> Option<Body> {
-        todo!()
+        if self.mode == Push::Oversized {
+            return None;
+        }
+        if self.whole.is_none() {
+            let pieces: Vec<Bytes> = match &self.lead.flight.state.lock().phase {
+                Phase::Streaming(stream) => stream.pieces.iter().cloned().collect(),
+                _ => Vec::new(),
+            };
+            self.whole = Some(Body::compact(&pieces, self.len));
+        }
+        self.whole.clone()
     }
 
     /// The object that this fetch replaces, if what has arrived are exactly its bytes: then its validator and its
     /// encodings still hold.
     pub fn unchanged(&mut self) -> Option<Arc<Object<M>>> {
-        todo!()
+        let body = self.body()?;
+        self.lead.previous().filter(|previous| previous.body().same_bytes(&body)).cloned()
     }
 
     /// The body is whole: stores the object unless a purge, a later fetch or the cap forbids it, and wakes all readers.
-    pub fn complete(self, _completion: Completion<M>) -> Completed<M> {
-        todo!()
+    pub fn complete(mut self, completion: Completion<M>) -> Completed<M> {
+        let Some(body) = self.body() else {
+            let pass_ms = self.lead.zone.limits().oversized_pass_ms;
+            self.lead.finish_oversized(completion.now, pass_ms);
+            return Completed::Unstored(Unstored::Oversized);
+        };
+        let selection = self.selection.take();
+        let object = Arc::new(Object::new(&self.lead.flight, body, selection, completion));
+        match self.lead.store(&object) {
+            Ok(()) => Completed::Stored(object),
+            Err(why) => Completed::Unstored(why),
+        }
     }
 
     /// The origin failed in mid-body: readers get [`super::Abort::Failed`].
-    pub fn fail(self, _failure: Failure) {
-        todo!()
+    pub fn fail(mut self, failure: Failure) {
+        self.lead.finish(Phase::Aborted(Abort::Failed(failure)), None);
+    }
+}
+
+impl<M: Metadata> fmt::Debug for FlightWriter<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlightWriter").field("flight", &self.lead.flight).finish()
+    }
+}
+
+impl<M: Metadata> fmt::Debug for BodyWriter<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BodyWriter")
+            .field("flight", &self.lead.flight)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }

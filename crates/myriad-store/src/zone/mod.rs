@@ -1,138 +1,158 @@
 //! A zone: what callers look up, claim and purge.
 
-use std::marker::PhantomData;
-use std::sync::Arc;
+mod claim;
+mod purge;
+mod room;
+mod store;
+#[cfg(test)]
+mod tests;
 
-use crate::flight::{FlightReader, FlightWriter};
-use crate::{Alternative, AttachError, KeyRef, Metadata, Object, Swept, ZoneLimits, ZoneStats};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
+
+pub use claim::{Claim, ClaimOptions};
+
+use crate::ledger::Ledger;
+use crate::notes::Notes;
+use crate::shard::Shard;
+use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
+
+/// Shards of a large zone. With the few threads of a worker process, two of them seldom want the same one of 64.
+const MAX_SHARDS: usize = 64;
+
+/// Bytes of cap per shard below which there are fewer shards, so that a small zone is not all overhead.
+const SHARD_BYTES: usize = 256 << 10;
+
+/// The part of the cap that key notes may take.
+const NOTES_PART: usize = 64;
 
 /// A named cache; cloning gives another handle to the same one. It is the embedder's to keep across reloads.
-#[derive(Debug, Clone)]
+///
+/// The cap is one for all shards and always held: bytes are reserved before they are used, and where there is no room,
+/// keys are evicted from one shard after another, or the new object is not stored.
 pub struct Zone<M: Metadata> {
-    todo: PhantomData<M>,
+    inner: Arc<Inner<M>>,
 }
 
-/// How a claim is made.
-#[derive(Clone, Copy, Debug)]
-pub struct ClaimOptions {
-    /// The time now.
-    pub now: u64,
-    /// Milliseconds after which a flight that has not completed no longer holds back one more leader
-    /// (`*_cache_lock_age`; nginx's default is 5000).
-    pub lock_age_ms: u64,
-}
-
-/// What a claim gave.
-#[derive(Debug)]
-pub enum Claim<M: Metadata> {
-    /// A usable object is stored.
-    Hit(Arc<Object<M>>),
-    /// Nobody is fetching it: the caller must, and others will follow.
-    Lead(FlightWriter<M>),
-    /// Somebody is fetching it.
-    Follow(FlightReader<M>),
-    /// The key was uncacheable or oversized a moment ago: fetch without waiting for anyone. [`Zone::fetch_alone`]
-    /// gives a writer, should the answer be storable this time.
-    Pass,
+struct Inner<M: Metadata> {
+    name: Box<str>,
+    /// A power of two of them.
+    shards: Box<[Mutex<Shard<M>>]>,
+    ledger: Ledger,
+    limits: RwLock<ZoneLimits>,
+    /// Orders fetches; a purge needs no number while it reaches every flight under the shard's lock.
+    sequence: AtomicU64,
+    /// The shard that the next eviction looks at first.
+    evict_next: AtomicUsize,
+    /// Where the next sweep begins: shard, slot.
+    sweep_next: Mutex<(usize, u32)>,
+    rejected: AtomicU64,
 }
 
 impl<M: Metadata> Zone<M> {
     /// Makes an empty zone.
-    pub fn new(_name: &str, _limits: ZoneLimits) -> Self {
-        todo!()
+    pub fn new(name: &str, limits: ZoneLimits) -> Self {
+        let shards =
+            (limits.memory_bytes / SHARD_BYTES).clamp(1, MAX_SHARDS).next_power_of_two().min(MAX_SHARDS);
+        let note_sets = (limits.memory_bytes / NOTES_PART / shards / Notes::SET_BYTES).max(1);
+        let ledger = Ledger::new(limits.memory_bytes);
+        // Reserved for good, though a shard allocates its notes when it takes the first one.
+        ledger.try_reserve(shards * note_sets * Notes::SET_BYTES);
+        let inner = Inner {
+            name: name.into(),
+            shards: (0..shards).map(|_| Mutex::new(Shard::new(note_sets))).collect(),
+            ledger,
+            limits: RwLock::new(limits),
+            sequence: AtomicU64::new(1),
+            evict_next: AtomicUsize::new(0),
+            sweep_next: Mutex::new((0, 0)),
+            rejected: AtomicU64::new(0),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The zone's name.
     pub fn name(&self) -> &str {
-        todo!()
+        &self.inner.name
     }
 
     /// The limits in force.
     pub fn limits(&self) -> ZoneLimits {
-        todo!()
+        *self.inner.limits.read()
     }
 
     /// Changes the limits, as a reload may; evicts down to a smaller cap before it returns.
-    pub fn resize(&self, _limits: ZoneLimits) {
-        todo!()
+    pub fn resize(&self, limits: ZoneLimits) {
+        *self.inner.limits.write() = limits;
+        self.inner.ledger.set_limit(limits.memory_bytes);
+        while self.inner.ledger.used() > limits.memory_bytes && self.evict_one() {}
     }
 
     /// Finds the object under `key`, fresh or stale. Where the key has a selector, `variant` derives this request's
     /// variant key from it by appending to the empty buffer; it runs under the shard's lock, so it should only copy.
+    #[inline]
     pub fn get(
         &self,
-        _key: KeyRef<'_>,
-        _variant: impl Fn(&[u8], &mut Vec<u8>),
-        _now: u64,
+        key: KeyRef<'_>,
+        variant: impl Fn(&[u8], &mut Vec<u8>),
+        now: u64,
     ) -> Option<Arc<Object<M>>> {
-        todo!()
-    }
-
-    /// Finds a usable object, or who fetches it, in one atomic step: a key (once its selector is known, a variant) has
-    /// at most one leader younger than `lock_age_ms`. `usable` judges a stored object under the shard's lock:
-    /// `|o| o.is_fresh(now)`, or whatever the caller's policy says.
-    pub fn claim(
-        &self,
-        _key: KeyRef<'_>,
-        _variant: impl Fn(&[u8], &mut Vec<u8>),
-        _usable: impl FnOnce(&Object<M>) -> bool,
-        _options: ClaimOptions,
-    ) -> Claim<M> {
-        todo!()
-    }
-
-    /// A writer that nobody will follow, for a fetch after a lock time-out or [`Claim::Pass`] whose answer may still
-    /// be stored.
-    pub fn fetch_alone(&self, _key: KeyRef<'_>, _now: u64) -> FlightWriter<M> {
-        todo!()
-    }
-
-    /// Begins the refresh of a stored object; `None` where it is no longer stored or somebody refreshes it already.
-    /// After `lease_ms` without completion another refresh may begin.
-    pub fn begin_refresh(
-        &self,
-        _object: &Arc<Object<M>>,
-        _now: u64,
-        _lease_ms: u64,
-    ) -> Option<FlightWriter<M>> {
-        todo!()
+        let mut shard = self.shard(key);
+        if let Some(found) = shard.lookup(key, &variant) {
+            return shard.hit(found, now);
+        }
+        shard.counts.misses += 1;
+        None
     }
 
     /// Counts one more request for `key` and returns the count (`*_cache_min_uses`); after `inactive_ms` without a
     /// request it starts anew. Counts are kept for a bounded number of keys.
-    pub fn uses(&self, _key: KeyRef<'_>, _now: u64) -> u32 {
-        todo!()
+    pub fn uses(&self, key: KeyRef<'_>, now: u64) -> u32 {
+        let inactive_ms = self.limits().inactive_ms;
+        self.shard(key).notes.count(key.table_hash(), now, inactive_ms)
     }
 
-    /// Adds an encoding to a stored object.
-    pub fn attach(
-        &self,
-        _object: &Arc<Object<M>>,
-        _index: u8,
-        _alternative: Alternative<M::Alternative>,
-    ) -> Result<(), AttachError> {
-        todo!()
-    }
-
-    /// Removes all variants of `key` and returns how many objects that were; what is being fetched at this moment
-    /// will not be stored.
-    pub fn remove(&self, _key: KeyRef<'_>) -> usize {
-        todo!()
-    }
-
-    /// Removes everything and returns how many objects that were; what is being fetched at this moment will not be
-    /// stored.
-    pub fn clear(&self) -> usize {
-        todo!()
-    }
-
-    /// Removes keys that were not hit for `inactive_ms`, looking at up to `budget` keys from where the last call ended.
-    pub fn sweep(&self, _now: u64, _budget: usize) -> Swept {
-        todo!()
-    }
-
-    /// The figures of this moment.
+    /// The figures of this moment; shards are read one after another.
     pub fn stats(&self) -> ZoneStats {
-        todo!()
+        let mut stats = ZoneStats {
+            bytes: self.inner.ledger.used(),
+            limit_bytes: self.inner.ledger.limit(),
+            rejected: self.inner.rejected.load(Relaxed),
+            ..ZoneStats::default()
+        };
+        for shard in &self.inner.shards {
+            let shard = shard.lock();
+            stats.keys += shard.queue.len();
+            stats.flights += shard.flights.len();
+            stats.objects += shard.counts.objects;
+            stats.hits += shard.counts.hits;
+            stats.misses += shard.counts.misses;
+            stats.stored += shard.counts.stored;
+            stats.evictions += shard.counts.evictions;
+            stats.expired += shard.counts.expired;
+            stats.purged += shard.counts.purged;
+        }
+        stats
+    }
+
+    #[inline]
+    fn shard(&self, key: KeyRef<'_>) -> MutexGuard<'_, Shard<M>> {
+        let shards = &self.inner.shards;
+        shards[key.shard_hash() as usize & (shards.len() - 1)].lock()
+    }
+}
+
+impl<M: Metadata> Clone for Zone<M> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<M: Metadata> fmt::Debug for Zone<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Zone").field("name", &self.name()).finish_non_exhaustive()
     }
 }

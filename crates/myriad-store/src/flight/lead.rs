@@ -1,0 +1,87 @@
+//! What a writer owes: the claim it holds and the bytes it has charged, given back however it ends.
+
+use std::sync::Arc;
+
+use super::state::{Flight, Phase};
+use super::{Abort, Unstored};
+use crate::{Metadata, Object, Zone};
+use std::task::Waker;
+
+/// The one who leads a flight. Dropped before an end, it aborts the flight.
+pub(crate) struct Lead<M: Metadata> {
+    pub(crate) zone: Zone<M>,
+    pub(crate) flight: Arc<Flight<M>>,
+    /// Bytes reserved in the zone for what has arrived.
+    charged: usize,
+    finished: bool,
+}
+
+impl<M: Metadata> Lead<M> {
+    pub(crate) fn new(zone: Zone<M>, flight: Arc<Flight<M>>) -> Self {
+        Self { zone, flight, charged: 0, finished: false }
+    }
+
+    pub(crate) fn previous(&self) -> Option<&Arc<Object<M>>> {
+        self.flight.previous.as_ref().map(|(object, _)| object)
+    }
+
+    /// Reserves room for more of the body; false where there is none.
+    pub(crate) fn charge(&mut self, bytes: usize) -> bool {
+        let charged = self.zone.reserve_arriving(bytes);
+        if charged {
+            self.charged += bytes;
+        }
+        charged
+    }
+
+    /// Gives back what is charged beyond `bytes`.
+    pub(crate) fn charge_at_most(&mut self, bytes: usize) {
+        let surplus = self.charged.saturating_sub(bytes);
+        self.charged -= surplus;
+        self.zone.release_arriving(surplus);
+    }
+
+    /// Releases the claim, then publishes the end: who wakes and claims again must not find this flight.
+    /// `pass` is the time now and for how many milliseconds claims shall pass.
+    pub(crate) fn finish(&mut self, phase: Phase<M>, pass: Option<(u64, u64)>) {
+        self.zone.retire(&self.flight, pass);
+        self.settle();
+        self.flight.publish(phase);
+    }
+
+    /// Ends an oversized body; its readers drain what is left of it.
+    pub(crate) fn finish_oversized(&mut self, now: u64, pass_ms: u64) {
+        self.zone.retire(&self.flight, Some((now, pass_ms)));
+        self.settle();
+        let wakers = {
+            let mut state = self.flight.state.lock();
+            state.end_oversized();
+            state.take_wakers()
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Stores the object in the step that releases the claim, so that no second leader comes between.
+    pub(crate) fn store(&mut self, object: &Arc<Object<M>>) -> Result<(), Unstored> {
+        // The pieces and the object made from them are one body: what was charged for the first goes to the second.
+        self.zone.arrived(self.charged);
+        let stored = self.zone.store(&self.flight, object, std::mem::take(&mut self.charged));
+        self.settle();
+        self.flight.publish(Phase::Complete(Arc::clone(object)));
+        stored
+    }
+
+    fn settle(&mut self) {
+        self.finished = true;
+        self.flight.end_lease();
+        self.charge_at_most(0);
+    }
+}
+
+impl<M: Metadata> Drop for Lead<M> {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.finish(Phase::Aborted(Abort::Dropped), None);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The state machine of an object on its way.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::{Abort, Failure};
+use crate::{Key, Metadata, Object, Selection};
+
+/// One fetch of one key.
+///
+/// Lock order: a shard's lock, then a flight's. Wakers are woken outside both.
+pub(crate) struct Flight<M: Metadata> {
+    pub(crate) key: Key,
+    /// The zone's sequence number when the fetch began.
+    pub(crate) generation: u64,
+    pub(crate) started_at: u64,
+    /// The stale object it replaces, with the end of the lease taken on it.
+    pub(crate) previous: Option<(Arc<Object<M>>, u64)>,
+    pub(crate) state: Mutex<State<M>>,
+}
+
+impl<M: Metadata> fmt::Debug for Flight<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Flight").field("generation", &self.generation).finish_non_exhaustive()
+    }
+}
+
+/// Where a flight stands. Only its writer moves it, and only along these edges:
+///
+/// ```text
+///            admit                complete
+///  Waiting --------> Streaming -----------------> Complete (object)
+///   | | | \   admit    |   |
+///   | | |  \ (length)  |   | push beyond a limit
+///   | | |   \          |   v                complete
+///   | | |    `-------> | Oversized -------------------> Oversized, ended
+///   | | |              |   |
+///   | | |              `---+--- drop, fail --> Aborted
+///   | | `-- revalidated --> Complete (previous object)
+///   | |`--- uncacheable --> Uncacheable
+///   | `---- fail ---------> Failed
+///   `------ drop ---------> Aborted
+/// ```
+///
+/// The writer's types refuse every other move: `FlightWriter` has the edges that leave `Waiting`, `BodyWriter` those
+/// that leave `Streaming` and `Oversized`, and each last edge consumes its writer.
+pub(crate) enum Phase<M: Metadata> {
+    Waiting,
+    Streaming(Stream<M>),
+    Oversized(Stream<M>),
+    Complete(Arc<Object<M>>),
+    Uncacheable,
+    Failed(Failure),
+    Aborted(Abort),
+}
+
+/// A body that is arriving.
+pub(crate) struct Stream<M: Metadata> {
+    pub(crate) head: Arc<M>,
+    pub(crate) selection: Option<Selection>,
+    /// What has arrived and not been released.
+    pub(crate) pieces: VecDeque<Bytes>,
+    /// How many pieces were released before the first of `pieces`.
+    released: usize,
+    /// Bytes in `pieces`.
+    buffered: usize,
+    ended: bool,
+}
+
+impl<M: Metadata> Stream<M> {
+    pub(crate) fn new(head: Arc<M>, selection: Option<Selection>) -> Self {
+        Self { head, selection, pieces: VecDeque::new(), released: 0, buffered: 0, ended: false }
+    }
+
+    fn push(&mut self, piece: Bytes) {
+        self.buffered += piece.len();
+        self.pieces.push_back(piece);
+    }
+
+    /// Drops the pieces before number `piece`, which no reader will ask for again.
+    fn release_before(&mut self, piece: usize) {
+        while self.released < piece
+            && let Some(dropped) = self.pieces.pop_front()
+        {
+            self.buffered -= dropped.len();
+            self.released += 1;
+        }
+    }
+}
+
+/// A reader's place in a flight.
+#[derive(Default)]
+struct Place {
+    /// Number of the next piece.
+    next: usize,
+    /// Bytes read.
+    offset: u64,
+    waker: Option<Waker>,
+}
+
+pub(crate) type Wakers = SmallVec<[Waker; 4]>;
+
+pub(crate) struct State<M: Metadata> {
+    pub(crate) phase: Phase<M>,
+    places: Vec<Option<Place>>,
+    /// Indices in `places` that were left.
+    vacant: Vec<usize>,
+    writer: Option<Waker>,
+}
+
+/// The next thing a reader gets from the body.
+pub(crate) enum Chunk {
+    Bytes(Bytes),
+    End,
+    Aborted(Abort),
+    NotYet,
+}
+
+impl<M: Metadata> State<M> {
+    pub(crate) fn new() -> Self {
+        Self { phase: Phase::Waiting, places: Vec::new(), vacant: Vec::new(), writer: None }
+    }
+
+    /// Seats a reader at the first byte.
+    pub(crate) fn join(&mut self) -> usize {
+        let place = Some(Place::default());
+        if let Some(vacant) = self.vacant.pop() {
+            self.places[vacant] = place;
+            return vacant;
+        }
+        self.places.push(place);
+        self.places.len() - 1
+    }
+
+    /// Gives up a seat; the writer to wake, if it waited for this reader.
+    #[must_use]
+    pub(crate) fn leave(&mut self, reader: usize) -> Option<Waker> {
+        self.places[reader] = None;
+        self.vacant.push(reader);
+        self.release_read()
+    }
+
+    pub(crate) fn wait(&mut self, reader: usize, cx: &Context<'_>) {
+        if let Some(place) = &mut self.places[reader] {
+            match &mut place.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+        }
+    }
+
+    /// Takes the wakers of all readers that wait, to be woken without the lock.
+    #[must_use]
+    pub(crate) fn take_wakers(&mut self) -> Wakers {
+        self.places.iter_mut().flatten().filter_map(|place| place.waker.take()).collect()
+    }
+
+    /// Appends a piece; dropped where nobody can read it any more.
+    pub(crate) fn push(&mut self, piece: Bytes) {
+        let (_, read) = self.backlog();
+        match &mut self.phase {
+            Phase::Streaming(stream) => stream.push(piece),
+            Phase::Oversized(stream) if read => stream.push(piece),
+            _ => {}
+        }
+    }
+
+    /// Streaming -> Oversized.
+    pub(crate) fn turn_oversized(&mut self) {
+        match std::mem::replace(&mut self.phase, Phase::Waiting) {
+            Phase::Streaming(stream) => self.phase = Phase::Oversized(stream),
+            other => self.phase = other,
+        }
+        // The writer asks for capacity before it waits, so there is no waker to wake here.
+        let _ = self.release_read();
+    }
+
+    /// Oversized -> Oversized, ended.
+    pub(crate) fn end_oversized(&mut self) {
+        if let Phase::Oversized(stream) = &mut self.phase {
+            stream.ended = true;
+        }
+    }
+
+    pub(crate) fn read(&mut self, reader: usize) -> Chunk {
+        let Some(place) = &mut self.places[reader] else { return Chunk::Aborted(Abort::Dropped) };
+        let chunk = match &self.phase {
+            Phase::Waiting => Chunk::NotYet,
+            Phase::Streaming(stream) | Phase::Oversized(stream) => {
+                match stream.pieces.get(place.next - stream.released) {
+                    Some(piece) => Chunk::Bytes(piece.clone()),
+                    None if stream.ended => Chunk::End,
+                    None => Chunk::NotYet,
+                }
+            }
+            Phase::Complete(object) => object.body().slice_at(place.offset).map_or(Chunk::End, Chunk::Bytes),
+            Phase::Aborted(abort) => Chunk::Aborted(*abort),
+            Phase::Failed(failure) => Chunk::Aborted(Abort::Failed(*failure)),
+            Phase::Uncacheable => Chunk::Aborted(Abort::Dropped),
+        };
+        if let Chunk::Bytes(bytes) = &chunk {
+            place.next += 1;
+            place.offset += bytes.len() as u64;
+        }
+        chunk
+    }
+
+    /// Releases what every reader of an oversized body has read; the writer to wake, if there is room for it now.
+    #[must_use]
+    pub(crate) fn release_read(&mut self) -> Option<Waker> {
+        let Phase::Oversized(stream) = &mut self.phase else { return None };
+        let slowest = self.places.iter().flatten().map(|place| place.next).min();
+        stream.release_before(slowest.unwrap_or(usize::MAX));
+        self.writer.take()
+    }
+
+    /// Bytes that an oversized flight holds, and whether anybody will read them.
+    pub(crate) fn backlog(&self) -> (usize, bool) {
+        let buffered = match &self.phase {
+            Phase::Streaming(stream) | Phase::Oversized(stream) => stream.buffered,
+            _ => 0,
+        };
+        (buffered, self.places.len() > self.vacant.len())
+    }
+
+    pub(crate) fn wait_for_room(&mut self, cx: &Context<'_>) {
+        self.writer = Some(cx.waker().clone());
+    }
+}
+
+impl<M: Metadata> Flight<M> {
+    /// Moves to a last phase and wakes everybody.
+    pub(crate) fn publish(&self, phase: Phase<M>) {
+        let (former, wakers) = {
+            let mut state = self.state.lock();
+            (std::mem::replace(&mut state.phase, phase), state.take_wakers())
+        };
+        drop(former);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends the lease on the object that this flight was to replace.
+    pub(crate) fn end_lease(&self) {
+        if let Some((object, until)) = &self.previous {
+            object.end_lease(*until);
+        }
+    }
+}
+
+/// Whether a response with `selection` answers the request whose variant keys `variant` derives.
+pub(crate) fn suits(
+    selection: Option<&Selection>,
+    variant: &impl Fn(&[u8], &mut Vec<u8>),
+    scratch: &mut Vec<u8>,
+) -> bool {
+    let Some(selection) = selection else { return true };
+    scratch.clear();
+    variant(&selection.selector, scratch);
+    *selection.variant == **scratch
+}

@@ -1,0 +1,58 @@
+//! The zone's cap: one count of bytes that never passes its limit.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Bytes in use by a whole zone, against one limit for all its shards.
+///
+/// Bytes are reserved before they are used and released after they are dropped from the zone, so the count errs on the
+/// safe side. What readers still hold of an object that has left the zone is theirs, not the zone's.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    used: AtomicUsize,
+    /// The part of `used` that bodies on their way hold.
+    arriving: AtomicUsize,
+    limit: AtomicUsize,
+}
+
+impl Ledger {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { used: AtomicUsize::new(0), arriving: AtomicUsize::new(0), limit: AtomicUsize::new(limit) }
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Relaxed)
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.load(Relaxed)
+    }
+
+    pub(crate) fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Relaxed);
+    }
+
+    /// Takes `bytes` from the room that is left; false where there is too little.
+    pub(crate) fn try_reserve(&self, bytes: usize) -> bool {
+        let limit = self.limit();
+        let fits = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit);
+        self.used.fetch_update(Relaxed, Relaxed, fits).is_ok()
+    }
+
+    pub(crate) fn release(&self, bytes: usize) {
+        let before = self.used.fetch_sub(bytes, Relaxed);
+        debug_assert!(before >= bytes, "released {bytes} bytes of {before}");
+    }
+
+    /// Counts `bytes` of an arriving body; false where arriving bodies would hold more than half of the cap, so that
+    /// a flood of misses cannot drive out every stored page.
+    pub(crate) fn try_arrive(&self, bytes: usize) -> bool {
+        let limit = self.limit() / 2;
+        let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= limit);
+        self.arriving.fetch_update(Relaxed, Relaxed, fits).is_ok()
+    }
+
+    pub(crate) fn arrived(&self, bytes: usize) {
+        let before = self.arriving.fetch_sub(bytes, Relaxed);
+        debug_assert!(before >= bytes, "{bytes} bytes arrived of {before}");
+    }
+}

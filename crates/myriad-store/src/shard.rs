@@ -1,0 +1,176 @@
+//! What one lock of a zone guards: stored entries, flights, notes.
+
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use smallvec::SmallVec;
+
+use crate::flight::Flight;
+use crate::notes::Notes;
+use crate::sieve::Sieve;
+use crate::{Key, KeyRef, Metadata, Object, Selection};
+
+/// All that is stored under one key: one object without a selector, or variants that share one selector.
+///
+/// The key is the unit of eviction, since it is the page that is hot or cold.
+#[derive(Debug)]
+pub(crate) struct Entry<M: Metadata> {
+    pub(crate) key: Key,
+    /// Never empty.
+    pub(crate) objects: SmallVec<[Arc<Object<M>>; 1]>,
+    pub(crate) last_used: u64,
+}
+
+impl<M: Metadata> Entry<M> {
+    /// Bytes of an entry beside its objects and key bytes: its slot, its share of a table at 7/8 load after doubling,
+    /// and the allocation of the key.
+    pub(crate) const OVERHEAD: usize = Sieve::<Self>::SLOT_BYTES + 8 + 32;
+
+    pub(crate) fn base_weight(key: KeyRef<'_>) -> usize {
+        Self::OVERHEAD + key.bytes().len()
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        Self::base_weight(self.key.as_ref()) + self.objects.iter().map(|o| o.weight()).sum::<usize>()
+    }
+
+    pub(crate) fn selector(&self) -> Option<&Arc<[u8]>> {
+        self.objects.first()?.selection().map(|s| &s.selector)
+    }
+
+    fn select(&self, variant: &impl Fn(&[u8], &mut Vec<u8>), scratch: &mut Vec<u8>) -> Option<usize> {
+        let Some(selector) = self.selector() else { return Some(0) };
+        scratch.clear();
+        variant(selector, scratch);
+        self.objects.iter().position(|o| o.selection().is_some_and(|s| *s.variant == **scratch))
+    }
+}
+
+/// What a flight in the table is to claims and to its own completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Takes followers, may store.
+    Open,
+    /// Takes no followers, may store: older than the lock, or fetched alone.
+    Closed,
+    /// Takes no followers and stores nothing; claims pass.
+    Oversized,
+    /// Takes no followers and stores nothing; claims do not see it.
+    Purged,
+}
+
+/// A flight with what the shard's lock guards of it.
+#[derive(Debug)]
+pub(crate) struct Record<M: Metadata> {
+    pub(crate) flight: Arc<Flight<M>>,
+    pub(crate) role: Role,
+    /// The variant it fetches; `None` stands for the whole key.
+    pub(crate) selection: Option<Selection>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) objects: usize,
+    pub(crate) hits: u64,
+    pub(crate) misses: u64,
+    pub(crate) stored: u64,
+    pub(crate) evictions: u64,
+    pub(crate) expired: u64,
+    pub(crate) purged: u64,
+}
+
+/// Aligned so that two shards never share a cache line (or the pair of lines that is fetched together).
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Shard<M: Metadata> {
+    table: HashTable<u32>,
+    pub(crate) queue: Sieve<Entry<M>>,
+    pub(crate) flights: HashTable<Record<M>>,
+    pub(crate) notes: Notes,
+    pub(crate) counts: Counts,
+    /// Variant keys are derived into this, so that a hit on a variant allocates nothing.
+    pub(crate) scratch: Vec<u8>,
+}
+
+impl<M: Metadata> Shard<M> {
+    pub(crate) fn new(note_sets: usize) -> Self {
+        Self {
+            table: HashTable::new(),
+            queue: Sieve::new(),
+            flights: HashTable::new(),
+            notes: Notes::new(note_sets),
+            counts: Counts::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(crate) fn find(&self, key: KeyRef<'_>) -> Option<u32> {
+        let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.key.matches(key));
+        self.table.find(key.table_hash(), is_it).copied()
+    }
+
+    pub(crate) fn entry(&self, key: KeyRef<'_>) -> Option<&Entry<M>> {
+        self.queue.at(self.find(key)?)
+    }
+
+    /// The entry of `key` and the position of the object that answers this request.
+    pub(crate) fn lookup(
+        &mut self,
+        key: KeyRef<'_>,
+        variant: &impl Fn(&[u8], &mut Vec<u8>),
+    ) -> Option<(u32, usize)> {
+        let index = self.find(key)?;
+        let position = self.queue.at(index)?.select(variant, &mut self.scratch)?;
+        Some((index, position))
+    }
+
+    /// Counts a hit on what [`Self::lookup`] found.
+    pub(crate) fn hit(&mut self, (index, position): (u32, usize), now: u64) -> Option<Arc<Object<M>>> {
+        let entry = self.queue.hit(index)?;
+        entry.last_used = now;
+        let object = &entry.objects[position];
+        object.count_hit(now);
+        self.counts.hits += 1;
+        Some(Arc::clone(object))
+    }
+
+    /// Enters a key that is not in the table.
+    pub(crate) fn insert(&mut self, entry: Entry<M>) {
+        let hash = entry.key.as_ref().table_hash();
+        self.counts.objects += entry.objects.len();
+        let index = self.queue.insert(entry);
+        let queue = &self.queue;
+        let rehash = |&i: &u32| queue.at(i).map_or(0, |e| e.key.as_ref().table_hash());
+        self.table.insert_unique(hash, index, rehash);
+    }
+
+    pub(crate) fn remove(&mut self, index: u32) -> Option<Entry<M>> {
+        let entry = self.queue.remove(index)?;
+        if let Ok(found) = self.table.find_entry(entry.key.as_ref().table_hash(), |&i| i == index) {
+            found.remove();
+        }
+        self.counts.objects -= entry.objects.len();
+        Some(entry)
+    }
+
+    pub(crate) fn add_flight(&mut self, record: Record<M>) {
+        let hash = |r: &Record<M>| r.flight.key.as_ref().table_hash();
+        self.flights.insert_unique(hash(&record), record, hash);
+    }
+
+    pub(crate) fn flight_mut(&mut self, flight: &Arc<Flight<M>>) -> Option<&mut Record<M>> {
+        self.flights.find_mut(flight.key.as_ref().table_hash(), |r| Arc::ptr_eq(&r.flight, flight))
+    }
+
+    /// Takes a flight out; `None` if it was out already.
+    pub(crate) fn remove_flight(&mut self, flight: &Arc<Flight<M>>) -> Option<Record<M>> {
+        let hash = flight.key.as_ref().table_hash();
+        let found = self.flights.find_entry(hash, |r| Arc::ptr_eq(&r.flight, flight)).ok()?;
+        Some(found.remove().0)
+    }
+
+    /// The flights of `key`, whatever their role.
+    pub(crate) fn flights_of(&mut self, key: KeyRef<'_>) -> impl Iterator<Item = &mut Record<M>> {
+        self.flights.iter_hash_mut(key.table_hash()).filter(move |r| r.flight.key.matches(key))
+    }
+}

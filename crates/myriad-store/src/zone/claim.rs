@@ -1,0 +1,178 @@
+//! Who fetches: one leader for a key, everybody else follows.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use parking_lot::Mutex;
+
+use super::Zone;
+use crate::flight::{Flight, FlightReader, FlightWriter, Lead, State, suits};
+use crate::shard::{Record, Role, Shard};
+use crate::{KeyRef, Metadata, Object, Selection};
+
+/// How a claim is made.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimOptions {
+    /// The time now.
+    pub now: u64,
+    /// Milliseconds after which a flight that has not completed no longer holds back one more leader
+    /// (`*_cache_lock_age`; nginx's default is 5000). The older flight goes on, keeps its followers, and may still
+    /// store its object unless a later one is stored first.
+    pub lock_age_ms: u64,
+}
+
+/// What a claim gave.
+#[derive(Debug)]
+pub enum Claim<M: Metadata> {
+    /// A usable object is stored.
+    Hit(Arc<Object<M>>),
+    /// Nobody is fetching it: the caller must, and others will follow.
+    Lead(FlightWriter<M>),
+    /// Somebody is fetching it.
+    Follow(FlightReader<M>),
+    /// The key was uncacheable or oversized a moment ago: fetch without waiting for anyone. [`Zone::fetch_alone`]
+    /// gives a writer, should the answer be storable this time.
+    Pass,
+}
+
+impl<M: Metadata> Zone<M> {
+    /// Finds a usable object, or who fetches it, in one atomic step: a key (once its selector is known, a variant) has
+    /// at most one leader younger than `lock_age_ms`. `usable` judges a stored object under the shard's lock:
+    /// `|o| o.is_fresh(now)`, or whatever the caller's policy says.
+    pub fn claim(
+        &self,
+        key: KeyRef<'_>,
+        variant: impl Fn(&[u8], &mut Vec<u8>),
+        usable: impl FnOnce(&Object<M>) -> bool,
+        options: ClaimOptions,
+    ) -> Claim<M> {
+        let ClaimOptions { now, lock_age_ms } = options;
+        let mut shard = self.shard(key);
+        let mut previous = None;
+        if let Some(found) = shard.lookup(key, &variant)
+            && let Some(object) = shard.queue.at(found.0).map(|e| &e.objects[found.1])
+        {
+            if !usable(object) {
+                previous = Some(Arc::clone(object));
+            } else if let Some(object) = shard.hit(found, now) {
+                return Claim::Hit(object);
+            }
+        }
+        match shard.board(key, &variant, now, lock_age_ms) {
+            Boarding::Join(flight) => Claim::Follow(FlightReader::join(&flight, false)),
+            Boarding::Oversized => Claim::Pass,
+            Boarding::None if shard.notes.passes(key.table_hash(), now) => Claim::Pass,
+            Boarding::None => {
+                let selection = shard.expected_selection(key, &variant);
+                let previous = previous.map(|object| (object, now.saturating_add(lock_age_ms)));
+                Claim::Lead(self.take_off(&mut shard, key, now, previous, selection, Role::Open))
+            }
+        }
+    }
+
+    /// A writer that nobody will follow, for a fetch after a lock time-out or [`Claim::Pass`] whose answer may still
+    /// be stored.
+    pub fn fetch_alone(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
+        self.take_off(&mut self.shard(key), key, now, None, None, Role::Closed)
+    }
+
+    /// Begins the refresh of a stored object; `None` where it is no longer stored or somebody refreshes it already.
+    /// After `lease_ms` without completion another refresh may begin.
+    pub fn begin_refresh(&self, object: &Arc<Object<M>>, now: u64, lease_ms: u64) -> Option<FlightWriter<M>> {
+        // Most who find a stale object find it updating; they need no lock to see it.
+        if object.is_updating(now) {
+            return None;
+        }
+        let key = KeyRef::new(object.key());
+        let mut shard = self.shard(key);
+        if !shard.entry(key)?.objects.iter().any(|stored| Arc::ptr_eq(stored, object)) {
+            return None;
+        }
+        let same = |selector: &[u8], variant: &mut Vec<u8>| {
+            if let Some(own) = object.selection().filter(|own| *own.selector == *selector) {
+                variant.extend_from_slice(&own.variant);
+            }
+        };
+        let Boarding::None = shard.board(key, &same, now, lease_ms) else { return None };
+        let previous = Some((Arc::clone(object), now.saturating_add(lease_ms)));
+        Some(self.take_off(&mut shard, key, now, previous, object.selection().cloned(), Role::Open))
+    }
+
+    fn take_off(
+        &self,
+        shard: &mut Shard<M>,
+        key: KeyRef<'_>,
+        now: u64,
+        previous: Option<(Arc<Object<M>>, u64)>,
+        selection: Option<Selection>,
+        role: Role,
+    ) -> FlightWriter<M> {
+        if let Some((object, until)) = &previous {
+            object.lease(*until);
+        }
+        let flight = Arc::new(Flight {
+            key: key.to_owned(),
+            // Taken under the shard's lock: within a key, a later flight has a higher number.
+            generation: self.inner.sequence.fetch_add(1, Relaxed),
+            started_at: now,
+            previous,
+            state: Mutex::new(State::new()),
+        });
+        shard.add_flight(Record { flight: Arc::clone(&flight), role, selection });
+        FlightWriter::new(Lead::new(self.clone(), flight))
+    }
+}
+
+/// What the flights of a key offer to a request.
+enum Boarding<M: Metadata> {
+    Join(Arc<Flight<M>>),
+    Oversized,
+    None,
+}
+
+impl<M: Metadata> Shard<M> {
+    /// Finds the flight that a request may follow, and closes those that are older than the lock.
+    fn board(
+        &mut self,
+        key: KeyRef<'_>,
+        variant: &impl Fn(&[u8], &mut Vec<u8>),
+        now: u64,
+        lock_age_ms: u64,
+    ) -> Boarding<M> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut boarding = Boarding::None;
+        for record in self.flights_of(key) {
+            let live = matches!(record.role, Role::Open | Role::Oversized);
+            if !live || !suits(record.selection.as_ref(), variant, &mut scratch) {
+                continue;
+            }
+            if record.role == Role::Oversized {
+                boarding = Boarding::Oversized;
+            } else if now.saturating_sub(record.flight.started_at) >= lock_age_ms {
+                record.role = Role::Closed;
+            } else {
+                boarding = Boarding::Join(Arc::clone(&record.flight));
+                break;
+            }
+        }
+        self.scratch = scratch;
+        boarding
+    }
+
+    /// The variant that a new flight will most likely be, by the selector of what is stored or on its way.
+    fn expected_selection(
+        &mut self,
+        key: KeyRef<'_>,
+        variant: &impl Fn(&[u8], &mut Vec<u8>),
+    ) -> Option<Selection> {
+        let stored = self.entry(key).and_then(|e| e.selector()).cloned();
+        let mut arriving = || {
+            let seen = self.flights_of(key).filter(|r| r.role != Role::Purged);
+            seen.filter_map(|r| r.selection.as_ref()).map(|s| Arc::clone(&s.selector)).next()
+        };
+        let selector = stored.or_else(&mut arriving)?;
+        let mut derived = Vec::new();
+        variant(&selector, &mut derived);
+        Some(Selection { selector, variant: derived.into() })
+    }
+}

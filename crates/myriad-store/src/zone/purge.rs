@@ -1,0 +1,55 @@
+//! Purges. A purge reaches stored objects and flights under the same lock, so nothing can slip between them: what was
+//! begun before it is not stored, what is claimed after it follows no flight from before it.
+
+use super::Zone;
+use crate::shard::{Role, Shard};
+use crate::{KeyRef, Metadata};
+
+impl<M: Metadata> Zone<M> {
+    /// Removes all variants of `key` and returns how many objects that were; what is being fetched at this moment
+    /// will not be stored, though those who wait for it already will get it.
+    pub fn remove(&self, key: KeyRef<'_>) -> usize {
+        let removed = {
+            let mut shard = self.shard(key);
+            shard.flights_of(key).for_each(|record| record.role = Role::Purged);
+            shard.notes.clear_pass(key.table_hash());
+            let removed = shard.find(key).and_then(|index| shard.remove(index));
+            shard.counts.purged += removed.as_ref().map_or(0, |entry| entry.objects.len() as u64);
+            removed
+        };
+        let Some(entry) = removed else { return 0 };
+        let count = entry.objects.len();
+        self.release_entry(entry);
+        count
+    }
+
+    /// Removes everything and returns how many objects that were; what is being fetched at this moment will not be
+    /// stored. Shards are cleared one after another.
+    pub fn clear(&self) -> usize {
+        let mut count = 0;
+        for shard in &self.inner.shards {
+            // The flights first, once: those that begin while the entries go are after the purge.
+            shard.lock().forget_arriving();
+            let last = shard.lock().queue.slots();
+            for slot in 0..last {
+                let Some(entry) = shard.lock().purge_slot(slot) else { continue };
+                count += entry.objects.len();
+                self.release_entry(entry);
+            }
+        }
+        count
+    }
+}
+
+impl<M: Metadata> Shard<M> {
+    fn forget_arriving(&mut self) {
+        self.flights.iter_mut().for_each(|record| record.role = Role::Purged);
+        self.notes.clear();
+    }
+
+    fn purge_slot(&mut self, slot: u32) -> Option<crate::shard::Entry<M>> {
+        let entry = self.remove(slot)?;
+        self.counts.purged += entry.objects.len() as u64;
+        Some(entry)
+    }
+}

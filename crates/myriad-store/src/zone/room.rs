@@ -1,0 +1,119 @@
+//! Making room: reservations under the cap, eviction, the sweep of what nobody asks for.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Zone;
+use crate::shard::Entry;
+use crate::{Metadata, Swept};
+
+/// Keys that a sweep looks at before it lets go of a shard's lock: some microseconds.
+const SWEEP_BATCH: u32 = 64;
+
+impl<M: Metadata> Zone<M> {
+    /// Reserves `bytes` of the cap, evicting for them; false where nothing is left to evict. No lock may be held.
+    pub(super) fn reserve(&self, bytes: usize) -> bool {
+        let ledger = &self.inner.ledger;
+        while !ledger.try_reserve(bytes) {
+            if bytes > ledger.limit() || !self.evict_one() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Reserves `bytes` for a body on its way; such bodies get half of the cap at most.
+    pub(crate) fn reserve_arriving(&self, bytes: usize) -> bool {
+        if !self.inner.ledger.try_arrive(bytes) {
+            return false;
+        }
+        let reserved = self.reserve(bytes);
+        if !reserved {
+            self.arrived(bytes);
+        }
+        reserved
+    }
+
+    /// Counts bytes as no longer on their way; they stay reserved.
+    pub(crate) fn arrived(&self, bytes: usize) {
+        self.inner.ledger.arrived(bytes);
+    }
+
+    pub(crate) fn release_arriving(&self, bytes: usize) {
+        self.arrived(bytes);
+        self.inner.ledger.release(bytes);
+    }
+
+    /// Evicts one key of the next shard that has one.
+    pub(super) fn evict_one(&self) -> bool {
+        let shards = &self.inner.shards;
+        let first = self.inner.evict_next.fetch_add(1, Relaxed);
+        for step in 0..shards.len() {
+            let evicted = {
+                let mut shard = shards[first.wrapping_add(step) & (shards.len() - 1)].lock();
+                let evicted = shard.queue.victim().and_then(|victim| shard.remove(victim));
+                shard.counts.evictions += u64::from(evicted.is_some());
+                evicted
+            };
+            if let Some(entry) = evicted {
+                self.release_entry(entry);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Drops an entry that was taken out, then gives its bytes back. No lock may be held.
+    pub(super) fn release_entry(&self, entry: Entry<M>) {
+        let weight = entry.weight();
+        drop(entry);
+        self.inner.ledger.release(weight);
+    }
+
+    /// Removes keys that were not hit for `inactive_ms`, looking at up to `budget` slots from where the last call
+    /// ended. Does nothing while another thread sweeps.
+    pub fn sweep(&self, now: u64, budget: usize) -> Swept {
+        let inactive_ms = self.limits().inactive_ms;
+        let mut swept = Swept::default();
+        let Some(mut next) = self.inner.sweep_next.try_lock() else { return swept };
+        let mut left = u32::try_from(budget).unwrap_or(u32::MAX);
+        while left > 0 && !swept.finished {
+            let (shard, slot) = *next;
+            let batch = left.min(SWEEP_BATCH);
+            let (dead, slots) =
+                self.sweep_batch(shard, slot..slot.saturating_add(batch), now, inactive_ms, &mut swept);
+            for entry in dead {
+                self.release_entry(entry);
+            }
+            // An empty shard costs one of the budget as well: its lock was taken.
+            left -= batch.min(slots.saturating_sub(slot)).max(1);
+            *next = if slot + batch < slots { (shard, slot + batch) } else { (shard + 1, 0) };
+            if next.0 == self.inner.shards.len() {
+                *next = (0, 0);
+                swept.finished = true;
+            }
+        }
+        swept
+    }
+
+    fn sweep_batch(
+        &self,
+        shard: usize,
+        slots: std::ops::Range<u32>,
+        now: u64,
+        inactive_ms: u64,
+        swept: &mut Swept,
+    ) -> (Vec<Entry<M>>, u32) {
+        let mut shard = self.inner.shards[shard].lock();
+        let mut dead = Vec::new();
+        for slot in slots.start..slots.end.min(shard.queue.slots()) {
+            let Some(entry) = shard.queue.at(slot) else { continue };
+            swept.examined += 1;
+            if now.saturating_sub(entry.last_used) >= inactive_ms {
+                dead.extend(shard.remove(slot));
+            }
+        }
+        swept.removed += dead.len();
+        shard.counts.expired += dead.len() as u64;
+        (dead, shard.queue.slots())
+    }
+}

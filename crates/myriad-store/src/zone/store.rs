@@ -1,0 +1,194 @@
+//! How a flight ends in the zone: its claim released, its object entered.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::Zone;
+use crate::flight::{Flight, Unstored};
+use crate::shard::{Entry, Role, Shard};
+use crate::{ALTERNATIVES, Alternative, AttachError, KeyRef, Metadata, Object, Selection};
+
+/// Objects taken out of a shard, to be dropped once its lock is released.
+pub(super) type Dead<M> = SmallVec<[Arc<Object<M>>; 1]>;
+
+impl<M: Metadata> Zone<M> {
+    /// The head has arrived: claims see from now on which variant is on its way.
+    pub(crate) fn resolve(&self, flight: &Arc<Flight<M>>, selection: Option<&Selection>, oversized: bool) {
+        let mut shard = self.shard(flight.key.as_ref());
+        if let Some(record) = shard.flight_mut(flight) {
+            record.selection = selection.cloned();
+            if oversized && record.role == Role::Open {
+                record.role = Role::Oversized;
+            }
+        }
+    }
+
+    /// The body is too long: the flight takes no newcomers.
+    pub(crate) fn close_oversized(&self, flight: &Arc<Flight<M>>) {
+        let mut shard = self.shard(flight.key.as_ref());
+        if let Some(record) = shard.flight_mut(flight)
+            && record.role == Role::Open
+        {
+            record.role = Role::Oversized;
+        }
+    }
+
+    /// Releases the claim of a flight that ends without an object. `pass` is the time now and for how many
+    /// milliseconds claims of the key shall pass; both take effect in one step.
+    pub(crate) fn retire(&self, flight: &Arc<Flight<M>>, pass: Option<(u64, u64)>) {
+        let key = flight.key.as_ref();
+        let mut shard = self.shard(key);
+        let record = shard.remove_flight(flight);
+        if let Some((now, pass_ms)) = pass
+            && pass_ms > 0
+            // What a purge covered says nothing about what comes after it.
+            && record.is_some_and(|r| r.role != Role::Purged)
+        {
+            shard.notes.set_pass(key.table_hash(), now, now.saturating_add(pass_ms));
+        }
+    }
+
+    /// Releases the claim and enters the object in one step. `charged` bytes are reserved already; they are the
+    /// zone's to keep or release.
+    pub(crate) fn store(
+        &self,
+        flight: &Arc<Flight<M>>,
+        object: &Arc<Object<M>>,
+        charged: usize,
+    ) -> Result<(), Unstored> {
+        let key = flight.key.as_ref();
+        let wanted = object.weight() + Entry::<M>::base_weight(key);
+        if wanted > charged && !self.reserve(wanted - charged) {
+            self.retire(flight, None);
+            self.inner.ledger.release(charged);
+            self.inner.rejected.fetch_add(1, Relaxed);
+            return Err(Unstored::NoRoom);
+        }
+        let held = wanted.max(charged);
+        let max_variants = self.limits().max_variants.max(1);
+        let entered = {
+            let mut shard = self.shard(key);
+            match shard.remove_flight(flight) {
+                Some(record) if record.role != Role::Purged => shard.enter(key, object, max_variants),
+                _ => Err(Unstored::Purged),
+            }
+        };
+        let (kept, outcome) = match &entered {
+            // Replaced objects gave up what they weighed, and an entry that was there is weighed already.
+            Ok(entered) => (wanted, Ok(entered.freed)),
+            Err(why) => (0, Err(*why)),
+        };
+        self.inner.ledger.release(held - kept);
+        self.inner.ledger.release(*outcome.as_ref().unwrap_or(&0));
+        outcome.map(|_| ())
+    }
+
+    /// Adds an encoding to a stored object.
+    pub fn attach(
+        &self,
+        object: &Arc<Object<M>>,
+        index: u8,
+        alternative: Alternative<M::Alternative>,
+    ) -> Result<(), AttachError> {
+        if usize::from(index) >= ALTERNATIVES {
+            return Err(AttachError::NoRoom);
+        }
+        if object.alternative(index).is_some() {
+            return Err(AttachError::Occupied);
+        }
+        let cost = object.alternative_cost(&alternative);
+        if !self.reserve(cost) {
+            return Err(AttachError::NoRoom);
+        }
+        let key = KeyRef::new(object.key());
+        let attached = {
+            let shard = self.shard(key);
+            let stored =
+                shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| Arc::ptr_eq(other, object)));
+            match stored {
+                false => Err(AttachError::Gone),
+                true if object.set_alternative(usize::from(index), alternative) => {
+                    object.add_weight(cost);
+                    Ok(())
+                }
+                true => Err(AttachError::Occupied),
+            }
+        };
+        if attached.is_err() {
+            self.inner.ledger.release(cost);
+        }
+        attached
+    }
+}
+
+/// What entering an object changed.
+struct Entered<M: Metadata> {
+    /// Bytes to release: what was replaced, and the entry's own where the key was stored already.
+    freed: usize,
+    /// Held until the lock is released: dropping a large body may take long.
+    _dead: Dead<M>,
+}
+
+impl<M: Metadata> Shard<M> {
+    fn enter(
+        &mut self,
+        key: KeyRef<'_>,
+        object: &Arc<Object<M>>,
+        max_variants: usize,
+    ) -> Result<Entered<M>, Unstored> {
+        let Some(index) = self.find(key) else {
+            self.insert(Entry {
+                key: key.to_owned(),
+                objects: smallvec![Arc::clone(object)],
+                last_used: object.stored_at(),
+            });
+            self.note_stored(key);
+            return Ok(Entered { freed: 0, _dead: Dead::new() });
+        };
+        let Some(entry) = self.queue.at_mut(index) else { return Err(Unstored::NoRoom) };
+        let before = entry.objects.len();
+        let dead = entry.replace(object, max_variants)?;
+        let after = entry.objects.len();
+        entry.last_used = entry.last_used.max(object.stored_at());
+        self.counts.objects = self.counts.objects + after - before;
+        self.note_stored(key);
+        let freed = Entry::<M>::base_weight(key) + dead.iter().map(|o| o.weight()).sum::<usize>();
+        Ok(Entered { freed, _dead: dead })
+    }
+
+    fn note_stored(&mut self, key: KeyRef<'_>) {
+        self.counts.stored += 1;
+        self.notes.clear_pass(key.table_hash());
+    }
+}
+
+impl<M: Metadata> Entry<M> {
+    /// Puts `object` in the place of its variant's former generation. A new selector drops all variants of the old
+    /// one: no look-up could reach them.
+    fn replace(&mut self, object: &Arc<Object<M>>, max_variants: usize) -> Result<Dead<M>, Unstored> {
+        let later = |other: &Arc<Object<M>>| other.generation() > object.generation();
+        let selector = object.selection().map(|s| &s.selector);
+        if self.selector() != selector {
+            if self.objects.iter().any(later) {
+                return Err(Unstored::Overtaken);
+            }
+            return Ok(std::mem::replace(&mut self.objects, smallvec![Arc::clone(object)]));
+        }
+        if let Some(former) = self.objects.iter_mut().find(|o| o.selection() == object.selection()) {
+            if later(former) {
+                return Err(Unstored::Overtaken);
+            }
+            return Ok(smallvec![std::mem::replace(former, Arc::clone(object))]);
+        }
+        let mut dead = Dead::new();
+        while self.objects.len() >= max_variants {
+            let coldest = self.objects.iter().enumerate().min_by_key(|(_, o)| o.last_hit_s());
+            let Some((coldest, _)) = coldest else { break };
+            dead.push(self.objects.swap_remove(coldest));
+        }
+        self.objects.push(Arc::clone(object));
+        Ok(dead)
+    }
+}
