@@ -1,3 +1,33 @@
-//! Cache decisions as pure functions: admit, freshness, reuse, vary, stale.
+//! Cache decisions as pure functions: may this request use the cache, may this answer be stored and for how long, may
+//! this stored page be served, and with which answer to a condition.
+//!
+//! Every function takes what it judges as facts, what the configuration says as [`Rules`], and the time as `now`, in
+//! milliseconds since the Unix epoch. nginx's documented behaviour is the default; each rule names its directive or its
+//! section of RFC 9111. Three rules are stronger than nginx and no directive weakens them: `private` is never stored,
+//! neither is an answer that sets a personal cookie, and a server error never takes a usable page's place.
 
 #![forbid(unsafe_code)]
+
+mod admit;
+mod bypass;
+mod freshness;
+mod personal;
+mod reuse;
+mod rules;
+mod status;
+mod stored_fields;
+mod validators;
+mod vary;
+
+pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated};
+pub use bypass::{BypassReason, RequestFacts, bypass};
+pub use freshness::{Freshness, Source, freshness};
+pub use personal::PersonalCookies;
+pub use reuse::{Failure, Reuse, StoredFacts, reuse};
+pub use rules::{IgnoreHeaders, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor};
+pub use status::CacheStatus;
+pub use stored_fields::StoredFields;
+pub use validators::{
+    Condition, Encoding, EntityTag, IfModifiedSince, StoredValidators, if_range_holds, judge_conditions,
+};
+pub use vary::{VariantTooLong, VaryError, VaryRule};

@@ -1,0 +1,262 @@
+//! Whether an origin's answer may be stored.
+
+use myriad_http::cache_control::CacheControl;
+use myriad_http::{Fields, Known, Method};
+
+use crate::freshness::{Source, freshness, is_private};
+use crate::{Rules, VaryError, VaryRule};
+
+/// What decides whether an answer is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponseFacts<'a> {
+    /// The status of the answer.
+    pub status: u16,
+    /// The fields of the answer, as the origin sent them.
+    pub fields: &'a Fields,
+    /// The method that the origin was asked with, after `proxy_cache_convert_head`.
+    pub method: Method,
+    /// Whether the request that was sent had `Authorization`.
+    pub authorization: bool,
+    /// Whether the request that was sent carried a personal cookie.
+    pub personal: bool,
+    /// Whether one of `*_no_cache` is neither empty nor `0`.
+    pub no_cache: bool,
+    /// How many requests there were for the key, this one included.
+    pub uses: u64,
+    /// Whether a page of a status below 500 is stored under the key, fresh or within its grace.
+    pub usable_page: bool,
+}
+
+/// Whether an answer is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It is, without the fields that [`StoredFields`](crate::StoredFields) drops.
+    Store(Lifetime),
+    /// It is not, and the waiters are freed at once.
+    Refuse(Refusal),
+}
+
+/// How long a stored page is of use. Times are ms since the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime {
+    /// Fresh before this time.
+    pub fresh_until: u64,
+    /// Before this time the origin lets it serve stale while it is refreshed (`stale-while-revalidate`).
+    pub stale_updating_until: u64,
+    /// Before this time the origin lets it serve stale when a refresh fails (`stale-if-error`).
+    pub stale_error_until: u64,
+    /// Whether nothing lets it serve stale; only under `cache_rfc9111`.
+    pub must_revalidate: bool,
+    /// The validity it was given, in ms.
+    pub valid_ms: u64,
+    /// Who gave the validity.
+    pub source: Source,
+}
+
+impl Lifetime {
+    /// The time, in ms since the epoch, after which no rule lets this page be served or confirmed any more, so that it
+    /// may go before `inactive` takes it.
+    pub fn useful_until(&self, rules: &Rules) -> u64 {
+        if rules.revalidate || (rules.use_stale != crate::UseStale::default() && !self.must_revalidate) {
+            return self.fresh_until.saturating_add(rules.grace_ms);
+        }
+        self.stale_error_until.max(self.stale_updating_until)
+    }
+
+    /// The same spans, counted from `now`.
+    fn renewed(&self, now: u64) -> Lifetime {
+        let fresh_until = now.saturating_add(self.valid_ms);
+        let moved = |until: u64| fresh_until.saturating_add(until.saturating_sub(self.fresh_until));
+        Lifetime {
+            fresh_until,
+            stale_updating_until: moved(self.stale_updating_until),
+            stale_error_until: moved(self.stale_error_until),
+            ..*self
+        }
+    }
+}
+
+/// Why an answer is not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// The origin was asked with a method whose answer is not a page: HEAD, or none of `*_cache_methods`.
+    Method,
+    /// The status is no page of its own: interim, 206 or 304 (RFC 9111 §3).
+    Status,
+    /// The request carried a personal cookie.
+    PersonalRequest,
+    /// The request had `Authorization` and the answer does not allow sharing (RFC 9111 §3.5).
+    Authorization,
+    /// `Cache-Control: private`; no directive overrides it.
+    Private,
+    /// `Set-Cookie` names a personal cookie; no directive overrides it.
+    PersonalCookie,
+    /// `Set-Cookie`, where it is not ignored.
+    SetCookie,
+    /// `Vary: *`, or a `Vary` that is too long to keep.
+    Vary,
+    /// `*_no_cache`.
+    NoCache,
+    /// `X-Accel-Expires` of 0 or in the past.
+    XAccelExpires,
+    /// `Cache-Control: no-store` or `no-cache`.
+    CacheControl,
+    /// `max-age=0`, or `Expires` in the past.
+    Expired,
+    /// Neither the answer nor `*_cache_valid` gives a validity.
+    NoValidity,
+    /// A server error, while a usable page is stored.
+    ServerError,
+    /// Fewer requests than `*_cache_min_uses`.
+    MinUses,
+}
+
+/// How long an uncacheable verdict is remembered (hit-for-miss), in ms.
+///
+/// While it is remembered, requests for the key go to the origin side by side; when it is forgotten, one leads again and
+/// the others wait for its head. With an origin of 300 ms that wait reaches at most a seventh of the visitors. Varnish
+/// remembers for two minutes: but a page that turns cacheable (a plugin's one-off cookie, a first visit) would stand
+/// unprotected for as long, and two seconds of a rush is what php-fpm's backlog takes.
+const HIT_FOR_MISS_MS: u64 = 2_000;
+
+impl Refusal {
+    /// A word for logs and explanations.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Refusal::Method => "method",
+            Refusal::Status => "status",
+            Refusal::PersonalRequest => "personal request",
+            Refusal::Authorization => "authorization",
+            Refusal::Private => "private",
+            Refusal::PersonalCookie => "personal cookie",
+            Refusal::SetCookie => "set-cookie",
+            Refusal::Vary => "vary",
+            Refusal::NoCache => "no_cache",
+            Refusal::XAccelExpires => "x-accel-expires",
+            Refusal::CacheControl => "cache-control",
+            Refusal::Expired => "expired",
+            Refusal::NoValidity => "no validity",
+            Refusal::ServerError => "server error",
+            Refusal::MinUses => "min_uses",
+        }
+    }
+
+    /// Whether the answer may hold what belongs to one visitor.
+    pub const fn protects_visitors(self) -> bool {
+        matches!(
+            self,
+            Refusal::PersonalRequest
+                | Refusal::Authorization
+                | Refusal::Private
+                | Refusal::PersonalCookie
+                | Refusal::SetCookie
+        )
+    }
+
+    /// How long to remember for the key that its answers are not stored, in ms; 0 where the verdict says nothing of the
+    /// next request: it hangs on this request's own method, cookies or number, or on a failure that may be over.
+    pub const fn hit_for_miss_ms(self) -> u64 {
+        match self {
+            Refusal::Method
+            | Refusal::PersonalRequest
+            | Refusal::Authorization
+            | Refusal::ServerError
+            | Refusal::MinUses => 0,
+            _ => HIT_FOR_MISS_MS,
+        }
+    }
+}
+
+/// Whether the answer is stored, and for how long; `now` in ms since the epoch.
+///
+/// What protects visitors is judged first, so that a later reason means that nothing personal was found.
+pub fn admit(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Admission {
+    lifetime(response, rules, now).map_or_else(Admission::Refuse, Admission::Store)
+}
+
+/// What a 304 to a conditional refresh does for the stored page (RFC 9111 §4.3.4, `*_cache_revalidate`).
+///
+/// `response` holds the fields of the 304 and the status of the stored page; its `no_cache`, `uses` and `usable_page` play
+/// no part. A 304 that says nothing of time renews what the page was given at first. After a refusal the page is as
+/// expired as it was: nginx still serves it to this one request, which is right unless the refusal
+/// [protects visitors](Refusal::protects_visitors).
+pub fn revalidated(response: &ResponseFacts<'_>, stored: &Lifetime, rules: &Rules, now: u64) -> Admission {
+    let confirmed = ResponseFacts { no_cache: false, uses: u64::MAX, usable_page: false, ..*response };
+    match admit(&confirmed, rules, now) {
+        Admission::Store(own) if own.source.is_the_answer() || !stored.source.is_the_answer() => {
+            Admission::Store(own)
+        }
+        Admission::Store(_) | Admission::Refuse(Refusal::NoValidity) => Admission::Store(stored.renewed(now)),
+        refused @ Admission::Refuse(_) => refused,
+    }
+}
+
+fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lifetime, Refusal> {
+    protects_visitors(response, rules)?;
+    if !is_whole_page(response.status) {
+        return Err(Refusal::Status);
+    }
+    if response.no_cache {
+        return Err(Refusal::NoCache);
+    }
+    let freshness = freshness(response.status, response.fields, rules, now)?;
+    if response.status >= 500 && response.usable_page {
+        return Err(Refusal::ServerError);
+    }
+    if response.uses < rules.min_uses {
+        return Err(Refusal::MinUses);
+    }
+    let fresh_until = now.saturating_add(freshness.valid_ms);
+    Ok(Lifetime {
+        fresh_until,
+        stale_updating_until: fresh_until.saturating_add(freshness.stale_while_revalidate_ms),
+        stale_error_until: fresh_until.saturating_add(freshness.stale_if_error_ms),
+        must_revalidate: freshness.must_revalidate,
+        valid_ms: freshness.valid_ms,
+        source: freshness.source,
+    })
+}
+
+/// The rules that keep one visitor's page from another (DESIGN.md, promise 4), and `Vary`, which does the same.
+fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), Refusal> {
+    let fields = response.fields;
+    if response.method == Method::Head || !rules.methods.contains(response.method) {
+        return Err(Refusal::Method);
+    }
+    if response.personal {
+        return Err(Refusal::PersonalRequest);
+    }
+    let control = CacheControl::parse(fields.known_all(Known::CacheControl));
+    if is_private(&control) {
+        return Err(Refusal::Private);
+    }
+    if response.authorization && !rules.authorization_in_key && !allows_sharing(&control) {
+        return Err(Refusal::Authorization);
+    }
+    if fields.known_all(Known::SetCookie).any(|value| rules.personal.matches_set_cookie(value).is_some()) {
+        return Err(Refusal::PersonalCookie);
+    }
+    if fields.has(Known::SetCookie) && !rules.ignore.set_cookie {
+        return Err(Refusal::SetCookie);
+    }
+    if rules.ignore.vary {
+        return Ok(());
+    }
+    match VaryRule::parse(fields.known_all(Known::Vary)) {
+        Ok(_) => Ok(()),
+        Err(VaryError::Any | VaryError::TooLong) => Err(Refusal::Vary),
+    }
+}
+
+/// RFC 9111 §3.5.
+fn allows_sharing(control: &CacheControl) -> bool {
+    control.public || control.s_maxage.is_some() || control.must_revalidate
+}
+
+/// RFC 9111 §3: final, and neither a part nor a confirmation of another answer.
+fn is_whole_page(status: u16) -> bool {
+    (200..600).contains(&status) && status != 206 && status != 304
+}
+
+#[cfg(test)]
+mod tests;

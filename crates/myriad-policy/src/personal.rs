@@ -1,0 +1,136 @@
+//! Cookies that make a page personal, as data: the built-in list is `personal.list` beside this file.
+
+use std::sync::Arc;
+
+mod pattern;
+
+use pattern::Pattern;
+
+/// The built-in list, one pattern a line.
+const BUILTIN: &str = include_str!("personal.list");
+
+/// A set of cookie-name patterns; cheap to clone.
+///
+/// Names are compared as PHP will read them: it skips white space before a name, takes `.`, space and `[` for `_`, and
+/// before 7.2.34 undid percent-encoding in names. A visitor who writes `wordpress.logged_in_…` is logged in all the same.
+#[derive(Clone, Debug)]
+pub struct PersonalCookies(Arc<Patterns>);
+
+#[derive(Debug)]
+struct Patterns {
+    list: Vec<Pattern>,
+    /// Whether a name that begins with this byte can match, so that most cookies cost one look.
+    first: [bool; 256],
+}
+
+impl PersonalCookies {
+    /// No cookie is personal (`personal_cookies off`).
+    pub fn none() -> PersonalCookies {
+        PersonalCookies::from_patterns(Vec::new())
+    }
+
+    /// The built-in list.
+    pub fn builtin() -> PersonalCookies {
+        PersonalCookies::parse(BUILTIN)
+    }
+
+    /// A list in the format of the built-in one: a pattern a line, `#` begins a comment, a trailing `*` stands for any
+    /// rest, a trailing `[a-f0-9]+` for hexadecimal digits.
+    pub fn parse(list: &str) -> PersonalCookies {
+        let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        PersonalCookies::from_patterns(lines.filter_map(Pattern::parse).collect())
+    }
+
+    /// What `personal_cookies` says: `names`, with the built-in list before them where `builtin` is set.
+    pub fn new<'a>(builtin: bool, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
+        let mut list = if builtin { PersonalCookies::builtin().0.list.clone() } else { Vec::new() };
+        list.extend(names.into_iter().filter_map(Pattern::parse));
+        PersonalCookies::from_patterns(list)
+    }
+
+    /// This set without the pattern that reads `pattern`: for a cookie that the key holds, which makes no page shared.
+    #[must_use]
+    pub fn without(&self, pattern: &str) -> PersonalCookies {
+        let Some(unwanted) = Pattern::parse(pattern) else { return self.clone() };
+        PersonalCookies::from_patterns(self.0.list.iter().filter(|p| **p != unwanted).cloned().collect())
+    }
+
+    /// Whether no cookie is personal.
+    pub fn is_empty(&self) -> bool {
+        self.0.list.is_empty()
+    }
+
+    /// The first personal cookie's name in the value of a `Cookie` field (RFC 6265 §4.2), as it was sent.
+    pub fn matches_cookie_header<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
+        let mut rest = value;
+        loop {
+            rest = skip_space(rest);
+            let first = *rest.first()?;
+            let end = memchr::memchr(b';', rest).unwrap_or(rest.len());
+            if self.0.first[usize::from(first)]
+                && let Some(name) = self.matching_name(&rest[..end])
+            {
+                return Some(name);
+            }
+            rest = rest.get(end + 1..)?;
+        }
+    }
+
+    /// The name in the value of a `Set-Cookie` field (RFC 6265 §4.1) if it is personal; also where the field deletes
+    /// the cookie, for then the page was made for someone who had it.
+    pub fn matches_set_cookie<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
+        let pair = skip_space(value.split(|byte| *byte == b';').next().unwrap_or_default());
+        self.0.first[usize::from(*pair.first()?)].then(|| self.matching_name(pair)).flatten()
+    }
+
+    /// The name of a `name=value` pair, or of a pair without `=`, if a pattern matches it.
+    fn matching_name<'a>(&self, pair: &'a [u8]) -> Option<&'a [u8]> {
+        let name = &pair[..memchr::memchr(b'=', pair).unwrap_or(pair.len())];
+        if !name.contains(&b'%') {
+            return self.0.list.iter().any(|pattern| pattern.matches(name)).then_some(name);
+        }
+        let decoded = percent_decoded(name);
+        let decoded = skip_space(&decoded);
+        self.0.list.iter().any(|pattern| pattern.matches(decoded) || pattern.matches(name)).then_some(name)
+    }
+
+    fn from_patterns(list: Vec<Pattern>) -> PersonalCookies {
+        let mut first = [false; 256];
+        for pattern in &list {
+            for byte in 0..=u8::MAX {
+                first[usize::from(byte)] |= pattern.may_begin_with(byte);
+            }
+        }
+        first[usize::from(b'%')] = !list.is_empty();
+        PersonalCookies(Arc::new(Patterns { list, first }))
+    }
+}
+
+/// `value` behind its white space, as C's `isspace` and so PHP sees it.
+fn skip_space(mut value: &[u8]) -> &[u8] {
+    while let [b'\t'..=b'\r' | b' ', rest @ ..] = value {
+        value = rest;
+    }
+    value
+}
+
+fn percent_decoded(name: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let [first, behind @ ..] = rest {
+        let hex = |at: usize| behind.get(at).and_then(|byte| (*byte as char).to_digit(16));
+        if *first == b'%'
+            && let (Some(high), Some(low)) = (hex(0), hex(1))
+        {
+            decoded.push((high * 16 + low) as u8);
+            rest = &behind[2..];
+        } else {
+            decoded.push(*first);
+            rest = behind;
+        }
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! Whether a stored page may be served.
+
+use crate::{CacheStatus, Lifetime, Rules};
+
+/// What is stored under a key.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredFacts {
+    /// How long it is of use.
+    pub lifetime: Lifetime,
+    /// Whether the page has an `ETag` of the origin's or a `Last-Modified`, so that the origin can confirm it.
+    pub validators: bool,
+}
+
+/// How a refresh failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// No connection, or one that broke.
+    Error,
+    /// The origin took too long.
+    Timeout,
+    /// An empty or unreadable answer.
+    InvalidHeader,
+    /// An answer of this status.
+    Http(u16),
+}
+
+/// What to do with a stored page.
+///
+/// ```text
+///   fresh ------------------------------------------------> Serve(Hit)
+///   expired -- another request refreshes, stale allowed --> Serve(Updating)
+///           -- nobody does, background update allowed ----> ServeStaleAndRefresh
+///           -- else --------------------------------------> Fetch --- fails, stale allowed --> Serve(Stale)
+///                                                                 `-- fails ------------------> PassFailure
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// Serve it.
+    Serve(CacheStatus),
+    /// Serve it as [`CacheStatus::Stale`] and refresh it in the background (`*_cache_background_update`).
+    ServeStaleAndRefresh,
+    /// Fetch anew, or wait for who does; the status is [`CacheStatus::Expired`] if this request gets the answer.
+    Fetch {
+        /// Ask the origin to confirm what is stored (`*_cache_revalidate`, RFC 9111 §4.3.1).
+        conditional: bool,
+    },
+    /// The refresh failed and the page must not stand in: the visitor sees the failure.
+    PassFailure,
+}
+
+/// What to do with a stored page at `now` (ms since the epoch).
+///
+/// `updating` tells whether another request is refreshing it; `failure` how a refresh by this request ended, if it did.
+pub fn reuse(
+    stored: &StoredFacts,
+    rules: &Rules,
+    now: u64,
+    updating: bool,
+    failure: Option<Failure>,
+) -> Reuse {
+    if now < stored.lifetime.fresh_until {
+        return Reuse::Serve(CacheStatus::Hit);
+    }
+    if let Some(failure) = failure {
+        let served = may_serve_on_failure(&stored.lifetime, rules, now, failure);
+        return if served { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
+    }
+    if may_serve_while_updating(&stored.lifetime, rules, now) {
+        if updating {
+            return Reuse::Serve(CacheStatus::Updating);
+        }
+        if rules.background_update {
+            return Reuse::ServeStaleAndRefresh;
+        }
+    }
+    Reuse::Fetch { conditional: rules.revalidate && stored.validators }
+}
+
+/// `*_cache_use_stale updating`, or the origin's own `stale-while-revalidate` (RFC 5861 §3).
+fn may_serve_while_updating(lifetime: &Lifetime, rules: &Rules, now: u64) -> bool {
+    let by_rule = rules.use_stale.updating && within_grace(lifetime, rules, now);
+    !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
+}
+
+/// `*_cache_use_stale error | timeout | …`, or the origin's own `stale-if-error`, which speaks of 500, 502, 503 and 504
+/// and of failures that amount to them (RFC 5861 §4).
+fn may_serve_on_failure(lifetime: &Lifetime, rules: &Rules, now: u64, failure: Failure) -> bool {
+    let by_rule = match failure {
+        Failure::Error => rules.use_stale.error,
+        Failure::Timeout => rules.use_stale.timeout,
+        Failure::InvalidHeader => rules.use_stale.invalid_header,
+        Failure::Http(status) => rules.use_stale.on_status(status),
+    };
+    let by_origin = match failure {
+        Failure::Http(status) => matches!(status, 500 | 502..=504),
+        _ => true,
+    };
+    !lifetime.must_revalidate
+        && ((by_rule && within_grace(lifetime, rules, now))
+            || (by_origin && now < lifetime.stale_error_until))
+}
+
+fn within_grace(lifetime: &Lifetime, rules: &Rules, now: u64) -> bool {
+    now < lifetime.fresh_until.saturating_add(rules.grace_ms)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Which response fields a stored page keeps.
+
+use myriad_http::{Fields, Known};
+
+use crate::Rules;
+
+/// Tells which fields of one answer are stored: never `Set-Cookie`, never hop-by-hop fields (RFC 9110 §7.6.1), neither
+/// `X-Accel-*` nor what `*_hide_header` names unless `*_pass_header` does, nor lengths, which belong to the encoding.
+#[derive(Debug)]
+pub struct StoredFields<'a> {
+    fields: &'a Fields,
+    rules: &'a Rules,
+}
+
+impl<'a> StoredFields<'a> {
+    /// Reads the answer's `Connection`, which may name more fields that end here.
+    pub fn new(fields: &'a Fields, rules: &'a Rules) -> StoredFields<'a> {
+        StoredFields { fields, rules }
+    }
+
+    /// The fields to store, in order, each with its well-known identity where it has one.
+    pub fn iter(&self) -> impl Iterator<Item = (Option<Known>, &'a [u8], &'a [u8])> + '_ {
+        self.fields.iter_known().filter(|(known, name, _)| self.keeps(*known, name))
+    }
+
+    /// Whether a field of that name is stored.
+    pub fn keeps(&self, known: Option<Known>, name: &[u8]) -> bool {
+        if known.is_some_and(never_stored) || self.named_in_connection(name) {
+            return false;
+        }
+        if named_in(&self.rules.pass, name) {
+            return true;
+        }
+        !known.is_some_and(for_the_accelerator) && !named_in(&self.rules.hide, name)
+    }
+
+    fn named_in_connection(&self, name: &[u8]) -> bool {
+        let options =
+            self.fields.known_all(Known::Connection).flat_map(|value| value.split(|byte| *byte == b','));
+        options.map(<[u8]>::trim_ascii).any(|option| option.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Hop-by-hop fields (RFC 9110 §7.6.1, RFC 9111 §3.1), the visitor's own cookie, CGI's status line, and the length.
+fn never_stored(known: Known) -> bool {
+    matches!(
+        known,
+        Known::Connection
+            | Known::KeepAlive
+            | Known::ProxyAuthenticate
+            | Known::ProxyAuthorization
+            | Known::ProxyConnection
+            | Known::Te
+            | Known::Trailer
+            | Known::TransferEncoding
+            | Known::Upgrade
+            | Known::SetCookie
+            | Known::Status
+            | Known::ContentLength
+    )
+}
+
+/// Fields that an origin means for the accelerator in front of it, which nginx hides from visitors.
+fn for_the_accelerator(known: Known) -> bool {
+    matches!(
+        known,
+        Known::XAccelBuffering
+            | Known::XAccelCharset
+            | Known::XAccelExpires
+            | Known::XAccelLimitRate
+            | Known::XAccelRedirect
+    )
+}
+
+fn named_in(list: &[Box<[u8]>], name: &[u8]) -> bool {
+    list.iter().any(|listed| listed.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(rules: &Rules, fields: &[(&str, &str)]) -> Vec<String> {
+        let fields: Fields = fields.iter().copied().collect();
+        let stored = StoredFields::new(&fields, rules);
+        stored.iter().map(|(_, name, _)| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    #[test]
+    fn hop_by_hop_fields_end_here_also_those_that_connection_names() {
+        let fields = [
+            ("Connection", "close, X-Hop ,x-other"),
+            ("x-hop", "1"),
+            ("X-OTHER", "1"),
+            ("Keep-Alive", "5"),
+            ("Transfer-Encoding", "chunked"),
+            ("Content-Length", "5"),
+            ("Content-Type", "text/html"),
+            ("X-Hopper", "stays"),
+        ];
+        assert_eq!(kept(&Rules::default(), &fields), ["Content-Type", "X-Hopper"]);
+    }
+
+    #[test]
+    fn set_cookie_is_never_stored_whatever_is_passed_or_ignored() {
+        let rules = Rules {
+            pass: vec![(*b"set-cookie").into(), (*b"connection").into()],
+            ignore: crate::IgnoreHeaders { set_cookie: true, ..Default::default() },
+            ..Rules::default()
+        };
+        let fields = [("Set-Cookie", "a=b"), ("SET-COOKIE", "c=d"), ("Connection", "x"), ("ETag", "\"1\"")];
+        assert_eq!(kept(&rules, &fields), ["ETag"]);
+    }
+
+    #[test]
+    fn hidden_fields_stay_out_unless_passed() {
+        let fields = [("X-Accel-Expires", "1"), ("X-Powered-By", "PHP"), ("Link", "<a>")];
+        let mut rules = Rules { hide: vec![(*b"x-powered-by").into()], ..Rules::default() };
+        assert_eq!(kept(&rules, &fields), ["Link"]);
+        rules.pass = vec![(*b"x-accel-expires").into(), (*b"x-powered-by").into()];
+        assert_eq!(kept(&rules, &fields), ["X-Accel-Expires", "X-Powered-By", "Link"]);
+    }
+}

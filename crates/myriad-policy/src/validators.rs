@@ -1,0 +1,116 @@
+//! Entity tags of stored pages, and the answers to conditional requests (RFC 9110 §13).
+
+mod entity_tag;
+
+use myriad_http::conditional::{EntityTag as SentTag, entity_tags};
+use myriad_http::date::parse_http_date;
+use myriad_http::{Fields, Known};
+
+pub use entity_tag::{Encoding, EntityTag};
+
+/// What a page can be recognised by, in the encoding that is about to be served.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredValidators<'a> {
+    /// The page's tag.
+    pub tag: Option<&'a EntityTag>,
+    /// The encoding about to be served.
+    pub encoding: Encoding,
+    /// `Last-Modified`, in seconds since the epoch.
+    pub last_modified_s: Option<u64>,
+}
+
+/// nginx's `if_modified_since`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IfModifiedSince {
+    /// `off`: the page always counts as modified.
+    Off,
+    /// `exact`: unmodified only if the times are the same.
+    #[default]
+    Exact,
+    /// `before`: unmodified if the page is not newer than the request's time.
+    Before,
+}
+
+/// What the conditions of a GET or HEAD request come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// None stands against serving the page.
+    Pass,
+    /// 304.
+    NotModified,
+    /// 412.
+    Failed,
+}
+
+/// Judges the conditions in the order of RFC 9110 §13.2.2, for a GET or HEAD whose answer would be a 200. `now_s` is
+/// needed for dates with two-digit years.
+pub fn judge_conditions(
+    request: &Fields,
+    stored: &StoredValidators<'_>,
+    mode: IfModifiedSince,
+    now_s: u64,
+) -> Condition {
+    if request.has(Known::IfMatch) {
+        if !names_page(request, Known::IfMatch, stored, Comparison::Strong) {
+            return Condition::Failed;
+        }
+    } else if let Some(since) = date(request, Known::IfUnmodifiedSince, now_s)
+        && stored.last_modified_s.is_some_and(|modified| modified > since)
+    {
+        return Condition::Failed;
+    }
+    // With `If-None-Match` present, `If-Modified-Since` counts for nothing (RFC 9110 §13.1.3).
+    if request.has(Known::IfNoneMatch) {
+        let named = names_page(request, Known::IfNoneMatch, stored, Comparison::Weak);
+        return if named { Condition::NotModified } else { Condition::Pass };
+    }
+    match date(request, Known::IfModifiedSince, now_s) {
+        Some(since) if is_unmodified(stored.last_modified_s, since, mode) => Condition::NotModified,
+        _ => Condition::Pass,
+    }
+}
+
+/// Whether `If-Range: value` holds, so that a part may be sent (RFC 9110 §13.1.5): the very bytes of the very encoding
+/// by a strong tag, or the exact time.
+pub fn if_range_holds(value: &[u8], stored: &StoredValidators<'_>, now_s: u64) -> bool {
+    if let Some(sent) = SentTag::parse(value.trim_ascii()) {
+        return stored.tag.is_some_and(|tag| tag.is_exactly(sent, stored.encoding));
+    }
+    let date = parse_http_date(value, now_s);
+    date.is_some() && date == stored.last_modified_s
+}
+
+/// How two tags are compared (RFC 9110 §8.8.3.2).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Strong,
+    Weak,
+}
+
+/// Whether a list of tags names the stored page, in whatever encoding the client has it.
+fn names_page(request: &Fields, name: Known, stored: &StoredValidators<'_>, comparison: Comparison) -> bool {
+    request.known_all(name).any(|value| {
+        value.trim_ascii() == b"*"
+            || stored.tag.is_some_and(|tag| {
+                entity_tags(value).any(|sent| {
+                    tag.is_same_page(sent)
+                        && (comparison == Comparison::Weak || !(sent.weak || tag.is_weak()))
+                })
+            })
+    })
+}
+
+fn is_unmodified(modified: Option<u64>, since: u64, mode: IfModifiedSince) -> bool {
+    match (modified, mode) {
+        (None, _) | (_, IfModifiedSince::Off) => false,
+        (Some(modified), IfModifiedSince::Exact) => modified == since,
+        (Some(modified), IfModifiedSince::Before) => modified <= since,
+    }
+}
+
+fn date(request: &Fields, name: Known, now_s: u64) -> Option<u64> {
+    parse_http_date(request.known(name)?, now_s)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! The tag of a stored page: one identity, a tag for each encoding.
+
+use std::io::Write;
+
+use myriad_http::accept::Coding;
+use myriad_http::conditional::EntityTag as SentTag;
+
+/// One encoding of a page: the coding, and the level that made it, for two levels give two strings of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Encoding {
+    /// The coding.
+    pub coding: Coding,
+    /// The coding's own level; at most 99, and of no meaning for identity.
+    pub level: u8,
+}
+
+impl Encoding {
+    /// The page as it is.
+    pub const IDENTITY: Encoding = Encoding { coding: Coding::Identity, level: 0 };
+}
+
+/// What a stored page is recognised by.
+///
+/// A tag made here is strong and distinct for each encoding, as RFC 9110 §8.8.3.3 wants: identity hash, then coding and
+/// level (`"0123456789abcdef-gz5"`). A tag of the origin's stays what it is where its very bytes are served, and is weakened
+/// where they are encoded here, as nginx does: a suffix would be strong too, but the origin, asked on a bypass, would
+/// not know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntityTag {
+    /// Made from a 64-bit hash of the identity bytes.
+    Made(u64),
+    /// Sent by the origin.
+    Origin {
+        /// What stands between the quotes.
+        opaque: Box<[u8]>,
+        /// Whether it was weak, or named an encoding that the origin made and that is not kept.
+        weak: bool,
+    },
+}
+
+impl EntityTag {
+    /// A tag for identity bytes that hash to `hash`.
+    pub const fn made(hash: u64) -> EntityTag {
+        EntityTag::Made(hash)
+    }
+
+    /// The origin's `ETag` of an answer that came in `coding`; `None` where it is no entity tag.
+    pub fn from_origin(value: &[u8], coding: Coding) -> Option<EntityTag> {
+        let tag = SentTag::parse(value.trim_ascii())?;
+        Some(EntityTag::Origin { opaque: tag.opaque.into(), weak: tag.weak || coding != Coding::Identity })
+    }
+
+    /// Appends the `ETag` value for a page served in `encoding`.
+    pub fn write(&self, encoding: Encoding, out: &mut Vec<u8>) {
+        match self {
+            EntityTag::Made(hash) => {
+                // Writing to memory does not fail.
+                let _ = match encoding.coding {
+                    Coding::Identity => write!(out, "\"{hash:016x}\""),
+                    coding => write!(out, "\"{hash:016x}-{}{}\"", mark(coding), encoding.level.min(99)),
+                };
+            }
+            EntityTag::Origin { opaque, weak } => {
+                if *weak || encoding.coding != Coding::Identity {
+                    out.extend_from_slice(b"W/");
+                }
+                out.push(b'"');
+                out.extend_from_slice(opaque);
+                out.push(b'"');
+            }
+        }
+    }
+
+    /// Whether a tag that a client sends names this page, in whatever encoding (RFC 9110 §8.8.3.2, weak comparison).
+    pub fn is_same_page(&self, sent: SentTag<'_>) -> bool {
+        match self {
+            EntityTag::Made(hash) => made_hash(sent.opaque) == Some(*hash),
+            EntityTag::Origin { opaque, .. } => **opaque == *sent.opaque,
+        }
+    }
+
+    /// Whether a tag that a client sends names this page's very bytes in `encoding` (strong comparison).
+    pub fn is_exactly(&self, sent: SentTag<'_>, encoding: Encoding) -> bool {
+        if sent.weak {
+            return false;
+        }
+        match self {
+            EntityTag::Made(_) => {
+                let mut own = Vec::with_capacity(24);
+                self.write(encoding, &mut own);
+                own.len() == sent.opaque.len() + 2 && own[1..own.len() - 1] == *sent.opaque
+            }
+            EntityTag::Origin { opaque, weak } => {
+                !weak && encoding.coding == Coding::Identity && **opaque == *sent.opaque
+            }
+        }
+    }
+
+    /// Whether the page's tag is weak in every encoding.
+    pub const fn is_weak(&self) -> bool {
+        matches!(self, EntityTag::Origin { weak: true, .. })
+    }
+}
+
+/// The two letters that stand for a coding in a tag.
+const fn mark(coding: Coding) -> &'static str {
+    match coding {
+        Coding::Identity => "",
+        Coding::Gzip => "gz",
+        Coding::Brotli => "br",
+        Coding::Zstd => "zs",
+    }
+}
+
+/// The hash in a tag of the form that [`EntityTag::write`] gives.
+fn made_hash(opaque: &[u8]) -> Option<u64> {
+    let (digits, suffix) = opaque.split_first_chunk::<16>()?;
+    let known_suffix = match suffix {
+        [] => true,
+        [b'-', a, b, level @ ..] => {
+            let known = [Coding::Gzip, Coding::Brotli, Coding::Zstd].map(|coding| mark(coding).as_bytes());
+            known.contains(&&[*a, *b][..])
+                && matches!(level.len(), 1..=2)
+                && level.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    };
+    if !known_suffix {
+        return None;
+    }
+    digits.iter().try_fold(0, |hash: u64, digit| {
+        let value = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some(hash << 4 | u64::from(value))
+    })
+}

@@ -1,0 +1,134 @@
+//! Which request fields select a page's variant (RFC 9111 §4.1).
+//!
+//! `Accept-Encoding` is none of them: the encodings are stored with the page and chosen when it is served.
+
+use myriad_http::Fields;
+
+/// The most bytes of field names that a rule keeps; nginx keeps 128 bytes of `Vary`.
+const NAMES_MAX: usize = 256;
+
+/// The most bytes of a variant's key: as much as one of nginx's large header buffers.
+const VARIANT_MAX: usize = 8 << 10;
+
+/// The fields that a stored page varies by: in lower case, sorted, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct VaryRule {
+    names: Box<[Box<[u8]>]>,
+}
+
+/// Why an answer's `Vary` keeps it from being stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VaryError {
+    /// `Vary: *`.
+    Any,
+    /// More names than are kept.
+    TooLong,
+}
+
+/// The request's fields are too long to make a variant of: let the request pass by the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VariantTooLong;
+
+impl VaryRule {
+    /// Reads the values of all `Vary` fields of an answer.
+    pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<VaryRule, VaryError> {
+        let mut names: Vec<Box<[u8]>> = Vec::new();
+        let mut total = 0;
+        for name in values.into_iter().flat_map(|value| value.split(|byte| *byte == b',')) {
+            let name = name.trim_ascii();
+            if name == b"*" {
+                return Err(VaryError::Any);
+            }
+            total += name.len();
+            if total > NAMES_MAX {
+                return Err(VaryError::TooLong);
+            }
+            if !name.is_empty() && !name.eq_ignore_ascii_case(b"accept-encoding") {
+                names.push(name.to_ascii_lowercase().into());
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        Ok(VaryRule { names: names.into() })
+    }
+
+    /// Whether there is only one variant.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The names, in lower case and sorted.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// Appends to `out` the key of the variant that `request` selects: equal for requests whose fields say the same but
+    /// for white space, distinct for all others. Nothing is appended where there is only one variant.
+    pub fn write_variant(&self, request: &Fields, out: &mut Vec<u8>) -> Result<(), VariantTooLong> {
+        let begin = out.len();
+        for name in &self.names {
+            out.extend_from_slice(name);
+            out.push(0);
+            write_value(request, name, out);
+            if out.len() - begin > VARIANT_MAX {
+                out.truncate(begin);
+                return Err(VariantTooLong);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends 0 for an absent field, else 1, the length of the normalised value and the value: so that no value can pose
+/// as another field's.
+fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
+    let mut values = request.get_all(name).peekable();
+    if values.peek().is_none() {
+        out.push(0);
+        return;
+    }
+    out.push(1);
+    let length_at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    for (number, value) in values.enumerate() {
+        // Several fields are one list (RFC 9110 §5.3).
+        if number > 0 {
+            out.push(b',');
+        }
+        write_normalised(value, out);
+        // One field too long is enough to know; the caller refuses it.
+        if out.len() - length_at > VARIANT_MAX {
+            break;
+        }
+    }
+    let length = (out.len() - length_at - 4) as u32;
+    out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Appends `value` without white space at its ends and around commas, and with other runs of it as one space; what
+/// stands in quotes is left as it is.
+fn write_normalised(value: &[u8], out: &mut Vec<u8>) {
+    let mut quoted = false;
+    let mut escaped = false;
+    let mut space = false;
+    let begin = out.len();
+    for &byte in value.trim_ascii() {
+        if !quoted && matches!(byte, b' ' | b'\t') {
+            space = true;
+            continue;
+        }
+        let after_comma = out.len() == begin || out.last() == Some(&b',');
+        if space && !after_comma && byte != b',' {
+            out.push(b' ');
+        }
+        space = false;
+        if byte == b'"' && !escaped {
+            quoted = !quoted;
+        }
+        escaped = quoted && byte == b'\\' && !escaped;
+        out.push(byte);
+    }
+}
+
+#[cfg(test)]
+mod tests;
