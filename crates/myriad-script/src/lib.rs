@@ -1,3 +1,44 @@
 //! Variables, templates, conditions, rewrite programs and maps, compiled once.
+//!
+//! A [`Compiler`] turns text of the nginx language into [`Template`]s, [`Condition`]s, [`Predicates`], [`Regex`]es and
+//! [`Program`]s. Running them needs two things: an [`Environment`], through which the embedder gives the variables of
+//! the request and takes what `rewrite` and `set` change, and a [`Frame`], which holds what the request itself makes:
+//! values of user variables, captures, results of maps. A frame is reused from request to request, and in the steady
+//! state nothing here allocates.
+//!
+//! Compiling takes two passes, because the language lets a map be written after its use: first `declare_*` every
+//! name, then compile; [`Compiler::finish`] binds the maps and reports names that were declared but never defined.
 
 #![forbid(unsafe_code)]
+
+mod compiler;
+mod condition;
+mod environment;
+mod error;
+mod escape;
+mod frame;
+mod geo;
+mod hostnames;
+mod lazy;
+mod map;
+mod predicate;
+mod program;
+mod regex;
+mod split_clients;
+mod suggestion;
+mod template;
+mod variable;
+
+pub use compiler::Compiler;
+pub use condition::Condition;
+pub use environment::{Builtin, Catalogue, Environment, FileTest, Role};
+pub use error::{EvalError, ScriptError};
+pub use frame::Frame;
+pub use predicate::Predicates;
+pub use program::{Action, Flow, IfId, Program, StepKind, StepSource};
+pub use regex::{Regex, matches_everything_like_dot_slash};
+pub use template::{Piece, Template};
+pub use variable::Variable;
+
+#[cfg(test)]
+mod testing;

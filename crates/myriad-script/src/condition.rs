@@ -1,0 +1,172 @@
+//! What `if` asks.
+
+use crate::compiler::Compiler;
+use crate::environment::{Catalogue, Environment, FileTest};
+use crate::error::{EvalError, ScriptError};
+use crate::frame::Frame;
+use crate::predicate::is_true;
+use crate::regex::Regex;
+use crate::template::{CaptureForm, Template};
+
+#[cfg(test)]
+mod tests;
+
+/// A compiled condition of `if`.
+#[derive(Debug)]
+pub struct Condition {
+    test: Test,
+    negated: bool,
+}
+
+#[derive(Debug)]
+enum Test {
+    True(Template),
+    Equal { subject: Template, text: Template },
+    Match { subject: Template, regex: Regex },
+    File { kind: FileTest, path: Template },
+}
+
+impl Condition {
+    pub(crate) fn compile<C: Catalogue>(
+        words: &[&str],
+        compiler: &mut Compiler<C>,
+    ) -> Result<Condition, ScriptError> {
+        let words = without_brackets(words)?;
+        let (Some(&first), rest) = (words.first(), words.get(1..).unwrap_or_default()) else {
+            return Err(invalid(""));
+        };
+        if first.len() > 1 && first.starts_with('$') {
+            return compare(first, rest, compiler);
+        }
+        let (kind, negated) = match first.strip_prefix('!') {
+            Some(kind) => (kind, true),
+            None => (first, false),
+        };
+        let kind = match kind {
+            "-f" => FileTest::File,
+            "-d" => FileTest::Directory,
+            "-e" => FileTest::Exists,
+            "-x" => FileTest::Executable,
+            _ => return Err(invalid(first)),
+        };
+        let [path] = rest else {
+            return Err(invalid(rest.last().unwrap_or(&first)));
+        };
+        let test = Test::File { kind, path: compiler.template(path)? };
+        Ok(Condition { test, negated })
+    }
+
+    /// Whether the condition holds; a successful match of a regular expression sets the captures.
+    pub fn holds<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
+        self.holds_form(env, frame, CaptureForm::Raw)
+    }
+
+    #[inline]
+    pub(crate) fn holds_form<E: Environment + ?Sized>(
+        &self,
+        env: &E,
+        frame: &mut Frame,
+        form: CaptureForm,
+    ) -> Result<bool, EvalError> {
+        let held = match &self.test {
+            Test::True(subject) => subject.with_value(env, frame, form, |_, value| Ok(is_true(value)))?,
+            Test::Equal { subject, text } => equal(subject, text, env, frame, form)?,
+            Test::Match { subject, regex } => {
+                let matched =
+                    subject.with_value(env, frame, form, |frame, value| regex.capture(value, frame))?;
+                if matched {
+                    regex.publish(frame);
+                } else {
+                    frame.clear_captures();
+                }
+                matched
+            }
+            Test::File { kind, path } => {
+                path.with_value(env, frame, form, |_, path| Ok(env.file_test(*kind, path)))?
+            }
+        };
+        Ok(held != self.negated)
+    }
+}
+
+#[inline]
+fn equal<E: Environment + ?Sized>(
+    subject: &Template,
+    text: &Template,
+    env: &E,
+    frame: &mut Frame,
+    form: CaptureForm,
+) -> Result<bool, EvalError> {
+    if let Some(text) = text.as_static() {
+        return subject.with_value(env, frame, form, |_, value| Ok(value == text));
+    }
+    let mut wanted = frame.take_buffer();
+    let result = text
+        .eval_form(env, frame, &mut wanted, form)
+        .and_then(|()| subject.with_value(env, frame, form, |_, value| Ok(value == wanted)));
+    frame.give_buffer(wanted);
+    result
+}
+
+/// Compiles what stands after a variable.
+fn compare<C: Catalogue>(
+    variable: &str,
+    rest: &[&str],
+    compiler: &mut Compiler<C>,
+) -> Result<Condition, ScriptError> {
+    let subject = compiler.template(variable)?;
+    if !subject.is_single_variable() {
+        return Err(invalid(variable));
+    }
+    let (operator, operand) = match rest {
+        [] => return Ok(Condition { test: Test::True(subject), negated: false }),
+        [operator, operand] => (*operator, *operand),
+        [unexpected, ..] => {
+            return Err(ScriptError::new(format!("unexpected \"{unexpected}\" in condition")));
+        }
+    };
+    let (operator, negated) = match operator.strip_prefix('!') {
+        Some(operator) => (operator, true),
+        None => (operator, false),
+    };
+    let test = match operator {
+        "=" => Test::Equal { subject, text: compiler.template(operand)? },
+        "~" | "~*" => Test::Match { subject, regex: compiler.regex(operand, operator == "~*")? },
+        _ => return Err(ScriptError::new(format!("unexpected \"{}\" in condition", rest[0]))),
+    };
+    Ok(Condition { test, negated })
+}
+
+/// Takes off the brackets of `if ( … )`, which the tokenizer leaves on the first and last word.
+fn without_brackets<'w>(words: &[&'w str]) -> Result<Vec<&'w str>, ScriptError> {
+    let mut bare: Vec<&str> = words.to_vec();
+    let Some(inner) = bare.first().and_then(|first| first.strip_prefix('(')) else {
+        return Ok(bare);
+    };
+    bare[0] = inner;
+    let last = bare.len() - 1;
+    let Some(inner) = bare[last].strip_suffix(')') else {
+        return Err(invalid(bare[last]));
+    };
+    bare[last] = inner;
+    // A bracket that stood alone is gone; an empty operand in quotes is never first, nor last beside a bracket.
+    if bare.first().is_some_and(|first| first.is_empty()) {
+        bare.remove(0);
+    }
+    if bare.len() > 1 && words.last() == Some(&")") {
+        bare.pop();
+    }
+    Ok(bare)
+}
+
+fn invalid(word: &str) -> ScriptError {
+    ScriptError::new(format!("invalid condition \"{word}\""))
+}
+
+/// The pattern of a condition's words, if it is a match; for declaring its named groups beforehand.
+pub(crate) fn pattern_of<'w>(words: &[&'w str]) -> Option<&'w str> {
+    match without_brackets(words).ok()?.as_slice() {
+        [_, "~" | "~*" | "!~" | "!~*", pattern] => Some(pattern),
+        _ => None,
+    }
+}

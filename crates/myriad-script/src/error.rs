@@ -1,0 +1,76 @@
+//! The two ways in which a script fails: while it is compiled, and while it runs.
+
+use std::fmt;
+
+/// Says why a text does not compile; shown to the administrator at load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptError {
+    /// What is wrong, in nginx's words where nginx has them, without file and line.
+    pub message: String,
+    /// Byte offset into the text that was given, at which the fault starts.
+    pub offset: usize,
+    /// The `tag` of the [`crate::StepSource`], or the index of the line in a `map`, `geo` or `split_clients` block.
+    pub item: Option<usize>,
+}
+
+impl ScriptError {
+    pub(crate) fn new(message: impl Into<String>) -> ScriptError {
+        ScriptError { message: message.into(), offset: 0, item: None }
+    }
+
+    pub(crate) fn at(mut self, offset: usize) -> ScriptError {
+        self.offset = offset;
+        self
+    }
+
+    /// Marks the error with the item in which it stands; an inner mark is kept.
+    pub(crate) fn in_item(mut self, item: usize) -> ScriptError {
+        self.item.get_or_insert(item);
+        self
+    }
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+/// Says why a script could not finish for this request; the caller answers 500 and logs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EvalError {
+    /// The regular expression gave up: its match limit, its memory, or a subject that is not valid UTF-8.
+    Regex {
+        /// The pattern as written.
+        pattern: String,
+        /// What PCRE2 says.
+        reason: String,
+    },
+    /// A variable needs itself to be evaluated.
+    Cycle {
+        /// The name of the variable, without `$`.
+        variable: String,
+    },
+    /// `rewrite` produced an empty URI.
+    EmptyUri,
+    /// The embedder could not give a variable.
+    Environment(String),
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EvalError::Regex { pattern, reason } => {
+                write!(f, "matching against \"{pattern}\" failed: {reason}")
+            }
+            EvalError::Cycle { variable } => write!(f, "cycle while evaluating variable \"{variable}\""),
+            EvalError::EmptyUri => f.write_str("the rewritten URI has a zero length"),
+            EvalError::Environment(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for EvalError {}

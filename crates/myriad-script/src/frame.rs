@@ -1,0 +1,209 @@
+//! What one request makes while scripts run: values of user variables, captures, and the text of a result.
+
+use smallvec::SmallVec;
+
+use crate::error::EvalError;
+
+/// nginx's bound on variables that need other variables (`ngx_http_variable_depth`).
+const MAX_DEPTH: u32 = 100;
+
+/// Buffers above this many bytes are not kept from one request to the next.
+const KEPT_CAPACITY: usize = 16 * 1024;
+
+/// Marks a group that took no part in the match.
+const UNSET: u32 = u32::MAX;
+
+/// Holds what one request makes while scripts run; pooled by the embedder, never shared between configurations.
+#[derive(Debug)]
+pub struct Frame {
+    /// A slot is set when it bears this number, so that `reset` touches no slot.
+    generation: u32,
+    slots: Vec<Slot>,
+    captures: Captures,
+    output: Vec<u8>,
+    spare: Vec<Vec<u8>>,
+    depth: u32,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u32,
+    volatile: bool,
+    value: Vec<u8>,
+}
+
+/// The groups of the latest match, over a copy of its subject.
+#[derive(Debug, Default)]
+struct Captures {
+    subject: Vec<u8>,
+    /// Start and end of each group, the whole match first.
+    spans: SmallVec<[(u32, u32); 10]>,
+}
+
+impl Default for Frame {
+    fn default() -> Frame {
+        Frame::new()
+    }
+}
+
+impl Frame {
+    /// Makes an empty frame.
+    pub fn new() -> Frame {
+        Frame {
+            generation: 1,
+            slots: Vec::new(),
+            captures: Captures::default(),
+            output: Vec::new(),
+            spare: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// Makes the frame ready for another request, keeping its memory.
+    pub fn reset(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+        if self.generation == 0 {
+            // After 2^32 requests an old slot could seem set again.
+            self.slots.clear();
+            self.generation = 1;
+        }
+        self.depth = 0;
+        self.captures.spans.clear();
+        clear_bounded(&mut self.captures.subject);
+        clear_bounded(&mut self.output);
+    }
+
+    /// The text of the latest [`crate::Action::Return`] or [`crate::Action::Redirect`].
+    pub fn output(&self) -> &[u8] {
+        &self.output
+    }
+
+    /// The text of a group (0 for the whole match) of the latest match; `None` where it took no part.
+    pub fn capture(&self, group: usize) -> Option<&[u8]> {
+        let &(start, end) = self.captures.spans.get(group)?;
+        self.captures.subject.get(start as usize..end as usize)
+    }
+
+    /// Forgets the captures, as an unsuccessful `rewrite` or `if` does.
+    pub fn clear_captures(&mut self) {
+        self.captures.spans.clear();
+    }
+
+    /// Replaces the captures by groups over `subject`; `None` is a group that took no part.
+    pub(crate) fn set_captures(
+        &mut self,
+        subject: &[u8],
+        groups: impl Iterator<Item = Option<(usize, usize)>>,
+    ) {
+        self.captures.subject.clear();
+        self.captures.subject.extend_from_slice(subject);
+        self.captures.spans.clear();
+        self.captures.spans.extend(
+            groups.map(|span| span.map_or((UNSET, UNSET), |(start, end)| (start as u32, end as u32))),
+        );
+    }
+
+    #[inline]
+    pub(crate) fn is_set(&self, slot: u32) -> bool {
+        self.slots.get(slot as usize).is_some_and(|slot| slot.generation == self.generation && !slot.volatile)
+    }
+
+    /// The value of a slot, empty if nothing set it.
+    #[inline]
+    pub(crate) fn slot(&self, slot: u32) -> &[u8] {
+        match self.slots.get(slot as usize) {
+            Some(slot) if slot.generation == self.generation => &slot.value,
+            _ => b"",
+        }
+    }
+
+    #[inline]
+    pub(crate) fn assign(&mut self, slot: u32, value: &[u8]) {
+        let slot = self.claim(slot);
+        slot.value.clear();
+        slot.value.extend_from_slice(value);
+    }
+
+    /// Moves a value into a slot; `value` gets the slot's old buffer.
+    pub(crate) fn store(&mut self, slot: u32, value: &mut Vec<u8>, volatile: bool) {
+        let slot = self.claim(slot);
+        slot.volatile = volatile;
+        std::mem::swap(&mut slot.value, value);
+    }
+
+    /// Lends the buffer of a slot, so that it can be read while the frame changes; `return_slot` brings it back.
+    pub(crate) fn lend_slot(&mut self, slot: u32) -> Vec<u8> {
+        match self.slots.get_mut(slot as usize) {
+            Some(slot) if slot.generation == self.generation => std::mem::take(&mut slot.value),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(crate) fn return_slot(&mut self, slot: u32, value: Vec<u8>) {
+        let generation = self.generation;
+        if let Some(slot) = self.slots.get_mut(slot as usize)
+            && slot.generation == generation
+        {
+            slot.value = value;
+        }
+    }
+
+    /// Puts a group of the latest match into a slot; a group that took no part is empty.
+    pub(crate) fn assign_capture(&mut self, slot: u32, group: usize) {
+        let mut value = self.take_buffer();
+        value.extend_from_slice(self.capture(group).unwrap_or_default());
+        self.store(slot, &mut value, false);
+        self.give_buffer(value);
+    }
+
+    #[inline]
+    fn claim(&mut self, slot: u32) -> &mut Slot {
+        let index = slot as usize;
+        if index >= self.slots.len() {
+            self.slots.resize_with(index + 1, Slot::default);
+        }
+        let slot = &mut self.slots[index];
+        slot.generation = self.generation;
+        slot.volatile = false;
+        slot
+    }
+
+    /// Counts one level of evaluation; to be paired with [`Frame::leave`] also when the evaluation fails.
+    ///
+    /// The embedder uses the pair around variables that are templates themselves, so that a configuration in
+    /// which they need each other ends in an error, not in a full stack.
+    pub fn enter(&mut self, variable: &str) -> Result<(), EvalError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(EvalError::Cycle { variable: variable.to_owned() });
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Ends one level of evaluation.
+    pub fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    pub(crate) fn output_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    /// Lends an empty buffer; [`Frame::give_buffer`] brings it back for the next use.
+    pub fn take_buffer(&mut self) -> Vec<u8> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Takes back a buffer.
+    pub fn give_buffer(&mut self, mut buffer: Vec<u8>) {
+        clear_bounded(&mut buffer);
+        self.spare.push(buffer);
+    }
+}
+
+fn clear_bounded(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    if buffer.capacity() > KEPT_CAPACITY {
+        *buffer = Vec::new();
+    }
+}

@@ -1,0 +1,160 @@
+//! `geo [$address] $variable { … }`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::compiler::Compiler;
+use crate::environment::{Catalogue, Environment};
+use crate::error::{EvalError, ScriptError};
+use crate::frame::Frame;
+use crate::template::{CaptureForm, Template};
+
+mod networks;
+mod ranges;
+#[cfg(test)]
+mod tests;
+
+use networks::{Network, Networks};
+use ranges::Ranges;
+
+/// A compiled table of addresses; values are constants.
+#[derive(Debug)]
+pub(crate) struct Geo {
+    address: Template,
+    /// `X-Forwarded-For`, where there are proxies to trust.
+    forwarded: Option<Template>,
+    proxies: Networks<()>,
+    proxy_recursive: bool,
+    networks: Networks<u32>,
+    ranges: Ranges,
+    values: Vec<Box<[u8]>>,
+    default: Box<[u8]>,
+    uses_ranges: bool,
+}
+
+impl Geo {
+    pub(crate) fn compile<C: Catalogue>(
+        address: &str,
+        lines: &[Vec<&str>],
+        compiler: &mut Compiler<C>,
+    ) -> Result<Geo, Vec<ScriptError>> {
+        let mut geo = Geo {
+            address: compiler.template(address).map_err(|error| vec![error])?,
+            forwarded: None,
+            proxies: Networks::default(),
+            proxy_recursive: false,
+            networks: Networks::default(),
+            ranges: Ranges::default(),
+            values: Vec::new(),
+            default: Box::default(),
+            uses_ranges: false,
+        };
+        let mut errors = Vec::new();
+        for (item, line) in lines.iter().enumerate() {
+            if let Err(error) = geo.add(line) {
+                errors.push(error.in_item(item));
+            }
+        }
+        if !geo.proxies.is_empty() {
+            match compiler.template("$http_x_forwarded_for") {
+                Ok(template) => geo.forwarded = Some(template),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() { Ok(geo) } else { Err(errors) }
+    }
+
+    fn add(&mut self, line: &[&str]) -> Result<(), ScriptError> {
+        match *line {
+            ["ranges"] if self.networks.is_empty() => self.uses_ranges = true,
+            ["ranges"] => {
+                return Err(ScriptError::new(
+                    "the \"ranges\" directive must be the first directive inside \"geo\" block",
+                ));
+            }
+            ["proxy_recursive"] => self.proxy_recursive = true,
+            ["proxy", network] => self.proxies.insert(Network::parse(network)?, ()),
+            ["default", value] => self.default = value.as_bytes().into(),
+            ["delete", network] if self.uses_ranges => {
+                let (start, end) = ranges::parse(network)?;
+                self.ranges.remove(start, end);
+            }
+            ["delete", network] => self.networks.remove(Network::parse(network)?),
+            [range, value] if self.uses_ranges => {
+                let (start, end) = ranges::parse(range)?;
+                let value = self.value(value);
+                self.ranges.insert(start, end, value);
+            }
+            [network, value] => {
+                let network = Network::parse(network)?;
+                let value = self.value(value);
+                self.networks.insert(network, value);
+            }
+            _ => return Err(ScriptError::new("invalid number of the geo parameters")),
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, text: &str) -> u32 {
+        let known = self.values.iter().position(|value| value.as_ref() == text.as_bytes());
+        known.unwrap_or_else(|| {
+            self.values.push(text.as_bytes().into());
+            self.values.len() - 1
+        }) as u32
+    }
+
+    /// Appends the value for this request.
+    pub(crate) fn eval<E: Environment + ?Sized>(
+        &self,
+        env: &E,
+        frame: &mut Frame,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EvalError> {
+        let parsed = self.address.with_value(env, frame, CaptureForm::Raw, |_, text| Ok(parse(text)))?;
+        // As documented: what is no address counts as the broadcast address.
+        let mut address = parsed.unwrap_or(IpAddr::V4(Ipv4Addr::BROADCAST));
+        if let Some(forwarded) = &self.forwarded {
+            address = forwarded
+                .with_value(env, frame, CaptureForm::Raw, |_, list| Ok(self.behind_proxies(address, list)))?;
+        }
+        let value = match address {
+            IpAddr::V4(address) if self.uses_ranges => self.ranges.find(u32::from(address)),
+            IpAddr::V6(_) if self.uses_ranges => None,
+            address => self.networks.find(address).copied(),
+        };
+        out.extend_from_slice(value.map_or(&self.default, |index| &self.values[index as usize]));
+        Ok(())
+    }
+
+    /// The client behind trusted proxies, from `X-Forwarded-For`, read from its end.
+    fn behind_proxies(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
+        let mut address = peer;
+        for entry in list.rsplit(|byte| *byte == b',') {
+            if self.proxies.find(address).is_none() {
+                break;
+            }
+            let Some(client) = parse(entry.trim_ascii()) else { break };
+            address = client;
+            if !self.proxy_recursive {
+                break;
+            }
+        }
+        address
+    }
+}
+
+/// Reads an address; IPv4 written as IPv6 (`::ffff:1.2.3.4`) is IPv4.
+fn parse(text: &[u8]) -> Option<IpAddr> {
+    let address: IpAddr = std::str::from_utf8(text).ok()?.parse().ok()?;
+    Some(canonical(address))
+}
+
+fn canonical(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(six) => mapped(six).map_or(address, IpAddr::V4),
+        IpAddr::V4(_) => address,
+    }
+}
+
+fn mapped(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    address.to_ipv4_mapped()
+}

@@ -1,0 +1,106 @@
+//! Networks in CIDR form, of which the smallest that holds an address counts.
+
+use std::net::IpAddr;
+
+use crate::error::ScriptError;
+
+/// A network: an address of which `length` bits count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Network {
+    six: bool,
+    bits: u128,
+    length: u8,
+}
+
+impl Network {
+    /// Reads `192.0.2.0/24`, `2001:db8::/32` or a single address.
+    pub(super) fn parse(text: &str) -> Result<Network, ScriptError> {
+        let invalid = || ScriptError::new(format!("invalid network \"{text}\""));
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length.parse::<u8>().map_err(|_| invalid())?)),
+            None => (text, None),
+        };
+        let (six, bits) = number(address.parse().map_err(|_| invalid())?);
+        let most = if six { 128 } else { 32 };
+        let length = length.unwrap_or(most);
+        if length > most {
+            return Err(invalid());
+        }
+        Ok(Network { six, bits: masked(bits, six, length), length })
+    }
+}
+
+/// Networks grouped by length: a look-up is one binary search for each length that occurs.
+#[derive(Debug)]
+pub(super) struct Networks<V> {
+    /// Longest first.
+    four: Vec<Level<V>>,
+    six: Vec<Level<V>>,
+}
+
+#[derive(Debug)]
+struct Level<V> {
+    length: u8,
+    /// Sorted by address.
+    entries: Vec<(u128, V)>,
+}
+
+impl<V> Default for Networks<V> {
+    fn default() -> Networks<V> {
+        Networks { four: Vec::new(), six: Vec::new() }
+    }
+}
+
+impl<V> Networks<V> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.four.is_empty() && self.six.is_empty()
+    }
+
+    /// Adds a network; the same one given again takes the later value.
+    pub(super) fn insert(&mut self, network: Network, value: V) {
+        let levels = if network.six { &mut self.six } else { &mut self.four };
+        let at = match levels.binary_search_by(|level| network.length.cmp(&level.length)) {
+            Ok(at) => at,
+            Err(at) => {
+                levels.insert(at, Level { length: network.length, entries: Vec::new() });
+                at
+            }
+        };
+        let entries = &mut levels[at].entries;
+        match entries.binary_search_by(|(bits, _)| bits.cmp(&network.bits)) {
+            Ok(at) => entries[at].1 = value,
+            Err(at) => entries.insert(at, (network.bits, value)),
+        }
+    }
+
+    pub(super) fn remove(&mut self, network: Network) {
+        let levels = if network.six { &mut self.six } else { &mut self.four };
+        for level in levels.iter_mut().filter(|level| level.length == network.length) {
+            level.entries.retain(|(bits, _)| *bits != network.bits);
+        }
+    }
+
+    /// The value of the smallest network that holds the address.
+    pub(super) fn find(&self, address: IpAddr) -> Option<&V> {
+        let (six, bits) = number(address);
+        let levels = if six { &self.six } else { &self.four };
+        levels.iter().find_map(|level| {
+            let network = masked(bits, six, level.length);
+            let at = level.entries.binary_search_by(|(bits, _)| bits.cmp(&network)).ok()?;
+            Some(&level.entries[at].1)
+        })
+    }
+}
+
+fn number(address: IpAddr) -> (bool, u128) {
+    match address {
+        IpAddr::V4(four) => (false, u128::from(u32::from(four))),
+        IpAddr::V6(six) => (true, u128::from(six)),
+    }
+}
+
+fn masked(bits: u128, six: bool, length: u8) -> u128 {
+    let width: u32 = if six { 128 } else { 32 };
+    let host_bits = width - u32::from(length);
+    bits.checked_shr(host_bits).and_then(|network| network.checked_shl(host_bits)).unwrap_or(0)
+}

@@ -1,0 +1,61 @@
+//! `start-end` ranges of IPv4 addresses, of which the later written counts.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use crate::error::ScriptError;
+
+/// Ranges that do not overlap: start to (end, value), both ends included.
+#[derive(Debug, Default)]
+pub(super) struct Ranges {
+    ranges: BTreeMap<u32, (u32, u32)>,
+}
+
+/// Reads `192.0.2.1-192.0.2.9`.
+pub(super) fn parse(text: &str) -> Result<(u32, u32), ScriptError> {
+    let invalid = || ScriptError::new(format!("invalid range \"{text}\""));
+    let (start, end) = text.split_once('-').ok_or_else(invalid)?;
+    let number = |text: &str| text.parse::<Ipv4Addr>().map(u32::from).map_err(|_| invalid());
+    let (start, end) = (number(start)?, number(end)?);
+    if start > end { Err(invalid()) } else { Ok((start, end)) }
+}
+
+impl Ranges {
+    /// Lays a range over those that are there.
+    pub(super) fn insert(&mut self, start: u32, end: u32, value: u32) {
+        self.cut(start, end);
+        self.ranges.insert(start, (end, value));
+    }
+
+    /// Removes the range that was given with just these ends.
+    pub(super) fn remove(&mut self, start: u32, end: u32) {
+        if self.ranges.get(&start).is_some_and(|(known, _)| *known == end) {
+            self.ranges.remove(&start);
+        }
+    }
+
+    pub(super) fn find(&self, address: u32) -> Option<u32> {
+        let (_, &(end, value)) = self.ranges.range(..=address).next_back()?;
+        (address <= end).then_some(value)
+    }
+
+    /// Frees `start` to `end`, keeping what sticks out of it on either side.
+    fn cut(&mut self, start: u32, end: u32) {
+        if let Some((&before, &(last, value))) = self.ranges.range(..start).next_back()
+            && last >= start
+        {
+            self.ranges.insert(before, (start - 1, value));
+            if last > end {
+                self.ranges.insert(end + 1, (last, value));
+            }
+        }
+        let inside: Vec<u32> = self.ranges.range(start..=end).map(|(&inner, _)| inner).collect();
+        for inner in inside {
+            if let Some((last, value)) = self.ranges.remove(&inner)
+                && last > end
+            {
+                self.ranges.insert(end + 1, (last, value));
+            }
+        }
+    }
+}

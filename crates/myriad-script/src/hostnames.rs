@@ -1,0 +1,130 @@
+//! Names with wildcards at one end: `*.example.com`, `.example.com`, `www.example.*`.
+
+/// Names to values, searched as nginx does: exact, then the longest `*.` name, then the longest `.*` name.
+#[derive(Debug, Clone)]
+pub(crate) struct Hostnames<V> {
+    exact: Vec<(Box<[u8]>, V)>,
+    /// What stands behind the star of `*.example.com`, without the dot.
+    leading: Vec<(Box<[u8]>, V)>,
+    /// What stands before the star of `www.example.*`, without the dot.
+    trailing: Vec<(Box<[u8]>, V)>,
+}
+
+impl<V> Default for Hostnames<V> {
+    fn default() -> Hostnames<V> {
+        Hostnames { exact: Vec::new(), leading: Vec::new(), trailing: Vec::new() }
+    }
+}
+
+/// Says that a name was there already, or is no wildcard that can be searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Conflict,
+    Invalid,
+}
+
+impl<V: Clone> Hostnames<V> {
+    /// Adds a name that is compared as it is, but for letter case.
+    pub(crate) fn insert_exact(&mut self, name: &str, value: V) -> Result<(), Refused> {
+        insert(&mut self.exact, name, value)
+    }
+
+    /// Adds a name that may hold a wildcard at one end.
+    pub(crate) fn insert(&mut self, name: &str, value: V) -> Result<(), Refused> {
+        if let Some(domain) = name.strip_prefix('.') {
+            plain(domain)?;
+            insert(&mut self.exact, domain, value.clone())?;
+            return insert(&mut self.leading, domain, value);
+        }
+        if let Some(domain) = name.strip_prefix("*.") {
+            plain(domain)?;
+            return insert(&mut self.leading, domain, value);
+        }
+        if let Some(start) = name.strip_suffix(".*") {
+            plain(start)?;
+            return insert(&mut self.trailing, start, value);
+        }
+        if name.contains('*') {
+            return Err(Refused::Invalid);
+        }
+        insert(&mut self.exact, name, value)
+    }
+
+    /// Finds the value of a lower-case name.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<&V> {
+        if let Some(value) = get(&self.exact, name) {
+            return Some(value);
+        }
+        // Dots from the left cut off less and less: the first hit is the longest name.
+        if !self.leading.is_empty()
+            && let Some(value) = dots(name).find_map(|dot| get(&self.leading, &name[dot + 1..]))
+        {
+            return Some(value);
+        }
+        if self.trailing.is_empty() {
+            return None;
+        }
+        dots(name).rev().find_map(|dot| get(&self.trailing, &name[..dot]))
+    }
+}
+
+/// Places of dots with something before them.
+fn dots(name: &[u8]) -> impl DoubleEndedIterator<Item = usize> + '_ {
+    name.iter().enumerate().filter(|&(at, &byte)| byte == b'.' && at > 0).map(|(at, _)| at)
+}
+
+fn plain(name: &str) -> Result<(), Refused> {
+    if name.is_empty() || name.contains('*') { Err(Refused::Invalid) } else { Ok(()) }
+}
+
+fn insert<V>(sorted: &mut Vec<(Box<[u8]>, V)>, name: &str, value: V) -> Result<(), Refused> {
+    let name = name.to_ascii_lowercase().into_bytes().into_boxed_slice();
+    match sorted.binary_search_by(|(known, _)| known.cmp(&name)) {
+        Ok(_) => Err(Refused::Conflict),
+        Err(at) => {
+            sorted.insert(at, (name, value));
+            Ok(())
+        }
+    }
+}
+
+fn get<'v, V>(sorted: &'v [(Box<[u8]>, V)], name: &[u8]) -> Option<&'v V> {
+    let at = sorted.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok()?;
+    Some(&sorted[at].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_wins_over_wildcards_and_longer_wildcards_over_shorter() {
+        let mut names = Hostnames::default();
+        for name in
+            ["*.example.com", "*.eu.example.com", "www.example.com", "www.*", ".dotted.org", "mail.x.*"]
+        {
+            names.insert(name, name.to_owned()).unwrap();
+        }
+        let find = |name: &str| names.find(name.as_bytes()).map(String::as_str);
+        assert_eq!(find("www.example.com"), Some("www.example.com"));
+        assert_eq!(find("a.b.example.com"), Some("*.example.com"));
+        assert_eq!(find("a.eu.example.com"), Some("*.eu.example.com"));
+        assert_eq!(find("example.com"), None);
+        assert_eq!(find("dotted.org"), Some(".dotted.org"));
+        assert_eq!(find("a.dotted.org"), Some(".dotted.org"));
+        assert_eq!(find("www.anything.net"), Some("www.*"));
+        assert_eq!(find("mail.x.org"), Some("mail.x.*"));
+        assert_eq!(find(".example.com"), None);
+        assert_eq!(find(""), None);
+    }
+
+    #[test]
+    fn stars_elsewhere_and_repeated_names_are_refused() {
+        let mut names = Hostnames::default();
+        for name in ["*", "a.*.b", "*a.com", "*.", ".", "*.a.*", "."] {
+            assert_eq!(names.insert(name, ()), Err(Refused::Invalid), "{name}");
+        }
+        names.insert("A.com", ()).unwrap();
+        assert_eq!(names.insert("a.COM", ()), Err(Refused::Conflict));
+    }
+}

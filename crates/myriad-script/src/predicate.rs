@@ -1,0 +1,53 @@
+//! Lists of texts of which one must be "true": `*_cache_bypass`, `*_no_cache`, `access_log if=`.
+
+use crate::environment::Environment;
+use crate::error::EvalError;
+use crate::frame::Frame;
+use crate::template::{CaptureForm, Template};
+
+/// nginx's truth: not empty and not `0`.
+#[inline]
+pub(crate) fn is_true(value: &[u8]) -> bool {
+    !value.is_empty() && value != b"0"
+}
+
+/// Texts that are asked, in order and lazily, whether any of them is true.
+#[derive(Debug, Clone, Default)]
+pub struct Predicates {
+    templates: Box<[Template]>,
+}
+
+impl Predicates {
+    /// Makes the list; an empty one is never true.
+    pub fn new(templates: Vec<Template>) -> Predicates {
+        // A constant that is false can never answer; one that is true ends the list.
+        let mut kept = Vec::with_capacity(templates.len());
+        for template in templates {
+            match template.as_static().map(is_true) {
+                Some(false) => {}
+                Some(true) => {
+                    kept.push(template);
+                    break;
+                }
+                None => kept.push(template),
+            }
+        }
+        Predicates { templates: kept.into_boxed_slice() }
+    }
+
+    /// Whether no request can make the list true.
+    pub fn is_empty(&self) -> bool {
+        self.templates.is_empty()
+    }
+
+    /// Whether one of the texts is neither empty nor `0`; those after it are not evaluated.
+    #[inline]
+    pub fn any_true<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
+        for template in &self.templates {
+            if template.with_value(env, frame, CaptureForm::Raw, |_, value| Ok(is_true(value)))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,158 @@
+//! One `rewrite` directive.
+
+use super::compile::is_absolute;
+use crate::compiler::Compiler;
+use crate::environment::{Catalogue, Environment};
+use crate::error::{EvalError, ScriptError};
+use crate::escape::{escape_controls, unescape_redirect};
+use crate::frame::Frame;
+use crate::regex::Regex;
+use crate::template::{CaptureForm, Template};
+
+/// What follows a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// No flag: the next directive sees the new URI.
+    Next,
+    Last,
+    Break,
+    Redirect(u16),
+}
+
+#[derive(Debug)]
+pub(super) struct Rewrite {
+    regex: Regex,
+    /// The replacement before its first `?` (all of it for a redirect).
+    path: Template,
+    /// What follows the `?`, if there was one and this is no redirect.
+    args: Option<Template>,
+    /// Whether the request's own arguments are added.
+    keeps_args: bool,
+    /// Whether a redirect's replacement brings arguments itself, so that more join with `&`.
+    has_args: bool,
+    after: After,
+}
+
+impl Rewrite {
+    pub(super) fn compile<C: Catalogue>(
+        pattern: &str,
+        replacement: &str,
+        flag: Option<&str>,
+        compiler: &mut Compiler<C>,
+    ) -> Result<Rewrite, ScriptError> {
+        let (text, keeps_args) = match replacement.strip_suffix('?') {
+            Some(text) => (text, false),
+            None => (replacement, true),
+        };
+        let absolute = is_absolute(text);
+        let after = match flag {
+            Some("redirect") => After::Redirect(302),
+            Some("permanent") => After::Redirect(301),
+            None | Some("last" | "break") if absolute => After::Redirect(302),
+            None => After::Next,
+            Some("last") => After::Last,
+            Some("break") => After::Break,
+            Some(other) => return Err(ScriptError::new(format!("invalid parameter \"{other}\""))),
+        };
+        let regex = compiler.regex(pattern, false)?;
+        let redirects = matches!(after, After::Redirect(_));
+        let (path, args) = match text.split_once('?') {
+            Some((path, args)) if !redirects => {
+                let shift = path.len() + 1;
+                let args = compiler.template(args).map_err(|mut error| {
+                    error.offset += shift;
+                    error
+                })?;
+                (compiler.template(path)?, Some(args))
+            }
+            _ => (compiler.template(text)?, None),
+        };
+        Ok(Rewrite { regex, path, args, keeps_args, has_args: text.contains('?'), after })
+    }
+
+    pub(super) fn after(&self) -> After {
+        self.after
+    }
+
+    /// Matches the URI and changes it, or writes the redirect; says whether it matched.
+    pub(super) fn apply<E: Environment + ?Sized>(
+        &self,
+        env: &mut E,
+        frame: &mut Frame,
+    ) -> Result<bool, EvalError> {
+        let matched = self.regex.matches(env.uri(), frame)?;
+        if !matched {
+            frame.clear_captures();
+            if env.rewrite_log() {
+                let uri = String::from_utf8_lossy(env.uri());
+                env.rewrite_notice(format_args!("\"{}\" does not match \"{uri}\"", self.regex.as_str()));
+            }
+            return Ok(false);
+        }
+        if env.rewrite_log() {
+            let uri = String::from_utf8_lossy(env.uri());
+            env.rewrite_notice(format_args!("\"{}\" matches \"{uri}\"", self.regex.as_str()));
+        }
+        let mut path = frame.take_buffer();
+        let mut args = frame.take_buffer();
+        let result = match self.after {
+            After::Redirect(_) => self.redirect(env, frame, &mut path),
+            _ => self.rewrite(env, frame, &mut path, &mut args),
+        };
+        frame.give_buffer(path);
+        frame.give_buffer(args);
+        result.map(|()| true)
+    }
+
+    /// Writes the URL into the frame's output.
+    fn redirect<E: Environment + ?Sized>(
+        &self,
+        env: &mut E,
+        frame: &mut Frame,
+        url: &mut Vec<u8>,
+    ) -> Result<(), EvalError> {
+        self.path.eval_form(env, frame, url, CaptureForm::Escaped)?;
+        let output = frame.output_mut();
+        output.clear();
+        unescape_redirect(url, output);
+        if self.keeps_args && !env.args().is_empty() {
+            output.push(if self.has_args { b'&' } else { b'?' });
+            output.extend_from_slice(env.args());
+        }
+        escape_controls(output);
+        if env.rewrite_log() {
+            let target = String::from_utf8_lossy(frame.output());
+            env.rewrite_notice(format_args!("rewritten redirect: \"{target}\""));
+        }
+        Ok(())
+    }
+
+    /// Gives the new URI and arguments to the request.
+    fn rewrite<E: Environment + ?Sized>(
+        &self,
+        env: &mut E,
+        frame: &mut Frame,
+        path: &mut Vec<u8>,
+        args: &mut Vec<u8>,
+    ) -> Result<(), EvalError> {
+        self.path.eval_form(env, frame, path, CaptureForm::Raw)?;
+        if let Some(own) = &self.args {
+            own.eval_form(env, frame, args, CaptureForm::Escaped)?;
+        }
+        if self.keeps_args && !env.args().is_empty() {
+            if self.args.is_some() {
+                args.push(b'&');
+            }
+            args.extend_from_slice(env.args());
+        }
+        if path.is_empty() {
+            return Err(EvalError::EmptyUri);
+        }
+        env.rewrite(path, args);
+        if env.rewrite_log() {
+            let (path, args) = (String::from_utf8_lossy(path), String::from_utf8_lossy(args));
+            env.rewrite_notice(format_args!("rewritten data: \"{path}\", args: \"{args}\""));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Running the steps of a program.
+
+use super::rewrite::After;
+use super::{Action, Flow, IfId, Step};
+use crate::compiler::Target;
+use crate::environment::Environment;
+use crate::error::EvalError;
+use crate::escape::escape_controls;
+use crate::frame::Frame;
+use crate::template::{CaptureForm, Template};
+
+/// What one run remembers from step to step.
+pub(super) struct Run {
+    /// nginx writes captures of an escaped URI escaped, until the first `rewrite` of the block has matched.
+    captures: CaptureForm,
+    uri_changed: bool,
+    matched_if: Option<IfId>,
+}
+
+/// Why the steps ended before the last of them.
+pub(super) type Ended = Option<Action>;
+
+impl Run {
+    pub(super) fn new() -> Run {
+        Run { captures: CaptureForm::Escaped, uri_changed: false, matched_if: None }
+    }
+
+    pub(super) fn flow(self, ended: Ended) -> Flow {
+        let action = match ended {
+            Some(action) => action,
+            None if self.uri_changed => Action::UriChanged,
+            None => Action::Continue,
+        };
+        Flow { action, matched_if: self.matched_if }
+    }
+
+    pub(super) fn steps<E: Environment + ?Sized>(
+        &mut self,
+        steps: &[Step],
+        env: &mut E,
+        frame: &mut Frame,
+    ) -> Result<Ended, EvalError> {
+        for step in steps {
+            let ended = match step {
+                Step::Set { target, value } => {
+                    self.set(target, value, env, frame)?;
+                    None
+                }
+                Step::If { condition, steps, id } => {
+                    if condition.holds_form(env, frame, self.captures)? {
+                        self.matched_if = id.or(self.matched_if);
+                        self.steps(steps, env, frame)?
+                    } else {
+                        None
+                    }
+                }
+                Step::Rewrite(rewrite) if rewrite.apply(env, frame)? => {
+                    self.captures = CaptureForm::Raw;
+                    self.rewritten(rewrite.after())
+                }
+                Step::Rewrite(_) => None,
+                Step::Return { status, text } => Some(answer(*status, text.as_ref(), env, frame)?),
+                Step::Break => Some(Action::Break),
+            };
+            if ended.is_some() {
+                return Ok(ended);
+            }
+        }
+        Ok(None)
+    }
+
+    fn rewritten(&mut self, after: After) -> Ended {
+        match after {
+            After::Next => {
+                self.uri_changed = true;
+                None
+            }
+            After::Last => Some(Action::UriChanged),
+            After::Break => Some(Action::Break),
+            After::Redirect(status) => Some(Action::Redirect { status }),
+        }
+    }
+
+    #[inline]
+    fn set<E: Environment + ?Sized>(
+        &self,
+        target: &Target,
+        value: &Template,
+        env: &mut E,
+        frame: &mut Frame,
+    ) -> Result<(), EvalError> {
+        if let (Target::User(variable), Some(text)) = (target, value.as_static()) {
+            variable.assign(frame, text);
+            return Ok(());
+        }
+        let mut built = frame.take_buffer();
+        let result = value.eval_form(env, frame, &mut built, self.captures);
+        if result.is_ok() {
+            match target {
+                Target::User(variable) => frame.store(variable.slot(), &mut built, false),
+                Target::Builtin(id) => env.assign(*id, &built)?,
+            }
+        }
+        frame.give_buffer(built);
+        result
+    }
+}
+
+/// `return`: a redirect where code and text make one, else the code with or without a text.
+fn answer<E: Environment + ?Sized>(
+    status: u16,
+    text: Option<&Template>,
+    env: &E,
+    frame: &mut Frame,
+) -> Result<Action, EvalError> {
+    let Some(text) = text else {
+        return Ok(Action::Return { status, text: false });
+    };
+    let mut built = frame.take_buffer();
+    let result = text.eval(env, frame, &mut built);
+    let output = frame.output_mut();
+    std::mem::swap(output, &mut built);
+    let redirects = matches!(status, 301 | 302 | 303 | 307 | 308);
+    if redirects {
+        escape_controls(output);
+    }
+    frame.give_buffer(built);
+    result?;
+    Ok(if redirects { Action::Redirect { status } } else { Action::Return { status, text: true } })
+}

@@ -1,0 +1,260 @@
+//! Regular expressions: PCRE2 with its JIT where the machine allows it, bounded in time, run only where needed.
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pcre2::bytes::{CaptureLocations, Regex as Pattern, RegexBuilder};
+
+use crate::error::{EvalError, ScriptError};
+use crate::frame::Frame;
+
+mod literals;
+mod prefilter;
+#[cfg(test)]
+mod tests;
+
+use prefilter::Prefilter;
+
+/// Bounds one match: backtracks from one place of the subject, and KiB of backtracking memory without the JIT.
+///
+/// 100,000 steps end within a millisecond or so; a pattern of good faith over an 8 KiB cookie stays far below.
+const LIMITS: &str = "(*LIMIT_MATCH=100000)(*LIMIT_DEPTH=20000)(*LIMIT_HEAP=4096)";
+
+/// `PCRE2_ERROR_JIT_STACKLIMIT`: the JIT's 32 KiB of stack were too few, which says nothing against the pattern.
+const JIT_STACK_LIMIT: i32 = -46;
+
+/// A compiled regular expression with its place for captures.
+#[derive(Debug)]
+pub struct Regex {
+    source: Box<str>,
+    jit: Pattern,
+    /// The same pattern without JIT, made when the JIT runs out of stack for the first time.
+    interpreter: OnceLock<Option<Pattern>>,
+    caseless: bool,
+    prefilter: Option<Prefilter>,
+    /// What matching the empty text gives, so that an absent cookie runs nothing.
+    matches_empty: bool,
+    captures: bool,
+    /// Group and slot of each named group.
+    named: Box<[(usize, u32)]>,
+    /// Place in the thread's table of capture locations, and the identity to check there.
+    index: usize,
+    identity: u64,
+}
+
+thread_local! {
+    /// The reused capture locations of this thread, by `Regex::index`.
+    static LOCATIONS: RefCell<Vec<Option<(u64, CaptureLocations)>>> = const { RefCell::new(Vec::new()) };
+}
+
+static IDENTITIES: AtomicU64 = AtomicU64::new(0);
+
+impl Regex {
+    /// Compiles a pattern; `slot` finds the place of a named group, `index` is small and unique to the compiler.
+    pub(crate) fn compile(
+        source: &str,
+        caseless: bool,
+        index: usize,
+        mut slot: impl FnMut(&str) -> Result<u32, ScriptError>,
+    ) -> Result<Regex, ScriptError> {
+        let jit = build(source, caseless, true)?;
+        let mut named = Vec::new();
+        for (group, name) in jit.capture_names().iter().enumerate() {
+            if let Some(name) = name {
+                named.push((group, slot(name)?));
+            }
+        }
+        let matches_empty = jit.is_match(b"").map_err(|error| pattern_error(source, &describe(&error)))?;
+        Ok(Regex {
+            source: source.into(),
+            captures: jit.captures_len() > 1,
+            interpreter: OnceLock::new(),
+            caseless,
+            prefilter: Prefilter::new(source),
+            matches_empty,
+            named: named.into_boxed_slice(),
+            index,
+            identity: IDENTITIES.fetch_add(1, Ordering::Relaxed),
+            jit,
+        })
+    }
+
+    /// The pattern as written.
+    pub fn as_str(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether the pattern holds groups, named or not.
+    pub fn has_captures(&self) -> bool {
+        self.captures
+    }
+
+    /// Whether the subject matches; no captures are taken.
+    #[inline]
+    pub fn is_match(&self, subject: &[u8]) -> Result<bool, EvalError> {
+        match self.settled(subject) {
+            Some(answer) => Ok(answer),
+            None => self.search(subject),
+        }
+    }
+
+    /// Whether the subject matches; a match replaces the frame's captures and sets the named ones.
+    #[inline]
+    pub fn matches(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
+        let matched = self.capture(subject, frame)?;
+        if matched {
+            self.publish(frame);
+        }
+        Ok(matched)
+    }
+
+    /// Matches and takes the numbered captures; `publish` must follow a match.
+    #[inline]
+    pub(crate) fn capture(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
+        if self.captures {
+            return match self.settled(subject) {
+                Some(false) => Ok(false),
+                _ => self.search_captures(subject, frame),
+            };
+        }
+        let matched = self.is_match(subject)?;
+        if matched {
+            frame.clear_captures();
+        }
+        Ok(matched)
+    }
+
+    /// Sets the variables of the named groups from the frame's captures.
+    pub(crate) fn publish(&self, frame: &mut Frame) {
+        for &(group, slot) in &self.named {
+            frame.assign_capture(slot, group);
+        }
+    }
+
+    /// The answer, where it needs no search.
+    #[inline]
+    fn settled(&self, subject: &[u8]) -> Option<bool> {
+        if subject.is_empty() {
+            return Some(self.matches_empty);
+        }
+        match &self.prefilter {
+            Some(prefilter) if !prefilter.may_match(subject) => Some(false),
+            _ => None,
+        }
+    }
+
+    fn search(&self, subject: &[u8]) -> Result<bool, EvalError> {
+        let result = match self.jit.is_match(subject) {
+            Err(error) if error.code() == JIT_STACK_LIMIT => match self.interpreter() {
+                Some(pattern) => pattern.is_match(subject),
+                None => Err(error),
+            },
+            result => result,
+        };
+        result.map_err(|error| self.failure(&error))
+    }
+
+    fn search_captures(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
+        let result = LOCATIONS.with_borrow_mut(|table| {
+            let locations = self.locations(table);
+            match self.jit.captures_read(locations, subject) {
+                Err(error) if error.code() == JIT_STACK_LIMIT => match self.interpreter() {
+                    Some(pattern) => {
+                        let mut fresh = pattern.capture_locations();
+                        read(pattern, &mut fresh, subject, frame)
+                    }
+                    None => Err(error),
+                },
+                Ok(Some(_)) => {
+                    frame.set_captures(subject, (0..locations.len()).map(|group| locations.get(group)));
+                    Ok(true)
+                }
+                Ok(None) => Ok(false),
+                Err(error) => Err(error),
+            }
+        });
+        result.map_err(|error| self.failure(&error))
+    }
+
+    fn locations<'t>(&self, table: &'t mut Vec<Option<(u64, CaptureLocations)>>) -> &'t mut CaptureLocations {
+        if table.len() <= self.index {
+            table.resize_with(self.index + 1, || None);
+        }
+        let place = &mut table[self.index];
+        if place.as_ref().is_some_and(|(identity, _)| *identity != self.identity) {
+            // Another configuration's: at a reload both live for a while.
+            *place = None;
+        }
+        &mut place.get_or_insert_with(|| (self.identity, self.jit.capture_locations())).1
+    }
+
+    fn interpreter(&self) -> Option<&Pattern> {
+        self.interpreter.get_or_init(|| build(&self.source, self.caseless, false).ok()).as_ref()
+    }
+
+    #[cold]
+    fn failure(&self, error: &pcre2::Error) -> EvalError {
+        EvalError::Regex { pattern: self.source.to_string(), reason: describe(error) }
+    }
+}
+
+fn read(
+    pattern: &Pattern,
+    locations: &mut CaptureLocations,
+    subject: &[u8],
+    frame: &mut Frame,
+) -> Result<bool, pcre2::Error> {
+    if pattern.captures_read(locations, subject)?.is_none() {
+        return Ok(false);
+    }
+    frame.set_captures(subject, (0..locations.len()).map(|group| locations.get(group)));
+    Ok(true)
+}
+
+fn build(source: &str, caseless: bool, jit: bool) -> Result<Pattern, ScriptError> {
+    // nginx was written for PCRE, where this start of a pattern had another name.
+    let modern = source.strip_prefix("(*UTF8)").map(|rest| format!("(*UTF){rest}"));
+    let pattern = format!("{LIMITS}{}", modern.as_deref().unwrap_or(source));
+    RegexBuilder::new().caseless(caseless).jit_if_available(jit).build(&pattern).map_err(|error| {
+        let shift = pattern.len() - source.len();
+        let offset = error.offset().unwrap_or(0).saturating_sub(shift).min(source.len());
+        pattern_error(source, &describe(&error)).at(offset)
+    })
+}
+
+fn pattern_error(source: &str, reason: &str) -> ScriptError {
+    ScriptError::new(format!("regular expression \"{source}\" does not compile: {reason}"))
+}
+
+/// PCRE2's words without the crate's own frame around them.
+fn describe(error: &pcre2::Error) -> String {
+    let text = error.to_string();
+    text.splitn(3, ": ").last().unwrap_or_default().to_owned()
+}
+
+/// The names of a pattern's named groups, as written and in order; a pattern that does not compile has none.
+pub(crate) fn group_names(source: &str) -> Vec<String> {
+    if !source.contains("(?") {
+        return Vec::new();
+    }
+    build(source, false, false)
+        .map(|pattern| pattern.capture_names().iter().flatten().cloned().collect())
+        .unwrap_or_default()
+}
+
+/// Whether a pattern holds `/.` where `/\.` was meant, and so matches every page of a site.
+///
+/// For a warning on `location ~ /. { deny all; }`, which a well-known recipe spreads. Patterns that say "everything"
+/// on purpose (`/.*`, `^/`) are not meant.
+pub fn matches_everything_like_dot_slash(pattern: &str) -> bool {
+    let bytes = pattern.as_bytes();
+    let careless = bytes
+        .windows(2)
+        .enumerate()
+        .any(|(at, pair)| pair == b"/." && !matches!(bytes.get(at + 2), Some(b'*' | b'+' | b'?' | b'{')));
+    const ORDINARY: [&[u8]; 4] = [b"/a", b"/2026/11/hello-world/", b"/index.php", b"/wp-content/x/style.css"];
+    careless
+        && build(pattern, false, false)
+            .is_ok_and(|regex| ORDINARY.iter().all(|uri| regex.is_match(uri).unwrap_or(false)))
+}

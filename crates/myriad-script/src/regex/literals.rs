@@ -1,0 +1,271 @@
+//! Which literals a match of a pattern must contain one of.
+//!
+//! A small, deliberately timid reader of PCRE2's syntax: whatever it does not know for certain makes it give up, and
+//! then the pattern simply runs without a filter. Letter case is ignored throughout, so `(?i)` needs no care.
+
+/// Every match contains at least one of these.
+pub(super) type Set = Vec<Vec<u8>>;
+
+/// Nesting beyond which nobody writes a pattern by hand.
+const MAX_NESTING: usize = 20;
+
+/// The literals of which every match contains one; `None` where that is unknown.
+pub(super) fn required(pattern: &str) -> Option<Set> {
+    // Verbs, \Q…\E quoting, \K and backslash-newline forms are left alone.
+    if pattern.starts_with("(*") || pattern.contains("\\Q") {
+        return None;
+    }
+    let mut reader = Reader { bytes: pattern.as_bytes(), at: 0 };
+    let set = reader.alternatives(0).ok()?;
+    if reader.at != reader.bytes.len() {
+        return None;
+    }
+    set
+}
+
+/// The reader met something it does not understand.
+struct Unknown;
+
+struct Reader<'p> {
+    bytes: &'p [u8],
+    at: usize,
+}
+
+/// One element of a sequence.
+enum Atom {
+    /// This very byte, in either case.
+    Byte(u8),
+    /// A group that requires one of a set.
+    Group(Set),
+    /// Consumes something unknown, perhaps nothing.
+    Any,
+    /// Matches a place, not a character, so that a literal goes on across it.
+    Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeat {
+    Once,
+    /// At least once.
+    Many,
+    /// Perhaps never.
+    Optional,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Result<u8, Unknown> {
+        let byte = self.peek().ok_or(Unknown)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// Reads alternatives up to a `)` or the end.
+    fn alternatives(&mut self, nesting: usize) -> Result<Option<Set>, Unknown> {
+        let mut all: Option<Set> = Some(Vec::new());
+        loop {
+            let one = self.sequence(nesting)?;
+            all = match (all, one) {
+                (Some(mut all), Some(one)) => {
+                    all.extend(one);
+                    Some(all)
+                }
+                _ => None,
+            };
+            if self.peek() != Some(b'|') {
+                return Ok(all);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Reads one alternative and chooses the best of what it requires.
+    fn sequence(&mut self, nesting: usize) -> Result<Option<Set>, Unknown> {
+        let mut best: Option<Set> = None;
+        let mut run: Vec<u8> = Vec::new();
+        while let Some(byte) = self.peek() {
+            if matches!(byte, b'|' | b')') {
+                break;
+            }
+            let atom = self.atom(nesting)?;
+            let repeat = self.repeat()?;
+            match (atom, repeat) {
+                (Atom::Place, _) => {}
+                (Atom::Byte(byte), Repeat::Once) => run.push(byte),
+                (Atom::Byte(byte), Repeat::Many) => {
+                    run.push(byte);
+                    offer(&mut best, vec![std::mem::take(&mut run)]);
+                    run.push(byte);
+                }
+                (Atom::Group(set), Repeat::Once | Repeat::Many) => {
+                    offer(&mut best, vec![std::mem::take(&mut run)]);
+                    offer(&mut best, set);
+                }
+                (_, Repeat::Optional) | (Atom::Any, _) => {
+                    offer(&mut best, vec![std::mem::take(&mut run)]);
+                }
+            }
+        }
+        offer(&mut best, vec![run]);
+        Ok(best)
+    }
+
+    fn atom(&mut self, nesting: usize) -> Result<Atom, Unknown> {
+        Ok(match self.next()? {
+            b'\\' => self.escape()?,
+            b'[' => self.class()?,
+            b'(' => self.group(nesting + 1)?,
+            b'.' => Atom::Any,
+            b'^' | b'$' => Atom::Place,
+            b'*' | b'+' | b'?' | b'{' => return Err(Unknown),
+            byte if byte.is_ascii() => Atom::Byte(byte),
+            _ => Atom::Any,
+        })
+    }
+
+    fn escape(&mut self) -> Result<Atom, Unknown> {
+        Ok(match self.next()? {
+            b'b' | b'B' | b'A' | b'z' | b'Z' => Atom::Place,
+            b'd' | b'D' | b'w' | b'W' | b's' | b'S' | b'h' | b'H' | b'N' | b'R' => Atom::Any,
+            byte if byte.is_ascii_punctuation() || byte == b' ' => Atom::Byte(byte),
+            _ => return Err(Unknown),
+        })
+    }
+
+    /// Skips a character class.
+    fn class(&mut self) -> Result<Atom, Unknown> {
+        if self.peek() == Some(b'^') {
+            self.at += 1;
+        }
+        // A bracket in the first place stands for itself.
+        if self.peek() == Some(b']') {
+            self.at += 1;
+        }
+        loop {
+            match self.next()? {
+                b']' => return Ok(Atom::Any),
+                b'\\' => {
+                    if matches!(self.next()?, b'E' | b'c') {
+                        return Err(Unknown);
+                    }
+                }
+                b'[' if self.peek() == Some(b':') => self.posix_class()?,
+                b'[' if matches!(self.peek(), Some(b'.' | b'=')) => return Err(Unknown),
+                _ => {}
+            }
+        }
+    }
+
+    /// Skips `:alpha:]` inside a class; without its end the bracket would stand for itself.
+    fn posix_class(&mut self) -> Result<(), Unknown> {
+        self.at += 1;
+        if self.peek() == Some(b'^') {
+            self.at += 1;
+        }
+        while self.peek().is_some_and(|byte| byte.is_ascii_lowercase()) {
+            self.at += 1;
+        }
+        if self.next()? == b':' && self.next()? == b']' { Ok(()) } else { Err(Unknown) }
+    }
+
+    /// Reads a group after its opening bracket.
+    fn group(&mut self, nesting: usize) -> Result<Atom, Unknown> {
+        if nesting > MAX_NESTING || self.peek() == Some(b'*') {
+            return Err(Unknown);
+        }
+        let looks_around = if self.peek() == Some(b'?') { self.group_kind()? } else { false };
+        let set = self.alternatives(nesting)?;
+        if self.next()? != b')' {
+            return Err(Unknown);
+        }
+        Ok(match set {
+            _ if looks_around => Atom::Place,
+            Some(set) => Atom::Group(set),
+            None => Atom::Any,
+        })
+    }
+
+    /// Reads what follows `(?`; gives whether the group looks around and consumes nothing.
+    fn group_kind(&mut self) -> Result<bool, Unknown> {
+        self.at += 1;
+        match self.next()? {
+            b':' | b'>' => Ok(false),
+            b'=' | b'!' => Ok(true),
+            b'P' if self.peek() == Some(b'<') => {
+                self.at += 1;
+                self.group_name(b'>')
+            }
+            b'\'' => self.group_name(b'\''),
+            b'<' if matches!(self.peek(), Some(b'=' | b'!')) => {
+                self.at += 1;
+                Ok(true)
+            }
+            b'<' => self.group_name(b'>'),
+            b'i' if self.peek() == Some(b':') => {
+                self.at += 1;
+                Ok(false)
+            }
+            // `(?i)`: an empty group that changes nothing here, left for `group` to close.
+            b'i' if self.peek() == Some(b')') => Ok(true),
+            _ => Err(Unknown),
+        }
+    }
+
+    fn group_name(&mut self, end: u8) -> Result<bool, Unknown> {
+        while self.next()? != end {}
+        Ok(false)
+    }
+
+    /// Reads the quantifier after an atom, if there is one.
+    fn repeat(&mut self) -> Result<Repeat, Unknown> {
+        let repeat = match self.peek() {
+            Some(b'*' | b'?') => Repeat::Optional,
+            Some(b'+') => Repeat::Many,
+            Some(b'{') => return self.counted(),
+            _ => return Ok(Repeat::Once),
+        };
+        self.at += 1;
+        self.greediness();
+        Ok(repeat)
+    }
+
+    fn counted(&mut self) -> Result<Repeat, Unknown> {
+        let rest = &self.bytes[self.at + 1..];
+        let end = rest.iter().position(|&byte| byte == b'}').ok_or(Unknown)?;
+        let count = &rest[..end];
+        let digits = count.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        // Anything but {n}, {n,} and {n,m} may be literal text in one version and a count in another.
+        let commas = count.iter().filter(|byte| **byte == b',').count();
+        let known = count.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
+        if digits == 0 || commas > 1 || !known {
+            return Err(Unknown);
+        }
+        self.at += end + 2;
+        self.greediness();
+        let never = count[..digits].iter().all(|&digit| digit == b'0');
+        Ok(if never { Repeat::Optional } else { Repeat::Many })
+    }
+
+    fn greediness(&mut self) {
+        if matches!(self.peek(), Some(b'?' | b'+')) {
+            self.at += 1;
+        }
+    }
+}
+
+/// Keeps the better of two requirements: the one whose shortest literal is longer, then the smaller set.
+fn offer(best: &mut Option<Set>, set: Set) {
+    let worth = |set: &Set| {
+        let shortest = set.iter().map(Vec::len).min().unwrap_or(0);
+        (shortest.min(3), usize::MAX - set.len(), shortest)
+    };
+    if worth(&set).0 == 0 {
+        return;
+    }
+    if best.as_ref().is_none_or(|best| worth(&set) > worth(best)) {
+        *best = Some(set);
+    }
+}

@@ -1,0 +1,105 @@
+//! `split_clients source $variable { 10% a; * b; }`.
+
+use crate::compiler::Compiler;
+use crate::environment::{Catalogue, Environment};
+use crate::error::{EvalError, ScriptError};
+use crate::frame::Frame;
+use crate::template::{CaptureForm, Template};
+
+/// A compiled split.
+#[derive(Debug)]
+pub(crate) struct SplitClients {
+    source: Template,
+    /// Upper bound (exclusive) of the hashes that take the value; `None` takes all that are left.
+    parts: Vec<(Option<u32>, Box<[u8]>)>,
+}
+
+impl SplitClients {
+    pub(crate) fn compile<C: Catalogue>(
+        source: &str,
+        lines: &[Vec<&str>],
+        compiler: &mut Compiler<C>,
+    ) -> Result<SplitClients, Vec<ScriptError>> {
+        let source = compiler.template(source).map_err(|error| vec![error])?;
+        let mut split = SplitClients { source, parts: Vec::new() };
+        let mut errors = Vec::new();
+        let (mut sum, mut bound) = (0, 0);
+        for (item, line) in lines.iter().enumerate() {
+            if let Err(error) = split.add(line, &mut sum, &mut bound) {
+                errors.push(error.in_item(item));
+            }
+        }
+        if errors.is_empty() { Ok(split) } else { Err(errors) }
+    }
+
+    fn add(&mut self, line: &[&str], sum: &mut u64, bound: &mut u64) -> Result<(), ScriptError> {
+        let &[share, value] = line else {
+            return Err(ScriptError::new("invalid number of the split_clients parameters"));
+        };
+        let share = if share == "*" { None } else { Some(hundredths(share)?) };
+        *sum = share.map_or(10_000, |share| *sum + share);
+        if *sum > 10_000 {
+            return Err(ScriptError::new("percent total is greater than 100%"));
+        }
+        let upper = share.map(|share| {
+            // Each share is rounded by itself, as nginx does, so that the same clients land in the same part.
+            *bound += share * u64::from(u32::MAX) / 10_000;
+            *bound as u32
+        });
+        self.parts.push((upper, value.as_bytes().into()));
+        Ok(())
+    }
+
+    /// Appends the value for this request; nothing where no part takes it.
+    pub(crate) fn eval<E: Environment + ?Sized>(
+        &self,
+        env: &E,
+        frame: &mut Frame,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EvalError> {
+        let hash = self.source.with_value(env, frame, CaptureForm::Raw, |_, text| Ok(murmur_hash2(text)))?;
+        if let Some((_, value)) = self.parts.iter().find(|(upper, _)| upper.is_none_or(|upper| hash < upper))
+        {
+            out.extend_from_slice(value);
+        }
+        Ok(())
+    }
+}
+
+/// Reads `12.34%` as 1234; nothing, zero and more than two decimals are refused.
+fn hundredths(text: &str) -> Result<u64, ScriptError> {
+    let invalid = || ScriptError::new(format!("invalid percent value \"{text}\""));
+    let number = text.strip_suffix('%').ok_or_else(invalid)?;
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.len() + decimals.len() == 0 || decimals.len() > 2 || !digits(whole) || !digits(decimals) {
+        return Err(invalid());
+    }
+    let value = format!("{whole}{decimals:0<2}").parse::<u64>().map_err(|_| invalid())?;
+    if value == 0 || value > 10_000 { Err(invalid()) } else { Ok(value) }
+}
+
+/// MurmurHash2 of 32 bits with seed 0, by Austin Appleby; nginx's choice for this directive.
+fn murmur_hash2(text: &[u8]) -> u32 {
+    const M: u32 = 0x5bd1_e995;
+    let mut hash = text.len() as u32;
+    let mut words = text.chunks_exact(4);
+    for word in &mut words {
+        let mut k = u32::from_le_bytes([word[0], word[1], word[2], word[3]]).wrapping_mul(M);
+        k ^= k >> 24;
+        hash = hash.wrapping_mul(M) ^ k.wrapping_mul(M);
+    }
+    let rest = words.remainder();
+    if !rest.is_empty() {
+        for (place, byte) in rest.iter().enumerate() {
+            hash ^= u32::from(*byte) << (8 * place);
+        }
+        hash = hash.wrapping_mul(M);
+    }
+    hash ^= hash >> 13;
+    hash = hash.wrapping_mul(M);
+    hash ^ (hash >> 15)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Reading `$name`, `${name}` and `$1` out of a text, by nginx's rules: there is no way to write a literal `$`.
+
+use std::sync::Arc;
+
+use super::{Part, Template};
+use crate::environment::Builtin;
+use crate::error::ScriptError;
+use crate::variable::Variable;
+
+/// What a name stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Resolved {
+    User(Arc<Variable>),
+    Builtin(Builtin),
+}
+
+/// Finds what a lower-case name stands for; the error lacks only its place.
+pub(crate) trait Resolve {
+    fn resolve(&mut self, name: &str) -> Result<Resolved, ScriptError>;
+}
+
+/// Compiles a text; `offset` of an error points at the `$`.
+pub(crate) fn parse(text: &str, names: &mut dyn Resolve) -> Result<Template, ScriptError> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(dollar) = rest.find('$') {
+        if dollar > 0 {
+            parts.push(Part::Literal(rest.as_bytes()[..dollar].into()));
+        }
+        let offset = text.len() - rest.len() + dollar;
+        let (part, after) = reference(&rest[dollar + 1..], names).map_err(|error| error.at(offset))?;
+        parts.push(part);
+        rest = after;
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Literal(rest.as_bytes().into()));
+    }
+    Ok(Template::from_parts(parts))
+}
+
+/// Reads one reference after its `$`; gives what follows it.
+fn reference<'t>(text: &'t str, names: &mut dyn Resolve) -> Result<(Part, &'t str), ScriptError> {
+    if let Some(digit @ b'1'..=b'9') = text.as_bytes().first() {
+        return Ok((Part::Capture(digit - b'0'), &text[1..]));
+    }
+    let (name, after) = if let Some(braced) = text.strip_prefix('{') {
+        let end = name_end(braced);
+        let (name, after) = braced.split_at(end);
+        let Some(after) = after.strip_prefix('}') else {
+            return Err(ScriptError::new(format!("the closing bracket in \"{name}\" variable is missing")));
+        };
+        (name, after)
+    } else {
+        text.split_at(name_end(text))
+    };
+    if name.is_empty() {
+        return Err(ScriptError::new("invalid variable name"));
+    }
+    let part = match names.resolve(&name.to_ascii_lowercase())? {
+        Resolved::User(variable) => Part::User(variable),
+        Resolved::Builtin(id) => Part::Builtin(id),
+    };
+    Ok((part, after))
+}
+
+fn name_end(text: &str) -> usize {
+    text.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_').unwrap_or(text.len())
+}
