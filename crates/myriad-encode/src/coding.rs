@@ -1,64 +1,25 @@
-//! The content codings Myriad speaks, and sets of them.
+//! Sets of content codings, and their names in `Content-Encoding`.
 
-/// A content coding (RFC 9110 §8.4.1), ordered from the plainest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Coding {
-    /// No coding: the bytes as they are.
-    Identity,
-    /// RFC 1952.
-    Gzip,
-    /// RFC 7932.
-    Brotli,
-    /// RFC 8878.
-    Zstd,
+pub use myriad_http::accept::Coding;
+
+/// Every coding, identity first.
+const ALL: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
+
+/// Reads a `Content-Encoding`: any case, `x-gzip` as `gzip` (RFC 9110 §8.4.1.3), an empty value as identity. `None` for a
+/// coding that cannot be undone here, or for several on top of each other.
+pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
+    let token = token.trim_ascii();
+    let is = |name: &str| token.eq_ignore_ascii_case(name.as_bytes());
+    if token.is_empty() {
+        return Some(Coding::Identity);
+    }
+    if is("x-gzip") {
+        return Some(Coding::Gzip);
+    }
+    ALL.into_iter().find(|coding| is(coding.as_str()))
 }
 
-impl Coding {
-    /// Every coding, [`Coding::Identity`] first.
-    pub const ALL: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
-
-    /// The coding's name for `Content-Encoding`; `identity` itself is never sent there (RFC 9110 §12.5.3).
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Coding::Identity => "identity",
-            Coding::Gzip => "gzip",
-            Coding::Brotli => "br",
-            Coding::Zstd => "zstd",
-        }
-    }
-
-    /// Reads a name as it stands in `Content-Encoding` or `Accept-Encoding`: any case, `x-gzip` as `gzip`
-    /// (RFC 9110 §8.4.1.3), an empty value as identity. `None` for a coding Myriad cannot undo, or for several.
-    pub fn from_token(token: &[u8]) -> Option<Coding> {
-        let token = token.trim_ascii();
-        if token.is_empty() || token.eq_ignore_ascii_case(b"identity") {
-            return Some(Coding::Identity);
-        }
-        if token.eq_ignore_ascii_case(b"gzip") || token.eq_ignore_ascii_case(b"x-gzip") {
-            return Some(Coding::Gzip);
-        }
-        if token.eq_ignore_ascii_case(b"br") {
-            return Some(Coding::Brotli);
-        }
-        token.eq_ignore_ascii_case(b"zstd").then_some(Coding::Zstd)
-    }
-
-    /// The two letters that mark this coding inside an entity tag (`gz`, `br`, `zs`; empty for identity).
-    pub const fn tag_mark(self) -> &'static str {
-        match self {
-            Coding::Identity => "",
-            Coding::Gzip => "gz",
-            Coding::Brotli => "br",
-            Coding::Zstd => "zs",
-        }
-    }
-
-    const fn bit(self) -> u8 {
-        1 << self as u8
-    }
-}
-
-/// A set of codings in one byte.
+/// A set of codings in one byte, by [`Coding::bit`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CodingSet(u8);
 
@@ -111,9 +72,14 @@ impl CodingSet {
         self.0.count_ones() as usize
     }
 
-    /// The codings of the set, in the order of [`Coding::ALL`].
+    /// The set as [`AcceptEncoding::best`](myriad_http::accept::AcceptEncoding::best) takes it.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The codings of the set, the plainest first.
     pub fn iter(self) -> impl Iterator<Item = Coding> {
-        Coding::ALL.into_iter().filter(move |coding| self.contains(*coding))
+        ALL.into_iter().filter(move |coding| self.contains(*coding))
     }
 }
 
@@ -129,30 +95,26 @@ mod tests {
 
     #[test]
     fn names_are_read_back_in_any_case() {
-        for coding in Coding::ALL {
-            assert_eq!(Coding::from_token(coding.as_str().to_uppercase().as_bytes()), Some(coding));
+        for coding in ALL {
+            assert_eq!(coding_from_token(coding.as_str().to_uppercase().as_bytes()), Some(coding));
         }
-        assert_eq!(Coding::from_token(b" X-Gzip "), Some(Coding::Gzip));
-        assert_eq!(Coding::from_token(b""), Some(Coding::Identity));
+        assert_eq!(coding_from_token(b" X-Gzip "), Some(Coding::Gzip));
+        assert_eq!(coding_from_token(b""), Some(Coding::Identity));
         for unknown in ["deflate", "gzip, br", "brotli", "g"] {
-            assert_eq!(Coding::from_token(unknown.as_bytes()), None, "{unknown}");
+            assert_eq!(coding_from_token(unknown.as_bytes()), None, "{unknown}");
         }
     }
 
     #[test]
     fn a_set_holds_exactly_what_was_put_in() {
         for bits in 0..16u8 {
-            let chosen: Vec<Coding> = Coding::ALL
-                .into_iter()
-                .enumerate()
-                .filter(|(i, _)| bits >> i & 1 == 1)
-                .map(|(_, c)| c)
-                .collect();
+            let chosen: Vec<Coding> =
+                ALL.into_iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, c)| c).collect();
             let mut set: CodingSet = chosen.iter().copied().collect();
             assert_eq!(set.iter().collect::<Vec<_>>(), chosen);
             assert_eq!(set.len(), chosen.len());
             assert_eq!(set.is_empty(), chosen.is_empty());
-            for coding in Coding::ALL {
+            for coding in ALL {
                 assert_eq!(set.contains(coding), chosen.contains(&coding));
                 set.remove(coding);
                 assert!(!set.contains(coding));

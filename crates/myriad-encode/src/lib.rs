@@ -11,7 +11,7 @@ mod pool;
 mod stream;
 mod whole;
 
-pub use coding::{Coding, CodingSet};
+pub use coding::{Coding, CodingSet, coding_from_token};
 pub use error::{DecodeError, EncodeError};
 pub use level::Level;
 pub use pool::{Pool, PoolCounters, PoolOptions, Submitted};
