@@ -45,8 +45,8 @@ impl std::error::Error for HeadError {}
 /// Parses the head at the front of a CGI program's output, at most `limit` bytes long.
 ///
 /// Lines end in LF or CRLF. `Status` sets the status and is not kept as a field; so does a first line
-/// `HTTP/1.x NNN reason`. Without either the status is 302 where there is a `Location`, else 200. A line without
-/// a colon is a field with an empty value, as in nginx.
+/// `HTTP/1.x NNN reason`. Without either the status is 302 where there is a `Location`, else 200. A name without
+/// a colon is passed over.
 pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
     let Some(length) = head_length(bytes) else {
         return if bytes.len() < limit { Ok(Parsed::Partial) } else { Err(HeadError::TooBig) };
@@ -61,7 +61,7 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
             status = Some(status_line(line)?);
             continue;
         }
-        let (name, value) = field(line)?;
+        let Some((name, value)) = field(line)? else { continue };
         if name.eq_ignore_ascii_case(b"status") {
             // nginx keeps the first of several.
             let parsed = status_value(value)?;
@@ -98,7 +98,7 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .take_while(|line| !line.is_empty())
 }
 
-fn field(line: &[u8]) -> Result<(&[u8], &[u8]), HeadError> {
+fn field(line: &[u8]) -> Result<Option<(&[u8], &[u8])>, HeadError> {
     let colon = line.iter().position(|byte| *byte == b':');
     let (name, value) = match colon {
         Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
@@ -107,7 +107,10 @@ fn field(line: &[u8]) -> Result<(&[u8], &[u8]), HeadError> {
     let valid = !name.is_empty()
         && name.iter().copied().all(is_token)
         && !value.iter().any(|byte| matches!(byte, 0 | b'\r'));
-    if valid { Ok((name, value)) } else { Err(HeadError::InvalidHeader) }
+    if !valid {
+        return Err(HeadError::InvalidHeader);
+    }
+    Ok(colon.map(|_| (name, value)))
 }
 
 /// `tchar` of RFC 9110 §5.6.2.

@@ -1,1 +1,46 @@
 //! Origins: peers, pools, retries, FastCGI and HTTP clients.
+//!
+//! A [`Group`] is an nginx `upstream`: peers, a way to choose among them, and their health. [`Group::fetch`] sends
+//! one [`OriginRequest`] to the peer that is chosen, tries the next where [`NextUpstream`] says so, and returns the
+//! head with a body that is read from the origin only as fast as it is pulled. The request body goes up while the
+//! response comes down: whoever polls either drives both, so nothing is spawned and nothing is buffered beyond one
+//! piece each way.
+//!
+//! Everything runs on the worker's current-thread tokio runtime, with I/O and time enabled, and stays there. What
+//! workers share is the health of peers and the idle FastCGI connections, both behind `Arc`, both kept by name in a
+//! [`Registry`] that outlives a reload.
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod attempts;
+mod balance;
+mod body;
+mod clock;
+mod connect;
+mod error;
+mod fastcgi;
+mod fetch;
+mod group;
+mod http;
+mod link;
+mod peer;
+mod pool;
+mod registry;
+mod request;
+mod response;
+mod stream;
+mod timer;
+mod upload;
+
+pub use address::{Address, AddressError};
+pub use attempts::{Attempt, Attempts};
+pub use balance::Balance;
+pub use error::{ErrorKind, OriginError, Phase};
+pub use group::{Group, GroupConfig, KeepAlive};
+pub use peer::{PeerConfig, PeerSnapshot};
+pub use pool::HttpPool;
+pub use registry::Registry;
+pub use request::{Affinity, NextUpstream, Observer, OriginRequest, Protocol, RequestPayload, Timeouts};
+pub use response::{OriginResponse, Upgraded};
+pub use stream::Stream;

@@ -1,0 +1,116 @@
+//! What was tried for a request: the source of `$upstream_addr`, `$upstream_status` and their kin.
+
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+
+use crate::clock;
+
+/// One try of one peer. Times are milliseconds from the start of the try.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempt {
+    /// The peer, or the group's name where no peer was live (`$upstream_addr`).
+    pub address: String,
+    /// The status of the response or of the failure, 0 while unknown (`$upstream_status`).
+    pub status: u16,
+    /// Time to a usable connection, `None` until then (`$upstream_connect_time`).
+    pub connect_ms: Option<u64>,
+    /// Time to the response head, `None` until then (`$upstream_header_time`).
+    pub header_ms: Option<u64>,
+    /// Time to the end of the body, or to the failure; `None` until then (`$upstream_response_time`).
+    pub response_ms: Option<u64>,
+    /// Bytes sent to the peer (`$upstream_bytes_sent`).
+    pub bytes_sent: u64,
+    /// Bytes received from the peer, framing included (`$upstream_bytes_received`).
+    pub bytes_received: u64,
+    /// Body bytes received (`$upstream_response_length`).
+    pub response_length: u64,
+    /// Whether the connection had served before.
+    pub reused: bool,
+}
+
+/// The tries of one request in their order; clones share them, and they change while the body is read.
+#[derive(Clone, Debug, Default)]
+pub struct Attempts(Rc<RefCell<Vec<Attempt>>>);
+
+impl Attempts {
+    /// No tries yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The tries so far. Do not hold it across an `await`: the exchange writes here.
+    pub fn get(&self) -> Ref<'_, [Attempt]> {
+        Ref::map(self.0.borrow(), Vec::as_slice)
+    }
+
+    /// Begins a try.
+    pub(crate) fn begin(&self, address: String) -> AttemptLog {
+        let mut all = self.0.borrow_mut();
+        all.push(Attempt { address, ..Attempt::default() });
+        AttemptLog { all: self.clone(), index: all.len() - 1, started: clock::now() }
+    }
+}
+
+/// Writes one try.
+#[derive(Debug)]
+pub(crate) struct AttemptLog {
+    all: Attempts,
+    index: usize,
+    started: u64,
+}
+
+impl AttemptLog {
+    fn update(&self, change: impl FnOnce(&mut Attempt, u64)) {
+        if let Some(attempt) = self.all.0.borrow_mut().get_mut(self.index) {
+            change(attempt, clock::now() - self.started);
+        }
+    }
+
+    pub(crate) fn connected(&self, reused: bool) {
+        self.update(|attempt, elapsed| {
+            attempt.connect_ms = Some(elapsed);
+            attempt.reused = reused;
+        });
+    }
+
+    pub(crate) fn sent(&self, bytes: usize) {
+        self.update(|attempt, _| attempt.bytes_sent += bytes as u64);
+    }
+
+    pub(crate) fn received(&self, bytes: usize) {
+        self.update(|attempt, _| attempt.bytes_received += bytes as u64);
+    }
+
+    pub(crate) fn head(&self, status: u16) {
+        self.update(|attempt, elapsed| {
+            attempt.status = status;
+            attempt.header_ms = Some(elapsed);
+        });
+    }
+
+    pub(crate) fn body(&self, bytes: usize) {
+        self.update(|attempt, _| attempt.response_length += bytes as u64);
+    }
+
+    pub(crate) fn failed(&self, status: u16) {
+        self.update(|attempt, elapsed| {
+            attempt.status = status;
+            attempt.response_ms = Some(elapsed);
+        });
+    }
+
+    /// Takes the try off the list, as if it had not been made.
+    pub(crate) fn discard(&mut self) {
+        self.all.0.borrow_mut().pop();
+        self.index = usize::MAX;
+    }
+}
+
+impl Drop for AttemptLog {
+    /// The body was read to its end, or nobody wants more of it.
+    fn drop(&mut self) {
+        self.update(|attempt, elapsed| {
+            attempt.response_ms.get_or_insert(elapsed);
+        });
+    }
+}

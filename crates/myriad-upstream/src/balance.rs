@@ -1,0 +1,191 @@
+//! Choosing among peers, with nginx's algorithms.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::group::GroupConfig;
+use crate::peer::{PeerConfig, PeerState};
+use crate::request::Affinity;
+
+#[cfg(test)]
+mod tests;
+
+/// How a group chooses a peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Balance {
+    /// Smooth weighted round robin.
+    #[default]
+    RoundRobin,
+    /// The peer with the fewest requests for its weight (`least_conn`).
+    LeastConn,
+    /// By the client's network: the first three octets of IPv4, all of IPv6 (`ip_hash`).
+    IpHash,
+    /// By a key (`hash KEY`).
+    Hash,
+}
+
+/// How often a hash may hit an unusable peer before round robin takes over, as in nginx.
+const MAX_REHASHES: u32 = 20;
+
+/// The running weights of smooth round robin.
+#[derive(Debug)]
+pub(crate) struct Weights(Vec<Weight>);
+
+#[derive(Debug)]
+struct Weight {
+    current: i64,
+    /// Falls with each failure and recovers by one with each choice.
+    effective: i64,
+}
+
+impl Weights {
+    pub(crate) fn new(peers: &[PeerConfig]) -> Self {
+        Self(peers.iter().map(|peer| Weight { current: 0, effective: weight(peer) }).collect())
+    }
+
+    /// A failing peer gets a smaller share for a while.
+    pub(crate) fn failed(&mut self, index: usize, peer: &PeerConfig) {
+        if peer.max_fails > 0 {
+            let weight_now = &mut self.0[index].effective;
+            *weight_now = (*weight_now - weight(peer) / i64::from(peer.max_fails)).max(0);
+        }
+    }
+}
+
+fn weight(peer: &PeerConfig) -> i64 {
+    i64::from(peer.weight.max(1))
+}
+
+/// The peers that one request has tried.
+#[derive(Debug, Default)]
+pub(crate) struct Tried(SmallVec<[u32; 4]>);
+
+impl Tried {
+    pub(crate) fn add(&mut self, index: usize) {
+        self.0.push(index as u32);
+    }
+
+    fn has(&self, index: usize) -> bool {
+        self.0.contains(&(index as u32))
+    }
+}
+
+/// The group as it is when a choice is made.
+pub(crate) struct Choice<'a> {
+    pub(crate) config: &'a GroupConfig,
+    pub(crate) states: &'a [Arc<PeerState>],
+    pub(crate) now: u64,
+}
+
+impl Choice<'_> {
+    /// The peer for the next try; backups only when no other is usable.
+    pub(crate) fn choose(&self, weights: &mut Weights, tried: &Tried, affinity: &Affinity) -> Option<usize> {
+        let hashed = match (self.config.balance, affinity) {
+            (Balance::IpHash, Affinity::Client(address)) => self.by_client(tried, *address),
+            (Balance::Hash, Affinity::Key(key)) => self.by_key(tried, key),
+            _ => None,
+        };
+        hashed
+            .or_else(|| self.balanced(weights, &self.usable(tried, false)))
+            .or_else(|| self.balanced(weights, &self.usable(tried, true)))
+    }
+
+    fn usable(&self, tried: &Tried, backup: bool) -> SmallVec<[usize; 8]> {
+        let peers = self.config.peers.iter().enumerate();
+        peers
+            .filter(|(index, peer)| peer.backup == backup && self.is_usable(*index, tried))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    fn is_usable(&self, index: usize, tried: &Tried) -> bool {
+        let (peer, state) = (&self.config.peers[index], &self.states[index]);
+        // A lone peer is never kept out: there is nobody else to ask.
+        let lone = self.config.peers.len() == 1;
+        !peer.down && !tried.has(index) && !state.is_full(peer) && (lone || !state.is_failing(peer, self.now))
+    }
+
+    fn balanced(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
+        if self.config.balance != Balance::LeastConn {
+            return self.round_robin(weights, usable);
+        }
+        let load = |index: usize| (i64::from(self.states[index].active()), weight(&self.config.peers[index]));
+        let is_less = |a: usize, b: usize| {
+            let ((active_a, weight_a), (active_b, weight_b)) = (load(a), load(b));
+            active_a * weight_b < active_b * weight_a
+        };
+        let least =
+            usable.iter().copied().reduce(|best, next| if is_less(next, best) { next } else { best })?;
+        let ties: SmallVec<[usize; 8]> =
+            usable.iter().copied().filter(|index| !is_less(least, *index)).collect();
+        self.round_robin(weights, &ties)
+    }
+
+    /// Each peer gains its effective weight; the one that has the most is chosen and pays the sum of all.
+    fn round_robin(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
+        let mut total = 0;
+        let mut best = None;
+        for &index in usable {
+            let running = &mut weights.0[index];
+            running.current += running.effective;
+            total += running.effective;
+            if running.effective < weight(&self.config.peers[index]) {
+                running.effective += 1;
+            }
+            let current = running.current;
+            if best.is_none_or(|(most, _)| current > most) {
+                best = Some((current, index));
+            }
+        }
+        let (_, index) = best?;
+        weights.0[index].current -= total;
+        Some(index)
+    }
+
+    /// nginx's `ip_hash`: each rehash goes on from the last value.
+    fn by_client(&self, tried: &Tried, address: IpAddr) -> Option<usize> {
+        let octets: SmallVec<[u8; 16]> = match address {
+            IpAddr::V4(address) => address.octets()[..3].into(),
+            IpAddr::V6(address) => address.octets()[..].into(),
+        };
+        let mut hash = 89;
+        (0..MAX_REHASHES).find_map(|_| {
+            hash = octets.iter().fold(hash, |hash, octet| (hash * 113 + u32::from(*octet)) % 6271);
+            self.at_weight(hash).filter(|index| self.is_usable(*index, tried))
+        })
+    }
+
+    /// nginx's `hash` without `consistent`: each rehash puts its number before the key.
+    fn by_key(&self, tried: &Tried, key: &[u8]) -> Option<usize> {
+        let mut hash = 0_u32;
+        (0..MAX_REHASHES).find_map(|rehash| {
+            let prefix = if rehash == 0 { String::new() } else { rehash.to_string() };
+            hash = hash.wrapping_add((crc32(&[prefix.as_bytes(), key]) >> 16) & 0x7fff);
+            self.at_weight(hash).filter(|index| self.is_usable(*index, tried))
+        })
+    }
+
+    /// The peer at a point of the weights laid end to end; backups have none.
+    fn at_weight(&self, hash: u32) -> Option<usize> {
+        let peers = || self.config.peers.iter().enumerate().filter(|(_, peer)| !peer.backup);
+        let total: i64 = peers().map(|(_, peer)| weight(peer)).sum();
+        let mut point = i64::from(hash).checked_rem(total)?;
+        for (index, peer) in peers() {
+            point -= weight(peer);
+            if point < 0 {
+                return Some(index);
+            }
+        }
+        None
+    }
+}
+
+/// CRC-32 (IEEE 802.3) of the parts together, a bit at a time: keys are short and a request has one.
+fn crc32(parts: &[&[u8]]) -> u32 {
+    let bytes = parts.iter().flat_map(|part| part.iter());
+    !bytes.fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
+    })
+}

@@ -1,0 +1,109 @@
+//! A response body, read from the origin as it is pulled.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_http::body::{Body, BodyError};
+
+use crate::error::{OriginError, Phase};
+use crate::link::Link;
+
+/// Takes a protocol's framing off a body.
+pub(crate) trait Demux: Unpin {
+    /// Moves what is body in the link's input to `out`; `true` when the body is complete.
+    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError>;
+
+    /// Whether the end of the stream, now, completes the body.
+    fn ends_at_close(&self) -> bool;
+
+    /// Whether the connection is at the start of another exchange once the body is complete.
+    fn is_clean(&self) -> bool;
+
+    /// Body bytes that are still to come out of [`Demux::advance`], where known.
+    fn left(&self) -> Option<u64>;
+}
+
+//   Open ──▶ Complete     the origin ended the body
+//     └────▶ Failed       it broke off: reported once all that came before is pulled
+enum State {
+    Open(Box<Link>),
+    Complete,
+    Failed(BodyError),
+}
+
+/// A body behind a [`Demux`]. Of what was read, at most one buffer waits to be pulled.
+pub(crate) struct OriginBody<D> {
+    state: State,
+    demux: D,
+    queue: VecDeque<Bytes>,
+}
+
+impl<D: Demux> OriginBody<D> {
+    /// A body that begins with `first`. What has arrived already is taken in at once, so that the length of a short
+    /// response is known, and its connection free, before anybody pulls.
+    pub(crate) fn new(link: Link, demux: D, first: VecDeque<Bytes>) -> Self {
+        let mut body = Self { state: State::Open(Box::new(link)), demux, queue: first };
+        body.advance();
+        body
+    }
+
+    fn advance(&mut self) {
+        let State::Open(link) = &mut self.state else { return };
+        let queued = self.queue.len();
+        let result = self.demux.advance(link, &mut self.queue);
+        link.log.body(self.queue.iter().skip(queued).map(Bytes::len).sum());
+        match result {
+            Ok(false) => {}
+            Ok(true) => self.complete(),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn complete(&mut self) {
+        if let State::Open(link) = std::mem::replace(&mut self.state, State::Complete)
+            && self.demux.is_clean()
+        {
+            link.release();
+        }
+    }
+
+    fn fail(&mut self, error: OriginError) {
+        self.state = State::Failed(error.into_body_error());
+    }
+}
+
+impl<D: Demux> Body for OriginBody<D> {
+    fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(piece) = this.queue.pop_front() {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+            let link = match &mut this.state {
+                State::Open(link) => link,
+                State::Complete => return Poll::Ready(None),
+                State::Failed(error) => return Poll::Ready(Some(Err(error.clone()))),
+            };
+            match ready!(link.poll_fill(cx, Phase::ReadingBody)) {
+                Ok(0) if this.demux.ends_at_close() => this.state = State::Complete,
+                Ok(0) => {
+                    let error = link.closed(Phase::ReadingBody);
+                    this.fail(error);
+                }
+                Ok(_) => this.advance(),
+                Err(error) => this.fail(error),
+            }
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        let queued: u64 = self.queue.iter().map(|piece| piece.len() as u64).sum();
+        match &self.state {
+            State::Open(_) => self.demux.left().map(|left| left + queued),
+            State::Complete => Some(queued),
+            State::Failed(_) => None,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The FastCGI client: one request on a connection at a time.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+
+use bytes::{Bytes, BytesMut};
+use myriad_fastcgi::cgi::{self, HeadError};
+use myriad_fastcgi::{DecodeError, Decoder, End, Event, ProtocolStatus, request};
+use myriad_http::h1::{ResponseFraming, response_framing};
+use myriad_http::{Known, Method, ResponseHead};
+
+use crate::body::Demux;
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::link::Link;
+
+/// BEGIN_REQUEST and the environment.
+pub(crate) fn request_head(params: &[u8], keep_conn: bool) -> Bytes {
+    let mut out = Vec::new();
+    request::begin(&mut out, keep_conn);
+    request::params(&mut out, params);
+    out.into()
+}
+
+/// A response up to its body.
+pub(crate) struct Answer {
+    pub(crate) head: ResponseHead,
+    pub(crate) demux: FastCgi,
+    /// Body bytes that came with the head.
+    pub(crate) first: VecDeque<Bytes>,
+}
+
+/// Reads the response head; what was read beyond it is the first of the body.
+pub(crate) async fn read_head(
+    link: &mut Link,
+    method: Method,
+    max_head: usize,
+) -> Result<Answer, OriginError> {
+    let mut decoder = Decoder::new();
+    let mut gathered = BytesMut::new();
+    loop {
+        while let Some(event) =
+            decoder.decode(&mut link.input).map_err(|error| broken(error, Phase::ReadingHead))?
+        {
+            match event {
+                Event::Stderr(text) => link.stderr(&text),
+                Event::StdoutEnd => {}
+                Event::End(end) => return Err(ended_early(end)),
+                Event::Stdout(data) => {
+                    if let Some((head, rest)) = parse(&mut gathered, data, max_head)? {
+                        return begin_body(link, head, rest, decoder, method);
+                    }
+                }
+            }
+        }
+        if poll_fn(|cx| link.poll_fill(cx, Phase::ReadingHead)).await? == 0 {
+            return Err(link.closed(Phase::ReadingHead));
+        }
+    }
+}
+
+/// Parses the head out of `data` alone where it all came at once, which it mostly does, else out of what was
+/// gathered.
+fn parse(
+    gathered: &mut BytesMut,
+    data: Bytes,
+    max_head: usize,
+) -> Result<Option<(ResponseHead, Bytes)>, OriginError> {
+    let whole = if gathered.is_empty() {
+        data
+    } else {
+        gathered.extend_from_slice(&data);
+        gathered.split().freeze()
+    };
+    match cgi::parse_head(&whole, max_head).map_err(invalid_head)? {
+        cgi::Parsed::Complete(head, length) => Ok(Some((*head, whole.slice(length..)))),
+        cgi::Parsed::Partial => {
+            gathered.extend_from_slice(&whole);
+            Ok(None)
+        }
+    }
+}
+
+fn begin_body(
+    link: &Link,
+    mut head: ResponseHead,
+    rest: Bytes,
+    decoder: Decoder,
+    method: Method,
+) -> Result<Answer, OriginError> {
+    // FastCGI frames the body; a script that says otherwise would only confuse the client.
+    head.fields.remove_known(Known::TransferEncoding);
+    let framing = response_framing(&head, method)
+        .map_err(|error| OriginError::invalid(Phase::ReadingHead, format!("upstream sent {error}")))?;
+    let left = match framing {
+        ResponseFraming::None => Some(0),
+        ResponseFraming::Length(length) => Some(length),
+        ResponseFraming::Chunked | ResponseFraming::UntilClose => None,
+    };
+    let has_body = framing != ResponseFraming::None;
+    let mut demux = FastCgi { decoder, left, has_body, warned: false };
+    let mut first = VecDeque::new();
+    demux.admit(link, rest, &mut first);
+    link.log.body(first.iter().map(Bytes::len).sum());
+    Ok(Answer { head, demux, first })
+}
+
+fn broken(error: DecodeError, phase: Phase) -> OriginError {
+    OriginError::invalid(phase, error.to_string())
+}
+
+fn invalid_head(error: HeadError) -> OriginError {
+    let kind = match error {
+        HeadError::TooBig => ErrorKind::TooLargeHead,
+        HeadError::InvalidHeader | HeadError::InvalidStatus => ErrorKind::InvalidHead,
+    };
+    OriginError::new(kind, Phase::ReadingHead, error.to_string())
+}
+
+/// END_REQUEST before there was a head.
+fn ended_early(end: End) -> OriginError {
+    let why = match end.protocol_status {
+        ProtocolStatus::RequestComplete => {
+            let what = "upstream prematurely closed FastCGI stdout";
+            return OriginError::invalid(Phase::ReadingHead, what);
+        }
+        ProtocolStatus::CannotMultiplex => "it cannot multiplex",
+        ProtocolStatus::Overloaded => "it is overloaded",
+        ProtocolStatus::UnknownRole => "it is no responder",
+        ProtocolStatus::Other(_) => "unknown protocol status",
+    };
+    let what = format!("upstream rejected the FastCGI request ({why})");
+    OriginError::new(ErrorKind::Rejected, Phase::ReadingHead, what)
+}
+
+/// The body out of STDOUT records, checked against `Content-Length` where the script sent one.
+pub(crate) struct FastCgi {
+    decoder: Decoder,
+    left: Option<u64>,
+    has_body: bool,
+    warned: bool,
+}
+
+impl FastCgi {
+    /// Takes body bytes, but none beyond the length that was promised.
+    fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut VecDeque<Bytes>) {
+        if let Some(left) = &mut self.left {
+            if data.len() as u64 > *left {
+                data.truncate(*left as usize);
+                if self.has_body && !self.warned {
+                    link.warn("upstream sent more data than specified in \"Content-Length\" header");
+                    self.warned = true;
+                }
+            }
+            *left -= data.len() as u64;
+        }
+        if !data.is_empty() {
+            out.push_back(data);
+        }
+    }
+}
+
+impl Demux for FastCgi {
+    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError> {
+        while let Some(event) =
+            self.decoder.decode(&mut link.input).map_err(|error| broken(error, Phase::ReadingBody))?
+        {
+            match event {
+                Event::Stdout(data) => self.admit(link, data, out),
+                Event::StdoutEnd => {}
+                Event::Stderr(text) => link.stderr(&text),
+                Event::End(_) if self.left.is_some_and(|left| left > 0) => {
+                    return Err(OriginError::new(
+                        ErrorKind::Closed,
+                        Phase::ReadingBody,
+                        "upstream sent less data than specified in \"Content-Length\" header",
+                    ));
+                }
+                Event::End(_) => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Without END_REQUEST only a length that was reached proves that nothing is missing.
+    fn ends_at_close(&self) -> bool {
+        self.left == Some(0)
+    }
+
+    fn is_clean(&self) -> bool {
+        self.decoder.is_clean_end()
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.left
+    }
+}

@@ -1,0 +1,284 @@
+//! One request to a group: choose, connect or reuse, exchange, and try the next peer where that is allowed.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use myriad_http::ResponseHead;
+use myriad_http::body::{BoxBody, Empty};
+
+use crate::attempts::AttemptLog;
+use crate::balance::Tried;
+use crate::body::OriginBody;
+use crate::clock;
+use crate::connect::connect;
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::group::{Group, Pick};
+use crate::link::{Home, Link, LinkParts};
+use crate::peer::{Active, PeerConfig};
+use crate::pool::{HttpPool, Pooled};
+use crate::request::{NextUpstream, OriginRequest, Protocol, RequestPayload};
+use crate::response::{OriginResponse, Upgraded};
+use crate::stream::Stream;
+use crate::upload::{Upload, Wire};
+use crate::{fastcgi, http};
+
+impl Group {
+    /// Sends a request to one of the peers, or to several after each other as `request.retry` says, and returns once
+    /// the response head is there.
+    ///
+    /// `pool` is this worker's. The body of the response keeps sending what is left of the request body, so it has to
+    /// be pulled for the upload to go on. Dropping the future or the body closes the connection. An error is the
+    /// last peer's.
+    pub async fn fetch(
+        &self,
+        pool: &HttpPool,
+        mut request: OriginRequest,
+    ) -> Result<OriginResponse, OriginError> {
+        let mut tries = Tries::new(self, &request);
+        let mut tried = Tried::default();
+        let mut pick = self.pick(&mut tried, &request.affinity).ok_or_else(|| self.nobody(&request))?;
+        loop {
+            let index = pick.index;
+            let result = self.attempt(pick, pool, &mut request).await;
+            self.judge(index, &result, &request.retry);
+            let next = if tries.may_go_on(&result, &request.retry) {
+                self.pick(&mut tried, &request.affinity)
+            } else {
+                None
+            };
+            let Some(next) = next else { return result };
+            if let (Err(error), Some(observer)) = (&result, &request.observer) {
+                observer.retried(error);
+            }
+            pick = next;
+        }
+    }
+
+    /// Tells the peer's health how it did. As in nginx: errors, time-outs and broken heads are always failures,
+    /// statuses only where they are reason to try another peer, 403 and 404 never.
+    fn judge(&self, index: usize, result: &Result<OriginResponse, OriginError>, retry: &NextUpstream) {
+        match result {
+            Ok(response) => match response.head.status {
+                403 | 404 => self.succeeded(index),
+                status if retry.on_status(status) => self.failed(index),
+                _ => self.succeeded(index),
+            },
+            Err(error) if matches!(error.kind(), ErrorKind::RequestBody(_)) => {}
+            Err(_) => self.failed(index),
+        }
+    }
+
+    fn nobody(&self, request: &OriginRequest) -> OriginError {
+        self.forgive_all();
+        let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
+        request.attempts.begin(self.name().to_owned()).failed(error.status());
+        error
+    }
+
+    /// Tries one peer: over a kept connection first, where the request can be repeated if that turns out stale.
+    async fn attempt(
+        &self,
+        pick: Pick<'_>,
+        pool: &HttpPool,
+        request: &mut OriginRequest,
+    ) -> Result<OriginResponse, OriginError> {
+        let address = &pick.config.address;
+        let active = Rc::new(pick.active);
+        let home = self.home(pool, &request.protocol);
+        if is_repeatable(request)
+            && request.method.is_idempotent()
+            && let Some(pooled) = take_idle(&home, &active)
+        {
+            let log = request.attempts.begin(address.to_string());
+            log.connected(true);
+            let link = link(pick.config, pooled, log, active.clone(), home.clone(), request);
+            match exchange(link, request).await {
+                Err(Failure::Stale) => {}
+                Err(Failure::Origin(error)) => return Err(error.at(address)),
+                Ok(response) => return Ok(response),
+            }
+        }
+        let log = request.attempts.begin(address.to_string());
+        let connection = match connect(address, request.timeouts.connect_ms).await {
+            Ok(stream) => stream,
+            Err(error) => {
+                log.failed(error.status());
+                return Err(error.at(address));
+            }
+        };
+        log.connected(false);
+        let pooled = Pooled { connection, requests: 0, made: clock::now() };
+        let link = link(pick.config, pooled, log, active, home, request);
+        exchange(link, request).await.map_err(|failure| match failure {
+            Failure::Origin(error) => error.at(address),
+            Failure::Stale => OriginError::closed(Phase::ReadingHead).at(address),
+        })
+    }
+
+    fn home(&self, pool: &HttpPool, protocol: &Protocol) -> Home {
+        let keep = self.config.keepalive;
+        match protocol {
+            _ if keep.connections == 0 => Home::Nowhere,
+            Protocol::FastCgi { keep_conn: true, .. } => Home::FastCgi(keep),
+            Protocol::Http { keep_alive: true, .. } => Home::Http(pool.clone(), keep),
+            _ => Home::Nowhere,
+        }
+    }
+}
+
+/// How many peers may still be tried.
+struct Tries {
+    left: usize,
+    started: u64,
+    /// The request may be sent again once it was sent.
+    repeatable: bool,
+}
+
+impl Tries {
+    fn new(group: &Group, request: &OriginRequest) -> Self {
+        let most = match request.retry.tries {
+            0 => usize::MAX,
+            tries => tries as usize,
+        };
+        let safe = request.method.is_idempotent() || request.retry.non_idempotent;
+        Self {
+            left: group.size().min(most),
+            started: clock::now(),
+            repeatable: safe && is_repeatable(request),
+        }
+    }
+
+    fn may_go_on(&mut self, result: &Result<OriginResponse, OriginError>, retry: &NextUpstream) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let in_time = retry.timeout_ms == 0 || clock::now() - self.started < retry.timeout_ms;
+        let wanted = match result {
+            Ok(response) => self.repeatable && retry.on_status(response.head.status),
+            Err(error) => {
+                let unsent = error.phase() == Phase::Connecting;
+                (unsent || self.repeatable) && is_reason(error.kind(), retry)
+            }
+        };
+        wanted && in_time && self.left > 0
+    }
+}
+
+/// Whether a failure is reason to try another peer.
+fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
+    match kind {
+        ErrorKind::Connect | ErrorKind::Closed | ErrorKind::Io | ErrorKind::Rejected => retry.error,
+        ErrorKind::Timeout => retry.timeout,
+        ErrorKind::InvalidHead | ErrorKind::TooLargeHead => retry.invalid_header,
+        ErrorKind::NoLivePeer | ErrorKind::RequestBody(_) => false,
+    }
+}
+
+/// Whether the body is still there after it was sent.
+fn is_repeatable(request: &OriginRequest) -> bool {
+    !matches!(request.body, RequestPayload::Stream(..))
+}
+
+fn take_idle(home: &Home, active: &Active) -> Option<Pooled<Stream>> {
+    let peer = &active.0;
+    match home {
+        Home::Nowhere => None,
+        Home::Http(pool, _) => pool.0.take(peer.id),
+        Home::FastCgi(_) => {
+            let Pooled { connection, requests, made } = peer.fastcgi.take(peer.id)?;
+            Some(Pooled { connection: connection.unpark().ok()?, requests, made })
+        }
+    }
+}
+
+/// Why an exchange gave no response.
+enum Failure {
+    /// A kept connection had been closed by the peer, which read nothing.
+    Stale,
+    Origin(OriginError),
+}
+
+fn link(
+    peer: &PeerConfig,
+    pooled: Pooled<Stream>,
+    log: AttemptLog,
+    active: Rc<Active>,
+    home: Home,
+    request: &mut OriginRequest,
+) -> Link {
+    Link::new(LinkParts {
+        pooled,
+        upload: upload(request),
+        read_timeout_ms: request.timeouts.read_ms,
+        log,
+        active,
+        peer: peer.address.clone(),
+        observer: request.observer.clone(),
+        home,
+    })
+}
+
+/// The request as it is sent. A streamed body moves in, for there is only one.
+fn upload(request: &mut OriginRequest) -> Upload {
+    let payload = match &mut request.body {
+        RequestPayload::Empty => RequestPayload::Empty,
+        RequestPayload::Bytes(bytes) => RequestPayload::Bytes(bytes.clone()),
+        RequestPayload::Stream(..) => std::mem::replace(&mut request.body, RequestPayload::Empty),
+    };
+    let (head, wire) = match &request.protocol {
+        Protocol::FastCgi { params, keep_conn } => (fastcgi::request_head(params, *keep_conn), Wire::FastCgi),
+        Protocol::Http { head, .. } => match payload {
+            RequestPayload::Stream(_, None) => (head.clone(), Wire::Chunked),
+            _ => (head.clone(), Wire::Plain),
+        },
+    };
+    Upload::new(head, wire, payload, request.timeouts.send_ms)
+}
+
+/// Sends the request and reads up to the body.
+async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginResponse, Failure> {
+    let result = match &request.protocol {
+        Protocol::FastCgi { .. } => {
+            fastcgi::read_head(&mut link, request.method, request.max_head).await.map(Begun::FastCgi)
+        }
+        Protocol::Http { upgrade, .. } => {
+            http::read_head(&mut link, request.method, request.max_head, *upgrade).await.map(Begun::Http)
+        }
+    };
+    match result {
+        Ok(begun) => Ok(respond(link, begun)),
+        Err(error) if link.is_stale(&error) => {
+            link.log.discard();
+            Err(Failure::Stale)
+        }
+        Err(error) => {
+            link.log.failed(error.status());
+            Err(Failure::Origin(error))
+        }
+    }
+}
+
+/// A response up to its body.
+enum Begun {
+    FastCgi(fastcgi::Answer),
+    Http(http::Answer),
+}
+
+fn respond(link: Link, begun: Begun) -> OriginResponse {
+    let peer = link.peer.clone();
+    let (head, body): (ResponseHead, BoxBody) = match begun {
+        Begun::FastCgi(fastcgi::Answer { head, demux, first }) => {
+            link.log.head(head.status);
+            (head, Box::pin(OriginBody::new(link, demux, first)))
+        }
+        Begun::Http(http::Answer::Body(head, demux)) => {
+            link.log.head(head.status);
+            (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
+        }
+        Begun::Http(http::Answer::Upgraded(head)) => {
+            link.log.head(head.status);
+            let (stream, input) = link.into_stream();
+            let upgraded = Upgraded { leftover: input.freeze(), stream };
+            return OriginResponse { head, body: Box::pin(Empty), upgraded: Some(upgraded), peer };
+        }
+    };
+    OriginResponse { head, body, upgraded: None, peer }
+}

@@ -1,0 +1,131 @@
+//! A group of peers: nginx's `upstream`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::address::Address;
+use crate::balance::{Balance, Choice, Tried, Weights};
+use crate::clock;
+use crate::peer::{Active, PeerConfig, PeerSnapshot, PeerState};
+use crate::registry::Registry;
+use crate::request::Affinity;
+
+/// How idle connections are kept (`keepalive` and its kin).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Most idle connections to a peer, 0 for none (`keepalive`). HTTP: for each worker. FastCGI: for the whole
+    /// process, so give at most half of php-fpm's children.
+    pub connections: usize,
+    /// Most requests over one connection (`keepalive_requests`).
+    pub requests: u32,
+    /// Longest life of a connection in milliseconds (`keepalive_time`).
+    pub time_ms: u64,
+    /// Longest idleness in milliseconds (`keepalive_timeout`); for FastCGI never above one second, since an idle
+    /// connection holds a php-fpm child that then serves nobody.
+    pub timeout_ms: u64,
+}
+
+impl Default for KeepAlive {
+    /// Off, with nginx's bounds: 1000 requests, an hour of life, a minute idle.
+    fn default() -> Self {
+        Self { connections: 0, requests: 1000, time_ms: 3_600_000, timeout_ms: 60_000 }
+    }
+}
+
+/// The configuration of a [`Group`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// The name: of the `upstream` block, or the address where there is none. Health is kept under it.
+    pub name: String,
+    /// The peers in the order of the file.
+    pub peers: Vec<PeerConfig>,
+    /// How to choose among them.
+    pub balance: Balance,
+    /// How to keep connections.
+    pub keepalive: KeepAlive,
+}
+
+impl GroupConfig {
+    /// A group of one peer, named after its address: what `fastcgi_pass ADDRESS` means.
+    pub fn single(address: Address) -> Self {
+        Self {
+            name: address.to_string(),
+            peers: vec![PeerConfig::new(address)],
+            balance: Balance::default(),
+            keepalive: KeepAlive::default(),
+        }
+    }
+}
+
+/// A group of peers, ready for requests; workers share it.
+#[derive(Debug)]
+pub struct Group {
+    pub(crate) config: GroupConfig,
+    states: Vec<Arc<PeerState>>,
+    /// Also makes one choice at a time of what workers choose at once.
+    weights: Mutex<Weights>,
+}
+
+/// The peer for one try.
+pub(crate) struct Pick<'a> {
+    pub(crate) index: usize,
+    pub(crate) config: &'a PeerConfig,
+    pub(crate) active: Active,
+}
+
+impl Group {
+    /// A group whose peers keep the health that `registry` has for them.
+    pub fn new(config: GroupConfig, registry: &Registry) -> Self {
+        let states = config.peers.iter().map(|peer| registry.peer(&config.name, &peer.address)).collect();
+        let weights = Mutex::new(Weights::new(&config.peers));
+        Self { config, states, weights }
+    }
+
+    /// The name it was configured with.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// How the peers are doing, in the order of the configuration.
+    pub fn peers(&self) -> Vec<PeerSnapshot> {
+        let now = clock::now();
+        self.config
+            .peers
+            .iter()
+            .zip(&self.states)
+            .map(|(config, state)| state.snapshot(config, now))
+            .collect()
+    }
+
+    /// How many peers may be tried for one request.
+    pub(crate) fn size(&self) -> usize {
+        self.config.peers.iter().filter(|peer| !peer.down).count()
+    }
+
+    /// Chooses a peer that was not tried yet.
+    pub(crate) fn pick(&self, tried: &mut Tried, affinity: &Affinity) -> Option<Pick<'_>> {
+        let now = clock::now();
+        let mut weights = self.weights.lock().unwrap_or_else(PoisonError::into_inner);
+        let choice = Choice { config: &self.config, states: &self.states, now };
+        let index = choice.choose(&mut weights, tried, affinity)?;
+        tried.add(index);
+        let config = &self.config.peers[index];
+        let active = self.states[index].chosen(config, now);
+        Some(Pick { index, config, active })
+    }
+
+    pub(crate) fn failed(&self, index: usize) {
+        let config = &self.config.peers[index];
+        self.states[index].failed(clock::now());
+        self.weights.lock().unwrap_or_else(PoisonError::into_inner).failed(index, config);
+    }
+
+    pub(crate) fn succeeded(&self, index: usize) {
+        self.states[index].succeeded();
+    }
+
+    /// When no peer is left the next request tries them all again, so that a site whose every peer failed once is
+    /// not down for all of `fail_timeout`.
+    pub(crate) fn forgive_all(&self) {
+        self.states.iter().for_each(|state| state.reset());
+    }
+}

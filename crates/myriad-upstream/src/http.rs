@@ -1,0 +1,179 @@
+//! The HTTP/1 client (RFC 9112).
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+
+use bytes::{Buf, Bytes};
+use myriad_http::h1::{
+    ChunkedDecoder, HeadLimits, Parsed, ResponseFraming, parse_response, response_framing,
+    response_keeps_alive,
+};
+use myriad_http::{Method, ParseError, ResponseHead};
+
+use crate::body::Demux;
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::link::{Home, Link};
+
+/// Most interim responses before the final one: there is no use for more, and each restarts the read time-out.
+const MAX_INTERIM: usize = 32;
+
+/// A head and what becomes of the connection.
+pub(crate) enum Answer {
+    /// A body follows.
+    Body(ResponseHead, Http),
+    /// 101: the connection speaks another protocol now.
+    Upgraded(ResponseHead),
+}
+
+/// Reads the head of the final response, passing over interim ones (RFC 9110 §15.2).
+pub(crate) async fn read_head(
+    link: &mut Link,
+    method: Method,
+    max_head: usize,
+    upgrade: bool,
+) -> Result<Answer, OriginError> {
+    let limits = HeadLimits {
+        line: max_head,
+        total: max_head,
+        ignore_invalid_headers: false,
+        ..HeadLimits::default()
+    };
+    let mut head = ResponseHead::new(0);
+    let mut interim = 0;
+    loop {
+        head.clear();
+        match parse_response(&link.input, &limits, &mut head).map_err(invalid_head)? {
+            Parsed::Partial if link.input.len() >= max_head => {
+                return Err(invalid_head(ParseError::HeaderTooLarge));
+            }
+            Parsed::Partial => {
+                if poll_fn(|cx| link.poll_fill(cx, Phase::ReadingHead)).await? == 0 {
+                    return Err(link.closed(Phase::ReadingHead));
+                }
+            }
+            Parsed::Complete(length) => {
+                link.input.advance(length);
+                match head.status {
+                    101 if upgrade => return Ok(Answer::Upgraded(head)),
+                    101 => return Err(unexpected("upstream switched protocols unasked")),
+                    100..200 if interim == MAX_INTERIM => {
+                        return Err(unexpected("upstream sent too many interim responses"));
+                    }
+                    100..200 => interim += 1,
+                    _ => return begin_body(link, head, method),
+                }
+            }
+        }
+    }
+}
+
+fn begin_body(link: &mut Link, head: ResponseHead, method: Method) -> Result<Answer, OriginError> {
+    let framing = response_framing(&head, method).map_err(invalid_head)?;
+    if framing == ResponseFraming::UntilClose || !response_keeps_alive(&head) {
+        link.home = Home::Nowhere;
+    }
+    let framing = match framing {
+        ResponseFraming::None => Framing::Length(0),
+        ResponseFraming::Length(length) => Framing::Length(length),
+        ResponseFraming::Chunked => Framing::Chunked(ChunkedDecoder::new()),
+        ResponseFraming::UntilClose => Framing::UntilClose,
+    };
+    Ok(Answer::Body(head, Http { framing, surplus: false }))
+}
+
+fn unexpected(what: &str) -> OriginError {
+    OriginError::invalid(Phase::ReadingHead, what)
+}
+
+fn invalid_head(error: ParseError) -> OriginError {
+    let (kind, what) = match error {
+        ParseError::HeaderTooLarge | ParseError::TooManyFields => {
+            (ErrorKind::TooLargeHead, "upstream sent too big header".to_owned())
+        }
+        ParseError::InvalidStatusLine => {
+            (ErrorKind::InvalidHead, "upstream sent no valid HTTP/1.0 header".to_owned())
+        }
+        error => (ErrorKind::InvalidHead, format!("upstream sent invalid header ({error})")),
+    };
+    OriginError::new(kind, Phase::ReadingHead, what)
+}
+
+enum Framing {
+    Length(u64),
+    Chunked(ChunkedDecoder),
+    UntilClose,
+}
+
+/// The body as its head framed it (RFC 9112 §6.3).
+pub(crate) struct Http {
+    framing: Framing,
+    surplus: bool,
+}
+
+impl Demux for Http {
+    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError> {
+        let done = match &mut self.framing {
+            Framing::UntilClose => {
+                if !link.input.is_empty() {
+                    out.push_back(link.input.split().freeze());
+                }
+                return Ok(false);
+            }
+            Framing::Length(left) => {
+                let taken = link.input.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                if taken > 0 {
+                    out.push_back(link.input.split_to(taken).freeze());
+                    *left -= taken as u64;
+                }
+                *left == 0
+            }
+            Framing::Chunked(decoder) => dechunk(decoder, link, out)?,
+        };
+        if done && !link.input.is_empty() {
+            self.surplus = true;
+            link.warn("upstream sent more data than specified in \"Content-Length\" header");
+        }
+        Ok(done)
+    }
+
+    fn ends_at_close(&self) -> bool {
+        matches!(self.framing, Framing::UntilClose)
+    }
+
+    fn is_clean(&self) -> bool {
+        !self.surplus
+    }
+
+    fn left(&self) -> Option<u64> {
+        match self.framing {
+            Framing::Length(left) => Some(left),
+            Framing::Chunked(_) | Framing::UntilClose => None,
+        }
+    }
+}
+
+fn dechunk(
+    decoder: &mut ChunkedDecoder,
+    link: &mut Link,
+    out: &mut VecDeque<Bytes>,
+) -> Result<bool, OriginError> {
+    while !link.input.is_empty() {
+        let chunk = decoder.decode(&link.input).map_err(|error| {
+            OriginError::invalid(
+                Phase::ReadingBody,
+                format!("upstream sent invalid chunked response ({error})"),
+            )
+        })?;
+        let stretch = link.input.split_to(chunk.consumed).freeze();
+        if !chunk.data.is_empty() {
+            out.push_back(stretch.slice(chunk.data));
+        }
+        if chunk.done {
+            return Ok(true);
+        }
+        if chunk.consumed == 0 {
+            break;
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,208 @@
+//! One exchange on one connection: sends and reads at the same time, and finds the connection a home afterwards.
+
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::BytesMut;
+
+use crate::address::Address;
+use crate::attempts::AttemptLog;
+use crate::clock;
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::group::KeepAlive;
+use crate::peer::Active;
+use crate::pool::{HttpPool, Pooled};
+use crate::request::Observer;
+use crate::stream::Stream;
+use crate::timer::Stall;
+use crate::upload::{Upload, UploadError};
+
+/// How much is read at a time, in bytes.
+const READ_SIZE: usize = 32 * 1024;
+
+/// Room that makes a read worth while, in bytes; with less the buffer is renewed.
+const LEAST_ROOM: usize = 4 * 1024;
+
+/// Longest idleness of a FastCGI connection in milliseconds: it holds a php-fpm child meanwhile.
+const FASTCGI_IDLE_MS: u64 = 1000;
+
+//   Going ──▶ Done
+//     └─────▶ Broken     the peer takes no more, but may have answered already
+#[derive(Debug)]
+enum Sending {
+    Going,
+    Done,
+    Broken(io::Error),
+}
+
+/// Where a connection goes when its exchange is over.
+#[derive(Clone, Debug)]
+pub(crate) enum Home {
+    /// It closes.
+    Nowhere,
+    /// The pool of the process.
+    FastCgi(KeepAlive),
+    /// The pool of this worker.
+    Http(HttpPool, KeepAlive),
+}
+
+/// A connection and what is needed to carry one request and its response.
+pub(crate) struct Link {
+    pub(crate) pooled: Pooled<Stream>,
+    pub(crate) upload: Upload,
+    pub(crate) stall: Stall,
+    pub(crate) log: AttemptLog,
+    pub(crate) active: Rc<Active>,
+    pub(crate) peer: Address,
+    pub(crate) observer: Option<Rc<dyn Observer>>,
+    pub(crate) home: Home,
+    sending: Sending,
+    received: u64,
+    /// What was read and not consumed.
+    pub(crate) input: BytesMut,
+}
+
+/// What a [`Link`] is made of.
+pub(crate) struct LinkParts {
+    pub(crate) pooled: Pooled<Stream>,
+    pub(crate) upload: Upload,
+    pub(crate) read_timeout_ms: u64,
+    pub(crate) log: AttemptLog,
+    pub(crate) active: Rc<Active>,
+    pub(crate) peer: Address,
+    pub(crate) observer: Option<Rc<dyn Observer>>,
+    pub(crate) home: Home,
+}
+
+impl Link {
+    pub(crate) fn new(parts: LinkParts) -> Self {
+        Self {
+            pooled: parts.pooled,
+            upload: parts.upload,
+            stall: Stall::new(parts.read_timeout_ms),
+            log: parts.log,
+            active: parts.active,
+            peer: parts.peer,
+            observer: parts.observer,
+            home: parts.home,
+            sending: Sending::Going,
+            received: 0,
+            input: BytesMut::new(),
+        }
+    }
+
+    /// Moves the request on, then reads more input; 0 is the end of the stream.
+    ///
+    /// A peer may answer before it has read the request, and stop reading: so sending never holds up reading, and
+    /// the read time-out counts only once there is nothing left to send, as in nginx.
+    pub(crate) fn poll_fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        phase: Phase,
+    ) -> Poll<Result<usize, OriginError>> {
+        if let Err(error) = self.send(cx) {
+            return Poll::Ready(Err(error));
+        }
+        if self.input.capacity() - self.input.len() < LEAST_ROOM {
+            self.input.reserve(READ_SIZE);
+        }
+        match self.pooled.connection.poll_fill(cx, &mut self.input) {
+            Poll::Ready(Ok(read)) => {
+                self.stall.moved();
+                self.received += read as u64;
+                self.log.received(read);
+                Poll::Ready(Ok(read))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(self.read_failure(&error, phase))),
+            Poll::Pending if matches!(self.sending, Sending::Going) => {
+                self.stall.moved();
+                Poll::Pending
+            }
+            Poll::Pending => self.stall.poll_expired(cx).map(|()| Err(OriginError::timeout(phase))),
+        }
+    }
+
+    fn send(&mut self, cx: &mut Context<'_>) -> Result<(), OriginError> {
+        if !matches!(self.sending, Sending::Going) {
+            return Ok(());
+        }
+        let log = &self.log;
+        match self.upload.poll(cx, &mut self.pooled.connection, |bytes| log.sent(bytes)) {
+            Poll::Pending => {}
+            Poll::Ready(Ok(())) => self.sending = Sending::Done,
+            Poll::Ready(Err(UploadError::Write(error))) => self.sending = Sending::Broken(error),
+            Poll::Ready(Err(UploadError::Timeout)) => return Err(OriginError::timeout(Phase::Sending)),
+            Poll::Ready(Err(UploadError::Body(error))) => {
+                let what = format!("request body failed ({error})");
+                return Err(OriginError::new(ErrorKind::RequestBody(error), Phase::Sending, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a read error means: where sending broke first, that is the news.
+    fn read_failure(&self, error: &io::Error, phase: Phase) -> OriginError {
+        match &self.sending {
+            Sending::Broken(first) => OriginError::io("writev", first, Phase::Sending),
+            _ => OriginError::io("recv", error, phase),
+        }
+    }
+
+    /// What an end of the stream means that came too early.
+    pub(crate) fn closed(&self, phase: Phase) -> OriginError {
+        match &self.sending {
+            Sending::Broken(first) => OriginError::io("writev", first, Phase::Sending),
+            Sending::Going if phase == Phase::ReadingHead => OriginError::closed(Phase::Sending),
+            _ => OriginError::closed(phase),
+        }
+    }
+
+    /// Whether nothing came on a connection that was kept: the peer closed it before the request arrived.
+    pub(crate) fn is_stale(&self, error: &OriginError) -> bool {
+        self.pooled.requests > 0
+            && self.received == 0
+            && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io)
+    }
+
+    pub(crate) fn stderr(&self, text: &[u8]) {
+        if let Some(observer) = &self.observer {
+            observer.stderr(&self.peer, text);
+        }
+    }
+
+    pub(crate) fn warn(&self, text: &str) {
+        if let Some(observer) = &self.observer {
+            observer.warning(&self.peer, text);
+        }
+    }
+
+    /// The response is complete: keeps the connection where it may serve again, else closes it.
+    pub(crate) fn release(self) {
+        let Self { mut pooled, active, home, sending, input, .. } = self;
+        pooled.requests += 1;
+        let now = clock::now();
+        let may_serve = |keep: &KeepAlive| {
+            matches!(sending, Sending::Done) && input.is_empty() && pooled.may_serve(keep, now)
+        };
+        let peer = &active.0;
+        match home {
+            Home::Http(pool, keep) if may_serve(&keep) => {
+                pool.0.put(peer.id, pooled, keep.connections, keep.timeout_ms);
+            }
+            Home::FastCgi(keep) if may_serve(&keep) => {
+                let Pooled { connection, requests, made } = pooled;
+                if let Ok(connection) = connection.park() {
+                    let pooled = Pooled { connection, requests, made };
+                    peer.fastcgi.put(peer.id, pooled, keep.connections, keep.timeout_ms.min(FASTCGI_IDLE_MS));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives the bare connection away, for another protocol.
+    pub(crate) fn into_stream(self) -> (Stream, BytesMut) {
+        (self.pooled.connection, self.input)
+    }
+}

@@ -1,0 +1,142 @@
+//! Idle connections, kept for the next request.
+
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock;
+use crate::group::KeepAlive;
+use crate::stream::{Stream, is_quiet};
+
+/// A connection and what it has done so far.
+#[derive(Debug)]
+pub(crate) struct Pooled<C> {
+    pub(crate) connection: C,
+    /// Requests that it has served.
+    pub(crate) requests: u32,
+    /// When it was made.
+    pub(crate) made: u64,
+}
+
+impl<C> Pooled<C> {
+    /// Whether `keepalive_requests` and `keepalive_time` let it serve again.
+    pub(crate) fn may_serve(&self, keep: &KeepAlive, now: u64) -> bool {
+        self.requests < keep.requests && now.saturating_sub(self.made) < keep.time_ms
+    }
+}
+
+#[derive(Debug)]
+struct Idle<C> {
+    pooled: Pooled<C>,
+    expires: u64,
+}
+
+#[derive(Debug)]
+struct Shelf<C> {
+    /// By peer, the longest idle first.
+    idle: HashMap<u64, Vec<Idle<C>>>,
+    /// A task is waiting to close what expires.
+    swept: bool,
+}
+
+/// Idle connections by peer. The most recently used is taken first, so that the rest can expire.
+#[derive(Debug)]
+pub(crate) struct IdlePool<C>(Arc<Mutex<Shelf<C>>>);
+
+impl<C> Clone for IdlePool<C> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<C: AsFd + Send + 'static> IdlePool<C> {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(Shelf { idle: HashMap::new(), swept: false })))
+    }
+
+    /// A connection to the peer that is still open and silent.
+    pub(crate) fn take(&self, peer: u64) -> Option<Pooled<C>> {
+        let now = clock::now();
+        let mut shelf = lock(&self.0);
+        let idle = shelf.idle.get_mut(&peer)?;
+        while let Some(Idle { pooled, expires }) = idle.pop() {
+            if expires > now && is_quiet(&pooled.connection) {
+                return Some(pooled);
+            }
+        }
+        None
+    }
+
+    /// Keeps a connection for `timeout_ms`; the longest idle one goes if there are more than `most` to the peer.
+    pub(crate) fn put(&self, peer: u64, pooled: Pooled<C>, most: usize, timeout_ms: u64) {
+        let mut shelf = lock(&self.0);
+        let idle = shelf.idle.entry(peer).or_default();
+        idle.push(Idle { pooled, expires: clock::now().saturating_add(timeout_ms) });
+        let excess = idle.len().saturating_sub(most);
+        idle.drain(..excess);
+        if !shelf.swept && excess < most {
+            shelf.swept = true;
+            drop(shelf);
+            self.sweep_later(timeout_ms);
+        }
+    }
+
+    /// How many connections to the peer are idle.
+    pub(crate) fn count(&self, peer: u64) -> usize {
+        lock(&self.0).idle.get(&peer).map_or(0, Vec::len)
+    }
+
+    /// Closes what expires, for as long as there is something to expire. The task holds the pool weakly, and ends
+    /// with it.
+    fn sweep_later(&self, after_ms: u64) {
+        let shelf = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            let mut wait = after_ms;
+            loop {
+                tokio::time::sleep(Duration::from_millis(wait.clamp(1, 3_600_000))).await;
+                let Some(shelf) = shelf.upgrade() else { return };
+                let mut shelf = lock(&shelf);
+                match shelf.sweep(clock::now()) {
+                    Some(next) => wait = next,
+                    None => {
+                        shelf.swept = false;
+                        return;
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl<C> Shelf<C> {
+    /// Drops what has expired and says in how many milliseconds the next will.
+    fn sweep(&mut self, now: u64) -> Option<u64> {
+        self.idle.retain(|_, idle| {
+            idle.retain(|idle| idle.expires > now);
+            !idle.is_empty()
+        });
+        self.idle.values().flatten().map(|idle| idle.expires - now).min()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The idle HTTP connections of one worker: they stay registered with its runtime, so each worker has its own.
+#[derive(Clone, Debug)]
+pub struct HttpPool(pub(crate) IdlePool<Stream>);
+
+impl HttpPool {
+    /// An empty pool.
+    pub fn new() -> Self {
+        Self(IdlePool::new())
+    }
+}
+
+impl Default for HttpPool {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,34 @@
+//! What outlives a reload: the state of peers, by the name of their group and their address.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::address::Address;
+use crate::peer::PeerState;
+
+/// The states of all peers; the embedder keeps one for the life of the process.
+#[derive(Debug, Default)]
+pub struct Registry {
+    peers: Mutex<HashMap<(String, Address), Arc<PeerState>>>,
+}
+
+impl Registry {
+    /// An empty registry.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets the peers that no group uses any more, and closes their idle connections.
+    pub fn prune(&self) {
+        self.lock().retain(|_, state| Arc::strong_count(state) > 1);
+    }
+
+    /// The state of a peer, made if it is new.
+    pub(crate) fn peer(&self, group: &str, address: &Address) -> Arc<PeerState> {
+        self.lock().entry((group.to_owned(), address.clone())).or_default().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Address), Arc<PeerState>>> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,43 @@
+//! What an origin answers.
+
+use std::fmt;
+
+use bytes::Bytes;
+use myriad_http::body::BoxBody;
+use myriad_http::head::ResponseHead;
+
+use crate::address::Address;
+use crate::stream::Stream;
+
+/// A response: its head, and its body to be pulled.
+pub struct OriginResponse {
+    /// The head, as the origin sent it.
+    pub head: ResponseHead,
+    /// The body without its framing, read from the origin only as it is pulled. It ends with `None` when the
+    /// origin said so and with an error when it broke off, so what ended without an error is complete. Dropped
+    /// early, it closes the connection.
+    pub body: BoxBody,
+    /// The connection after 101 (RFC 9110 §15.2.2); `body` is empty then.
+    pub upgraded: Option<Upgraded>,
+    /// The peer that answered.
+    pub peer: Address,
+}
+
+/// A connection that speaks another protocol from now on, such as WebSocket.
+pub struct Upgraded {
+    /// What the origin sent beyond the head.
+    pub leftover: Bytes,
+    /// The connection.
+    pub stream: Stream,
+}
+
+impl fmt::Debug for OriginResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OriginResponse")
+            .field("status", &self.head.status)
+            .field("length", &self.body.size_hint())
+            .field("upgraded", &self.upgraded.is_some())
+            .field("peer", &self.peer)
+            .finish()
+    }
+}

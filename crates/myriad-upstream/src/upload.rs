@@ -1,0 +1,198 @@
+//! Sending the request, its body as it is pulled.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use myriad_fastcgi::record::MAX_ALIGNED_CONTENT;
+use myriad_fastcgi::request;
+use myriad_http::body::{BodyError, BoxBody};
+use myriad_http::h1::{LAST_CHUNK, encode_chunk_head};
+use tokio::io::AsyncWrite;
+
+use crate::request::RequestPayload;
+use crate::stream::Stream;
+use crate::timer::Stall;
+
+/// Most pieces that one `writev` takes.
+const MAX_SLICES: usize = 16;
+
+/// How the body is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    /// STDIN records, ended by an empty one.
+    FastCgi,
+    /// As it is; the head told the length.
+    Plain,
+    /// The chunked coding (RFC 9112 §7.1).
+    Chunked,
+}
+
+enum Source {
+    Done,
+    Bytes(Bytes),
+    Stream(BoxBody, Option<u64>),
+}
+
+/// Why the request could not be sent.
+#[derive(Debug)]
+pub(crate) enum UploadError {
+    /// The connection does not take it; there may be a response to read all the same.
+    Write(io::Error),
+    /// The connection took nothing for too long.
+    Timeout,
+    /// The body broke off.
+    Body(BodyError),
+}
+
+/// A request on its way up. It holds the head and one piece of the body at most.
+pub(crate) struct Upload {
+    wire: Wire,
+    queue: VecDeque<Bytes>,
+    source: Source,
+    stall: Stall,
+}
+
+impl Upload {
+    pub(crate) fn new(head: Bytes, wire: Wire, payload: RequestPayload, send_timeout_ms: u64) -> Self {
+        let source = match payload {
+            RequestPayload::Empty => Source::Bytes(Bytes::new()),
+            RequestPayload::Bytes(bytes) => Source::Bytes(bytes),
+            RequestPayload::Stream(body, length) => Source::Stream(body, length),
+        };
+        let mut upload =
+            Self { wire, queue: VecDeque::from([head]), source, stall: Stall::new(send_timeout_ms) };
+        upload.queue_memory();
+        upload
+    }
+
+    /// Sends all that can be sent now; ready when the request is on its way to the last byte. `sent` is told of
+    /// each write.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut Stream,
+        sent: impl Fn(usize),
+    ) -> Poll<Result<(), UploadError>> {
+        loop {
+            while !self.queue.is_empty() {
+                sent(ready!(self.poll_write(cx, stream))?);
+            }
+            ready!(self.poll_refill(cx))?;
+            if self.queue.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<Result<usize, UploadError>> {
+        let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+        let mut used = 0;
+        for (slice, piece) in slices.iter_mut().zip(&self.queue) {
+            *slice = IoSlice::new(piece);
+            used += 1;
+        }
+        match Pin::new(stream).poll_write_vectored(cx, &slices[..used]) {
+            Poll::Ready(Ok(0)) => Poll::Ready(Err(UploadError::Write(io::ErrorKind::WriteZero.into()))),
+            Poll::Ready(Ok(written)) => {
+                self.stall.moved();
+                self.drop_front(written);
+                Poll::Ready(Ok(written))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(UploadError::Write(error))),
+            Poll::Pending => self.stall.poll_expired(cx).map(|()| Err(UploadError::Timeout)),
+        }
+    }
+
+    fn drop_front(&mut self, mut written: usize) {
+        while let Some(piece) = self.queue.front_mut() {
+            if piece.len() > written {
+                piece.advance(written);
+                return;
+            }
+            written -= piece.len();
+            self.queue.pop_front();
+        }
+    }
+
+    /// Ready once there is more to write, or nothing left: then the queue is empty.
+    fn poll_refill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), UploadError>> {
+        self.queue_memory();
+        while self.queue.is_empty() {
+            let Source::Stream(body, left) = &mut self.source else { return Poll::Ready(Ok(())) };
+            let piece = ready!(body.as_mut().poll_data(cx)).transpose().map_err(UploadError::Body)?;
+            let broken = take_from(left, piece.as_ref());
+            if let Some(error) = broken {
+                return Poll::Ready(Err(UploadError::Body(error)));
+            }
+            match piece {
+                Some(piece) => self.frame(piece),
+                None => self.finish(),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Queues what is in memory: all of it, but for FastCGI, whose records are headed one `writev` at a time.
+    fn queue_memory(&mut self) {
+        let Source::Bytes(bytes) = &mut self.source else { return };
+        let most = if self.wire == Wire::FastCgi { MAX_ALIGNED_CONTENT * 4 } else { usize::MAX };
+        let piece = bytes.split_to(bytes.len().min(most));
+        let is_last = bytes.is_empty();
+        self.frame(piece);
+        if is_last {
+            self.finish();
+        }
+    }
+
+    fn frame(&mut self, mut piece: Bytes) {
+        if piece.is_empty() {
+            return;
+        }
+        match self.wire {
+            Wire::Plain => self.queue.push_back(piece),
+            Wire::Chunked => {
+                let mut head = Vec::with_capacity(18);
+                encode_chunk_head(piece.len(), &mut head);
+                self.queue.extend([head.into(), piece, Bytes::from_static(b"\r\n")]);
+            }
+            Wire::FastCgi => {
+                while !piece.is_empty() {
+                    let content = piece.split_to(piece.len().min(MAX_ALIGNED_CONTENT));
+                    let (header, padding) = request::stdin(content.len() as u16);
+                    self.queue.extend([Bytes::copy_from_slice(&header), content]);
+                    if !padding.is_empty() {
+                        self.queue.push_back(Bytes::from_static(padding));
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.source = Source::Done;
+        match self.wire {
+            Wire::Plain => {}
+            Wire::Chunked => self.queue.push_back(Bytes::from_static(LAST_CHUNK)),
+            Wire::FastCgi => self.queue.push_back(Bytes::copy_from_slice(&request::stdin_end())),
+        }
+    }
+}
+
+/// Counts a piece, or the end, against the length that was promised: anything else than that many bytes would make
+/// the origin read the next request out of this one's body.
+fn take_from(left: &mut Option<u64>, piece: Option<&Bytes>) -> Option<BodyError> {
+    let left = left.as_mut()?;
+    match piece {
+        None => (*left > 0).then_some(BodyError::Aborted),
+        Some(piece) => match left.checked_sub(piece.len() as u64) {
+            Some(rest) => {
+                *left = rest;
+                None
+            }
+            None => Some(BodyError::Io("request body is longer than its length".to_owned())),
+        },
+    }
+}
