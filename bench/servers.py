@@ -195,6 +195,10 @@ class Stand:
                       "-s", "malloc,256m", "-j", "none", "-p", "timeout_idle=300", "-p", "thread_pool_min=50",
                       "-p", "thread_pools=2", "-T", "none"], server.port)
 
+    def origin(self, server):
+        path = self.configuration(server, "origin.conf", origin_port=server.port)
+        server.spawn([program("nginx"), "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
+
     def floor(self, server, response=b"", close=False):
         if not FLOOR.exists():
             raise Unavailable("bench/floor is not built")
@@ -216,5 +220,6 @@ STARTERS = {
     "nginx-recipe": lambda stand, server: stand.nginx(server, "recipe.conf"),
     "nginx-best": lambda stand, server: stand.nginx(server, "best.conf"),
     "varnish": Stand.varnish,
+    "origin": Stand.origin,
     "floor": Stand.floor,
 }

@@ -1,0 +1,123 @@
+"""The rows of the bench: what is asked, of whom, how it is checked, and what it must reach."""
+
+import dataclasses
+
+CSS = "/wp-includes/css/dist/block-library/style.min.css"
+GZIP = ("Accept-Encoding", "gzip")
+BROWSER = ("Accept-Encoding", "gzip, deflate, br")
+PEERS = ["nginx-recipe", "nginx-best", "varnish"]
+CANDIDATES = ["myriad", "myriad-bare", *PEERS]
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table: `fields` are sent with each request; `codings` are the content codings it may come in."""
+
+    name: str
+    title: str
+    path: str = "/"
+    fields: tuple = ()
+    servers: tuple = tuple(CANDIDATES)
+    kind: str = "hit"           # hit | revalidate | miss | crowd | idle
+    codings: tuple = ("",)
+    cached: bool = True         # an X-Cache other than HIT disqualifies
+    close: bool = False
+    workers: int = 1
+    rounds: int = 0             # 0: as many as asked for
+    floor: bool = True
+    targets: tuple = ()         # (subject, "ratio", other, at most) | (subject, "wins", other, of, at least) | ...
+
+
+ROWS = [
+    Row("home-gzip", "Home page, gzip", fields=(GZIP,), codings=("gzip",), targets=(
+        ("myriad-bare", "ratio", "floor", 1.20), ("myriad", "ratio", "floor", 1.25),
+        ("myriad", "ratio", "nginx-recipe", 1 / 25), ("myriad", "ratio", "nginx-best", 1.0),
+        ("myriad", "ratio", "varnish", 0.45))),
+    Row("home-br", "Home page, br (where the server has it, else gzip)", fields=(BROWSER,), codings=("br", "gzip"), targets=(
+        ("myriad-bare", "ratio", "floor", 1.20), ("myriad", "ratio", "floor", 1.25),
+        ("myriad", "ratio", "nginx-recipe", 1 / 25), ("myriad", "ratio", "nginx-best", 1.0),
+        ("myriad", "ratio", "varnish", 0.45))),
+    Row("home-identity", "Home page, identity", rounds=11, targets=(
+        ("myriad-bare", "ratio", "floor", 1.20), ("myriad", "wins", "nginx-recipe", 9, 11),
+        ("myriad", "ratio", "varnish", 1 / 12))),
+    Row("small-gzip", "Small page (0.9 KB), gzip", path="/small.php", fields=(GZIP,), codings=("gzip", ""), targets=(
+        ("myriad-bare", "ratio", "floor", 1.20),)),
+    Row("css-gzip", "Static CSS, compressed", path=CSS, fields=(GZIP,), codings=("gzip",), cached=False, targets=(
+        ("myriad", "ratio", "floor", 1.25), ("myriad", "ratio", "nginx-recipe", 1 / 15))),
+    Row("home-304", "Home page, repeat visitor (304)", fields=(GZIP,), codings=("gzip",), kind="revalidate",
+        targets=(("myriad-bare", "ratio", "floor", 1.20),)),
+    Row("css-304", "Static CSS, repeat visitor (304)", path=CSS, fields=(GZIP,), codings=("gzip",), cached=False,
+        kind="revalidate", targets=(("myriad", "ratio", "nginx-recipe", 1.0),)),
+    Row("home-close", "Home page, gzip, no keep-alive", fields=(GZIP, ("Connection", "close")), codings=("gzip",), close=True,
+        targets=(("myriad", "ratio", "nginx-best", 1.0), ("myriad", "ratio", "nginx-recipe", 1.0))),
+    Row("miss", "Miss: a visitor who is logged in, small page through php-fpm", path="/small.php", floor=False, cached=False,
+        kind="miss", fields=(GZIP, ("Cookie", "wordpress_logged_in_0=x")), codings=("gzip", ""), targets=(
+            ("myriad", "ratio", "nginx-recipe", 1.0),)),
+    Row("home-gzip-2w", "Home page, gzip, two workers", fields=(GZIP,), codings=("gzip",), workers=2, floor=False,
+        targets=(("myriad", "against-row", "home-gzip", 1.1),)),
+    Row("crowd", "200 clients at once at a page that takes PHP 300 ms", kind="crowd", fields=(GZIP,), floor=False,
+        targets=(("myriad", "crowd", 1, 10.0),)),
+    Row("crowd-2w", "The same, two workers", kind="crowd", fields=(GZIP,), workers=2, floor=False,
+        targets=(("myriad", "crowd", 1, 10.0),)),
+    Row("idle", "10,000 idle connections", kind="idle", fields=(GZIP,), codings=("gzip",), floor=False,
+        targets=(("myriad", "idle", 2.0),)),
+    Row("idle-2w", "The same, two workers", kind="idle", fields=(GZIP,), codings=("gzip",), workers=2, floor=False,
+        targets=(("myriad", "idle", 2.0),)),
+]
+
+
+def judge(row, results):
+    """(what is asked, what was measured, met or not) for each target of `row`; None where a side is missing."""
+    verdicts = []
+    for target in row.targets:
+        subject, kind = target[0], target[1]
+        mine = results.get(row.name, {}).get(subject)
+        if mine:
+            verdicts.append(JUDGES[kind](mine, results, row, target))
+    return [verdict for verdict in verdicts if verdict]
+
+
+def judge_ratio(mine, results, row, target):
+    subject, _, other, limit = target
+    theirs = results[row.name].get(other)
+    if not theirs:
+        return None
+    ratio = mine["cpu_us"] / theirs["cpu_us"]
+    asked = f"{limit:.2f}" if limit >= 0.1 else f"1/{round(1 / limit)}"
+    return f"{subject} at most {asked} × {other}", f"{ratio:.2f}" if ratio >= 0.1 else f"1/{1 / ratio:.0f}", ratio <= limit
+
+
+def judge_wins(mine, results, row, target):
+    subject, _, other, needed, rounds = target
+    theirs = results[row.name].get(other)
+    if not theirs:
+        return None
+    won = sum(a < b for a, b in zip(mine["all_cpu_us"], theirs["all_cpu_us"]))
+    played = min(len(mine["all_cpu_us"]), len(theirs["all_cpu_us"]))
+    return f"{subject} below {other} in {needed} of {rounds} rounds", f"{won} of {played}", won * rounds >= needed * played
+
+
+def judge_against_row(mine, results, row, target):
+    subject, _, other_row, limit = target
+    single = results.get(other_row, {}).get(subject)
+    if not single:
+        return None
+    ratio = mine["cpu_us"] / single["cpu_us"]
+    return f"{subject} at most {limit} × one worker", f"{ratio:.2f}", ratio <= limit
+
+
+def judge_crowd(mine, results, row, target):
+    subject, _, requests, milliseconds = target
+    asked = f"{subject}: {requests} origin request, slowest within {milliseconds:.0f} ms of it"
+    return (asked, f"{mine['origin_requests']:g}, {mine['excess_ms']:.1f} ms",
+            mine["origin_requests"] == requests and mine["excess_ms"] <= milliseconds)
+
+
+def judge_idle(mine, results, row, target):
+    subject, _, kilobytes = target
+    return (f"{subject}: at most {kilobytes:.0f} KB each, no errors",
+            f"{mine['kilobytes_each']:.2f} KB, {mine['dead']} lost", mine["kilobytes_each"] <= kilobytes and not mine["dead"])
+
+
+JUDGES = {"ratio": judge_ratio, "wins": judge_wins, "against-row": judge_against_row, "crowd": judge_crowd,
+          "idle": judge_idle}
