@@ -22,7 +22,7 @@ pub struct Condition {
 enum Test {
     True(Template),
     Equal { subject: Template, text: Template },
-    Match { subject: Template, regex: Regex },
+    Match { subject: Template, regex: Box<Regex> },
     File { kind: FileTest, path: Template },
 }
 
@@ -131,7 +131,7 @@ fn compare<C: Catalogue>(
     };
     let test = match operator {
         "=" => Test::Equal { subject, text: compiler.template(operand)? },
-        "~" | "~*" => Test::Match { subject, regex: compiler.regex(operand, operator == "~*")? },
+        "~" | "~*" => Test::Match { subject, regex: Box::new(compiler.regex(operand, operator == "~*")?) },
         _ => return Err(ScriptError::new(format!("unexpected \"{}\" in condition", rest[0]))),
     };
     Ok(Condition { test, negated })

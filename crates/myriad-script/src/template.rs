@@ -253,18 +253,21 @@ impl Part {
                 variable.ensure(env, frame)?;
                 sink(Piece::Value(frame.slot(variable.slot())));
             }
-            Part::Builtin(id) => match env.variable_ref(*id) {
-                Some(value) => sink(value.map_or(Piece::Missing, Piece::Value)),
-                None => {
-                    let mut value = frame.take_buffer();
-                    let found = env.variable(*id, frame, &mut value);
-                    if let Ok(found) = found {
-                        sink(if found { Piece::Value(&value) } else { Piece::Missing });
-                    }
-                    frame.give_buffer(value);
-                    found?;
+            Part::Builtin(id) => {
+                if let Some(value) = env.variable_ref(*id) {
+                    sink(value.map_or(Piece::Missing, Piece::Value));
+                    return Ok(());
                 }
-            },
+                let mut value = frame.take_buffer();
+                let found = env.variable(*id, frame, &mut value);
+                match found {
+                    Ok(true) => sink(Piece::Value(&value)),
+                    Ok(false) => sink(Piece::Missing),
+                    Err(_) => {}
+                }
+                frame.give_buffer(value);
+                found?;
+            }
             Part::Capture(group) => {
                 sink(frame.capture(usize::from(*group)).map_or(Piece::Missing, Piece::Value));
             }

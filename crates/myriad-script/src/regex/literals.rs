@@ -238,7 +238,7 @@ impl Reader<'_> {
         let count = &rest[..end];
         let digits = count.iter().take_while(|byte| byte.is_ascii_digit()).count();
         // Anything but {n}, {n,} and {n,m} may be literal text in one version and a count in another.
-        let commas = count.iter().filter(|byte| **byte == b',').count();
+        let commas = memchr::memchr_iter(b',', count).count();
         let known = count.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
         if digits == 0 || commas > 1 || !known {
             return Err(Unknown);
