@@ -9,7 +9,7 @@ BENCH ?=
 .PHONY: help up build test lint bench bench-recipes fuzz clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 build: ## the release binary, target/release/myriad
 	$(CARGO) build --release --package myriad

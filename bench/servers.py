@@ -96,6 +96,7 @@ class Server:
         self.folder.chmod(0o755)
         self.port = free_port()
         self.processes = []
+        self.tls_port = None
 
     def spawn(self, command, port, environment=None):
         log = open(self.folder / "output.log", "ab")
@@ -195,6 +196,51 @@ class Stand:
                       "-s", "malloc,256m", "-j", "none", "-p", "timeout_idle=300", "-p", "thread_pool_min=50",
                       "-p", "thread_pools=2", "-T", "none"], server.port)
 
+    def apache(self, server):
+        modules = pathlib.Path("/usr/lib/apache2/modules")
+        (server.folder / "cache").mkdir()
+        (server.folder / "lock").mkdir()
+        server.tls_port = free_port()
+        certificate = self.certificate()
+        tls = (f"<VirtualHost 127.0.0.1:{server.tls_port}>\nDocumentRoot {self.site}/wordpress\nSSLEngine on\n"
+               f"SSLCertificateFile {certificate}\nSSLCertificateKeyFile {certificate}\n</VirtualHost>")
+        # Apache refuses to work as root; the site's own user may read what it needs.
+        for folder in (server.folder / "cache", server.folder / "lock"):
+            folder.chmod(0o777)
+        path = self.configuration(server, "apache.conf", modules=modules, tls=tls, user=(
+            "User www-data\nGroup www-data" if os.getuid() == 0 else ""), listen_tls=f"Listen 127.0.0.1:{server.tls_port}")
+        server.spawn([program("apache2"), "-DFOREGROUND", "-f", path], server.port)
+
+    def haproxy(self, server):
+        origin_port = free_port()
+        origin = self.configuration(server, "origin.conf", "origin.conf", origin_port=origin_port)
+        server.tls_port = free_port()
+        bind = f"bind 127.0.0.1:{server.tls_port} ssl crt {self.certificate()}"
+        path = self.configuration(server, "haproxy.cfg", "haproxy.cfg", origin_port=origin_port, bind_tls=bind)
+        server.spawn([program("nginx"), "-p", server.folder, "-c", origin, "-e", server.folder / "origin.log"], origin_port)
+        server.spawn([program("haproxy"), "-db", "-f", path], server.port)
+
+    def nginx_tls(self, server):
+        """nginx as the recipes have it, over HTTPS too."""
+        server.tls_port = free_port()
+        path = self.configuration(server, "recipe.conf")
+        certificate = self.certificate()
+        path.write_text(path.read_text().replace(
+            "        root ", f"        listen 127.0.0.1:{server.tls_port} ssl backlog=4096;\n        ssl_certificate {certificate};\n"
+            f"        ssl_certificate_key {certificate};\n        root ", 1))
+        server.spawn([program("nginx"), "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
+
+    def certificate(self):
+        """A self-signed P-256 certificate with its key, one file."""
+        path = self.folder / "certificate.pem"
+        if not path.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            made = [subprocess.run([program("openssl"), *arguments], check=True, capture_output=True).stdout for arguments in (
+                ["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(path) + ".key"],
+                ["req", "-new", "-x509", "-key", str(path) + ".key", "-subj", "/CN=bench.test", "-days", "30"])]
+            path.write_bytes(made[1] + pathlib.Path(str(path) + ".key").read_bytes())
+        return path
+
     def origin(self, server):
         path = self.configuration(server, "origin.conf", origin_port=server.port)
         server.spawn([program("nginx"), "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
@@ -220,6 +266,9 @@ STARTERS = {
     "nginx-recipe": lambda stand, server: stand.nginx(server, "recipe.conf"),
     "nginx-best": lambda stand, server: stand.nginx(server, "best.conf"),
     "varnish": Stand.varnish,
+    "apache": Stand.apache,
+    "haproxy": Stand.haproxy,
+    "nginx": Stand.nginx_tls,
     "origin": Stand.origin,
     "floor": Stand.floor,
 }

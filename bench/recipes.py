@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""The load runs that people publish, repeated on loopback against Apache, nginx, Varnish, HAProxy and Myriad.
+
+    make bench-recipes                                        adds its table to bench/REPORT.md
+    bench/recipes.py --runs keep-alive,c100 --servers nginx   some of them, to the terminal
+    bench/recipes.py --quick                                  a hundredth of the requests: does everything work?
+
+Each run is one call of ab (or wrk, where a rate is held) with a limit of its own in requests and seconds. All servers get the
+same two cores; ab runs on the same machine, as in the runs that are published, so the figures say how a whole small
+server does. CPU time per request beside them says whose work it was.
+"""
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import re
+import resource
+import selectors
+import signal
+import socket
+import ssl
+import statistics
+import subprocess
+import sys
+import time
+
+import load
+import report
+from bench import OUT, PROJECT, prepare_site
+from rows import GZIP
+from servers import HERE, Stand, Unavailable
+
+SERVERS = ["myriad", "nginx", "varnish", "haproxy", "apache"]
+HEADING = "\n## The published runs, repeated\n"
+
+
+@dataclasses.dataclass
+class Run:
+    name: str
+    words: str
+    ab: tuple = ()
+    gzip: bool = False
+    tls: bool = False
+    rate: int = 0       # requests a second held by our own client, instead of ab
+    ramp: bool = False
+    parts: bool = False
+    only: tuple = tuple(SERVERS)
+
+
+def ab_run(name, concurrency, number=None, seconds=None, keep=False, **more):
+    words = f"c {concurrency}" + (f" n {number}" if number else f" t {seconds}") + (" -k" if keep else "")
+    arguments = ("-c", concurrency, *(("-t", seconds, "-n", 5_000_000) if seconds else ("-n", number)), *(("-k",) if keep else ()))
+    return Run(name, "ab " + words + (", Accept-Encoding: gzip" if more.get("gzip") else ""), arguments, **more)
+
+
+RUNS = [
+    ab_run("c100", 100, 100_000),
+    ab_run("keep-alive", 100, 50_000, keep=True),
+    ab_run("c500", 500, 6_000, keep=True),
+    ab_run("c500-gzip", 500, 6_000, keep=True, gzip=True),
+    ab_run("thirty-seconds", 10, seconds=30, keep=True, gzip=True),
+    *[ab_run(f"c{clients}-n{number}", clients, number, gzip=True)
+      for clients in (100, 1000) for number in (100, 1_000, 10_000, 100_000) if number >= clients],
+    ab_run("c10000", 10_000, 50_000, keep=True, gzip=True),
+    Run("whole-page", "a page with all its parts (1.6 MB), 10 visitors at a time, 500 visits", parts=True, gzip=True),
+    Run("held", "10,000 requests a second held for 10 s", rate=10_000, gzip=True),
+    Run("ramped", "from nothing to 10,000 requests a second in 10 s", rate=10_000, ramp=True, gzip=True),
+    Run("held-tls", "10,000 requests a second held for 10 s, HTTPS", rate=10_000, gzip=True, tls=True),
+    Run("ramped-tls", "from nothing to 10,000 requests a second in 10 s, HTTPS", rate=10_000, ramp=True, gzip=True, tls=True),
+]
+
+
+def main():
+    options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    site = prepare_site(options.site)
+    make_parts(site / "wordpress")
+    stand = Stand(site, OUT / "recipes", "0,1")
+    lines = []
+    try:
+        for name in options.servers or SERVERS:
+            try:
+                server = stand.start(name)
+            except Unavailable as problem:
+                print(f"{name}: {problem}")
+                lines.append([name, "all", str(problem).splitlines()[0]] + [""] * 8)
+                continue
+            try:
+                lines += serve_runs(server, options)
+            finally:
+                server.stop()
+    finally:
+        subprocess.run([PROJECT / "scripts" / "site", "stop", site], check=False)
+    write(lines, options)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = lambda text: [name for name in text.split(",") if name]
+    parser.add_argument("--runs", type=names, default=[], help=",".join(run.name for run in RUNS))
+    parser.add_argument("--servers", type=names, default=[], help=",".join(SERVERS))
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the requests")
+    parser.add_argument("--repeats", type=int, default=3, help="of each run; the table has mean and deviation")
+    parser.add_argument("--site", type=pathlib.Path, default=OUT / "site")
+    return parser.parse_args()
+
+
+HEADS = ["server", "run", "requests/s", "± %", "p50 ms", "p90 ms", "p99 ms", "slowest ms", "failed", "MB", "CPU µs"]
+
+
+def serve_runs(server, options):
+    lines = []
+    for run in RUNS:
+        if options.runs and run.name not in options.runs:
+            continue
+        if run.tls and not server.tls_port:
+            lines.append([server.name, run.words, "no TLS here"] + [""] * 8)
+            continue
+        try:
+            samples = [sample(server, run, options) for _ in range(1 if options.quick else options.repeats)]
+        except (load.Wrong, OSError, subprocess.SubprocessError) as problem:
+            lines.append([server.name, run.words, f"failed: {str(problem).splitlines()[0][:80]}"] + [""] * 8)
+            print(f"{server.name}: {run.words}: {problem}", flush=True)
+            continue
+        lines.append([server.name, run.words, *columns(samples)])
+        print("  ".join(map(str, lines[-1])), flush=True)
+    return lines
+
+
+def columns(samples):
+    rates = [sample["rate"] for sample in samples]
+    mean = statistics.mean(rates)
+    deviation = statistics.stdev(rates) / mean * 100 if len(rates) > 1 else 0
+    middle = lambda name: statistics.median(sample[name] for sample in samples)
+    return [f"{mean:.0f}", f"{deviation:.0f}", *[f"{middle(name):.1f}" for name in ("p50", "p90", "p99", "slowest")],
+            sum(sample["failed"] for sample in samples), f"{middle('bytes') / 1e6:.1f}", f"{middle('cpu_us'):.1f}"]
+
+
+def sample(server, run, options):
+    """One run, the page stored beforehand; figures in ms, bytes and requests a second."""
+    fields = (GZIP,) if run.gzip else ()
+    for _ in range(3):
+        load.fetch(server.port, "/", fields)
+    before = server.cpu()
+    if run.rate:
+        figures = paced(server, run, fields, 1 if options.quick else 10)
+    elif run.parts:
+        figures = visits(server, fields, 5 if options.quick else 500)
+    else:
+        figures = ab(server, run, fields, options.quick)
+    figures["cpu_us"] = (server.cpu() - before) * 1e6 / max(1, figures["requests"])
+    return figures
+
+
+def ab(server, run, fields, quick):
+    arguments = [str(word) for word in run.ab]
+    if quick:
+        shorter = {"-n": lambda n, c: max(c, n // 100), "-t": lambda t, c: 1, "-c": lambda n, c: n}
+        clients = int(arguments[1])
+        arguments = [str(shorter[arguments[at - 1]](int(word), clients)) if at and arguments[at - 1] in shorter else word
+                     for at, word in enumerate(arguments)]
+    command = ["ab", "-q", "-r", "-s", "30", *arguments, "-H", f"Host: {load.HOST}"]
+    for name, value in fields:
+        command += ["-H", f"{name}: {value}"]
+    done = subprocess.run([*command, f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise load.Wrong(done.stderr.strip() or "ab failed")
+    number = lambda pattern: float((re.search(pattern, done.stdout) or [0, "0"])[1])
+    # ab counts as failed every answer of another length than the first: what is not 2xx and what broke count here.
+    broken = sum(int(n) for n in re.findall(r"(?:Connect|Receive|Exceptions): (\d+)", done.stdout))
+    percentile = lambda n: number(rf"\n\s+{n}%\s+(\d+)")
+    return {"rate": number(r"Requests per second:\s+([\d.]+)"), "requests": number(r"Complete requests:\s+(\d+)"),
+            "p50": percentile(50), "p90": percentile(90), "p99": percentile(99), "slowest": percentile(100),
+            "failed": broken + int(number(r"Non-2xx responses:\s+(\d+)")), "bytes": number(r"Total transferred:\s+(\d+)")}
+
+
+# --- a page with all its parts -----------------------------------------------------------------------------------------
+
+PICTURES = 12
+
+
+def make_parts(root):
+    """Pictures that do not compress, so that the home page and its parts come to some 1.6 MB."""
+    folder = root / "wp-content" / "uploads" / "parts"
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        for number in range(PICTURES):
+            (folder / f"{number}.jpg").write_bytes(os.urandom(120_000))
+
+
+def visits(server, fields, count):
+    """`count` visits, ten at a time, each a connection that fetches the page and its parts one after the other."""
+    page = load.fetch(server.port, "/", ())[0].decode("utf-8", "replace")
+    linked = re.findall(rf'(?:href|src)=.http://{load.HOST}(/[^\'"]+\.(?:css|js)[^\'"]*)', page)
+    parts = ["/", *dict.fromkeys(linked), *[f"/wp-content/uploads/parts/{number}.jpg" for number in range(PICTURES)]]
+    requests = [load.request_bytes(path, fields) for path in parts]
+    selector, running, times, failed, received, begun = selectors.DefaultSelector(), 0, [], 0, 0, 0
+    start = time.monotonic()
+
+    def begin():
+        connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+        connection.sendall(requests[0])
+        selector.register(connection, selectors.EVENT_READ, {"at": 0, "data": [], "size": 0, "start": time.monotonic()})
+
+    while begun < min(10, count):
+        begin()
+        begun += 1
+    running = begun
+    while running:
+        for key, _ in selector.select(30):
+            connection, visit = key.fileobj, key.data
+            more = connection.recv(262144)
+            visit["data"].append(more)
+            whole = b"".join(visit["data"]) if len(visit["data"]) > 1 else more
+            visit["data"] = [whole]
+            if more and not load.is_whole(whole):
+                continue
+            received += len(whole)
+            failed += not whole.startswith(b"HTTP/1.1 200")
+            visit["data"], visit["at"] = [], visit["at"] + 1
+            if more and visit["at"] < len(requests):
+                connection.sendall(requests[visit["at"]])
+                continue
+            times.append((time.monotonic() - visit["start"]) * 1000)
+            selector.unregister(connection)
+            connection.close()
+            running -= 1
+            if begun < count:
+                begin()
+                begun, running = begun + 1, running + 1
+    elapsed = time.monotonic() - start
+    return distribution(times, elapsed, failed, received, count * len(requests))
+
+
+# --- a rate that is held -----------------------------------------------------------------------------------------------
+
+
+def paced(server, run, fields, seconds):
+    """Requests sent when their time has come on 200 connections, whether earlier ones are answered or not.
+
+    A request's time counts from when it should have been sent, so that a server that stalls is not forgiven the
+    requests that had to wait behind it."""
+    connections = [connect(server.tls_port if run.tls else server.port, run.tls) for _ in range(200)]
+    selector = selectors.DefaultSelector()
+    for connection in connections:
+        selector.register(connection, selectors.EVENT_READ, [b"", None])
+    request, idle = load.request_bytes("/", fields), list(connections)
+    state = {connection: [b"", 0.0] for connection in connections}
+    total = int(run.rate * seconds / (2 if run.ramp else 1))
+    due = (lambda n: seconds * (n / total) ** 0.5) if run.ramp else (lambda n: n / run.rate)
+    start, sent, times, failed, received = time.monotonic(), 0, [], 0, 0
+    while len(times) + failed < total and time.monotonic() - start < seconds + 20:
+        now = time.monotonic() - start
+        while sent < total and idle and due(sent) <= now:
+            connection = idle.pop()
+            state[connection] = [b"", start + due(sent)]
+            connection.sendall(request)
+            sent += 1
+        for key, _ in selector.select(0.0005):
+            connection = key.fileobj
+            try:
+                more = connection.recv(262144)
+            except ssl.SSLWantReadError:
+                continue
+            held = state[connection]
+            held[0] += more
+            if more and not load.is_whole(held[0]):
+                continue
+            received += len(held[0])
+            if held[0].startswith(b"HTTP/1.1 200"):
+                times.append((time.monotonic() - held[1]) * 1000)
+            else:
+                failed += 1
+            if more:
+                idle.append(connection)
+            else:
+                selector.unregister(connection)
+    elapsed = time.monotonic() - start
+    for connection in connections:
+        connection.close()
+    return distribution(times, elapsed, failed + total - len(times) - failed, received, total)
+
+
+def connect(port, tls):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    if not tls:
+        return connection
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(connection)
+
+
+def distribution(times, elapsed, failed, received, requests):
+    if not times:
+        raise load.Wrong("nothing was answered")
+    times.sort()
+    at = lambda share: times[min(len(times) - 1, int(len(times) * share))]
+    return {"rate": len(times) / elapsed, "requests": requests, "p50": at(0.5), "p90": at(0.9), "p99": at(0.99),
+            "slowest": times[-1], "failed": failed, "bytes": received}
+
+
+def write(lines, options):
+    """Puts the section at the end of bench/REPORT.md; a part of the runs goes to bench/out/ instead."""
+    partial = options.runs or options.servers or options.quick
+    path = (OUT if partial else HERE) / "REPORT.md"
+    text = (f"{HEADING}\n{report.machine(options)}\n\nOne worker a server, both cores shared with the client; mean of {options.repeats} "
+            f"repeats and its deviation; the last column is the serving processes' CPU time per request.\n\n{report.table(HEADS, lines)}\n")
+    earlier = path.read_text().split(HEADING)[0] if path.exists() else "# Bench\n"
+    path.write_text(earlier + text)
+    print(f"written to {os.path.relpath(path)}")
+
+
+if __name__ == "__main__":
+    main()
