@@ -30,6 +30,8 @@ mod object;
 mod shard;
 mod sieve;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod zone;
 
 pub use body::Body;

@@ -4,8 +4,6 @@ mod claim;
 mod purge;
 mod room;
 mod store;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,0 +1,146 @@
+//! Behaviour of whole zones, through the public interface.
+
+mod claims;
+mod flights;
+mod model;
+mod purge;
+mod room;
+mod threads;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Poll, Wake, Waker};
+
+use bytes::Bytes;
+
+use crate::*;
+
+/// Metadata that names the writer of an object.
+#[derive(Debug)]
+struct Page {
+    id: u64,
+    heap: usize,
+}
+
+impl Metadata for Page {
+    type Alternative = u64;
+
+    fn weight(&self) -> usize {
+        self.heap
+    }
+}
+
+/// The body that writer `id` writes: no two writers share a prefix of eight bytes.
+fn content(id: u64, len: usize) -> Vec<u8> {
+    let mut rng = fastrand::Rng::with_seed(id);
+    let mut bytes = id.to_be_bytes().to_vec();
+    bytes.extend((8..len).map(|_| rng.u8(..)));
+    bytes.truncate(len);
+    bytes
+}
+
+fn plain(_: &[u8], _: &mut Vec<u8>) {}
+
+/// Derives a variant key: what the selector names, and the request's value for it.
+fn asking(value: u8) -> impl Fn(&[u8], &mut Vec<u8>) {
+    move |selector, out| {
+        out.extend_from_slice(selector);
+        out.push(value);
+    }
+}
+
+fn selection(selector: &[u8], value: u8) -> Selection {
+    let mut variant = Vec::new();
+    asking(value)(selector, &mut variant);
+    Selection { selector: selector.into(), variant: variant.into() }
+}
+
+fn zone(memory_bytes: usize) -> Zone<Page> {
+    Zone::new("pages", ZoneLimits { memory_bytes, ..ZoneLimits::default() })
+}
+
+fn at(now: u64) -> ClaimOptions {
+    ClaimOptions { now, lock_age_ms: 5000 }
+}
+
+fn claim(zone: &Zone<Page>, key: &[u8], now: u64) -> Claim<Page> {
+    zone.claim(KeyRef::new(key), plain, |o| o.is_fresh(now), at(now))
+}
+
+#[track_caller]
+fn lead(claim: Claim<Page>) -> FlightWriter<Page> {
+    match claim {
+        Claim::Lead(writer) => writer,
+        other => panic!("expected to lead, got {other:?}"),
+    }
+}
+
+#[track_caller]
+fn follow(claim: Claim<Page>) -> FlightReader<Page> {
+    match claim {
+        Claim::Follow(reader) => reader,
+        other => panic!("expected to follow, got {other:?}"),
+    }
+}
+
+fn admission(id: u64, selection: Option<Selection>) -> Admission<Page> {
+    Admission { head: Arc::new(Page { id, heap: 0 }), selection, length: None }
+}
+
+fn completion(id: u64, now: u64, fresh_until: u64) -> Completion<Page> {
+    Completion {
+        meta: Page { id, heap: 100 },
+        now,
+        fresh_until,
+        alternatives: [const { None }; ALTERNATIVES],
+    }
+}
+
+/// Stores an object of `len` bytes that is fresh until 1,000,000.
+#[track_caller]
+fn put(zone: &Zone<Page>, key: &[u8], id: u64, len: usize, now: u64) -> Arc<Object<Page>> {
+    let mut body = zone.fetch_alone(KeyRef::new(key), now).admit(admission(id, None));
+    body.push(content(id, len).into());
+    match body.complete(completion(id, now, 1_000_000)) {
+        Completed::Stored(object) => object,
+        Completed::Unstored(why) => panic!("not stored: {why:?}"),
+    }
+}
+
+/// A waker that counts.
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+impl Bell {
+    fn rung(&self) -> usize {
+        self.0.load(SeqCst)
+    }
+}
+
+fn head(reader: &mut FlightReader<Page>, bell: &Arc<Bell>) -> Poll<FlightHead<Page>> {
+    reader.poll_head(&mut Context::from_waker(&Waker::from(Arc::clone(bell))), plain)
+}
+
+fn chunk(reader: &mut FlightReader<Page>, bell: &Arc<Bell>) -> Poll<Option<Result<Bytes, Abort>>> {
+    reader.poll_chunk(&mut Context::from_waker(&Waker::from(Arc::clone(bell))))
+}
+
+/// Reads to the end of what must all be there.
+#[track_caller]
+fn drain(reader: &mut FlightReader<Page>) -> Result<Vec<u8>, Abort> {
+    let bell = Arc::default();
+    let mut bytes = Vec::new();
+    loop {
+        match chunk(reader, &bell) {
+            Poll::Ready(Some(piece)) => bytes.extend_from_slice(&piece?),
+            Poll::Ready(None) => return Ok(bytes),
+            Poll::Pending => panic!("stranded after {} bytes", bytes.len()),
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! Seeded schedules against a model that knows, for every writer, what it wrote and when its fetch began.
+//!
+//! After every step: no two leaders for one key (for one variant, once the selector is known); every byte read is the
+//! byte of exactly one writer, of the right key and variant; nothing that a purge covers is found; the cap holds; and
+//! whoever waited is woken by whatever ends the wait.
+
+use std::collections::HashMap;
+
+use super::*;
+
+const KEYS: u8 = 5;
+const VALUES: u8 = 3;
+const CAP: usize = 14_000;
+const LOCK_AGE: u64 = 50;
+
+/// What is known of the writer with an id.
+struct Told {
+    key: u8,
+    /// The request that it fetches for.
+    value: u8,
+    /// The step at which its fetch began.
+    begun: u64,
+    len: usize,
+}
+
+enum Writing {
+    Head(FlightWriter<Page>),
+    Body(BodyWriter<Page>, Vec<u8>),
+}
+
+struct Flying {
+    id: u64,
+    writing: Writing,
+    started_at: u64,
+    /// Claims may follow it: not purged, not alone, not oversized, not superseded.
+    open: bool,
+    /// It stands for the whole key, its selector being unknown.
+    whole_key: bool,
+}
+
+struct Reading {
+    reader: FlightReader<Page>,
+    key: u8,
+    value: u8,
+    joined: u64,
+    /// Reads for the request that made the fetch of this id.
+    own: Option<u64>,
+    id: Option<u64>,
+    got: Vec<u8>,
+    bell: Arc<Bell>,
+    /// Rings heard when it began to wait.
+    waiting: Option<usize>,
+}
+
+struct Model {
+    rng: fastrand::Rng,
+    zone: Zone<Page>,
+    now: u64,
+    step: u64,
+    told: HashMap<u64, Told>,
+    flying: Vec<Flying>,
+    reading: Vec<Reading>,
+    purged: HashMap<u8, u64>,
+    next_id: u64,
+    seen: Seen,
+}
+
+/// How often each interesting thing happened, so that a schedule that never reaches one cannot pass for a proof.
+#[derive(Default, Debug)]
+struct Seen {
+    hits: u64,
+    leads: u64,
+    follows: u64,
+    passes: u64,
+    whole_bodies: u64,
+    mismatches: u64,
+    oversized: u64,
+    purged_flights: u64,
+    overtaken: u64,
+    superseded: u64,
+    refreshes: u64,
+    attached: u64,
+    evictions: u64,
+    expired: u64,
+}
+
+fn name(key: u8) -> Vec<u8> {
+    format!("/page/{key}").into_bytes()
+}
+
+/// Odd keys have variants.
+fn selected(key: u8, value: u8) -> Option<Selection> {
+    (key % 2 == 1).then(|| selection(b"s", value))
+}
+
+impl Model {
+    fn new(seed: u64) -> Self {
+        let limits = ZoneLimits {
+            memory_bytes: CAP,
+            inactive_ms: 400,
+            max_object_bytes: 2500,
+            max_variants: 2,
+            stream_window_bytes: 800,
+            oversized_pass_ms: 30,
+        };
+        Self {
+            rng: fastrand::Rng::with_seed(seed),
+            zone: Zone::new("model", limits),
+            now: 1000,
+            step: 0,
+            told: HashMap::new(),
+            flying: Vec::new(),
+            reading: Vec::new(),
+            purged: HashMap::new(),
+            next_id: 1,
+            seen: Seen::default(),
+        }
+    }
+
+    fn step(&mut self) {
+        self.step += 1;
+        self.now += self.rng.u64(..8);
+        match self.rng.u8(..100) {
+            0..30 => self.claim(),
+            30..35 => self.get(),
+            35..65 => self.write(),
+            65..85 => self.read(),
+            85..88 => self.hang_up(),
+            88..92 => self.purge(),
+            92..94 => self.refresh(),
+            94..95 => self.fetch_alone(),
+            95..98 => self.attach(),
+            _ => _ = self.zone.sweep(self.now, self.rng.usize(1..40)),
+        }
+        let stats = self.zone.stats();
+        assert!(stats.bytes <= CAP, "{stats:?}");
+        self.nobody_sleeps_through_an_end();
+    }
+
+    fn request(&mut self) -> (u8, u8, Vec<u8>) {
+        let key = self.rng.u8(..KEYS);
+        (key, self.rng.u8(..VALUES), name(key))
+    }
+
+    fn new_flight(&mut self, key: u8, value: u8, writer: FlightWriter<Page>, open: bool, whole_key: bool) {
+        let id = self.next_id;
+        self.next_id += 1;
+        let longest = if self.rng.u8(..10) == 0 { 4000 } else { 1500 };
+        let len = self.rng.usize(8..longest);
+        self.told.insert(id, Told { key, value, begun: self.step, len });
+        if self.rng.bool() {
+            let reader = writer.reader();
+            self.follow(key, value, reader, Some(id));
+        }
+        let writing = Writing::Head(writer);
+        self.flying.push(Flying { id, writing, started_at: self.now, open, whole_key });
+    }
+
+    fn follow(&mut self, key: u8, value: u8, reader: FlightReader<Page>, own: Option<u64>) {
+        let (joined, bell) = (self.step, Arc::default());
+        let reading =
+            Reading { reader, key, value, joined, own, id: None, got: Vec::new(), bell, waiting: None };
+        self.reading.push(reading);
+    }
+
+    /// What a request of this moment may be given.
+    fn may_see(&self, id: u64, key: u8, value: u8) {
+        let told = &self.told[&id];
+        assert_eq!(told.key, key, "another key's page");
+        assert!(key % 2 == 0 || told.value == value, "another variant");
+        let purged = self.purged.get(&key).copied().unwrap_or(0);
+        assert!(told.begun > purged, "a page that a purge covers");
+    }
+
+    fn check_object(&self, object: &Object<Page>, key: u8, value: u8) {
+        let id = object.meta().id;
+        self.may_see(id, key, value);
+        assert_eq!(object.body().segments().concat(), content(id, self.told[&id].len));
+        if let Some(alternative) = object.alternative(1) {
+            assert_eq!(alternative.meta, id, "another generation's encoding");
+        }
+    }
+
+    fn get(&mut self) {
+        let (key, value, bytes) = self.request();
+        if let Some(object) = self.zone.get(KeyRef::new(&bytes), asking(value), self.now) {
+            self.check_object(&object, key, value);
+        }
+    }
+
+    /// Whether the zone knows of a selector, from what is stored or on its way.
+    fn selector_known(&self, key: u8) -> bool {
+        let stored =
+            (0..VALUES).any(|v| self.zone.get(KeyRef::new(&name(key)), asking(v), self.now).is_some());
+        let covered = |f: &Flying| self.told[&f.id].begun <= self.purged.get(&key).copied().unwrap_or(0);
+        stored || self.flying.iter().any(|f| self.told[&f.id].key == key && !f.whole_key && !covered(f))
+    }
+
+    fn claim(&mut self) {
+        let (key, value, bytes) = self.request();
+        let known = self.selector_known(key);
+        let now = self.now;
+        let options = ClaimOptions { now, lock_age_ms: LOCK_AGE };
+        match self.zone.claim(KeyRef::new(&bytes), asking(value), |o| o.is_fresh(now), options) {
+            Claim::Hit(object) => {
+                self.seen.hits += 1;
+                assert!(object.is_fresh(now));
+                self.check_object(&object, key, value);
+            }
+            Claim::Follow(reader) => {
+                self.seen.follows += 1;
+                self.follow(key, value, reader, None);
+            }
+            Claim::Lead(writer) => {
+                self.seen.leads += 1;
+                self.only_leader(key, value);
+                self.new_flight(key, value, writer, true, !known);
+            }
+            Claim::Pass => self.seen.passes += 1,
+        }
+    }
+
+    /// A new leader: whoever led before it for the same variant must be older than the lock.
+    fn only_leader(&mut self, key: u8, value: u8) {
+        for other in self.flying.iter_mut().filter(|f| f.open) {
+            let told = &self.told[&other.id];
+            if told.key != key || (key % 2 == 1 && !other.whole_key && told.value != value) {
+                continue;
+            }
+            assert!(self.now - other.started_at >= LOCK_AGE, "two leaders for key {key}");
+            other.open = false;
+            self.seen.superseded += 1;
+        }
+    }
+
+    fn fetch_alone(&mut self) {
+        let (key, value, bytes) = self.request();
+        let writer = self.zone.fetch_alone(KeyRef::new(&bytes), self.now);
+        self.new_flight(key, value, writer, false, true);
+    }
+
+    fn refresh(&mut self) {
+        let (key, value, bytes) = self.request();
+        let Some(object) = self.zone.get(KeyRef::new(&bytes), asking(value), self.now) else { return };
+        object.set_fresh_until(self.now);
+        let Some(writer) = self.zone.begin_refresh(&object, self.now, LOCK_AGE) else { return };
+        self.seen.refreshes += 1;
+        // The selector of the object that is refreshed is known.
+        self.only_leader(key, value);
+        self.new_flight(key, value, writer, true, false);
+    }
+
+    fn attach(&mut self) {
+        let (_, value, bytes) = self.request();
+        let Some(object) = self.zone.get(KeyRef::new(&bytes), asking(value), self.now) else { return };
+        let meta = object.meta().id;
+        let attached = self.zone.attach(&object, 1, Alternative { bytes: vec![0; 200].into(), meta });
+        self.seen.attached += u64::from(attached.is_ok());
+    }
+
+    fn purge(&mut self) {
+        let (key, _, bytes) = self.request();
+        let keys = if self.rng.u8(..8) == 0 {
+            self.zone.clear();
+            0..KEYS
+        } else {
+            self.zone.remove(KeyRef::new(&bytes));
+            key..key + 1
+        };
+        for key in keys {
+            self.purged.insert(key, self.step);
+            for flying in self.flying.iter_mut().filter(|f| self.told[&f.id].key == key) {
+                flying.open = false;
+                self.seen.purged_flights += 1;
+            }
+        }
+    }
+
+    fn write(&mut self) {
+        if self.flying.is_empty() {
+            return;
+        }
+        let flying = self.flying.swap_remove(self.rng.usize(..self.flying.len()));
+        match flying.writing {
+            Writing::Head(_) => self.write_head(flying),
+            Writing::Body(..) => self.write_body(flying),
+        }
+    }
+
+    fn write_head(&mut self, flying: Flying) {
+        let Flying { id, writing: Writing::Head(writer), open, .. } = flying else { return };
+        let told = &self.told[&id];
+        match self.rng.u8(..20) {
+            0 => drop(writer),
+            1 => writer.fail(Failure(502)),
+            2 => writer.uncacheable(self.now, self.rng.u64(..40)),
+            3 | 4 => _ = writer.revalidated(self.now + 100),
+            n => {
+                let length = (n % 2 == 0).then_some(told.len as u64);
+                let admission = Admission { length, ..admission(id, selected(told.key, told.value)) };
+                let body = writer.admit(admission);
+                let open = open && body.state() == Push::Ok;
+                let writing = Writing::Body(body, content(id, told.len));
+                self.flying.push(Flying { writing, open, whole_key: false, ..flying });
+            }
+        }
+    }
+
+    fn write_body(&mut self, mut flying: Flying) {
+        let Writing::Body(mut body, mut rest) = flying.writing else { return };
+        match self.rng.u8(..40) {
+            0 => return drop(body),
+            1 => return body.fail(Failure(504)),
+            _ => {}
+        }
+        if rest.is_empty() {
+            return self.complete(flying.id, body);
+        }
+        let waker = Waker::noop();
+        if body.poll_capacity(&mut Context::from_waker(waker)) == Poll::Ready(Capacity::Ready) {
+            let piece: Vec<u8> = rest.drain(..self.rng.usize(1..=rest.len().min(900))).collect();
+            let before = body.state();
+            if body.push(piece.into()) == Push::Oversized {
+                flying.open = false;
+                self.seen.oversized += u64::from(before == Push::Ok);
+            }
+        }
+        self.flying.push(Flying { writing: Writing::Body(body, rest), ..flying });
+    }
+
+    fn complete(&mut self, id: u64, body: BodyWriter<Page>) {
+        let fresh_until = self.now + self.rng.u64(..300);
+        let told = &self.told[&id];
+        let covered = told.begun <= self.purged.get(&told.key).copied().unwrap_or(0);
+        match body.complete(completion(id, self.now, fresh_until)) {
+            Completed::Stored(_) => assert!(!covered, "stored what a purge covers"),
+            Completed::Unstored(Unstored::Purged) => assert!(covered),
+            Completed::Unstored(Unstored::Overtaken) => self.seen.overtaken += 1,
+            Completed::Unstored(Unstored::Oversized | Unstored::NoRoom) => {}
+        }
+    }
+
+    fn hang_up(&mut self) {
+        if !self.reading.is_empty() {
+            self.reading.swap_remove(self.rng.usize(..self.reading.len()));
+        }
+    }
+
+    fn read(&mut self) {
+        if !self.reading.is_empty() {
+            let reading = self.reading.swap_remove(self.rng.usize(..self.reading.len()));
+            self.read_on(reading);
+        }
+    }
+
+    /// One poll; the reader stays unless it has come to an end.
+    fn read_on(&mut self, mut reading: Reading) {
+        let waker = Waker::from(Arc::clone(&reading.bell));
+        let cx = &mut Context::from_waker(&waker);
+        reading.waiting = None;
+        let Some(id) = reading.id else { return self.read_head(reading) };
+        match reading.reader.poll_chunk(cx) {
+            Poll::Pending => reading.waiting = Some(reading.bell.rung()),
+            Poll::Ready(Some(Err(_))) => return,
+            Poll::Ready(chunk) => {
+                let ended = chunk.is_none();
+                if let Some(Ok(piece)) = chunk {
+                    reading.got.extend_from_slice(&piece);
+                }
+                let whole = content(id, self.told[&id].len);
+                assert!(whole.starts_with(&reading.got), "bytes of another writer");
+                if ended {
+                    assert_eq!(reading.got.len(), whole.len());
+                    self.seen.whole_bodies += 1;
+                    return;
+                }
+            }
+        }
+        self.reading.push(reading);
+    }
+
+    fn read_head(&mut self, mut reading: Reading) {
+        let waker = Waker::from(Arc::clone(&reading.bell));
+        let cx = &mut Context::from_waker(&waker);
+        match reading.reader.poll_head(cx, asking(reading.value)) {
+            Poll::Pending => {
+                reading.waiting = Some(reading.bell.rung());
+                self.reading.push(reading);
+            }
+            Poll::Ready(FlightHead::Head(page)) => {
+                self.head_is_right(&reading, page.id);
+                reading.id = Some(page.id);
+                self.reading.push(reading);
+            }
+            Poll::Ready(FlightHead::Object(object)) => self.head_is_right(&reading, object.meta().id),
+            Poll::Ready(FlightHead::Mismatch) => {
+                assert!(reading.own.is_none());
+                self.seen.mismatches += 1;
+            }
+            Poll::Ready(_) => {}
+        }
+    }
+
+    fn head_is_right(&self, reading: &Reading, id: u64) {
+        // A purge after the reader joined does not take back what it was promised.
+        let purged_since = self.purged.get(&reading.key).is_some_and(|&p| p > reading.joined);
+        if !purged_since {
+            self.may_see(id, reading.key, reading.value);
+        }
+    }
+
+    /// Polls those that wait though they were not woken: they must still have nothing to read.
+    fn nobody_sleeps_through_an_end(&mut self) {
+        for reading in &mut self.reading {
+            let Some(rings) = reading.waiting else { continue };
+            if reading.bell.rung() > rings {
+                continue;
+            }
+            let waker = Waker::from(Arc::clone(&reading.bell));
+            let cx = &mut Context::from_waker(&waker);
+            let asleep = match reading.id {
+                None => reading.reader.poll_head(cx, asking(reading.value)).is_pending(),
+                Some(_) => reading.reader.poll_chunk(cx).is_pending(),
+            };
+            assert!(asleep, "a reader was not woken");
+        }
+    }
+
+    /// All writers leave; every reader must come to an end, and every byte must come back.
+    fn finish(&mut self) {
+        self.flying.clear();
+        self.nobody_sleeps_through_an_end();
+        while let Some(reading) = self.reading.pop() {
+            let others = self.reading.len();
+            self.read_on(reading);
+            assert!(self.reading[others..].iter().all(|r| r.waiting.is_none()), "stranded");
+        }
+        let stats = self.zone.stats();
+        (self.seen.evictions, self.seen.expired) = (stats.evictions, stats.expired);
+        assert_eq!(stats.flights, 0);
+        self.zone.clear();
+        let empty = Zone::<Page>::new("empty", self.zone.limits()).stats().bytes;
+        assert_eq!((self.zone.stats().bytes, self.zone.stats().objects), (empty, 0));
+    }
+}
+
+#[test]
+fn thousands_of_schedules_hold_the_invariants() {
+    let mut all: Vec<Seen> = Vec::new();
+    for seed in 0..2000 {
+        let run = std::panic::catch_unwind(|| {
+            let mut model = Model::new(seed);
+            (0..250).for_each(|_| model.step());
+            model.finish();
+            model.seen
+        });
+        match run {
+            Ok(seen) => all.push(seen),
+            Err(_) => panic!("seed {seed}"),
+        }
+    }
+    let total = |what: fn(&Seen) -> u64| all.iter().map(what).sum::<u64>();
+    let reached = [
+        ("hits", total(|s| s.hits)),
+        ("leads", total(|s| s.leads)),
+        ("follows", total(|s| s.follows)),
+        ("passes", total(|s| s.passes)),
+        ("whole bodies", total(|s| s.whole_bodies)),
+        ("mismatches", total(|s| s.mismatches)),
+        ("oversized", total(|s| s.oversized)),
+        ("purged flights", total(|s| s.purged_flights)),
+        ("overtaken", total(|s| s.overtaken)),
+        ("superseded", total(|s| s.superseded)),
+        ("refreshes", total(|s| s.refreshes)),
+        ("attached", total(|s| s.attached)),
+        ("evictions", total(|s| s.evictions)),
+        ("expired", total(|s| s.expired)),
+    ];
+    for (what, times) in reached {
+        assert!(times > 500, "{what} were reached only {times} times");
+    }
+}

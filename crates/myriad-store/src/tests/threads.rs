@@ -1,0 +1,192 @@
+//! Many threads on one zone. What they assert holds in every interleaving; what they cover varies from run to run.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// Parks the thread until woken; panics after ten seconds, which only a stranded waiter takes.
+struct Parker(thread::Thread, AtomicBool);
+
+impl Wake for Parker {
+    fn wake(self: Arc<Self>) {
+        self.1.store(true, SeqCst);
+        self.0.unpark();
+    }
+}
+
+fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+    let parker = Arc::new(Parker(thread::current(), AtomicBool::new(false)));
+    let waker = Waker::from(Arc::clone(&parker));
+    loop {
+        if let Poll::Ready(value) = poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        let begun = Instant::now();
+        while !parker.1.swap(false, SeqCst) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "stranded");
+            thread::park_timeout(Duration::from_secs(1));
+        }
+    }
+}
+
+fn read(reader: &mut FlightReader<Page>) -> Result<Vec<u8>, Abort> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = wait(|cx| reader.poll_chunk(cx)) {
+        bytes.extend_from_slice(&piece?);
+    }
+    Ok(bytes)
+}
+
+/// The length of the body that writer `id` writes.
+fn len(id: u64) -> usize {
+    8 + (id as usize * 37) % 3000
+}
+
+fn check(id: u64, bytes: &[u8]) {
+    assert!(bytes == content(id, len(id)), "bytes of another writer");
+}
+
+#[test]
+fn two_hundred_waiters_on_other_threads_get_the_bytes_of_one_fetch() {
+    let zone = zone(1 << 20);
+    let writer = lead(claim(&zone, b"/", 10));
+    let (joined, all_joined) = channel();
+    thread::scope(|scope| {
+        for _ in 0..200 {
+            let mut reader = follow(claim(&zone, b"/", 10));
+            let joined = joined.clone();
+            scope.spawn(move || {
+                joined.send(()).unwrap();
+                assert!(matches!(
+                    wait(|cx| reader.poll_head(cx, plain)),
+                    FlightHead::Head(_) | FlightHead::Object(_)
+                ));
+                assert_eq!(read(&mut reader).unwrap(), content(5, 9000));
+            });
+        }
+        all_joined.iter().take(200).for_each(drop);
+        let mut body = writer.admit(admission(5, None));
+        for piece in content(5, 9000).chunks(500) {
+            body.push(Bytes::copy_from_slice(piece));
+        }
+        body.complete(completion(5, 11, 100));
+    });
+}
+
+/// One worker's random business with the zone.
+fn work(
+    zone: &Zone<Page>,
+    ids: &AtomicUsize,
+    leading: &Mutex<Vec<usize>>,
+    seed: u64,
+    until: Instant,
+) -> usize {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut done = 0;
+    while Instant::now() < until {
+        done += 1;
+        let n = rng.usize(..8);
+        let key = format!("/{n}").into_bytes();
+        match claim(zone, &key, 10) {
+            Claim::Hit(object) => {
+                check(object.meta().id, &object.body().segments().concat());
+                match rng.u8(..20) {
+                    0 => _ = zone.remove(KeyRef::new(&key)),
+                    1 => _ = zone.clear(),
+                    2 => object.set_fresh_until(0),
+                    3 => drop(zone.begin_refresh(&object, 10, 1000)),
+                    4 => _ = zone.attach(&object, 0, Alternative { bytes: vec![0; 500].into(), meta: 1 }),
+                    _ => {}
+                }
+            }
+            Claim::Follow(mut reader) => {
+                if rng.bool() {
+                    continue;
+                }
+                match wait(|cx| reader.poll_head(cx, plain)) {
+                    FlightHead::Head(page) => {
+                        if let Ok(bytes) = read(&mut reader) {
+                            check(page.id, &bytes);
+                        }
+                    }
+                    FlightHead::Object(object) => check(object.meta().id, &object.body().segments().concat()),
+                    _ => {}
+                }
+            }
+            Claim::Lead(writer) => write(writer, ids.fetch_add(1, SeqCst) as u64, &mut rng, leading, n),
+            Claim::Pass => {}
+        }
+        assert!(zone.stats().bytes <= zone.limits().memory_bytes);
+    }
+    done
+}
+
+fn write(
+    writer: FlightWriter<Page>,
+    id: u64,
+    rng: &mut fastrand::Rng,
+    leading: &Mutex<Vec<usize>>,
+    n: usize,
+) {
+    leading.lock().unwrap()[n] += 1;
+    match rng.u8(..8) {
+        0 => drop(writer),
+        1 => writer.fail(Failure(502)),
+        2 => writer.uncacheable(10, 0),
+        _ => {
+            let mut body = writer.admit(admission(id, None));
+            for piece in content(id, len(id)).chunks(700) {
+                body.push(Bytes::copy_from_slice(piece));
+                thread::yield_now();
+            }
+            if rng.u8(..8) > 0 {
+                body.complete(completion(id, 10, 1000));
+            }
+        }
+    }
+}
+
+#[test]
+fn workers_in_any_interleaving_keep_bodies_whole_and_waiters_awake() {
+    // Room for only some of the eight pages, so that eviction runs too.
+    let zone = zone(12 << 10);
+    let (ids, leading) = (AtomicUsize::new(1), Mutex::new(vec![0; 8]));
+    let until = Instant::now() + Duration::from_millis(700);
+    let done: usize = thread::scope(|scope| {
+        let (zone, ids, leading) = (&zone, &ids, &leading);
+        let workers: Vec<_> =
+            (0..4).map(|seed| scope.spawn(move || work(zone, ids, leading, seed, until))).collect();
+        workers.into_iter().map(|w| w.join().unwrap()).sum()
+    });
+    let stats = zone.stats();
+    assert!(done > 100 && stats.stored > 0 && stats.hits > 0, "{done} steps, {stats:?}");
+    assert!(leading.lock().unwrap().iter().all(|&led| led > 0));
+    zone.clear();
+    assert_eq!((zone.stats().flights, zone.stats().objects), (0, 0));
+    assert_eq!(zone.stats().bytes, super::zone(12 << 10).stats().bytes, "every byte was given back");
+}
+
+#[test]
+fn racing_claims_have_one_leader() {
+    for round in 0..300_u64 {
+        let zone = zone(1 << 20);
+        let start = std::sync::Barrier::new(4);
+        let leaders: usize = thread::scope(|scope| {
+            let race = || {
+                start.wait();
+                let claimed = claim(&zone, b"/", round);
+                let led = usize::from(matches!(claimed, Claim::Lead(_)));
+                // Nobody lets go before everybody has claimed.
+                start.wait();
+                led
+            };
+            let racers: Vec<_> = (0..4).map(|_| scope.spawn(race)).collect();
+            racers.into_iter().map(|r| r.join().unwrap()).sum()
+        });
+        assert_eq!(leaders, 1);
+    }
+}
