@@ -51,11 +51,32 @@ impl<C: Catalogue> Compiler<C> {
         self.target(name).map(|_| ())
     }
 
-    /// Declares the variable of a `map`, `geo` or `split_clients`; `name` with or without `$`.
+    /// Declares the variable of a `geo` or `split_clients`; `name` with or without `$`.
     pub fn declare_lazy(&mut self, name: &str) -> Result<(), ScriptError> {
         let variable = self.own(name)?;
         self.promised.push(variable);
         Ok(())
+    }
+
+    /// Declares the variable of a `map` and those that named groups of its patterns make.
+    pub fn declare_map<W: AsRef<str>>(
+        &mut self,
+        name: &str,
+        lines: &[Vec<W>],
+    ) -> Result<(), Vec<ScriptError>> {
+        self.declare_lazy(name).map_err(one)?;
+        self.declare_map_captures(&words(lines))
+    }
+
+    pub(crate) fn declare_map_captures(&mut self, lines: &[Vec<&str>]) -> Result<(), Vec<ScriptError>> {
+        let mut errors = Vec::new();
+        for (item, line) in lines.iter().enumerate() {
+            if let Some(pattern) = line.first().and_then(|key| key.strip_prefix('~')) {
+                let declared = self.declare_captures(pattern.strip_prefix('*').unwrap_or(pattern));
+                errors.extend(declared.err().map(|error| error.in_item(item)));
+            }
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     /// Declares the variables that a pattern's named groups make; errors of the pattern itself wait for `regex`.

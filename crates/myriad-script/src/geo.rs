@@ -1,6 +1,6 @@
 //! `geo [$address] $variable { … }`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use crate::compiler::Compiler;
 use crate::environment::{Catalogue, Environment};
@@ -145,16 +145,8 @@ impl Geo {
 /// Reads an address; IPv4 written as IPv6 (`::ffff:1.2.3.4`) is IPv4.
 fn parse(text: &[u8]) -> Option<IpAddr> {
     let address: IpAddr = std::str::from_utf8(text).ok()?.parse().ok()?;
-    Some(canonical(address))
-}
-
-fn canonical(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V6(six) => mapped(six).map_or(address, IpAddr::V4),
+    Some(match address {
+        IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),
         IpAddr::V4(_) => address,
-    }
-}
-
-fn mapped(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    address.to_ipv4_mapped()
+    })
 }

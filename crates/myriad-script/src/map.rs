@@ -31,6 +31,7 @@ impl Map {
         lines: &[Vec<&str>],
         compiler: &mut Compiler<C>,
     ) -> Result<Map, Vec<ScriptError>> {
+        compiler.declare_map_captures(lines)?;
         let mut map = Map {
             source: compiler.template(source).map_err(|error| vec![error])?,
             names: Hostnames::default(),

@@ -28,6 +28,11 @@ impl Network {
         }
         Ok(Network { six, bits: masked(bits, six, length), length })
     }
+
+    #[cfg(test)]
+    pub(super) fn length(&self) -> u8 {
+        self.length
+    }
 }
 
 /// Networks grouped by length: a look-up is one binary search for each length that occurs.
