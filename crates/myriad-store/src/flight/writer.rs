@@ -115,6 +115,7 @@ impl<M: Metadata> BodyWriter<M> {
             self.turn_oversized();
         }
         self.len = len;
+        // Nor may an oversized body be complete with what was made of it before.
         self.whole = None;
         let wakers = {
             let mut state = self.lead.flight.state.lock();
@@ -158,17 +159,18 @@ impl<M: Metadata> BodyWriter<M> {
     /// What has arrived, in segments of exact size, to make a validator or an encoding from; `None` once oversized.
     /// The first call after the last push makes what [`Self::complete`] stores, so the bytes are copied once.
     pub fn body(&mut self) -> Option<Body> {
-        if self.mode == Push::Oversized {
-            return None;
-        }
-        if self.whole.is_none() {
+        self.compact();
+        self.whole.clone()
+    }
+
+    fn compact(&mut self) {
+        if self.mode == Push::Ok && self.whole.is_none() {
             let pieces: Vec<Bytes> = match &self.lead.flight.state.lock().phase {
                 Phase::Streaming(stream) => stream.pieces.iter().cloned().collect(),
                 _ => Vec::new(),
             };
             self.whole = Some(Body::compact(&pieces, self.len));
         }
-        self.whole.clone()
     }
 
     /// The object that this fetch replaces, if what has arrived are exactly its bytes: then its validator and its
@@ -180,7 +182,8 @@ impl<M: Metadata> BodyWriter<M> {
 
     /// The body is whole: stores the object unless a purge, a later fetch or the cap forbids it, and wakes all readers.
     pub fn complete(mut self, completion: Completion<M>) -> Completed<M> {
-        let Some(body) = self.body() else {
+        self.compact();
+        let Some(body) = self.whole.take() else {
             let pass_ms = self.lead.zone.limits().oversized_pass_ms;
             self.lead.finish_oversized(completion.now, pass_ms);
             return Completed::Unstored(Unstored::Oversized);

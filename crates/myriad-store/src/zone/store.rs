@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 use super::Zone;
 use crate::flight::{Flight, Unstored};
 use crate::shard::{Entry, Role, Shard};
-use crate::{ALTERNATIVES, Alternative, AttachError, KeyRef, Metadata, Object, Selection};
+use crate::{ALTERNATIVES, Alternative, AttachError, Key, KeyRef, Metadata, Object, Selection};
 
 /// Objects taken out of a shard, to be dropped once its lock is released.
 pub(super) type Dead<M> = SmallVec<[Arc<Object<M>>; 1]>;
@@ -71,18 +71,16 @@ impl<M: Metadata> Zone<M> {
         let entered = {
             let mut shard = self.shard(key);
             match shard.remove_flight(flight) {
-                Some(record) if record.role != Role::Purged => shard.enter(key, object, max_variants),
+                Some(record) if record.role != Role::Purged => shard.enter(&flight.key, object, max_variants),
                 _ => Err(Unstored::Purged),
             }
         };
-        let (kept, outcome) = match &entered {
-            // Replaced objects gave up what they weighed, and an entry that was there is weighed already.
-            Ok(entered) => (wanted, Ok(entered.freed)),
-            Err(why) => (0, Err(*why)),
+        let surplus = match &entered {
+            Ok(entered) => held - wanted + entered.freed,
+            Err(_) => held,
         };
-        self.inner.ledger.release(held - kept);
-        self.inner.ledger.release(*outcome.as_ref().unwrap_or(&0));
-        outcome.map(|_| ())
+        self.inner.ledger.release(surplus);
+        entered.map(drop)
     }
 
     /// Adds an encoding to a stored object.
@@ -134,13 +132,14 @@ struct Entered<M: Metadata> {
 impl<M: Metadata> Shard<M> {
     fn enter(
         &mut self,
-        key: KeyRef<'_>,
+        owned: &Key,
         object: &Arc<Object<M>>,
         max_variants: usize,
     ) -> Result<Entered<M>, Unstored> {
+        let key = owned.as_ref();
         let Some(index) = self.find(key) else {
             self.insert(Entry {
-                key: key.to_owned(),
+                key: owned.clone(),
                 objects: smallvec![Arc::clone(object)],
                 last_used: object.stored_at(),
             });
