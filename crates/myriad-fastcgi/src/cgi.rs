@@ -98,7 +98,11 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .take_while(|line| !line.is_empty())
 }
 
-fn field(line: &[u8]) -> Result<Option<(&[u8], &[u8])>, HeadError> {
+/// Name and value.
+type Field<'a> = (&'a [u8], &'a [u8]);
+
+/// Name and value of a line; `None` for a name alone.
+fn field(line: &[u8]) -> Result<Option<Field<'_>>, HeadError> {
     let colon = line.iter().position(|byte| *byte == b':');
     let (name, value) = match colon {
         Some(at) => (&line[..at], line[at + 1..].trim_ascii()),

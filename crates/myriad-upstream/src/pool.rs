@@ -97,13 +97,11 @@ impl<C: AsFd + Send + 'static> IdlePool<C> {
                 tokio::time::sleep(Duration::from_millis(wait.clamp(1, 3_600_000))).await;
                 let Some(shelf) = shelf.upgrade() else { return };
                 let mut shelf = lock(&shelf);
-                match shelf.sweep(clock::now()) {
-                    Some(next) => wait = next,
-                    None => {
-                        shelf.swept = false;
-                        return;
-                    }
-                }
+                let Some(next) = shelf.sweep(clock::now()) else {
+                    shelf.swept = false;
+                    return;
+                };
+                wait = next;
             }
         });
     }

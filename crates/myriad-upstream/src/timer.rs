@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 /// Longest time-out, so that no configured value overflows the clock.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// Expires when nothing moved for a while. The timer is made when there is first something to wait for, and
 /// moved, not made again, from then on.

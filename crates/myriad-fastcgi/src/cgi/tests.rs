@@ -1,6 +1,9 @@
 use super::*;
 
-fn head(text: &str) -> Result<(u16, String, Vec<(String, String)>, usize), HeadError> {
+/// Status, reason, fields and length.
+type Head = (u16, String, Vec<(String, String)>, usize);
+
+fn head(text: &str) -> Result<Head, HeadError> {
     match parse_head(text.as_bytes(), 4096)? {
         Parsed::Partial => panic!("{text:?} is a whole head"),
         Parsed::Complete(head, length) => {

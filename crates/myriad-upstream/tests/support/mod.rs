@@ -1,0 +1,236 @@
+//! A scripted origin on a real socket, and the way to ask it.
+
+#![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use myriad_fastcgi::Params;
+use myriad_http::Method;
+use myriad_http::body::{BodyError, BoxBody};
+use myriad_upstream::{
+    Address, Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, NextUpstream, Observer,
+    OriginError, OriginRequest, OriginResponse, PeerConfig, Protocol, Registry, RequestPayload, Timeouts,
+};
+
+pub mod fastcgi;
+
+/// A folder of its own, gone when dropped.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("myriad-upstream-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.0.join("origin.sock")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub trait Socket: Read + Write + Send {}
+impl<T: Read + Write + Send> Socket for T {}
+
+/// An origin that plays `script(number of the connection, connection)` on a thread for each connection.
+pub struct Origin {
+    pub address: Address,
+    connections: Arc<AtomicUsize>,
+}
+
+type Script = dyn Fn(usize, &mut dyn Socket) + Send + Sync;
+
+impl Origin {
+    pub fn unix(path: &Path, script: impl Fn(usize, &mut dyn Socket) + Send + Sync + 'static) -> Self {
+        let listener = UnixListener::bind(path).unwrap();
+        Self::run(Address::Unix(path.into()), script, move || Box::new(listener.accept().unwrap().0))
+    }
+
+    pub fn tcp(script: impl Fn(usize, &mut dyn Socket) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        Self::run(address, script, move || Box::new(listener.accept().unwrap().0))
+    }
+
+    fn run(
+        address: Address,
+        script: impl Fn(usize, &mut dyn Socket) + Send + Sync + 'static,
+        accept: impl Fn() -> Box<dyn Socket> + Send + 'static,
+    ) -> Self {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (counter, script): (_, Arc<Script>) = (connections.clone(), Arc::new(script));
+        thread::spawn(move || {
+            loop {
+                let mut socket = accept();
+                let (number, script) = (counter.fetch_add(1, Ordering::SeqCst), script.clone());
+                thread::spawn(move || script(number, &mut *socket));
+            }
+        });
+        Self { address, connections }
+    }
+
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// An address where nobody listens: the port is bound, so that nobody else gets it either.
+pub struct Refused {
+    pub address: Address,
+    _socket: OwnedFd,
+}
+
+pub fn refused() -> Refused {
+    use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let address = SocketAddr::try_from(getsockname(&socket).unwrap()).unwrap();
+    Refused { address: Address::Tcp(address), _socket: socket }
+}
+
+pub fn run<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(30), test).await.expect("it hangs") })
+}
+
+pub fn group(addresses: &[&Address]) -> Group {
+    let peers = addresses.iter().map(|address| PeerConfig::new((*address).clone())).collect();
+    let config = GroupConfig { name: "php".to_owned(), peers, ..GroupConfig::single(addresses[0].clone()) };
+    Group::new(config, &Registry::new())
+}
+
+/// A group of one that keeps up to `connections`.
+pub fn keeping(address: &Address, connections: usize) -> Group {
+    let keepalive = KeepAlive { connections, ..KeepAlive::default() };
+    Group::new(GroupConfig { keepalive, ..GroupConfig::single(address.clone()) }, &Registry::new())
+}
+
+pub fn fastcgi(method: Method, keep_conn: bool) -> OriginRequest {
+    let mut params = Params::new();
+    params.push(b"REQUEST_METHOD", method.as_str().as_bytes());
+    params.push(b"SCRIPT_FILENAME", b"/srv/index.php");
+    request(method, Protocol::FastCgi { params: params.into_bytes().into(), keep_conn })
+}
+
+pub fn http(method: Method, fields: &str) -> OriginRequest {
+    let head = format!("{} /path HTTP/1.1\r\nHost: origin\r\n{fields}\r\n", method.as_str());
+    request(method, Protocol::Http { head: head.into(), keep_alive: true, upgrade: false })
+}
+
+fn request(method: Method, protocol: Protocol) -> OriginRequest {
+    OriginRequest {
+        protocol,
+        method,
+        body: RequestPayload::Empty,
+        timeouts: Timeouts { connect_ms: 2000, send_ms: 2000, read_ms: 2000 },
+        retry: NextUpstream::default(),
+        max_head: 8192,
+        affinity: Affinity::None,
+        observer: None,
+        attempts: Attempts::new(),
+    }
+}
+
+/// Asks and reads the whole body.
+pub async fn ask(group: &Group, request: OriginRequest) -> Result<(u16, Vec<u8>), OriginError> {
+    let response = group.fetch(&HttpPool::new(), request).await?;
+    let status = response.head.status;
+    Ok((status, read(response).await.unwrap()))
+}
+
+pub async fn read(mut response: OriginResponse) -> Result<Vec<u8>, BodyError> {
+    let mut all = Vec::new();
+    while let Some(piece) = next(&mut response.body).await {
+        let piece = piece?;
+        assert!(!piece.is_empty());
+        all.extend_from_slice(&piece);
+    }
+    Ok(all)
+}
+
+pub async fn next(body: &mut BoxBody) -> Option<Result<Bytes, BodyError>> {
+    poll_fn(|cx| body.as_mut().poll_data(cx)).await
+}
+
+/// Remembers what it is told.
+#[derive(Default)]
+pub struct Notes(RefCell<Vec<String>>);
+
+impl Notes {
+    pub fn attach(request: &mut OriginRequest) -> Rc<Self> {
+        let notes = Rc::new(Self::default());
+        request.observer = Some(notes.clone());
+        notes
+    }
+
+    pub fn take(&self) -> Vec<String> {
+        self.0.take()
+    }
+}
+
+impl Observer for Notes {
+    fn stderr(&self, _: &Address, text: &[u8]) {
+        self.0.borrow_mut().push(format!("stderr: {}", String::from_utf8_lossy(text)));
+    }
+
+    fn warning(&self, _: &Address, text: &str) {
+        self.0.borrow_mut().push(format!("warning: {text}"));
+    }
+
+    fn retried(&self, error: &OriginError) {
+        self.0.borrow_mut().push(format!("retried: {error}"));
+    }
+}
+
+/// A request body made as it is pulled: `left` bytes in pieces, then the end or an error.
+pub struct Made {
+    pub left: u64,
+    pub piece: usize,
+    pub error: Option<BodyError>,
+    pub pulled: Rc<RefCell<u64>>,
+}
+
+impl Made {
+    pub fn new(left: u64) -> Self {
+        Self { left, piece: 64 * 1024, error: None, pulled: Rc::default() }
+    }
+}
+
+impl myriad_http::body::Body for Made {
+    fn poll_data(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Bytes, BodyError>>> {
+        if self.left == 0 {
+            return std::task::Poll::Ready(self.error.take().map(Err));
+        }
+        let length = self.left.min(self.piece as u64);
+        self.left -= length;
+        *self.pulled.borrow_mut() += length;
+        std::task::Poll::Ready(Some(Ok(vec![b'm'; length as usize].into())))
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        None
+    }
+}
