@@ -11,10 +11,16 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod builtin;
+mod curly;
 pub mod diagnostic;
+mod glob;
+mod lexer;
 pub mod model;
+pub mod number;
 mod parse;
 pub mod parsed;
+pub mod registry;
 mod render;
 pub mod settings;
 pub mod source;
@@ -26,7 +32,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use model::Model;
 pub use parse::parse;
 pub use parsed::{Node, Parsed, Source, Word};
-pub use render::{dump, render};
+pub use render::{dump, line_and_column, render};
 pub use settings::Settings;
 pub use source::{Loader, MemoryLoader};
 pub use span::{FileId, Span};

@@ -1,12 +1,278 @@
-//! Bytes to [`Parsed`].
+//! Bytes to [`Parsed`]: tokens to nodes, and `include`.
 
-use std::path::Path;
+use std::{
+    collections::HashMap,
+    io,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use crate::{parsed::Parsed, source::Loader};
+use crate::{
+    builtin, curly,
+    diagnostic::Diagnostic,
+    glob,
+    lexer::{Lexer, Token},
+    parsed::{Node, Parsed, Source, Word},
+    source::Loader,
+    span::{FileId, Span},
+};
+
+/// Blocks and includes within each other; deeper is taken for a mistake or an attack.
+const MAX_DEPTH: usize = 64;
+/// Directives of all files together, so that includes that multiply end.
+const MAX_NODES: usize = 1_000_000;
+/// Bytes of one file; spans are 32 bits wide.
+const MAX_FILE: usize = 256 << 20;
+/// After so many errors the rest is noise.
+const MAX_ERRORS: usize = 100;
 
 /// Reads a configuration and everything it includes. `path` is the file as it can be opened, and its folder is what
 /// relative includes are looked up in; `globals` are the directives of `-g`, or nothing. Never fails: what is wrong is
 /// in [`Parsed::errors`].
-pub fn parse(_loader: &dyn Loader, _path: &Path, _globals: &[u8]) -> Parsed {
-    Parsed::default()
+pub fn parse(loader: &dyn Loader, path: &Path, globals: &[u8]) -> Parsed {
+    let mut parser = Parser {
+        loader,
+        folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+        parsed: Parsed::default(),
+        known: HashMap::new(),
+        open: Vec::new(),
+        depth: 0,
+        nodes: 0,
+    };
+    let mut nodes = Vec::new();
+    if !globals.is_empty() {
+        let file = parser.add_source(PathBuf::from("-g"), globals.into(), false);
+        // As nginx has it, the last directive of -g needs no `;`.
+        let mut text = globals.to_vec();
+        text.push(b';');
+        nodes = parser.text(if globals.trim_ascii_end().ends_with(b";") { globals } else { &text }, file);
+    }
+    let included = parser.file(path, Span::default());
+    nodes.extend(included);
+    parser.parsed.nodes = nodes;
+    parser.parsed
+}
+
+struct Parser<'l> {
+    loader: &'l dyn Loader,
+    folder: PathBuf,
+    parsed: Parsed,
+    known: HashMap<PathBuf, FileId>,
+    /// The files being read, each included by the one before it.
+    open: Vec<PathBuf>,
+    depth: usize,
+    nodes: usize,
+}
+
+impl Parser<'_> {
+    fn error(&mut self, diagnostic: Diagnostic) {
+        if self.parsed.errors.len() < MAX_ERRORS {
+            self.parsed.errors.push(diagnostic);
+        }
+    }
+
+    fn add_source(&mut self, path: PathBuf, bytes: Arc<[u8]>, builtin: bool) -> FileId {
+        let file = FileId(self.parsed.sources.len() as u32);
+        self.known.insert(path.clone(), file);
+        self.parsed.sources.push(Source { path, bytes, builtin });
+        file
+    }
+
+    /// Reads a file once; absent files with a built-in table get that table.
+    fn open_source(&mut self, path: &Path) -> io::Result<FileId> {
+        if let Some(&file) = self.known.get(path) {
+            return Ok(file);
+        }
+        let (bytes, is_builtin) = match self.loader.read(path) {
+            Ok(bytes) => (bytes, false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (builtin::file(path).ok_or(error)?.into_bytes(), true)
+            }
+            Err(error) => return Err(error),
+        };
+        if bytes.len() > MAX_FILE {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "configuration file too large"));
+        }
+        Ok(self.add_source(path.to_owned(), bytes.into(), is_builtin))
+    }
+
+    fn file(&mut self, path: &Path, from: Span) -> Vec<Node> {
+        if self.open.iter().any(|open| open == path) {
+            let chain: Vec<_> = self.open.iter().map(|open| open.display().to_string()).collect();
+            let message = format!("\"{}\" includes itself", path.display());
+            self.error(
+                Diagnostic::error(from, message).help(format!("it was reached by {}", chain.join(" -> "))),
+            );
+            return Vec::new();
+        }
+        if self.depth >= MAX_DEPTH {
+            self.error(Diagnostic::error(from, format!("includes are nested more than {MAX_DEPTH} deep")));
+            return Vec::new();
+        }
+        match self.open_source(path) {
+            Ok(file) => {
+                let bytes = Arc::clone(&self.parsed.sources[file.0 as usize].bytes);
+                self.open.push(path.to_owned());
+                self.depth += 1;
+                let nodes = self.text(&bytes, file);
+                self.depth -= 1;
+                self.open.pop();
+                nodes
+            }
+            Err(error) => {
+                self.error(Diagnostic::error(from, format!("cannot open \"{}\": {error}", path.display())));
+                Vec::new()
+            }
+        }
+    }
+
+    fn text(&mut self, bytes: &[u8], file: FileId) -> Vec<Node> {
+        let mut lexer = Lexer::new(bytes, file);
+        self.block(&mut lexer, None)
+    }
+
+    /// Directives up to `}` (where `opened` names what it closes) or to the end of the file.
+    fn block(&mut self, lexer: &mut Lexer<'_>, opened: Option<Span>) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        let mut words: Vec<Word> = Vec::new();
+        loop {
+            match lexer.next() {
+                Token::Word(word) => {
+                    if let Some(diagnostic) = curly::check(&word) {
+                        self.error(diagnostic);
+                    }
+                    words.push(word);
+                }
+                Token::Bad(diagnostic) => self.error(diagnostic),
+                Token::End(span) => match Self::node(&mut words) {
+                    Some(node) if is_include(&node) => self.include(&node, &mut nodes),
+                    Some(node) => self.push(node, &mut nodes),
+                    None => self.error(Diagnostic::error(span, "unexpected \";\"")),
+                },
+                Token::Open(span) => {
+                    let node = Self::node(&mut words);
+                    if node.is_none() {
+                        self.error(
+                            Diagnostic::error(span, "unexpected \"{\"")
+                                .help("a block needs a name before it"),
+                        );
+                    }
+                    let at = node.as_ref().map_or(span, |node| node.span);
+                    let inner = self.nested(lexer, at);
+                    if let Some(node) = node {
+                        self.push(Node { block: Some(inner), ..node }, &mut nodes);
+                    }
+                }
+                Token::Close(span) => {
+                    if let Some(node) = Self::node(&mut words) {
+                        self.error(unfinished(&node, span, "unexpected \"}\""));
+                    }
+                    if opened.is_some() {
+                        return nodes;
+                    }
+                    self.error(Diagnostic::error(span, "unexpected \"}\"").help("no block is open here"));
+                }
+                Token::Eof(span) => {
+                    if let Some(node) = Self::node(&mut words) {
+                        self.error(unfinished(
+                            &node,
+                            span,
+                            "unexpected end of file, expecting \";\" or \"}\"",
+                        ));
+                    } else if let Some(block) = opened {
+                        let message = "unexpected end of file, expecting \"}\"";
+                        self.error(
+                            Diagnostic::error(span, message).related(block, "this block is never closed"),
+                        );
+                    }
+                    return nodes;
+                }
+            }
+        }
+    }
+
+    fn nested(&mut self, lexer: &mut Lexer<'_>, at: Span) -> Vec<Node> {
+        if self.depth >= MAX_DEPTH {
+            self.error(Diagnostic::error(at, format!("blocks are nested more than {MAX_DEPTH} deep")));
+            skip_block(lexer);
+            return Vec::new();
+        }
+        self.depth += 1;
+        let inner = self.block(lexer, Some(at));
+        self.depth -= 1;
+        inner
+    }
+
+    fn node(words: &mut Vec<Word>) -> Option<Node> {
+        let mut words = std::mem::take(words).into_iter();
+        let name = words.next()?;
+        let args: Vec<Word> = words.collect();
+        let span = args.last().map_or(name.span, |last| name.span.to(last.span));
+        Some(Node { name, args, block: None, span })
+    }
+
+    fn push(&mut self, node: Node, nodes: &mut Vec<Node>) {
+        self.nodes += 1;
+        match self.nodes {
+            ..=MAX_NODES => nodes.push(node),
+            n if n == MAX_NODES + 1 => {
+                let message = format!("more than {MAX_NODES} directives: do includes multiply?");
+                self.error(Diagnostic::error(node.span, message));
+            }
+            _ => {}
+        }
+    }
+
+    fn include(&mut self, node: &Node, nodes: &mut Vec<Node>) {
+        let [pattern] = node.args.as_slice() else {
+            self.error(
+                Diagnostic::error(node.span, "\"include\" takes one argument").help("is a `;` missing?"),
+            );
+            return;
+        };
+        if self.nodes > MAX_NODES {
+            return;
+        }
+        let path = self.folder.join(PathBuf::from(std::ffi::OsString::from_vec(pattern.text.clone())));
+        if !glob::is_pattern(path.as_os_str().as_bytes()) {
+            nodes.extend(self.file(&path, pattern.span));
+            return;
+        }
+        match glob::expand(self.loader, &path) {
+            Ok(paths) => {
+                for path in paths {
+                    nodes.extend(self.file(&path, pattern.span));
+                }
+            }
+            Err(error) => {
+                self.error(Diagnostic::error(pattern.span, format!("cannot read the folder: {error}")))
+            }
+        }
+    }
+}
+
+fn is_include(node: &Node) -> bool {
+    node.name.text == b"include" && !node.name.quoted
+}
+
+/// A directive that neither `;` nor `{` ends.
+fn unfinished(node: &Node, at: Span, message: &str) -> Diagnostic {
+    let name = String::from_utf8_lossy(&node.name.text).into_owned();
+    Diagnostic::error(at, message)
+        .related(node.span, format!("\"{name}\" starts here"))
+        .help("is a `;` missing before this point?")
+}
+
+/// Skips to the `}` of a block that is not read.
+fn skip_block(lexer: &mut Lexer<'_>) {
+    let mut depth = 1_usize;
+    while depth > 0 {
+        match lexer.next() {
+            Token::Open(_) => depth += 1,
+            Token::Close(_) => depth -= 1,
+            Token::Eof(_) => return,
+            Token::Word(_) | Token::End(_) | Token::Bad(_) => {}
+        }
+    }
 }

@@ -45,7 +45,7 @@ pub struct Source {
     /// Its path; `-g` for the command line's directives.
     pub path: PathBuf,
     /// Its bytes.
-    pub bytes: Vec<u8>,
+    pub bytes: std::sync::Arc<[u8]>,
     /// Whether it is a built-in table that stands in for an absent file.
     pub builtin: bool,
 }

@@ -1,13 +1,91 @@
 //! Diagnostics as people read them, and `-T`.
 
-use crate::{diagnostic::Diagnostic, parsed::Parsed};
+use std::fmt::Write as _;
+
+use crate::{
+    diagnostic::{Diagnostic, Severity},
+    parsed::{Parsed, Source},
+    span::Span,
+};
+
+/// Columns of a source line that are shown; the rest of a longer one is cut.
+const WIDTH: usize = 120;
 
 /// Message, file, line, column, the line with carets, advice; ends with a newline.
-pub fn render(_parsed: &Parsed, diagnostic: &Diagnostic) -> String {
-    diagnostic.message.clone()
+pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
+    let kind = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut out = format!("{kind}: {}\n", diagnostic.message);
+    place(&mut out, parsed, diagnostic.span, "");
+    for (span, label) in &diagnostic.related {
+        place(&mut out, parsed, *span, label);
+    }
+    for line in &diagnostic.help {
+        let _ = writeln!(out, "help: {line}");
+    }
+    out
+}
+
+/// Line and column of a span's start, both from 1; columns count characters.
+pub fn line_and_column(source: &Source, offset: u32) -> (usize, usize) {
+    let before = &source.bytes[..(offset as usize).min(source.bytes.len())];
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
+}
+
+fn place(out: &mut String, parsed: &Parsed, span: Span, label: &str) {
+    let Some(source) = parsed.source(span.file) else { return };
+    if span == Span::default() && source.path.as_os_str() != "-g" {
+        return;
+    }
+    let (line, column) = line_and_column(source, span.start);
+    let colon = if label.is_empty() { "" } else { ": " };
+    let _ = writeln!(out, "  --> {}:{line}:{column}{colon}{label}", source.path.display());
+    let (text, before, width) = excerpt(source, span);
+    let gutter = line.to_string();
+    let blank = " ".repeat(gutter.len());
+    let _ = writeln!(out, " {gutter} | {text}");
+    let _ = writeln!(out, " {blank} | {}{}", " ".repeat(before), "^".repeat(width));
+}
+
+/// The line of a span, cut to a width around it; how many columns stand before the carets, and how many carets.
+fn excerpt(source: &Source, span: Span) -> (String, usize, usize) {
+    let bytes = &source.bytes;
+    let at = (span.start as usize).min(bytes.len());
+    let first = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let last = bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |n| at + n);
+    let head = printable(&bytes[first..at]);
+    let marked = printable(&bytes[at..(span.end as usize).clamp(at, last)]);
+    let tail = printable(&bytes[(span.end as usize).clamp(at, last)..last]);
+    let skipped = head.len().saturating_sub(WIDTH / 2);
+    let mut line: Vec<char> = if skipped > 0 { vec!['…'] } else { Vec::new() };
+    line.extend(&head[skipped..]);
+    let before = line.len();
+    line.extend(marked.iter().chain(&tail));
+    if line.len() > WIDTH {
+        line.truncate(WIDTH);
+        line.push('…');
+    }
+    let width = marked.len().clamp(1, (line.len().saturating_sub(before)).max(1));
+    (line.iter().collect::<String>().trim_end().to_owned(), before, width)
+}
+
+/// What a terminal can show, one column each.
+fn printable(bytes: &[u8]) -> Vec<char> {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
 }
 
 /// `-T`: every file that was read, once, after a line `# configuration file PATH:`.
-pub fn dump(_parsed: &Parsed) -> Vec<u8> {
-    Vec::new()
+pub fn dump(parsed: &Parsed) -> Vec<u8> {
+    let mut out = Vec::new();
+    for source in parsed.sources.iter().filter(|source| source.path.as_os_str() != "-g") {
+        out.extend(format!("# configuration file {}:\n", source.path.display()).bytes());
+        out.extend(&source.bytes[..]);
+        out.push(b'\n');
+    }
+    out
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::span::Span;
 
 /// A word whose `$variables` or regex a later crate compiles; any bytes, since nginx's language has no charset.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Text {
     /// The bytes, unescaped and unquoted.
     pub value: Vec<u8>,

@@ -65,7 +65,7 @@ pub struct ListenConf {
 }
 
 /// One word of `server_name`, host parts in lower case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ServerName {
     /// A name; empty for `""`, requests without `Host`.
     Exact(String),

@@ -109,6 +109,9 @@ pub struct ContentSettings {
     pub root: Text,
     /// Whether [`Self::root`] is an `alias`: it replaces the location's prefix instead of standing before the URI.
     pub alias: bool,
+    /// Bytes of the prefix that the `alias` replaces: the pattern of the location that wrote it. `None` where there is
+    /// no `alias`, or a regex location wrote it: then [`Self::root`] is the whole path.
+    pub alias_prefix_len: Option<usize>,
     /// `index`: names to try in a directory.
     pub index: Vec<Text>,
     /// `try_files`; never inherited, as in nginx.
@@ -160,6 +163,7 @@ impl Default for ContentSettings {
         Self {
             root: Text::builtin("html"),
             alias: false,
+            alias_prefix_len: None,
             index: vec![Text::builtin("index.html")],
             try_files: None,
             error_pages: Vec::new(),

@@ -242,7 +242,7 @@ impl OriginSettings {
             next_upstream_timeout: 0,
             socket_keepalive: false,
             force_ranges: false,
-            cache: CacheSettings::default(),
+            cache: CacheSettings { key: default_key(protocol), ..CacheSettings::default() },
             keep_conn: false,
             index: None,
             split_path_info: None,
@@ -253,4 +253,9 @@ impl OriginSettings {
             body: None,
         }
     }
+}
+
+/// nginx has a default key for HTTP origins only.
+fn default_key(protocol: Protocol) -> Option<Text> {
+    (protocol == Protocol::Http).then(|| Text::builtin("$scheme$proxy_host$request_uri"))
 }

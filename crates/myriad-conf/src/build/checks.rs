@@ -1,0 +1,188 @@
+//! What only the whole configuration shows: names that nothing defines, duplicates, traps.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Builder;
+use crate::{
+    diagnostic::Diagnostic,
+    model::{HttpConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerName},
+    registry::{Use, nearest},
+    settings::{AccessRule, CacheZone, Handler, Network, Settings},
+    span::Span,
+    text::Text,
+};
+
+impl Builder {
+    /// Log formats and cache zones must be defined somewhere.
+    pub(super) fn check_uses(&mut self, http: &HttpConf) {
+        for used in std::mem::take(&mut self.uses) {
+            let (what, text, names): (&str, Text, Vec<&str>) = match used {
+                Use::LogFormat(text) => {
+                    ("log format", text, http.log_formats.iter().map(|format| format.name.as_str()).collect())
+                }
+                Use::CacheZone(text) if text.has_variables() => continue,
+                Use::CacheZone(text) => {
+                    ("cache zone", text, http.cache_zones.iter().map(|zone| zone.name.as_str()).collect())
+                }
+            };
+            let name = text.lossy();
+            if names.contains(&&*name) {
+                continue;
+            }
+            let diagnostic = Diagnostic::error(text.span, format!("unknown {what} \"{name}\""));
+            self.findings.push(match nearest(&name, names.iter().copied()) {
+                Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
+                None if what == "cache zone" => diagnostic
+                    .help(format!("define it in http: fastcgi_cache_path PATH keys_zone={name}:10m;")),
+                None => diagnostic.help(format!("define it in http: log_format {name} \"…\";")),
+            });
+        }
+    }
+
+    /// Without a key, every URI would be one page; nginx only warns.
+    pub(super) fn check_cache_key(&mut self, settings: &Settings, at: Span) {
+        let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return };
+        let cache = &settings.origin(*protocol).cache;
+        if let CacheZone::Zone(zone) = &cache.zone
+            && cache.key.is_none()
+        {
+            let prefix = protocol.prefix();
+            let message = format!("no \"{prefix}cache_key\" for \"{prefix}cache\"");
+            let help = format!("write {prefix}cache_key \"$scheme$request_method$host$request_uri\";");
+            self.findings
+                .push(Diagnostic::error(at, message).related(zone.span, "the cache is on here").help(help));
+        }
+    }
+
+    /// `location ~ /. { deny all; }` lost its backslash on the way: it denies everything.
+    pub(super) fn check_deny_all(&mut self, location: &LocationConf) {
+        let deny_all = AccessRule { allow: false, network: Network::All };
+        let matches_all = matches!(
+            location.pattern.value.as_slice(),
+            b"/." | b"/.*" | b"." | b".*" | b"/" | b"^/" | b"^/." | b"^/.*"
+        );
+        if matches!(location.matcher, Matcher::Regex { .. })
+            && matches_all
+            && location.settings.access.rules.first() == Some(&deny_all)
+        {
+            let message =
+                format!("the regex \"{}\" matches every URI, and all are denied", location.pattern.lossy());
+            self.findings.push(
+                Diagnostic::warning(location.span, message)
+                    .help("a dot stands for any character; for hidden files write `location ~ /\\.`"),
+            );
+        }
+    }
+
+    /// Exact, prefix and named locations of one level are unique.
+    pub(super) fn check_locations(&mut self, locations: &[LocationConf]) {
+        let mut seen: HashMap<(u8, &[u8]), Span> = HashMap::new();
+        for location in locations {
+            let kind = match location.matcher {
+                Matcher::Exact => 0,
+                Matcher::Prefix | Matcher::PrefixNoRegex => 1,
+                Matcher::Named => 2,
+                Matcher::Regex { .. } => continue,
+            };
+            if let Some(first) = seen.insert((kind, location.pattern.bytes()), location.span) {
+                let message = format!("duplicate location \"{}\"", location.pattern.lossy());
+                self.findings
+                    .push(Diagnostic::error(location.span, message).related(first, "first written here"));
+            }
+        }
+    }
+
+    /// Addresses and names across servers.
+    pub(super) fn check_servers(&mut self, http: &HttpConf) {
+        let mut defaults: HashMap<&ListenAddress, Span> = HashMap::new();
+        let mut options: HashMap<&ListenAddress, &ListenConf> = HashMap::new();
+        let mut names: HashMap<(&ListenAddress, &ServerName), Span> = HashMap::new();
+        for server in &http.servers {
+            let mut own: HashSet<&ListenAddress> = HashSet::new();
+            for listen in &server.listens {
+                let address = &listen.address;
+                if !own.insert(address) {
+                    let message = format!("a duplicate listen {}", show(address));
+                    self.findings.push(Diagnostic::error(listen.span, message));
+                    continue;
+                }
+                self.check_listen(listen, &mut defaults, &mut options);
+                for name in &server.names {
+                    self.check_name(address, name, listen.span, &mut names);
+                }
+            }
+        }
+    }
+
+    fn check_listen<'h>(
+        &mut self,
+        listen: &'h ListenConf,
+        defaults: &mut HashMap<&'h ListenAddress, Span>,
+        options: &mut HashMap<&'h ListenAddress, &'h ListenConf>,
+    ) {
+        let address = &listen.address;
+        if listen.default_server
+            && let Some(first) = defaults.insert(address, listen.span)
+        {
+            let message = format!("a duplicate default server for {}", show(address));
+            self.findings.push(Diagnostic::error(listen.span, message).related(first, "first written here"));
+        }
+        if has_socket_options(listen)
+            && let Some(first) = options.insert(address, listen)
+        {
+            let message = format!("duplicate listen options for {}", show(address));
+            self.findings.push(
+                Diagnostic::error(listen.span, message)
+                    .related(first.span, "first written here")
+                    .help("options of the socket belong to one listen of each address"),
+            );
+        }
+    }
+
+    fn check_name<'h>(
+        &mut self,
+        address: &'h ListenAddress,
+        name: &'h ServerName,
+        at: Span,
+        names: &mut HashMap<(&'h ListenAddress, &'h ServerName), Span>,
+    ) {
+        if matches!(name, ServerName::Regex(_)) {
+            return;
+        }
+        if let Some(first) = names.insert((address, name), at) {
+            let message =
+                format!("conflicting server name \"{}\" on {}, ignored", show_name(name), show(address));
+            self.findings.push(Diagnostic::warning(at, message).related(first, "this server is taken"));
+        }
+    }
+}
+
+fn has_socket_options(listen: &ListenConf) -> bool {
+    listen.bind
+        || listen.reuseport
+        || listen.deferred
+        || !listen.ipv6only
+        || listen.backlog.is_some()
+        || listen.fastopen.is_some()
+        || listen.rcvbuf.is_some()
+        || listen.sndbuf.is_some()
+        || listen.so_keepalive.is_some()
+}
+
+fn show(address: &ListenAddress) -> String {
+    match address {
+        ListenAddress::Ip(address) => address.to_string(),
+        ListenAddress::Host(host, port) => format!("{host}:{port}"),
+        ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),
+    }
+}
+
+fn show_name(name: &ServerName) -> String {
+    match name {
+        ServerName::Exact(name) | ServerName::Dot(name) => name.clone(),
+        ServerName::WildcardPrefix(name) => format!("*{name}"),
+        ServerName::WildcardSuffix(name) => format!("{name}*"),
+        ServerName::Regex(text) => format!("~{}", text.lossy()),
+        ServerName::Hostname => "$hostname".to_owned(),
+    }
+}

@@ -1,0 +1,134 @@
+//! `http`, `server` and `upstream` blocks.
+
+use super::{
+    Builder, Level,
+    location::{Laid, Pending, lay_or_step},
+};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{Balance, HttpConf, LogFormat, ServerConf, ServerName, UpstreamConf},
+    parsed::Node,
+    registry::{Arguments, Block, Contexts, Done, Set},
+    settings::Settings,
+    text::Text,
+};
+
+impl Builder {
+    pub(super) fn http(&mut self, node: &Node) -> HttpConf {
+        let mut http = HttpConf {
+            settings: Settings::default(),
+            servers: Vec::new(),
+            cache_zones: Vec::new(),
+            maps: Vec::new(),
+            geos: Vec::new(),
+            split_clients: Vec::new(),
+            upstreams: Vec::new(),
+            log_formats: vec![LogFormat::combined()],
+        };
+        let mut level = Level::new(Contexts::HTTP);
+        let mut servers = Vec::new();
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            match args.directive.set {
+                Set::Http(set) => {
+                    let done = set(&mut http, &mut args);
+                    self.note(done);
+                }
+                Set::Block(Block::Server) => servers.push(node),
+                Set::Block(Block::Upstream) => {
+                    let upstream = self.upstream(node, &http);
+                    http.upstreams.extend(upstream);
+                }
+                _ => {
+                    let done = lay(&mut http.settings, &mut args);
+                    self.note(done);
+                }
+            }
+        }
+        http.servers = servers.into_iter().map(|node| self.server(node, &http.settings)).collect();
+        http
+    }
+
+    fn server(&mut self, node: &Node, around: &Settings) -> ServerConf {
+        let mut server = ServerConf {
+            listens: Vec::new(),
+            names: vec![ServerName::Exact(String::new())],
+            primary_name: Text::default(),
+            settings: around.clone(),
+            rewrite: Vec::new(),
+            locations: Vec::new(),
+            span: node.name.span,
+        };
+        let mut level = Level::new(Contexts::SERVER);
+        let mut steps = Vec::new();
+        let mut locations = Vec::new();
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            match args.directive.set {
+                Set::Server(set) => {
+                    let done = set(&mut server, &mut args);
+                    self.note(done);
+                }
+                Set::Block(Block::Location) => locations.push(node),
+                _ => {
+                    let laid = lay_or_step(&mut server.settings, &mut args);
+                    match self.note(laid) {
+                        Some(Laid::Step(step)) => steps.push(Pending::Step(step)),
+                        Some(Laid::If) => steps.push(Pending::If(node)),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        server.rewrite = self.steps(steps, &server.settings, Contexts::SERVER_IF);
+        for node in locations {
+            let location = self.location(node, &server.settings, None);
+            server.locations.extend(location);
+        }
+        self.check_locations(&server.locations);
+        server
+    }
+
+    fn upstream(&mut self, node: &Node, http: &HttpConf) -> Option<UpstreamConf> {
+        let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
+        let mut upstream = UpstreamConf {
+            name: name.clone(),
+            servers: Vec::new(),
+            balance: Balance::RoundRobin,
+            keepalive: None,
+            keepalive_requests: 1000,
+            keepalive_timeout: 60_000,
+            keepalive_time: 3_600_000,
+            span: node.span,
+        };
+        let mut level = Level::new(Contexts::UPSTREAM);
+        let errors = self.findings.len();
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            if let Set::Upstream(set) = args.directive.set {
+                let done = set(&mut upstream, &mut args);
+                self.note(done);
+            }
+        }
+        if let Some(other) = http.upstreams.iter().find(|other| other.name == name) {
+            let message = format!("duplicate upstream \"{name}\"");
+            self.findings
+                .push(Diagnostic::error(node.span, message).related(other.span, "first defined here"));
+            return None;
+        }
+        if upstream.servers.is_empty() && self.findings.len() == errors {
+            self.findings
+                .push(Diagnostic::error(node.span, format!("no servers are inside upstream \"{name}\"")));
+        }
+        Some(upstream)
+    }
+}
+
+/// Lays a plain directive over the settings of its level.
+pub(super) fn lay(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    match args.directive.set {
+        Set::Settings(set) => set(settings, args),
+        Set::Origin(set) => set(settings.origin_mut(args.protocol()), args),
+        _ => Ok(()),
+    }
+}

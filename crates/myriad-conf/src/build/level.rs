@@ -1,0 +1,130 @@
+//! One level of the configuration: what may stand on it and what did already.
+
+use std::collections::HashMap;
+
+use super::Builder;
+use crate::{
+    diagnostic::Diagnostic,
+    parsed::Node,
+    registry::{
+        Arguments, Arity, Contexts, Directive, NOT_YET, Status, known, nearest_directive, rows_named,
+    },
+    span::Span,
+};
+
+/// A level being read.
+pub(super) struct Level {
+    pub(super) context: Contexts,
+    /// Directives, or groups of them, by where each stands first.
+    seen: HashMap<&'static str, Span>,
+}
+
+impl Level {
+    pub(super) fn new(context: Contexts) -> Self {
+        Self { context, seen: HashMap::new() }
+    }
+}
+
+impl Builder {
+    /// Looks a directive up and checks context, arity and repetition; `None` after an error or without effect.
+    pub(super) fn accept<'a>(&'a mut self, node: &'a Node, level: &mut Level) -> Option<Arguments<'a>> {
+        let directive = match find(node, level.context) {
+            Ok(directive) => directive,
+            Err(diagnostic) => {
+                self.findings.push(*diagnostic);
+                return None;
+            }
+        };
+        if let Err(diagnostic) = check_arity(node, directive) {
+            self.findings.push(*diagnostic);
+            return None;
+        }
+        let counted_as = directive.counted_as();
+        if let Some(&first) = level.seen.get(counted_as)
+            && !directive.repeats
+        {
+            self.findings.push(
+                Diagnostic::error(node.span, format!("\"{}\" directive is duplicate", directive.name))
+                    .related(first, "first written here"),
+            );
+            return None;
+        }
+        let first = !level.seen.contains_key(counted_as);
+        level.seen.entry(counted_as).or_insert(node.span);
+        Some(Arguments { node, directive, first, uses: &mut self.uses, warnings: &mut self.findings })
+    }
+}
+
+/// The row that holds here; boxed errors, since they are rare and large.
+fn find(node: &Node, context: Contexts) -> Result<&'static Directive, Box<Diagnostic>> {
+    let name = String::from_utf8_lossy(&node.name.text);
+    let rows = rows_named(&name);
+    let Some(row) = rows.iter().find(|row| row.contexts.contains(context)).or(rows.first()) else {
+        return Err(Box::new(unknown(node, &name)));
+    };
+    if let Status::Refused(reason) = row.status {
+        let message = format!("\"{name}\" is a directive of nginx that is refused: {reason}");
+        return Err(Box::new(Diagnostic::error(node.name.span, message)));
+    }
+    if row.contexts.contains(context) {
+        return Ok(row);
+    }
+    let mut diagnostic =
+        Diagnostic::error(node.name.span, format!("\"{name}\" directive is not allowed here"));
+    for row in rows {
+        diagnostic = diagnostic.help(format!("it may stand in: {}; this is: {context}", row.contexts));
+    }
+    Err(Box::new(diagnostic))
+}
+
+fn unknown(node: &Node, name: &str) -> Diagnostic {
+    let span = node.name.span;
+    if let Some(known) = known(name) {
+        let whose = if known.reason == NOT_YET { "" } else { "not supported by Myriad: " };
+        let message = format!("\"{name}\" is a known directive ({}), {whose}{}", known.module, known.reason);
+        return Diagnostic::error(span, message);
+    }
+    let diagnostic = Diagnostic::error(span, format!("unknown directive \"{name}\""));
+    match nearest_directive(&name.to_ascii_lowercase()) {
+        Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
+        None if node.name.quoted => diagnostic.help("a directive's name needs no quotes"),
+        None => diagnostic,
+    }
+}
+
+fn check_arity(node: &Node, directive: &Directive) -> Result<(), Box<Diagnostic>> {
+    let Arity { min, max, block, .. } = directive.arity;
+    let name = &directive.name;
+    if block && node.block.is_none() {
+        let message = format!("directive \"{name}\" has no opening \"{{\"");
+        return Err(Box::new(Diagnostic::error(node.span, message)));
+    }
+    if !block && node.block.is_some() {
+        let message = format!("directive \"{name}\" is not terminated by \";\"");
+        return Err(Box::new(Diagnostic::error(node.span, message).help("it takes no block")));
+    }
+    let count = node.args.len();
+    if (min..=max).contains(&count) {
+        return Ok(());
+    }
+    let takes = match (min, max) {
+        (0, 0) => "no arguments".to_owned(),
+        (min, usize::MAX) => format!("at least {min}"),
+        (min, max) if min == max => format!("{min}"),
+        (min, max) => format!("{min} to {max}"),
+    };
+    let mut diagnostic =
+        Diagnostic::error(node.span, format!("invalid number of arguments in \"{name}\" directive"))
+            .help(format!("it takes {takes}, here are {count}"));
+    if count > max
+        && let Some(word) = node.args.iter().find(|word| !word.quoted && is_directive(&word.text))
+    {
+        let word = String::from_utf8_lossy(&word.text);
+        diagnostic = diagnostic.help(format!("is a `;` missing before \"{word}\"?"));
+    }
+    Err(Box::new(diagnostic))
+}
+
+fn is_directive(word: &[u8]) -> bool {
+    std::str::from_utf8(word).is_ok_and(|name| !rows_named(name).is_empty() || known(name).is_some())
+}

@@ -1,0 +1,270 @@
+//! `location`, `if` and `limit_except` blocks.
+
+use super::{Builder, Level, http::lay};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{IfBlock, LimitExcept, LocationConf, Matcher, RewriteStep},
+    parsed::{Node, Word},
+    registry::{Arguments, Block, Contexts, Set, parse_condition},
+    settings::Settings,
+    text::Text,
+};
+
+/// A rewrite step in its place; an `if` waits until the settings around it are known.
+pub(super) enum Pending<'n> {
+    Step(RewriteStep),
+    If(&'n Node),
+}
+
+/// What a plain directive was: settings, or a step.
+pub(super) enum Laid {
+    Settings,
+    Step(RewriteStep),
+    If,
+    LimitExcept,
+}
+
+/// Lays one directive of a server, location or `if`.
+pub(super) fn lay_or_step(settings: &mut Settings, args: &mut Arguments<'_>) -> Result<Laid, Diagnostic> {
+    match args.directive.set {
+        Set::Rewrite(read) => read(args).map(Laid::Step),
+        Set::Block(Block::If) => Ok(Laid::If),
+        Set::Block(Block::LimitExcept) => Ok(Laid::LimitExcept),
+        _ => lay(settings, args).map(|()| Laid::Settings),
+    }
+}
+
+impl Builder {
+    pub(super) fn steps(
+        &mut self,
+        pending: Vec<Pending<'_>>,
+        around: &Settings,
+        inside: Contexts,
+    ) -> Vec<RewriteStep> {
+        let step = |step| match step {
+            Pending::Step(step) => Some(step),
+            Pending::If(node) => {
+                self.if_block(node, around, inside).map(|block| RewriteStep::If(Box::new(block)))
+            }
+        };
+        pending.into_iter().filter_map(step).collect()
+    }
+
+    fn if_block(&mut self, node: &Node, around: &Settings, context: Contexts) -> Option<IfBlock> {
+        let condition = self.note(parse_condition(node));
+        let mut settings = around.clone();
+        // Not inherited, in nginx, even by an `if`.
+        settings.content.try_files = None;
+        let mut level = Level::new(context);
+        let mut rewrite = Vec::new();
+        let mut changes_settings = false;
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            let laid = lay_or_step(&mut settings, &mut args);
+            match self.note(laid) {
+                Some(Laid::Step(step)) => rewrite.push(step),
+                Some(_) => changes_settings = true,
+                None => {}
+            }
+        }
+        self.check_cache_key(&settings, node.span);
+        Some(IfBlock { condition: condition?, settings, changes_settings, rewrite, span: node.span })
+    }
+
+    pub(super) fn location(
+        &mut self,
+        node: &Node,
+        around: &Settings,
+        parent: Option<(Matcher, &Text)>,
+    ) -> Option<LocationConf> {
+        let read = read_matcher(node).and_then(|(matcher, pattern)| {
+            check_nesting(matcher, &pattern, parent)?;
+            Ok((matcher, pattern))
+        });
+        let known = self.note(read);
+        let (matcher, pattern) = known.clone().unwrap_or((Matcher::Prefix, Text::default()));
+        let mut location = LocationConf {
+            matcher,
+            pattern,
+            settings: around.clone(),
+            rewrite: Vec::new(),
+            locations: Vec::new(),
+            limit_except: None,
+            span: node.span,
+        };
+        location.settings.handler = None;
+        location.settings.content.try_files = None;
+        self.location_body(node, &mut location);
+        known.map(|_| location)
+    }
+
+    fn location_body(&mut self, node: &Node, location: &mut LocationConf) {
+        let mut level = Level::new(Contexts::LOCATION);
+        let (mut steps, mut locations, mut limit_except) = (Vec::new(), Vec::new(), None);
+        let mut alias = None;
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            if let Set::Block(Block::Location) = args.directive.set {
+                locations.push(node);
+                continue;
+            }
+            if args.directive.name == "alias" {
+                alias = Some(node);
+            }
+            let laid = lay_or_step(&mut location.settings, &mut args);
+            match self.note(laid) {
+                Some(Laid::Step(step)) => steps.push(Pending::Step(step)),
+                Some(Laid::If) => steps.push(Pending::If(node)),
+                Some(Laid::LimitExcept) => limit_except = Some(node),
+                Some(Laid::Settings) | None => {}
+            }
+        }
+        if let Some(alias) = alias {
+            self.alias(alias, location);
+        }
+        self.check_cache_key(&location.settings, location.span);
+        self.check_deny_all(location);
+        location.rewrite = self.steps(steps, &location.settings, Contexts::LOCATION_IF);
+        location.limit_except = limit_except.and_then(|node| self.limit_except(node, &location.settings));
+        for node in locations {
+            let inner = self.location(node, &location.settings, Some((location.matcher, &location.pattern)));
+            location.locations.extend(inner);
+        }
+        self.check_locations(&location.locations);
+    }
+
+    fn alias(&mut self, node: &Node, location: &mut LocationConf) {
+        let content = &mut location.settings.content;
+        match location.matcher {
+            Matcher::Named => {
+                let message = "the \"alias\" directive cannot be used inside the named location";
+                self.findings.push(Diagnostic::error(node.span, message));
+            }
+            Matcher::Regex { .. } => {
+                content.alias_prefix_len = None;
+                if !content.root.has_variables() {
+                    let message =
+                        "\"alias\" without captures in a regex location serves one path for every URI";
+                    self.findings.push(
+                        Diagnostic::warning(node.span, message)
+                            .help("name a capture such as $1, or write \"root\""),
+                    );
+                }
+            }
+            Matcher::Exact | Matcher::Prefix | Matcher::PrefixNoRegex => {
+                content.alias_prefix_len = Some(location.pattern.value.len());
+            }
+        }
+    }
+
+    fn limit_except(&mut self, node: &Node, around: &Settings) -> Option<LimitExcept> {
+        let mut methods = Vec::new();
+        for word in &node.args {
+            let method = String::from_utf8_lossy(&word.text).to_ascii_uppercase();
+            if !METHODS.contains(&method.as_str()) {
+                let message = format!("invalid method \"{}\"", String::from_utf8_lossy(&word.text));
+                self.findings.push(Diagnostic::error(word.span, message));
+                return None;
+            }
+            if method == "GET" {
+                methods.push("HEAD".to_owned());
+            }
+            methods.push(method);
+        }
+        let mut settings = around.clone();
+        let mut level = Level::new(Contexts::LIMIT_EXCEPT);
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            let done = lay(&mut settings, &mut args);
+            self.note(done);
+        }
+        Some(LimitExcept { methods, settings, span: node.span })
+    }
+}
+
+/// The methods that nginx knows here.
+const METHODS: [&str; 15] = [
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "DELETE",
+    "MKCOL",
+    "COPY",
+    "MOVE",
+    "OPTIONS",
+    "PROPFIND",
+    "PROPPATCH",
+    "LOCK",
+    "UNLOCK",
+    "PATCH",
+    "TRACE",
+];
+
+/// `[= | ~ | ~* | ^~] pattern`, with the modifier apart or glued to the pattern.
+fn read_matcher(node: &Node) -> Result<(Matcher, Text), Diagnostic> {
+    let matcher = |modifier: &[u8]| match modifier {
+        b"=" => Some(Matcher::Exact),
+        b"^~" => Some(Matcher::PrefixNoRegex),
+        b"~" => Some(Matcher::Regex { caseless: false }),
+        b"~*" => Some(Matcher::Regex { caseless: true }),
+        _ => None,
+    };
+    let (matcher, pattern) = match node.args.as_slice() {
+        [modifier, pattern] => {
+            let found = matcher(&modifier.text).ok_or_else(|| {
+                let name = String::from_utf8_lossy(&modifier.text);
+                Diagnostic::error(modifier.span, format!("invalid location modifier \"{name}\""))
+                    .help("the modifiers are =, ^~, ~ and ~*")
+            })?;
+            (found, pattern.to_text())
+        }
+        [word, ..] => glued(word),
+        [] => return Err(Diagnostic::error(node.span, "a location needs a pattern")),
+    };
+    if pattern.is_empty() && matches!(matcher, Matcher::Regex { .. }) {
+        return Err(Diagnostic::error(node.span, "empty regex in a location"));
+    }
+    Ok((matcher, pattern))
+}
+
+fn glued(word: &Word) -> (Matcher, Text) {
+    let text = |bytes: &[u8]| Text::new(bytes, word.span);
+    match word.text.as_slice() {
+        [b'=', rest @ ..] => (Matcher::Exact, text(rest)),
+        [b'^', b'~', rest @ ..] => (Matcher::PrefixNoRegex, text(rest)),
+        [b'~', b'*', rest @ ..] => (Matcher::Regex { caseless: true }, text(rest)),
+        [b'~', rest @ ..] => (Matcher::Regex { caseless: false }, text(rest)),
+        [b'@', ..] => (Matcher::Named, text(&word.text)),
+        plain => (Matcher::Prefix, text(plain)),
+    }
+}
+
+fn check_nesting(
+    matcher: Matcher,
+    pattern: &Text,
+    parent: Option<(Matcher, &Text)>,
+) -> Result<(), Diagnostic> {
+    let Some((outer, around)) = parent else { return Ok(()) };
+    let error = |message: String| Err(Diagnostic::error(pattern.span, message));
+    let (inner_name, outer_name) = (pattern.lossy(), around.lossy());
+    match outer {
+        Matcher::Exact => {
+            return error(format!(
+                "location \"{inner_name}\" cannot be inside the exact location \"{outer_name}\""
+            ));
+        }
+        Matcher::Named => {
+            return error(format!(
+                "location \"{inner_name}\" cannot be inside the named location \"{outer_name}\""
+            ));
+        }
+        Matcher::Prefix | Matcher::PrefixNoRegex | Matcher::Regex { .. } => {}
+    }
+    match matcher {
+        Matcher::Named => error(format!("named location \"{inner_name}\" can be on the server level only")),
+        Matcher::Regex { .. } => Ok(()),
+        _ if pattern.value.starts_with(&around.value) => Ok(()),
+        _ => error(format!("location \"{inner_name}\" is outside location \"{outer_name}\"")),
+    }
+}

@@ -1,0 +1,118 @@
+//! File name patterns of `include`: `*`, `?` and `[…]`, as glob(3) has them.
+
+use std::{
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::source::Loader;
+
+/// Whether a path holds a pattern, by nginx's test.
+pub(crate) fn is_pattern(path: &[u8]) -> bool {
+    path.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
+/// The paths that a pattern stands for, sorted; none if nothing matches.
+pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = vec![PathBuf::new()];
+    for component in pattern.components() {
+        let name = component.as_os_str().as_bytes();
+        if !matches!(component, Component::Normal(_)) || !is_pattern(name) {
+            found.iter_mut().for_each(|path| path.push(component));
+            continue;
+        }
+        let mut next = Vec::new();
+        for folder in &found {
+            next.extend(matching(loader, folder, name)?);
+        }
+        found = next;
+    }
+    if !pattern.components().next_back().is_some_and(|last| is_pattern(last.as_os_str().as_bytes())) {
+        // The last part is a plain name below folders that matched: only those that hold it count.
+        found.retain(|path| {
+            let names = path.parent().and_then(|folder| loader.list(folder).ok()).unwrap_or_default();
+            path.file_name().is_some_and(|name| names.iter().any(|listed| listed == name))
+        });
+    }
+    Ok(found)
+}
+
+fn matching(loader: &dyn Loader, folder: &Path, pattern: &[u8]) -> io::Result<Vec<PathBuf>> {
+    let mut names = match loader.list(folder) {
+        Ok(names) => names,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Vec::new()
+        }
+        Err(error) => return Err(error),
+    };
+    names.retain(|name| {
+        let hidden = name.as_bytes().starts_with(b".") && !pattern.starts_with(b".");
+        !hidden && matches(pattern, name.as_bytes())
+    });
+    names.sort();
+    Ok(names.iter().map(|name| folder.join(OsStr::new(name))).collect())
+}
+
+/// Whether one name matches; linear in the name for each `*`, so that no pattern can make it hang.
+pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            retry = Some((p, n));
+            p += 1;
+        } else if let Some(width) = one(&pattern[p..], name[n]) {
+            p += width;
+            n += 1;
+        } else if let Some((star, from)) = retry {
+            retry = Some((star, from + 1));
+            p = star + 1;
+            n = from + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&byte| byte == b'*')
+}
+
+/// How many bytes of the pattern match this one byte.
+fn one(pattern: &[u8], byte: u8) -> Option<usize> {
+    match *pattern.first()? {
+        b'?' => Some(1),
+        b'[' => match class(pattern) {
+            Some((set, negated, width)) => (contains(set, byte) != negated).then_some(width),
+            None => (byte == b'[').then_some(1),
+        },
+        b'\\' if pattern.len() > 1 => (pattern[1] == byte).then_some(2),
+        literal => (literal == byte).then_some(1),
+    }
+}
+
+/// `[…]` at the start of the pattern: its inside, whether it is negated, its width.
+fn class(pattern: &[u8]) -> Option<(&[u8], bool, usize)> {
+    let negated = matches!(pattern.get(1), Some(b'!' | b'^'));
+    let start = if negated { 2 } else { 1 };
+    // A `]` that comes first is a member.
+    let end = start + 1 + pattern.get(start + 1..)?.iter().position(|&byte| byte == b']')?;
+    Some((&pattern[start..end], negated, end + 1))
+}
+
+fn contains(set: &[u8], byte: u8) -> bool {
+    let mut at = 0;
+    while at < set.len() {
+        if at + 2 < set.len() && set[at + 1] == b'-' {
+            if (set[at]..=set[at + 2]).contains(&byte) {
+                return true;
+            }
+            at += 3;
+        } else {
+            if set[at] == byte {
+                return true;
+            }
+            at += 1;
+        }
+    }
+    false
+}

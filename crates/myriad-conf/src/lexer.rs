@@ -1,0 +1,164 @@
+//! Bytes to words, `;`, `{` and `}`, by the same rules as nginx's reader.
+
+use crate::{
+    diagnostic::Diagnostic,
+    parsed::Word,
+    span::{FileId, Span},
+};
+
+/// What the reader finds next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    Word(Word),
+    /// `;`
+    End(Span),
+    /// `{`
+    Open(Span),
+    /// `}`
+    Close(Span),
+    /// Something that cannot be read; the lexer goes on after it.
+    Bad(Diagnostic),
+    Eof(Span),
+}
+
+/// Reads one file.
+pub(crate) struct Lexer<'s> {
+    bytes: &'s [u8],
+    file: FileId,
+    at: usize,
+    /// A quoted word has just ended: a space, `;`, `{` or `)` must follow.
+    after_quote: bool,
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+impl<'s> Lexer<'s> {
+    pub(crate) fn new(bytes: &'s [u8], file: FileId) -> Self {
+        let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        Self { bytes, file, at, after_quote: false }
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span::new(self.file, start as u32, end as u32)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// The next token. After [`Token::Eof`] it stays there.
+    pub(crate) fn next(&mut self) -> Token {
+        if std::mem::take(&mut self.after_quote)
+            && let Some(byte) = self.peek()
+            && !is_space(byte)
+            && !matches!(byte, b';' | b'{' | b')')
+        {
+            return Token::Bad(self.glued_to_quote(byte));
+        }
+        self.skip_space_and_comments();
+        let start = self.at;
+        let Some(byte) = self.peek() else {
+            return Token::Eof(self.span(start, start));
+        };
+        match byte {
+            b';' | b'{' => {
+                self.at += 1;
+                let span = self.span(start, self.at);
+                if byte == b';' { Token::End(span) } else { Token::Open(span) }
+            }
+            b'}' => {
+                self.at += 1;
+                Token::Close(self.span(start, self.at))
+            }
+            b'"' | b'\'' => self.quoted_word(byte),
+            _ => self.bare_word(),
+        }
+    }
+
+    fn glued_to_quote(&self, byte: u8) -> Diagnostic {
+        let span = self.span(self.at, self.at + 1);
+        Diagnostic::error(span, format!("unexpected \"{}\" after a quoted word", byte.escape_ascii()))
+            .help("a space or `;` must follow the closing quote; write `\\` before a quote that belongs to the text")
+    }
+
+    fn skip_space_and_comments(&mut self) {
+        while let Some(byte) = self.peek() {
+            if byte == b'#' {
+                let rest = &self.bytes[self.at..];
+                self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+            } else if is_space(byte) {
+                self.at += 1;
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn quoted_word(&mut self, quote: u8) -> Token {
+        let start = self.at;
+        self.at += 1;
+        while let Some(byte) = self.peek() {
+            self.at += 1;
+            if byte == b'\\' {
+                self.at = (self.at + 1).min(self.bytes.len());
+            } else if byte == quote {
+                self.after_quote = true;
+                return self.word(start, start + 1, self.at - 1, true);
+            }
+        }
+        let message = format!("missing terminating `{}` character", char::from(quote));
+        Token::Bad(Diagnostic::error(self.span(start, start + 1), message).help(
+            "the file ends inside this quoted word; a quote inside the text is written with `\\` before it",
+        ))
+    }
+
+    fn bare_word(&mut self) -> Token {
+        let start = self.at;
+        // As in nginx, `{` right after `$` belongs to the word: `${name}`.
+        let mut variable = false;
+        while let Some(byte) = self.peek() {
+            if byte == b'{' && variable {
+                self.at += 1;
+                continue;
+            }
+            variable = byte == b'$';
+            if byte == b'\\' {
+                self.at = (self.at + 2).min(self.bytes.len());
+                continue;
+            }
+            if is_space(byte) || matches!(byte, b';' | b'{') {
+                break;
+            }
+            self.at += 1;
+        }
+        self.word(start, start, self.at, false)
+    }
+
+    fn word(&self, start: usize, from: usize, to: usize, quoted: bool) -> Token {
+        let span = self.span(start, self.at);
+        Token::Word(Word { text: unescape(&self.bytes[from..to]), quoted, span })
+    }
+}
+
+/// `\"`, `\'`, `\\`, `\t`, `\r`, `\n`; every other backslash stays, so that a regex needs no doubling.
+fn unescape(raw: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(raw.len());
+    let mut bytes = raw.iter().copied();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            text.push(byte);
+            continue;
+        }
+        match bytes.next() {
+            Some(kept @ (b'"' | b'\'' | b'\\')) => text.push(kept),
+            Some(b't') => text.push(b'\t'),
+            Some(b'r') => text.push(b'\r'),
+            Some(b'n') => text.push(b'\n'),
+            Some(other) => text.extend([b'\\', other]),
+            None => text.push(b'\\'),
+        }
+    }
+    text
+}

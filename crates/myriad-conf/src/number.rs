@@ -1,0 +1,105 @@
+//! Sizes, times, counts, as nginx reads them.
+
+use std::{fmt, num::IntErrorKind};
+
+/// Why a number is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberError {
+    /// Not of the form that is asked for.
+    Invalid,
+    /// Beyond what can be held.
+    TooLarge,
+}
+
+impl fmt::Display for NumberError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Invalid => "invalid",
+            Self::TooLarge => "too large",
+        })
+    }
+}
+
+/// A plain decimal number.
+pub fn parse_number(text: &[u8]) -> Result<u64, NumberError> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return Err(NumberError::Invalid);
+    }
+    let digits = std::str::from_utf8(text).map_err(|_| NumberError::Invalid)?;
+    match digits.parse::<u64>() {
+        Ok(number) if i64::try_from(number).is_ok() => Ok(number),
+        Ok(_) => Err(NumberError::TooLarge),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(NumberError::TooLarge),
+        Err(_) => Err(NumberError::Invalid),
+    }
+}
+
+/// A size in bytes: a number with `k`, `m` or `g`.
+pub fn parse_size(text: &[u8]) -> Result<u64, NumberError> {
+    let shift = match text.last() {
+        Some(b'k' | b'K') => 10,
+        Some(b'm' | b'M') => 20,
+        Some(b'g' | b'G') => 30,
+        _ => 0,
+    };
+    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
+    let size = parse_number(digits)?.checked_mul(1 << shift).ok_or(NumberError::TooLarge)?;
+    i64::try_from(size).map_err(|_| NumberError::TooLarge)?;
+    Ok(size)
+}
+
+const SECOND: u64 = 1000;
+const DAY: u64 = 86_400 * SECOND;
+/// Units from the largest to the smallest, with milliseconds each.
+const UNITS: [(&[u8], u64); 8] = [
+    (b"y", 365 * DAY),
+    (b"M", 30 * DAY),
+    (b"w", 7 * DAY),
+    (b"d", DAY),
+    (b"h", 3600 * SECOND),
+    (b"m", 60 * SECOND),
+    (b"s", SECOND),
+    (b"ms", 1),
+];
+
+/// A time in milliseconds: `30`, `1h30m`, `1h 30m`, `500ms`; units descend, and a bare number ends it as seconds.
+pub fn parse_millis(text: &[u8]) -> Result<u64, NumberError> {
+    let mut rest = text;
+    let mut total: u64 = 0;
+    let mut next_unit = 0;
+    let mut any = false;
+    while !rest.is_empty() {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let value = parse_number(&rest[..digits])?;
+        rest = &rest[digits..];
+        let unit = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let name = if unit == 0 { b"s".as_slice() } else { &rest[..unit] };
+        let (index, scale) = unit_of(name).ok_or(NumberError::Invalid)?;
+        if index < next_unit {
+            return Err(NumberError::Invalid);
+        }
+        // A number without a unit is the last.
+        next_unit = if unit == 0 { UNITS.len() } else { index + 1 };
+        rest = rest[unit..].trim_ascii_start();
+        total = value.checked_mul(scale).and_then(|ms| total.checked_add(ms)).ok_or(NumberError::TooLarge)?;
+        any = true;
+    }
+    if !any {
+        return Err(NumberError::Invalid);
+    }
+    i64::try_from(total).map_err(|_| NumberError::TooLarge)?;
+    Ok(total)
+}
+
+fn unit_of(name: &[u8]) -> Option<(usize, u64)> {
+    let index = UNITS.iter().position(|(unit, _)| *unit == name)?;
+    Some((index, UNITS[index].1))
+}
+
+/// A time in whole seconds; as [`parse_millis`] without `ms`.
+pub fn parse_seconds(text: &[u8]) -> Result<u64, NumberError> {
+    if text.windows(2).any(|pair| pair == b"ms") {
+        return Err(NumberError::Invalid);
+    }
+    parse_millis(text).map(|ms| ms / SECOND)
+}

@@ -1,0 +1,229 @@
+//! `map`, `geo`, `split_clients`: blocks of `http` whose content is no directives.
+
+use std::net::IpAddr;
+
+use super::{
+    Arguments, Contexts, Directive, Done, Set,
+    access::{mask, parse_cidr},
+    block,
+};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{GeoConf, GeoEntry, HttpConf, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare},
+    parsed::{Node, Word},
+    settings::Network,
+    text::Text,
+};
+
+const HTTP: Contexts = Contexts::HTTP;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new("map", HTTP, block(2, 2), Set::Http(map), "A variable that follows another.").repeats(),
+    Directive::new("geo", HTTP, block(1, 2), Set::Http(geo), "A variable that follows the client's address.")
+        .repeats(),
+    Directive::new(
+        "split_clients",
+        HTTP,
+        block(2, 2),
+        Set::Http(split_clients),
+        "A variable that divides the clients.",
+    )
+    .repeats(),
+];
+
+fn lines<'a>(args: &Arguments<'a>) -> &'a [Node] {
+    args.node.block.as_deref().unwrap_or_default()
+}
+
+/// The one value of a line; a line of one word only has none.
+fn value_of<'n>(line: &'n Node, block: &str) -> Result<&'n Word, Diagnostic> {
+    match line.args.as_slice() {
+        [value] if line.block.is_none() => Ok(value),
+        _ => Err(Diagnostic::error(line.span, format!("invalid number of the {block} parameters"))
+            .help("each line is a key, a value and `;`; put quotes around text with spaces")),
+    }
+}
+
+fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+    let mut map = MapConf {
+        source: args.text(0)?,
+        variable: args.variable(1)?,
+        default: Text::default(),
+        hostnames: false,
+        volatile: false,
+        entries: Vec::new(),
+        span: args.node.span,
+    };
+    // `hostnames` counts for every line wherever it stands.
+    for line in lines(args).iter().filter(|line| line.args.is_empty() && line.block.is_none()) {
+        match line.name.text.as_slice() {
+            b"hostnames" => map.hostnames = true,
+            b"volatile" => map.volatile = true,
+            _ => return Err(Diagnostic::error(line.span, "invalid number of the map parameters")),
+        }
+    }
+    let mut has_default = false;
+    for line in lines(args).iter().filter(|line| !line.args.is_empty() || line.block.is_some()) {
+        let value = value_of(line, "map")?.to_text();
+        if line.name.text == b"default" {
+            if std::mem::replace(&mut has_default, true) {
+                return Err(Diagnostic::error(line.span, "duplicate default map parameter"));
+            }
+            map.default = value;
+            continue;
+        }
+        let key = map_key(&line.name, map.hostnames)?;
+        if !matches!(key, MapKey::Regex { .. }) && map.entries.iter().any(|entry| entry.key.same(&key)) {
+            let message = format!("conflicting parameter \"{}\"", String::from_utf8_lossy(&line.name.text));
+            return Err(Diagnostic::error(line.name.span, message));
+        }
+        map.entries.push(MapEntry { key, value });
+    }
+    http.maps.push(map);
+    Ok(())
+}
+
+fn map_key(word: &Word, hostnames: bool) -> Result<MapKey, Diagnostic> {
+    let text = |bytes: &[u8]| Text::new(bytes, word.span);
+    Ok(match word.text.as_slice() {
+        [b'~'] | [b'~', b'*'] => return Err(Diagnostic::error(word.span, "empty regex in a map")),
+        [b'~', b'*', pattern @ ..] => MapKey::Regex { pattern: text(pattern), caseless: true },
+        [b'~', pattern @ ..] => MapKey::Regex { pattern: text(pattern), caseless: false },
+        [b'*', b'.', _, ..] | [b'.', _, ..] if hostnames => MapKey::HostSuffix(text(&word.text)),
+        [_, .., b'.', b'*'] if hostnames => MapKey::HostPrefix(text(&word.text)),
+        // `\` lets a key start with what else would be a word of the map.
+        [b'\\', rest @ ..] if is_special(rest) => MapKey::Exact(text(rest)),
+        plain => MapKey::Exact(text(plain)),
+    })
+}
+
+fn is_special(word: &[u8]) -> bool {
+    word.starts_with(b"~") || matches!(word, b"default" | b"hostnames" | b"include" | b"volatile")
+}
+
+impl MapKey {
+    /// Whether both are the same key; where they were written does not count.
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Exact(a), Self::Exact(b))
+            | (Self::HostSuffix(a), Self::HostSuffix(b))
+            | (Self::HostPrefix(a), Self::HostPrefix(b)) => a.value.eq_ignore_ascii_case(&b.value),
+            _ => false,
+        }
+    }
+}
+
+fn geo(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+    let last = args.len() - 1;
+    let mut geo = GeoConf {
+        source: if last > 0 { Some(args.variable(0)?) } else { None },
+        variable: args.variable(last)?,
+        default: Text::default(),
+        ranges: false,
+        volatile: false,
+        proxies: Vec::new(),
+        proxy_recursive: false,
+        entries: Vec::new(),
+        span: args.node.span,
+    };
+    for line in lines(args) {
+        geo_line(&mut geo, line)?;
+    }
+    http.geos.push(geo);
+    Ok(())
+}
+
+fn geo_line(geo: &mut GeoConf, line: &Node) -> Done {
+    if line.args.is_empty() && line.block.is_none() {
+        match line.name.text.as_slice() {
+            b"ranges" if geo.entries.is_empty() => geo.ranges = true,
+            b"ranges" => {
+                return Err(Diagnostic::error(
+                    line.span,
+                    "the \"ranges\" directive must be the first inside \"geo\" block",
+                ));
+            }
+            b"volatile" => geo.volatile = true,
+            b"proxy_recursive" => geo.proxy_recursive = true,
+            _ => return Err(Diagnostic::error(line.span, "invalid number of the geo parameters")),
+        }
+        return Ok(());
+    }
+    let value = value_of(line, "geo")?;
+    let key = &line.name;
+    let invalid =
+        || Diagnostic::error(key.span, format!("invalid network \"{}\"", String::from_utf8_lossy(&key.text)));
+    match key.text.as_slice() {
+        b"default" => geo.default = value.to_text(),
+        b"proxy" => {
+            let (ip, bits) = parse_cidr(&value.text).ok_or_else(invalid)?;
+            geo.proxies.push(Network::Cidr(mask(ip, bits), bits));
+        }
+        b"delete" => {
+            let (first, last) = range(&value.text, geo.ranges).ok_or_else(invalid)?;
+            geo.entries.retain(|entry| (entry.first, entry.last) != (first, last));
+        }
+        network => {
+            let (first, last) = range(network, geo.ranges).ok_or_else(invalid)?;
+            // A network written again takes its later value, as in nginx.
+            geo.entries.retain(|entry| (entry.first, entry.last) != (first, last));
+            geo.entries.push(GeoEntry { first, last, value: value.to_text() });
+        }
+    }
+    Ok(())
+}
+
+fn range(text: &[u8], ranges: bool) -> Option<(IpAddr, IpAddr)> {
+    if ranges {
+        let (first, last) = std::str::from_utf8(text).ok()?.split_once('-')?;
+        let (first, last): (IpAddr, IpAddr) = (first.parse().ok()?, last.parse().ok()?);
+        return (first.is_ipv4() == last.is_ipv4() && first <= last).then_some((first, last));
+    }
+    let (ip, bits) = parse_cidr(text)?;
+    let first = mask(ip, bits);
+    Some((first, last_of(first, bits)))
+}
+
+fn last_of(first: IpAddr, bits: u8) -> IpAddr {
+    match first {
+        IpAddr::V4(v4) => IpAddr::V4((u32::from(v4) | u32::MAX.checked_shr(bits.into()).unwrap_or(0)).into()),
+        IpAddr::V6(v6) => {
+            IpAddr::V6((u128::from(v6) | u128::MAX.checked_shr(bits.into()).unwrap_or(0)).into())
+        }
+    }
+}
+
+fn split_clients(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+    let mut shares: Vec<SplitShare> = Vec::new();
+    let mut total = 0;
+    for line in lines(args) {
+        let value = value_of(line, "split_clients")?.to_text();
+        let share = match line.name.text.as_slice() {
+            b"*" => None,
+            text => Some(hundredths(text).ok_or_else(|| {
+                let message = format!("invalid percent value \"{}\"", String::from_utf8_lossy(text));
+                Diagnostic::error(line.name.span, message).help("write 0.5% or `*` for the rest")
+            })?),
+        };
+        total += share.unwrap_or(0);
+        if total > 10_000 {
+            return Err(Diagnostic::error(line.span, "percent total is greater than 100%"));
+        }
+        shares.push(SplitShare { share, value });
+    }
+    let (source, variable) = (args.text(0)?, args.variable(1)?);
+    http.split_clients.push(SplitClientsConf { source, variable, shares, span: args.node.span });
+    Ok(())
+}
+
+/// `12.5%` as 1250; more than 0, at most two digits after the point.
+fn hundredths(text: &[u8]) -> Option<u32> {
+    let number = std::str::from_utf8(text).ok()?.strip_suffix('%')?;
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if part.len() > 2 || whole.len() > 3 || number.is_empty() || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let value = format!("{whole}{part:0<2}").parse().ok()?;
+    (1..=10_000).contains(&value).then_some(value)
+}

@@ -1,0 +1,289 @@
+//! The cache part of the upstream family, and Myriad's own cache directives.
+
+use super::{
+    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, NOT_YET, ONE, Set, Use, at_least, set,
+    zone::cache_path,
+};
+use crate::{
+    settings::{
+        CacheMethods, CacheStatus, CacheValid, CacheZone, OriginSettings, PersonalCookies, Protocol,
+        Settings, StaleWhen,
+    },
+    text::Text,
+};
+
+const HSL: Contexts = Contexts::HSL;
+
+const fn row(name: &'static str, arity: super::Arity, set: Set, doc: &'static str) -> FamilyRow {
+    FamilyRow::both(Directive::new(name, HSL, arity, set, doc))
+}
+
+pub(super) static ROWS: &[FamilyRow] = &[
+    FamilyRow::both(
+        Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
+            .repeats()
+            .differs(
+                "memory=SIZE caps the memory tier; one zone may serve fastcgi_cache and proxy_cache alike",
+            ),
+    ),
+    FamilyRow::both(
+        Directive::new("cache", HSL, ONE, Set::Origin(cache), "The zone that answers are kept in.")
+            .default("off"),
+    ),
+    row("cache_key", ONE, set!(Origin.text => Some cache.key), "What a page is kept under."),
+    FamilyRow::both(
+        Directive::new(
+            "cache_valid",
+            HSL,
+            at_least(1),
+            Set::Origin(cache_valid),
+            "How long an answer is fresh.",
+        )
+        .repeats()
+        .differs("`any` does not store a 5xx"),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_methods",
+            HSL,
+            at_least(1),
+            Set::Origin(cache_methods),
+            "Methods whose answers are kept.",
+        )
+        .default("GET HEAD"),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_min_uses",
+            HSL,
+            ONE,
+            set!(Origin.number => cache.min_uses),
+            "How often a page must be asked for before it is kept.",
+        )
+        .default("1"),
+    ),
+    row("cache_bypass", at_least(1), Set::Origin(cache_bypass), "When the cache is not read."),
+    row("no_cache", at_least(1), Set::Origin(no_cache), "When an answer is not kept."),
+    FamilyRow::both(
+        Directive::new(
+            "cache_lock",
+            HSL,
+            FLAG,
+            set!(Origin.flag => Some cache.lock),
+            "Whether one request fetches a page for all.",
+        )
+        .default("on")
+        .differs("on unless written off; waiters are woken by event"),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_lock_timeout",
+            HSL,
+            ONE,
+            set!(Origin.millis => Some cache.lock_timeout),
+            "How long to wait for another's fetch.",
+        )
+        .differs("no limit unless written"),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_lock_age",
+            HSL,
+            ONE,
+            set!(Origin.millis => Some cache.lock_age),
+            "When one request more may fetch.",
+        )
+        .differs("no limit unless written"),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_use_stale",
+            HSL,
+            at_least(1),
+            Set::Origin(use_stale),
+            "When an expired page may be sent.",
+        )
+        .default("off"),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_background_update",
+            HSL,
+            FLAG,
+            set!(Origin.flag => cache.background_update),
+            "Whether an expired page is refreshed behind the visitor's back.",
+        )
+        .default("off"),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_revalidate",
+            HSL,
+            FLAG,
+            set!(Origin.flag => cache.revalidate),
+            "Whether an expired page is refreshed with a conditional request.",
+        )
+        .default("off"),
+    ),
+    FamilyRow::proxy(
+        Directive::new(
+            "cache_convert_head",
+            HSL,
+            FLAG,
+            set!(Origin.flag => cache.convert_head),
+            "Whether HEAD becomes GET for the cache.",
+        )
+        .default("on"),
+    ),
+    row(
+        "cache_max_range_offset",
+        ONE,
+        set!(Origin.size => Some cache.max_range_offset),
+        "Ranges beyond it pass the cache by.",
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_purge",
+            HSL.or(Contexts::LOCATION_IF),
+            at_least(1),
+            Set::Nothing,
+            "Which requests purge.",
+        )
+        .refused(NOT_YET),
+    ),
+];
+
+/// The same for every protocol.
+pub(super) static OWN: &[Directive] = &[
+    Directive::new(
+        "personal_cookies",
+        HSL,
+        at_least(1),
+        Set::Settings(personal_cookies),
+        "Cookies whose bearer neither reads nor fills a shared page.",
+    )
+    .default("default")
+    .own(),
+    Directive::new(
+        "cache_rfc9111",
+        HSL,
+        FLAG,
+        set!(Settings.flag => cache_rules.rfc9111),
+        "Whether RFC 9111 holds where nginx goes other ways.",
+    )
+    .default("off")
+    .own(),
+];
+
+fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let zone = args.text(0)?;
+    origin.cache.zone = if zone.value == b"off" {
+        CacheZone::Off
+    } else {
+        if zone.is_empty() {
+            return Err(args.invalid(0, "the name of a zone, or off"));
+        }
+        args.uses.push(Use::CacheZone(zone.clone()));
+        CacheZone::Zone(zone)
+    };
+    Ok(())
+}
+
+/// Statuses a bare time covers, as in nginx.
+const DEFAULT_STATUSES: [u16; 3] = [200, 301, 302];
+
+fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let list = &mut origin.cache.valid;
+    args.start(list);
+    let last = args.len() - 1;
+    let valid = args.millis(last)?;
+    if last == 0 {
+        list.extend(DEFAULT_STATUSES.map(|code| CacheValid { status: CacheStatus::Code(code), valid }));
+    }
+    for index in 0..last {
+        let status = match args.bytes(index) {
+            b"any" => CacheStatus::Any,
+            _ => match args.count(index) {
+                Ok(code @ 100..=599) => CacheStatus::Code(code as u16),
+                _ => return Err(args.invalid(index, "\"any\" or a status from 100 to 599")),
+            },
+        };
+        list.push(CacheValid { status, valid });
+    }
+    Ok(())
+}
+
+fn cache_methods(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let mut methods = CacheMethods::default();
+    for index in 0..args.len() {
+        methods.post |= args.choice(index, &[("GET", false), ("HEAD", false), ("POST", true)])?;
+    }
+    origin.cache.methods = methods;
+    Ok(())
+}
+
+fn all_texts(args: &Arguments<'_>) -> Vec<Text> {
+    args.words().iter().map(crate::parsed::Word::to_text).collect()
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
+fn cache_bypass(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.cache.bypass);
+    origin.cache.bypass.extend(all_texts(args));
+    Ok(())
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
+fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.cache.no_cache);
+    origin.cache.no_cache.extend(all_texts(args));
+    Ok(())
+}
+
+fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let mut when = StaleWhen::default();
+    let http = args.protocol() == Protocol::Http;
+    let mut off = false;
+    for index in 0..args.len() {
+        let field = match args.bytes(index) {
+            b"error" => &mut when.error,
+            b"timeout" => &mut when.timeout,
+            b"invalid_header" => &mut when.invalid_header,
+            b"updating" => &mut when.updating,
+            b"http_500" => &mut when.http_500,
+            b"http_502" if http => &mut when.http_502,
+            b"http_503" => &mut when.http_503,
+            b"http_504" if http => &mut when.http_504,
+            b"http_403" => &mut when.http_403,
+            b"http_404" => &mut when.http_404,
+            b"http_429" => &mut when.http_429,
+            b"off" => &mut off,
+            _ => {
+                return Err(args.invalid(
+                    index,
+                    "error, timeout, invalid_header, updating, http_500 and the like, or off",
+                ));
+            }
+        };
+        *field = true;
+    }
+    origin.cache.use_stale = if off { StaleWhen::default() } else { when };
+    Ok(())
+}
+
+fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut cookies = PersonalCookies { builtin: false, names: Vec::new() };
+    for index in 0..args.len() {
+        match args.bytes(index) {
+            b"off" if args.len() == 1 => {}
+            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every name")),
+            b"default" => cookies.builtin = true,
+            name if name.is_empty() || name[..name.len() - 1].contains(&b'*') => {
+                return Err(args.invalid(index, "a cookie's name, `*` only at its end"));
+            }
+            _ => cookies.names.push(args.text(index)?),
+        }
+    }
+    settings.cache_rules.personal_cookies = cookies;
+    Ok(())
+}

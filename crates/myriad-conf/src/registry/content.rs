@@ -1,0 +1,403 @@
+//! Files, types, error pages, redirects, the cache of open files.
+
+use std::sync::Arc;
+
+use super::{
+    Arguments, Contexts, Directive, Done, FLAG, NOT_YET, ONE, Set, TWO, at_least, between, block, exactly,
+    set,
+};
+use crate::{
+    parsed::Node,
+    settings::{
+        ErrorPage, ErrorPageCode, IfModifiedSince, LargeBuffers, OpenFileCache, ServerTokens, Settings,
+        TryFiles, TryFilesEnd, Types,
+    },
+    text::Text,
+};
+
+const HSL: Contexts = Contexts::HSL;
+const HSL_IF: Contexts = Contexts::HSL_IF;
+const LOCATION: Contexts = Contexts::LOCATION;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new("root", HSL_IF, ONE, Set::Settings(root), "Folder that an URI's path is looked up in.")
+        .default("html")
+        .group("root and alias"),
+    Directive::new(
+        "alias",
+        LOCATION,
+        ONE,
+        Set::Settings(alias),
+        "Folder that replaces the location's prefix.",
+    )
+    .group("root and alias"),
+    Directive::new("index", HSL, at_least(1), Set::Settings(index), "Files to send for a folder.")
+        .default("index.html")
+        .repeats(),
+    Directive::new(
+        "try_files",
+        Contexts::SERVER.or(LOCATION),
+        at_least(2),
+        Set::Settings(try_files),
+        "Sends the first of several files that exists.",
+    )
+    .differs("a @name before the last argument is tried as a location, not as a file"),
+    Directive::new("error_page", HSL_IF, at_least(2), Set::Settings(error_page), "The page for an error.")
+        .repeats(),
+    Directive::new(
+        "recursive_error_pages",
+        HSL,
+        FLAG,
+        set!(Settings.flag => content.recursive_error_pages),
+        "Whether an error page may have an error page.",
+    )
+    .default("off"),
+    Directive::new("types", HSL, block(0, 0), Set::Settings(types), "Media types by file name extension.")
+        .default("text/html html; image/gif gif; image/jpeg jpg;")
+        .repeats(),
+    Directive::new(
+        "default_type",
+        HSL,
+        ONE,
+        set!(Settings.text => content.default_type),
+        "The media type of all else.",
+    )
+    .default("text/plain"),
+    Directive::new(
+        "internal",
+        LOCATION,
+        exactly(0),
+        Set::Settings(internal),
+        "Serves internal redirects only.",
+    )
+    .repeats(),
+    Directive::new(
+        "sendfile",
+        HSL_IF,
+        FLAG,
+        set!(Settings.flag => content.sendfile),
+        "Whether sendfile(2) is used.",
+    )
+    .default("off")
+    .differs("small hot files come from memory either way"),
+    Directive::new(
+        "sendfile_max_chunk",
+        HSL,
+        ONE,
+        set!(Settings.size => content.sendfile_max_chunk),
+        "How much one sendfile(2) may send.",
+    )
+    .default("2m"),
+    Directive::new("output_buffers", HSL, TWO, Set::Settings(output_buffers), "Buffers to read a file with.")
+        .default("2 32k"),
+    Directive::new(
+        "limit_rate",
+        HSL_IF,
+        ONE,
+        Set::Settings(limit_rate),
+        "Bytes per second for each request.",
+    )
+    .default("0"),
+    Directive::new(
+        "limit_rate_after",
+        HSL_IF,
+        ONE,
+        Set::Settings(limit_rate_after),
+        "Bytes before limit_rate holds.",
+    )
+    .default("0"),
+    Directive::new(
+        "max_ranges",
+        HSL,
+        ONE,
+        set!(Settings.number => Some content.max_ranges),
+        "How many ranges one request may ask for.",
+    ),
+    Directive::new("etag", HSL, FLAG, set!(Settings.flag => content.etag), "Whether files get an ETag.")
+        .default("on"),
+    Directive::new(
+        "if_modified_since",
+        HSL,
+        ONE,
+        Set::Settings(if_modified_since),
+        "How If-Modified-Since is compared.",
+    )
+    .default("exact"),
+    Directive::new("server_tokens", HSL, ONE, Set::Settings(server_tokens), "Whether the version is shown.")
+        .default("on"),
+    Directive::new(
+        "absolute_redirect",
+        HSL,
+        FLAG,
+        set!(Settings.flag => content.absolute_redirect),
+        "Whether redirects name the host.",
+    )
+    .default("on"),
+    Directive::new(
+        "port_in_redirect",
+        HSL,
+        FLAG,
+        set!(Settings.flag => content.port_in_redirect),
+        "Whether absolute redirects name the port.",
+    )
+    .default("on"),
+    Directive::new(
+        "server_name_in_redirect",
+        HSL,
+        FLAG,
+        set!(Settings.flag => content.server_name_in_redirect),
+        "Whether absolute redirects name the server rather than the host asked for.",
+    )
+    .default("off"),
+    Directive::new(
+        "msie_padding",
+        HSL,
+        FLAG,
+        set!(Settings.flag => content.msie_padding),
+        "Pads short error pages for MSIE.",
+    )
+    .default("on"),
+    Directive::new(
+        "msie_refresh",
+        HSL,
+        FLAG,
+        set!(Settings.flag => content.msie_refresh),
+        "Refreshes instead of redirects for MSIE.",
+    )
+    .default("off"),
+    Directive::new(
+        "open_file_cache",
+        HSL,
+        between(1, 2),
+        Set::Settings(open_file_cache),
+        "Remembers what files are there.",
+    )
+    .default("off")
+    .differs("where it is not written, file tests in front of a cached page are remembered for one second"),
+    Directive::new(
+        "open_file_cache_valid",
+        HSL,
+        ONE,
+        set!(Settings.millis => open_files.valid),
+        "How long it is trusted.",
+    )
+    .default("60s"),
+    Directive::new(
+        "open_file_cache_min_uses",
+        HSL,
+        ONE,
+        set!(Settings.number => open_files.min_uses),
+        "How often a file must be used to stay open.",
+    )
+    .default("1"),
+    Directive::new(
+        "open_file_cache_errors",
+        HSL,
+        FLAG,
+        set!(Settings.flag => open_files.errors),
+        "Whether absent files are remembered too.",
+    )
+    .default("off"),
+    Directive::new("disable_symlinks", HSL, between(1, 2), Set::Nothing, "Which symbolic links are refused.")
+        .refused(NOT_YET),
+];
+
+fn root(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    forbid_roots(args)?;
+    settings.content.root = args.text(0)?;
+    settings.content.alias = false;
+    settings.content.alias_prefix_len = None;
+    Ok(())
+}
+
+fn alias(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    forbid_roots(args)?;
+    settings.content.root = args.text(0)?;
+    settings.content.alias = true;
+    Ok(())
+}
+
+/// As in nginx: these two are folders already, and naming one in a path would go round in a circle.
+fn forbid_roots(args: &Arguments<'_>) -> Done {
+    let text = args.bytes(0);
+    for name in ["$document_root", "$realpath_root", "${document_root}", "${realpath_root}"] {
+        if text.windows(name.len()).any(|part| part == name.as_bytes()) {
+            let message = format!("\"{name}\" cannot be used in \"{}\" directive", args.directive.name);
+            return Err(args.error(0, message));
+        }
+    }
+    Ok(())
+}
+
+fn index(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut settings.content.index);
+    for (position, word) in args.words().iter().enumerate() {
+        if word.text.is_empty() {
+            return Err(args.error(position, "index \"\" in \"index\" directive is invalid"));
+        }
+        if word.text.starts_with(b"/") && position + 1 < args.len() {
+            let message = "only the last index in \"index\" directive should be absolute";
+            args.warn(position, message);
+        }
+        settings.content.index.push(word.to_text());
+    }
+    Ok(())
+}
+
+fn try_files(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let last = args.len() - 1;
+    let word = &args.words()[last];
+    let end = match word.text.as_slice() {
+        [b'=', code @ ..] => TryFilesEnd::Code(read_code(args, last, code, 100..=999)?),
+        [b'@', ..] => TryFilesEnd::Named(word.to_text()),
+        _ => TryFilesEnd::Uri(word.to_text()),
+    };
+    let candidates = args.words()[..last].iter().map(crate::parsed::Word::to_text).collect();
+    settings.content.try_files = Some(TryFiles { candidates, end, span: args.node.span });
+    Ok(())
+}
+
+fn read_code(
+    args: &Arguments<'_>,
+    index: usize,
+    digits: &[u8],
+    range: std::ops::RangeInclusive<u16>,
+) -> Result<u16, crate::diagnostic::Diagnostic> {
+    let code = crate::number::parse_number(digits).ok().and_then(|code| u16::try_from(code).ok());
+    code.filter(|code| range.contains(code))
+        .ok_or_else(|| args.invalid(index, format!("a status from {} to {}", range.start(), range.end())))
+}
+
+fn error_page(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut settings.content.error_pages);
+    let last = args.len() - 1;
+    let mut codes_end = last;
+    let mut answer = ErrorPageCode::Keep;
+    if let [b'=', code @ ..] = args.bytes(last - 1) {
+        codes_end -= 1;
+        answer = match code {
+            [] => ErrorPageCode::FromPage,
+            code => ErrorPageCode::Fixed(read_code(args, last - 1, code, 100..=999)?),
+        };
+    }
+    if codes_end == 0 {
+        return Err(args
+            .error(0, "\"error_page\" names no status")
+            .help("write `error_page 404 =200 /page;`"));
+    }
+    let mut codes = Vec::new();
+    for index in 0..codes_end {
+        let code = read_code(args, index, args.bytes(index), 300..=599)?;
+        if code == 499 {
+            return Err(args.invalid(index, "another status: no client is left to see the page of 499"));
+        }
+        codes.push(code);
+    }
+    settings.content.error_pages.push(ErrorPage { codes, answer, target: args.text(last)? });
+    Ok(())
+}
+
+fn types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut types = if args.first { Types::new() } else { Types::clone(&settings.content.types) };
+    for line in args.node.block.as_deref().unwrap_or_default() {
+        add_types(&mut types, line, args)?;
+    }
+    settings.content.types = Arc::new(types);
+    Ok(())
+}
+
+fn add_types(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> Done {
+    use crate::diagnostic::Diagnostic;
+    let media_type = &line.name.text;
+    if line.block.is_some() || line.args.is_empty() {
+        let message = "a line of \"types\" is a media type and the extensions it stands for";
+        return Err(Diagnostic::error(line.span, message));
+    }
+    for word in &line.args {
+        let extension = word.text.to_ascii_lowercase();
+        if let Some(old) = types.insert(extension, media_type.clone())
+            && old != *media_type
+        {
+            let message = format!(
+                "extension \"{}\" was \"{}\" before",
+                String::from_utf8_lossy(&word.text),
+                String::from_utf8_lossy(&old)
+            );
+            args.warnings.push(Diagnostic::warning(word.span, message));
+        }
+    }
+    Ok(())
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
+fn internal(settings: &mut Settings, _args: &mut Arguments<'_>) -> Done {
+    settings.content.internal = true;
+    Ok(())
+}
+
+fn output_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.content.output_buffers = LargeBuffers { count: args.count(0)?, size: args.size(1)? };
+    Ok(())
+}
+
+/// A size, or text with variables that yields one.
+pub(super) fn size_text(args: &Arguments<'_>, index: usize) -> Result<Text, crate::diagnostic::Diagnostic> {
+    let text = args.text(index)?;
+    if text.has_variables() {
+        return Ok(text);
+    }
+    Ok(Text::new(args.size(index)?.to_string(), text.span))
+}
+
+fn limit_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.content.limit_rate = size_text(args, 0)?;
+    Ok(())
+}
+
+fn limit_rate_after(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.content.limit_rate_after = size_text(args, 0)?;
+    Ok(())
+}
+
+fn if_modified_since(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let choices = [
+        ("off", IfModifiedSince::Off),
+        ("exact", IfModifiedSince::Exact),
+        ("before", IfModifiedSince::Before),
+    ];
+    settings.content.if_modified_since = args.choice(0, &choices)?;
+    Ok(())
+}
+
+fn server_tokens(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let choices = [("on", 0), ("off", 1), ("build", 2)];
+    settings.content.server_tokens = match args.choice(0, &choices)? {
+        0 => ServerTokens::On,
+        1 => ServerTokens::Off,
+        _ => ServerTokens::Build,
+    };
+    Ok(())
+}
+
+fn open_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    if args.bytes(0) == b"off" {
+        settings.open_files.cache = Some(None);
+        return Ok(());
+    }
+    let mut cache = OpenFileCache { max: 0, inactive: 60_000 };
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        if word.starts_with(b"max=") {
+            cache.max = args.number_after(index, 4)?;
+        } else if word.starts_with(b"inactive=") {
+            cache.inactive = args.millis_after(index, 9)?;
+        } else {
+            return Err(args.invalid(index, "\"off\", or max=N with inactive=TIME"));
+        }
+    }
+    if cache.max == 0 {
+        return Err(args.error(0, "\"open_file_cache\" must have the \"max\" parameter"));
+    }
+    settings.open_files.cache = Some(Some(cache));
+    Ok(())
+}

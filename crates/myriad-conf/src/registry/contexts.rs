@@ -1,0 +1,75 @@
+//! The contexts that a directive may stand in, as a set.
+
+use std::{fmt, ops::BitOr};
+
+/// A set of contexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Contexts(u16);
+
+impl Contexts {
+    /// Outside every block.
+    pub const MAIN: Self = Self(1);
+    /// `events`.
+    pub const EVENTS: Self = Self(1 << 1);
+    /// `http`.
+    pub const HTTP: Self = Self(1 << 2);
+    /// `server` in `http`.
+    pub const SERVER: Self = Self(1 << 3);
+    /// `if` in `server`.
+    pub const SERVER_IF: Self = Self(1 << 4);
+    /// `location`.
+    pub const LOCATION: Self = Self(1 << 5);
+    /// `if` in `location`.
+    pub const LOCATION_IF: Self = Self(1 << 6);
+    /// `limit_except`.
+    pub const LIMIT_EXCEPT: Self = Self(1 << 7);
+    /// `upstream`.
+    pub const UPSTREAM: Self = Self(1 << 8);
+
+    pub(crate) const HTTP_SERVER: Self = Self::HTTP.or(Self::SERVER);
+    pub(crate) const HSL: Self = Self::HTTP_SERVER.or(Self::LOCATION);
+    pub(crate) const HSL_IF: Self = Self::HSL.or(Self::LOCATION_IF);
+    pub(crate) const REWRITE: Self =
+        Self::SERVER.or(Self::SERVER_IF).or(Self::LOCATION).or(Self::LOCATION_IF);
+
+    const NAMES: [(Self, &'static str); 9] = [
+        (Self::MAIN, "main"),
+        (Self::EVENTS, "events"),
+        (Self::HTTP, "http"),
+        (Self::SERVER, "server"),
+        (Self::SERVER_IF, "if in server"),
+        (Self::LOCATION, "location"),
+        (Self::LOCATION_IF, "if in location"),
+        (Self::LIMIT_EXCEPT, "limit_except"),
+        (Self::UPSTREAM, "upstream"),
+    ];
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether every context of `other` is in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Contexts {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+impl fmt::Display for Contexts {
+    /// The names, separated by commas.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names =
+            Self::NAMES.iter().filter(|(context, _)| self.contains(*context)).map(|(_, name)| *name);
+        f.write_str(names.next().unwrap_or("nowhere"))?;
+        names.try_for_each(|name| write!(f, ", {name}"))
+    }
+}

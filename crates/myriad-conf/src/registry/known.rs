@@ -1,0 +1,234 @@
+//! Names of nginx, its commercial version and well-known modules that are refused by name, never taken for a typo.
+
+use super::NOT_YET;
+
+/// A directive that is known and not supported.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownDirective {
+    pub(crate) name: &'static str,
+    /// The module that nginx has it in.
+    pub(crate) module: &'static str,
+    pub(crate) reason: &'static str,
+}
+
+const NO_MODULE: &str = "Myriad does not have this module";
+const OTHER_SYSTEM: &str = "it belongs to another operating system";
+const REMOVED: &str = "nginx itself removed it";
+const COMMERCIAL: &str = "it belongs to nginx's commercial version";
+const THIRD_PARTY: &str = "it belongs to a module that is not part of nginx";
+
+/// Module, reason, names separated by spaces.
+const GROUPS: &[(&str, &str, &str)] = &[
+    ("devpoll", OTHER_SYSTEM, "devpoll_changes devpoll_events"),
+    ("eventport", OTHER_SYSTEM, "eventport_events"),
+    ("iocp", OTHER_SYSTEM, "iocp_threads post_acceptex acceptex_read"),
+    ("kqueue", OTHER_SYSTEM, "kqueue_changes kqueue_events"),
+    ("event_openssl", NOT_YET, "ssl_engine"),
+    ("event_openssl_cache", NOT_YET, "ssl_object_cache_inheritable"),
+    ("event_quic_bpf", NOT_YET, "quic_bpf"),
+    ("addition", NO_MODULE, "add_before_body add_after_body addition_types"),
+    ("auth_basic", NOT_YET, "auth_basic auth_basic_user_file"),
+    ("auth_request", NOT_YET, "auth_request auth_request_set"),
+    ("autoindex", NOT_YET, "autoindex autoindex_format autoindex_localtime autoindex_exact_size"),
+    ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
+    ("charset", NOT_YET, "charset source_charset override_charset charset_types charset_map"),
+    ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),
+    ("degradation", NO_MODULE, "degradation degrade"),
+    ("empty_gif", NO_MODULE, "empty_gif"),
+    ("flv", NO_MODULE, "flv"),
+    ("geoip", NO_MODULE, "geoip_country geoip_org geoip_city geoip_proxy geoip_proxy_recursive"),
+    (
+        "grpc",
+        NO_MODULE,
+        "grpc_pass grpc_bind grpc_socket_keepalive grpc_socket_rcvbuf grpc_socket_sndbuf grpc_connect_timeout \
+         grpc_send_timeout grpc_intercept_errors grpc_buffer_size grpc_read_timeout grpc_next_upstream \
+         grpc_next_upstream_tries grpc_next_upstream_timeout grpc_set_header grpc_pass_header \
+         grpc_hide_header grpc_ignore_headers grpc_ssl_session_reuse grpc_ssl_protocols grpc_ssl_ciphers \
+         grpc_ssl_name grpc_ssl_server_name grpc_ssl_verify grpc_ssl_verify_depth \
+         grpc_ssl_trusted_certificate grpc_ssl_crl grpc_ssl_certificate grpc_ssl_certificate_key \
+         grpc_ssl_certificate_cache grpc_ssl_password_file grpc_ssl_conf_command",
+    ),
+    (
+        "image",
+        NO_MODULE,
+        "image_filter image_filter_jpeg_quality image_filter_webp_quality image_filter_sharpen \
+         image_filter_transparency image_filter_interlace image_filter_buffer",
+    ),
+    (
+        "limit_conn",
+        NOT_YET,
+        "limit_conn_zone limit_conn limit_conn_log_level limit_conn_status limit_conn_dry_run",
+    ),
+    ("limit_req", NOT_YET, "limit_req_zone limit_req limit_req_log_level limit_req_status limit_req_dry_run"),
+    (
+        "memcached",
+        NO_MODULE,
+        "memcached_pass memcached_bind memcached_socket_keepalive memcached_connect_timeout \
+         memcached_send_timeout memcached_buffer_size memcached_read_timeout memcached_next_upstream \
+         memcached_next_upstream_tries memcached_next_upstream_timeout memcached_gzip_flag",
+    ),
+    ("mirror", NOT_YET, "mirror mirror_request_body"),
+    ("mp4", NO_MODULE, "mp4 mp4_buffer_size mp4_max_buffer_size mp4_start_key_frame"),
+    (
+        "proxy",
+        NOT_YET,
+        "proxy_ssl_session_reuse proxy_ssl_protocols proxy_ssl_ciphers proxy_ssl_name proxy_ssl_server_name \
+         proxy_ssl_verify proxy_ssl_verify_depth proxy_ssl_trusted_certificate proxy_ssl_crl \
+         proxy_ssl_certificate proxy_ssl_certificate_key proxy_ssl_certificate_cache proxy_ssl_password_file \
+         proxy_ssl_conf_command",
+    ),
+    ("random_index", NO_MODULE, "random_index"),
+    ("realip", NOT_YET, "set_real_ip_from real_ip_header real_ip_recursive"),
+    ("referer", NOT_YET, "valid_referers referer_hash_max_size referer_hash_bucket_size"),
+    (
+        "scgi",
+        NO_MODULE,
+        "scgi_pass scgi_store scgi_store_access scgi_buffering scgi_request_buffering \
+         scgi_ignore_client_abort scgi_bind scgi_socket_keepalive scgi_socket_rcvbuf scgi_socket_sndbuf \
+         scgi_connect_timeout scgi_send_timeout scgi_buffer_size scgi_pass_request_headers \
+         scgi_pass_request_body scgi_intercept_errors scgi_read_timeout scgi_buffers scgi_busy_buffers_size \
+         scgi_force_ranges scgi_limit_rate scgi_cache scgi_cache_key scgi_cache_path scgi_cache_bypass \
+         scgi_no_cache scgi_cache_valid scgi_cache_min_uses scgi_cache_max_range_offset scgi_cache_use_stale \
+         scgi_cache_methods scgi_cache_lock scgi_cache_lock_timeout scgi_cache_lock_age scgi_cache_revalidate \
+         scgi_cache_background_update scgi_max_temp_file_size scgi_temp_file_write_size scgi_next_upstream \
+         scgi_next_upstream_tries scgi_next_upstream_timeout scgi_param scgi_pass_header scgi_hide_header \
+         scgi_ignore_headers",
+    ),
+    ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
+    ("slice", NOT_YET, "slice"),
+    (
+        "ssi",
+        NOT_YET,
+        "ssi ssi_silent_errors ssi_ignore_recycled_buffers ssi_min_file_chunk ssi_value_length ssi_types \
+         ssi_last_modified errmsg timefmt",
+    ),
+    (
+        "ssl",
+        NOT_YET,
+        "ssl_certificate ssl_certificate_key ssl_certificate_cache ssl_ech_file ssl_password_file \
+         ssl_certificate_compression ssl_dhparam ssl_ecdh_curve ssl_protocols ssl_ciphers ssl_buffer_size \
+         ssl_verify_client ssl_verify_depth ssl_client_certificate ssl_trusted_certificate \
+         ssl_prefer_server_ciphers ssl_session_cache ssl_session_tickets ssl_session_ticket_key \
+         ssl_session_timeout ssl_crl ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache ssl_stapling \
+         ssl_stapling_file ssl_stapling_responder ssl_stapling_verify ssl_early_data ssl_conf_command \
+         ssl_reject_handshake",
+    ),
+    ("stub_status", NOT_YET, "stub_status"),
+    ("sub", NOT_YET, "sub_filter sub_filter_types sub_filter_once sub_filter_last_modified"),
+    (
+        "tunnel",
+        NO_MODULE,
+        "tunnel_pass tunnel_bind tunnel_socket_keepalive tunnel_socket_rcvbuf tunnel_socket_sndbuf \
+         tunnel_connect_timeout tunnel_send_timeout tunnel_send_lowat tunnel_buffer_size tunnel_read_timeout \
+         tunnel_next_upstream tunnel_next_upstream_tries tunnel_next_upstream_timeout",
+    ),
+    (
+        "userid",
+        NO_MODULE,
+        "userid userid_service userid_name userid_domain userid_path userid_expires userid_flags userid_p3p \
+         userid_mark",
+    ),
+    (
+        "uwsgi",
+        NO_MODULE,
+        "uwsgi_pass uwsgi_modifier1 uwsgi_modifier2 uwsgi_store uwsgi_store_access uwsgi_buffering \
+         uwsgi_request_buffering uwsgi_ignore_client_abort uwsgi_bind uwsgi_socket_keepalive \
+         uwsgi_socket_rcvbuf uwsgi_socket_sndbuf uwsgi_connect_timeout uwsgi_send_timeout uwsgi_buffer_size \
+         uwsgi_pass_request_headers uwsgi_pass_request_body uwsgi_intercept_errors uwsgi_read_timeout \
+         uwsgi_buffers uwsgi_busy_buffers_size uwsgi_force_ranges uwsgi_limit_rate uwsgi_cache \
+         uwsgi_cache_key uwsgi_cache_path uwsgi_cache_bypass uwsgi_no_cache uwsgi_cache_valid \
+         uwsgi_cache_min_uses uwsgi_cache_max_range_offset uwsgi_cache_use_stale uwsgi_cache_methods \
+         uwsgi_cache_lock uwsgi_cache_lock_timeout uwsgi_cache_lock_age uwsgi_cache_revalidate \
+         uwsgi_cache_background_update uwsgi_max_temp_file_size uwsgi_temp_file_write_size \
+         uwsgi_next_upstream uwsgi_next_upstream_tries uwsgi_next_upstream_timeout uwsgi_param uwsgi_string \
+         uwsgi_pass_header uwsgi_hide_header uwsgi_ignore_headers uwsgi_ssl_session_reuse uwsgi_ssl_protocols \
+         uwsgi_ssl_ciphers uwsgi_ssl_name uwsgi_ssl_server_name uwsgi_ssl_verify uwsgi_ssl_verify_depth \
+         uwsgi_ssl_trusted_certificate uwsgi_ssl_crl uwsgi_ssl_certificate uwsgi_ssl_certificate_key \
+         uwsgi_ssl_certificate_cache uwsgi_ssl_password_file uwsgi_ssl_conf_command",
+    ),
+    (
+        "xslt",
+        NO_MODULE,
+        "xml_entities xml_external_entities xslt_stylesheet xslt_param xslt_string_param xslt_types \
+         xslt_last_modified",
+    ),
+    ("perl", NO_MODULE, "perl_modules perl_require perl perl_set"),
+    ("core", NOT_YET, "client_body_early_read auth_delay early_hints post_action"),
+    (
+        "v2",
+        NOT_YET,
+        "http2 http2_recv_buffer_size http2_pool_size http2_max_concurrent_streams \
+         http2_max_concurrent_pushes http2_max_requests http2_max_field_size http2_max_header_size \
+         http2_body_preread_size http2_streams_index_size http2_recv_timeout http2_idle_timeout \
+         http2_chunk_size http2_push_preload http2_push",
+    ),
+    (
+        "v3",
+        NOT_YET,
+        "http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size quic_retry quic_gso \
+         quic_host_key quic_active_connection_id_limit",
+    ),
+    (
+        "mail",
+        NO_MODULE,
+        "mail auth_http auth_http_timeout auth_http_header auth_http_pass_client_cert protocol timeout \
+         max_errors imap_client_buffer imap_capabilities imap_auth pop3_capabilities pop3_auth proxy \
+         proxy_buffer proxy_timeout proxy_pass_error_message xclient proxy_smtp_auth proxy_protocol \
+         smtp_client_buffer smtp_greeting_delay smtp_capabilities smtp_auth starttls",
+    ),
+    ("google_perftools", NO_MODULE, "google_perftools_profiles"),
+    (
+        "stream",
+        NO_MODULE,
+        "stream proxy_protocol_timeout preread_buffer_size preread_timeout pass proxy_downstream_buffer \
+         proxy_upstream_buffer proxy_upload_rate proxy_download_rate proxy_requests proxy_responses \
+         proxy_half_close proxy_ssl proxy_ssl_alpn ssl_handshake_timeout ssl_alpn ssl_preread",
+    ),
+    (
+        "removed",
+        REMOVED,
+        "ssl spdy_chunk_size spdy_headers_comp limit_zone satisfy_any open_file_cache_retest optimize_server_names",
+    ),
+    (
+        "commercial",
+        COMMERCIAL,
+        "api status status_format status_zone health_check health_check_timeout match ntlm state auth_jwt \
+         auth_jwt_claim_set auth_jwt_header_set auth_jwt_key_file auth_jwt_key_request auth_jwt_leeway \
+         auth_jwt_type auth_jwt_require auth_jwt_key_cache auth_oidc oidc_provider auth_require f4f \
+         f4f_buffer_size hls hls_buffers hls_forward_args hls_fragment hls_mp4_buffer_size \
+         hls_mp4_max_buffer_size internal_redirect keyval keyval_zone mgmt num_map otel_exporter \
+         otel_service_name otel_trace otel_trace_context otel_span_name otel_span_attr session_log \
+         session_log_format session_log_zone slow_start sticky_cookie_insert upstream_conf zone_sync \
+         zone_sync_server js_import js_content js_set js_access js_body_filter js_header_filter js_path \
+         js_preload_object js_var js_periodic",
+    ),
+    (
+        "third party",
+        THIRD_PARTY,
+        "more_set_headers more_clear_headers more_set_input_headers more_clear_input_headers access_by_lua \
+         access_by_lua_block access_by_lua_file body_filter_by_lua_block content_by_lua content_by_lua_block \
+         content_by_lua_file header_filter_by_lua_block init_by_lua_block init_worker_by_lua_block \
+         log_by_lua_block lua_code_cache lua_package_path lua_package_cpath lua_shared_dict \
+         lua_ssl_trusted_certificate rewrite_by_lua_block rewrite_by_lua_file set_by_lua set_by_lua_block \
+         ssl_certificate_by_lua_block echo echo_exec echo_location echo_sleep pagespeed \
+         pagespeed_file_cache_path modsecurity modsecurity_rules modsecurity_rules_file geoip2 geoip2_proxy \
+         headers_more vhost_traffic_status vhost_traffic_status_zone vhost_traffic_status_display \
+         passenger_enabled passenger_root passenger_ruby fancyindex fancyindex_exact_size nchan_publisher \
+         nchan_subscriber push_stream_publisher push_stream_subscriber rds_json redis_pass redis2_query \
+         redis2_pass srcache_fetch srcache_store set_misc set_md5 set_escape_uri set_unescape_uri set_random \
+         subs_filter subs_filter_types testcookie upload_pass upload_progress xss_get dav_ext_methods rtmp \
+         naxsi naxsi_extended concat",
+    ),
+];
+
+/// Every name of the table.
+pub(crate) fn all() -> impl Iterator<Item = KnownDirective> {
+    GROUPS.iter().flat_map(|&(module, reason, names)| {
+        names.split_whitespace().map(move |name| KnownDirective { name, module, reason })
+    })
+}
+
+/// The entry of a name.
+pub(crate) fn known(name: &str) -> Option<KnownDirective> {
+    all().find(|directive| directive.name == name)
+}

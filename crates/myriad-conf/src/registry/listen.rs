@@ -1,0 +1,185 @@
+//! `listen`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use super::{Arguments, Done, NOT_YET};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf},
+};
+
+/// Parameters of nginx that a later version brings.
+const LATER: [&str; 4] = ["ssl", "http2", "quic", "proxy_protocol"];
+
+pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+    let addresses = addresses(args)?;
+    let mut conf = ListenConf {
+        address: addresses[0].clone(),
+        default_server: false,
+        ssl: false,
+        http2: false,
+        proxy_protocol: false,
+        backlog: None,
+        reuseport: false,
+        ipv6only: true,
+        deferred: false,
+        bind: false,
+        fastopen: None,
+        rcvbuf: None,
+        sndbuf: None,
+        so_keepalive: None,
+        span: args.node.span,
+    };
+    for index in 1..args.len() {
+        parameter(&mut conf, args, index)?;
+    }
+    server.listens.extend(addresses.into_iter().map(|address| ListenConf { address, ..conf.clone() }));
+    Ok(())
+}
+
+fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> Done {
+    let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
+    if LATER.contains(&word.as_str()) {
+        return Err(args.error(index, format!("\"{word}\" in \"listen\" is {NOT_YET}")));
+    }
+    match word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value))) {
+        ("default_server" | "default", None) => conf.default_server = true,
+        ("bind", None) => conf.bind = true,
+        ("reuseport", None) => conf.reuseport = true,
+        ("deferred", None) => conf.deferred = true,
+        ("backlog", Some("-1")) => conf.backlog = None,
+        ("backlog", Some(_)) => conf.backlog = Some(args.small(index, 8)?),
+        ("fastopen", Some(_)) => conf.fastopen = Some(args.small(index, 9)?),
+        ("rcvbuf", Some(_)) => conf.rcvbuf = Some(args.size_after(index, 7)?),
+        ("sndbuf", Some(_)) => conf.sndbuf = Some(args.size_after(index, 7)?),
+        ("ipv6only", Some("on")) => conf.ipv6only = true,
+        ("ipv6only", Some("off")) => conf.ipv6only = false,
+        ("so_keepalive", Some(value)) => conf.so_keepalive = Some(keep_alive(args, index, value)?),
+        ("setfib" | "accept_filter", Some(_)) | ("multipath", None) => {
+            return Err(
+                args.error(index, format!("\"{word}\" in \"listen\" is not supported on this platform"))
+            );
+        }
+        _ => {
+            let known = [
+                "default_server",
+                "bind",
+                "reuseport",
+                "deferred",
+                "backlog=",
+                "fastopen=",
+                "rcvbuf=",
+                "sndbuf=",
+                "ipv6only=",
+                "so_keepalive=",
+                "ssl",
+                "http2",
+            ];
+            let mut diagnostic = args.error(index, format!("invalid parameter \"{word}\" in \"listen\""));
+            if let Some(near) = super::nearest(&word, known) {
+                diagnostic = diagnostic.help(format!("did you mean \"{near}\"?"));
+            }
+            return Err(diagnostic);
+        }
+    }
+    Ok(())
+}
+
+fn keep_alive(args: &Arguments<'_>, index: usize, value: &str) -> Result<KeepAliveProbe, Diagnostic> {
+    let mut probe = KeepAliveProbe { on: true, idle_s: None, interval_s: None, count: None };
+    match value {
+        "on" => return Ok(probe),
+        "off" => return Ok(KeepAliveProbe { on: false, ..probe }),
+        _ => {}
+    }
+    let must_be = "on, off or [idle]:[interval]:[count]";
+    let parts: Vec<&str> = value.split(':').collect();
+    if !(2..=3).contains(&parts.len()) {
+        return Err(args.invalid(index, must_be));
+    }
+    let seconds = |part: &str| -> Result<Option<u32>, Diagnostic> {
+        if part.is_empty() {
+            return Ok(None);
+        }
+        let seconds = crate::number::parse_seconds(part.as_bytes()).ok().and_then(|s| u32::try_from(s).ok());
+        seconds.map(Some).ok_or_else(|| args.invalid(index, must_be))
+    };
+    probe.idle_s = seconds(parts[0])?;
+    probe.interval_s = seconds(parts[1])?;
+    if let Some(count) = parts.get(2).filter(|count| !count.is_empty()) {
+        probe.count = Some(count.parse().map_err(|_| args.invalid(index, must_be))?);
+    }
+    Ok(probe)
+}
+
+/// The addresses of the first argument; a port range gives one for each port.
+fn addresses(args: &Arguments<'_>) -> Result<Vec<ListenAddress>, Diagnostic> {
+    let word = args.bytes(0);
+    if let Some(path) = word.strip_prefix(b"unix:") {
+        if path.is_empty() {
+            return Err(args.error(0, "no path in the unix domain socket"));
+        }
+        return Ok(vec![ListenAddress::Unix(path.to_vec())]);
+    }
+    let invalid = || args.invalid(0, "an address, a port, address:port or unix:PATH");
+    let text = std::str::from_utf8(word).map_err(|_| invalid())?;
+    let (host, ports) = split_port(text).ok_or_else(invalid)?;
+    let ports = match ports {
+        None => 80..=80,
+        Some(ports) => {
+            port_range(ports).ok_or_else(|| args.error(0, format!("invalid port in \"{text}\"")))?
+        }
+    };
+    let address = |port: u16| -> Option<ListenAddress> {
+        Some(match host {
+            None | Some("*") => ListenAddress::Ip(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port)),
+            Some(host) => match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+                Some(v6) => ListenAddress::Ip(SocketAddr::new(IpAddr::V6(v6.parse().ok()?), port)),
+                None => host_address(host, port)?,
+            },
+        })
+    };
+    ports
+        .map(|port| address(port).ok_or_else(|| args.error(0, format!("invalid host in \"{text}\""))))
+        .collect()
+}
+
+fn host_address(host: &str, port: u16) -> Option<ListenAddress> {
+    if let Ok(v4) = host.parse::<Ipv4Addr>() {
+        return Some(ListenAddress::Ip(SocketAddr::new(IpAddr::V4(v4), port)));
+    }
+    is_host_name(host).then(|| ListenAddress::Host(host.to_ascii_lowercase(), port))
+}
+
+/// Whether it may be looked up: letters, digits, `-`, `_` and dots, not all digits and dots.
+pub(super) fn is_host_name(host: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !host.is_empty()
+        && host.bytes().all(allowed)
+        && host.bytes().any(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+}
+
+/// Host and port of `host:port`, `[v6]:port`, `host`, or a port alone; neither is checked.
+pub(super) fn split_port(text: &str) -> Option<(Option<&str>, Option<&str>)> {
+    if text.starts_with('[') {
+        let end = text.find(']')? + 1;
+        return match &text[end..] {
+            "" => Some((Some(text), None)),
+            rest => Some((Some(&text[..end]), Some(rest.strip_prefix(':')?))),
+        };
+    }
+    if let Some((host, port)) = text.split_once(':') {
+        return (!host.is_empty()).then_some((Some(host), Some(port)));
+    }
+    let is_port = text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains('.');
+    if is_port { Some((None, Some(text))) } else { Some((Some(text), None)) }
+}
+
+fn port_range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
+    let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (port(first)?, port(last)?),
+        None => (port(text)?, port(text)?),
+    };
+    (first <= last).then_some(first..=last)
+}

@@ -1,0 +1,186 @@
+//! nginx's log module, and the switches that write to the error log.
+
+use super::{
+    Arguments, Contexts, Directive, Done, FLAG, Set, Use, at_least, between, process::level_error_log, set,
+};
+use crate::{
+    model::{HttpConf, LogEscape, LogFormat},
+    parsed::Word,
+    settings::{AccessLog, OpenLogFileCache, Settings},
+    text::Text,
+};
+
+const HSL: Contexts = Contexts::HSL;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "log_format",
+        Contexts::HTTP,
+        at_least(2),
+        Set::Http(log_format),
+        "Names a form of access-log line.",
+    )
+    .repeats()
+    .default("combined \"...\""),
+    Directive::new(
+        "access_log",
+        Contexts::HSL_IF.or(Contexts::LIMIT_EXCEPT),
+        at_least(1),
+        Set::Settings(access_log),
+        "Where requests are logged, and how.",
+    )
+    .repeats()
+    .default("logs/access.log combined"),
+    Directive::new(
+        "open_log_file_cache",
+        HSL,
+        between(1, 4),
+        Set::Settings(open_log_file_cache),
+        "Keeps logs open whose path holds variables.",
+    )
+    .default("off"),
+    Directive::new(
+        "error_log",
+        HSL,
+        at_least(1),
+        Set::Settings(level_error_log),
+        "Where errors are written, and which.",
+    )
+    .repeats(),
+    Directive::new(
+        "log_not_found",
+        HSL,
+        FLAG,
+        set!(Settings.flag => log.not_found),
+        "Whether a missing file is written to the error log.",
+    )
+    .default("on"),
+    Directive::new(
+        "log_subrequest",
+        HSL,
+        FLAG,
+        set!(Settings.flag => log.subrequest),
+        "Whether subrequests are logged.",
+    )
+    .default("off"),
+];
+
+fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+    let name = args.name(0)?;
+    if http.log_formats.iter().any(|format| format.name == name) {
+        return Err(args.error(0, format!("duplicate \"log_format\" name \"{name}\"")));
+    }
+    let mut parts = &args.words()[1..];
+    let mut escape = LogEscape::Default;
+    if let Some(rest) = parts[0].text.strip_prefix(b"escape=") {
+        escape = match rest {
+            b"default" => LogEscape::Default,
+            b"json" => LogEscape::Json,
+            b"none" => LogEscape::None,
+            _ => return Err(args.invalid(1, "escape=default, escape=json or escape=none")),
+        };
+        parts = &parts[1..];
+    }
+    http.log_formats.push(LogFormat { name, escape, format: joined(parts) });
+    Ok(())
+}
+
+/// The words without anything between them, as nginx joins them.
+fn joined(parts: &[Word]) -> Text {
+    let value: Vec<u8> = parts.iter().flat_map(|part| part.text.iter().copied()).collect();
+    let span = match parts {
+        [first, .., last] => first.span.to(last.span),
+        [only] => only.span,
+        [] => crate::span::Span::default(),
+    };
+    Text::new(value, span)
+}
+
+fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut settings.log.access);
+    if args.bytes(0) == b"off" {
+        if args.len() > 1 {
+            return Err(args.invalid(1, "nothing: \"off\" stands alone"));
+        }
+        settings.log.access.clear();
+        return Ok(());
+    }
+    let mut log = AccessLog {
+        path: args.text(0)?,
+        format: "combined".to_owned(),
+        buffer: None,
+        flush: None,
+        gzip: None,
+        condition: None,
+    };
+    let has_format = args.len() > 1 && !is_option(args.bytes(1));
+    if has_format {
+        log.format = args.name(1)?;
+        args.uses.push(Use::LogFormat(args.text(1)?));
+    }
+    for index in if has_format { 2 } else { 1 }..args.len() {
+        access_log_option(&mut log, args, index)?;
+    }
+    if log.gzip.is_some() && log.buffer.is_none() {
+        log.buffer = Some(64 << 10);
+    }
+    if log.flush.is_some() && log.buffer.is_none() {
+        return Err(args
+            .error(0, "no buffer is defined for access_log")
+            .help("write `buffer=SIZE` beside `flush=`"));
+    }
+    settings.log.access.push(log);
+    Ok(())
+}
+
+fn is_option(word: &[u8]) -> bool {
+    word == b"gzip"
+        || [b"buffer=".as_slice(), b"flush=", b"gzip=", b"if="].iter().any(|name| word.starts_with(name))
+}
+
+fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) -> Done {
+    let word = args.bytes(index);
+    if word.starts_with(b"buffer=") {
+        log.buffer = Some(args.size_after(index, 7)?);
+    } else if word.starts_with(b"flush=") {
+        log.flush = Some(args.millis_after(index, 6)?);
+    } else if word == b"gzip" {
+        log.gzip = Some(1);
+    } else if word.starts_with(b"gzip=") {
+        let level = args.small(index, 5)?;
+        let level = u8::try_from(level).ok().filter(|level| (1..=9).contains(level));
+        log.gzip = Some(level.ok_or_else(|| args.invalid(index, "a level from 1 to 9"))?);
+    } else if let Some(condition) = word.strip_prefix(b"if=") {
+        log.condition = Some(Text::new(condition, args.words()[index].span));
+    } else {
+        return Err(args.invalid(index, "buffer=SIZE, flush=TIME, gzip[=LEVEL] or if=CONDITION"));
+    }
+    Ok(())
+}
+
+fn open_log_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    if args.bytes(0) == b"off" {
+        settings.log.open_files = None;
+        return Ok(());
+    }
+    let mut cache = OpenLogFileCache { max: 0, inactive: 10_000, min_uses: 1, valid: 60_000 };
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        if word.starts_with(b"max=") {
+            cache.max = args.number_after(index, 4)?;
+        } else if word.starts_with(b"inactive=") {
+            cache.inactive = args.millis_after(index, 9)?;
+        } else if word.starts_with(b"min_uses=") {
+            cache.min_uses = args.number_after(index, 9)?;
+        } else if word.starts_with(b"valid=") {
+            cache.valid = args.millis_after(index, 6)?;
+        } else {
+            return Err(args.invalid(index, "\"off\", or max=N with inactive=, min_uses=, valid="));
+        }
+    }
+    if cache.max == 0 {
+        return Err(args.error(0, "\"open_log_file_cache\" must have \"max\" parameter"));
+    }
+    settings.log.open_files = Some(cache);
+    Ok(())
+}

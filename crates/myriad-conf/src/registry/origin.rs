@@ -1,0 +1,442 @@
+//! The upstream family: `fastcgi_*` and `proxy_*`, each directive written once.
+
+use super::{
+    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, NOT_YET, ONE, Set, TWO, at_least, between,
+    content::size_text, set,
+};
+use crate::{
+    diagnostic::Diagnostic,
+    settings::{
+        Buffers, Handler, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter, Protocol,
+        Redirect, Settings,
+    },
+    text::Text,
+};
+
+const HSL: Contexts = Contexts::HSL;
+const PASS: Contexts = Contexts::LOCATION.or(Contexts::LOCATION_IF);
+const PROXY_PASS: Contexts = PASS.or(Contexts::LIMIT_EXCEPT);
+
+const fn both(name: &'static str, arity: super::Arity, set: Set, doc: &'static str) -> Directive {
+    Directive::new(name, HSL, arity, set, doc)
+}
+
+pub(super) static ROWS: &[FamilyRow] = &[
+    FamilyRow::fastcgi(Directive::new(
+        "pass",
+        PASS,
+        ONE,
+        Set::Settings(pass),
+        "The FastCGI server that makes the content.",
+    )),
+    FamilyRow::proxy(Directive::new(
+        "pass",
+        PROXY_PASS,
+        ONE,
+        Set::Settings(pass),
+        "The HTTP server that makes the content.",
+    )),
+    FamilyRow::fastcgi(
+        both("param", between(2, 3), Set::Origin(param), "A parameter for the FastCGI server.").repeats(),
+    ),
+    FamilyRow::fastcgi(both(
+        "index",
+        ONE,
+        set!(Origin.text => Some index),
+        "What is added to a script name that ends with a slash.",
+    )),
+    FamilyRow::fastcgi(both(
+        "split_path_info",
+        ONE,
+        set!(Origin.text => Some split_path_info),
+        "A regex that takes script name and path info apart.",
+    )),
+    FamilyRow::fastcgi(
+        both(
+            "catch_stderr",
+            ONE,
+            Set::Origin(catch_stderr),
+            "Words on the error stream that spoil an answer.",
+        )
+        .repeats(),
+    ),
+    FamilyRow::fastcgi(
+        both("keep_conn", FLAG, set!(Origin.flag => keep_conn), "Whether connections are kept open.")
+            .default("off")
+            .differs("one pool for the whole process, at most half of php-fpm's children, one second"),
+    ),
+    FamilyRow::proxy(
+        both("set_header", TWO, Set::Origin(set_header), "A field for the origin.")
+            .repeats()
+            .default("Host $proxy_host; Connection close;"),
+    ),
+    FamilyRow::proxy(both(
+        "set_body",
+        ONE,
+        set!(Origin.text => Some body),
+        "What is sent instead of the request's body.",
+    )),
+    FamilyRow::proxy(both(
+        "method",
+        ONE,
+        set!(Origin.text => Some method),
+        "What is sent instead of the request's method.",
+    )),
+    FamilyRow::proxy(
+        both("http_version", ONE, Set::Origin(http_version), "The version spoken with the origin.")
+            .default("1.1"),
+    ),
+    FamilyRow::proxy(
+        both("redirect", between(1, 2), Set::Origin(redirect), "Rewrites Location and Refresh.")
+            .repeats()
+            .default("default"),
+    ),
+    FamilyRow::both(
+        both("hide_header", ONE, Set::Origin(hide_header), "A field of the origin that is not passed on.")
+            .repeats(),
+    ),
+    FamilyRow::both(
+        both("pass_header", ONE, Set::Origin(pass_header), "A field that is passed on after all.").repeats(),
+    ),
+    FamilyRow::both(
+        both(
+            "ignore_headers",
+            at_least(1),
+            Set::Origin(ignore_headers),
+            "Fields of the origin that are not obeyed.",
+        )
+        .differs(
+            "private, and a Set-Cookie that names a personal cookie, still keep a page out of the cache",
+        ),
+    ),
+    FamilyRow::both(
+        both(
+            "pass_request_headers",
+            FLAG,
+            set!(Origin.flag => pass_request_headers),
+            "Whether the request's fields are sent.",
+        )
+        .default("on"),
+    ),
+    FamilyRow::both(
+        both(
+            "pass_request_body",
+            FLAG,
+            set!(Origin.flag => pass_request_body),
+            "Whether the request's body is sent.",
+        )
+        .default("on"),
+    ),
+    FamilyRow::both(
+        both("connect_timeout", ONE, set!(Origin.millis => connect_timeout), "How long connecting may take.")
+            .default("60s"),
+    ),
+    FamilyRow::both(
+        both(
+            "send_timeout",
+            ONE,
+            set!(Origin.millis => send_timeout),
+            "How long to wait between two writes.",
+        )
+        .default("60s"),
+    ),
+    FamilyRow::both(
+        both("read_timeout", ONE, set!(Origin.millis => read_timeout), "How long to wait between two reads.")
+            .default("60s"),
+    ),
+    FamilyRow::both(
+        both(
+            "buffering",
+            FLAG,
+            set!(Origin.flag => buffering),
+            "Whether the answer is read ahead of the client.",
+        )
+        .default("on"),
+    ),
+    FamilyRow::both(
+        both(
+            "request_buffering",
+            FLAG,
+            set!(Origin.flag => request_buffering),
+            "Whether the request's body is read before it is sent.",
+        )
+        .default("on"),
+    ),
+    FamilyRow::both(
+        both("buffer_size", ONE, Set::Origin(buffer_size), "Room for the answer's head.").default("4k"),
+    ),
+    FamilyRow::both(both("buffers", TWO, Set::Origin(buffers), "Buffers for the answer.").default("8 4k")),
+    FamilyRow::both(both(
+        "busy_buffers_size",
+        ONE,
+        set!(Origin.size => Some busy_buffers_size),
+        "How much may wait for the client.",
+    )),
+    FamilyRow::both(
+        both(
+            "max_temp_file_size",
+            ONE,
+            set!(Origin.size => max_temp_file_size),
+            "How much of an answer may go to a file.",
+        )
+        .default("1g"),
+    ),
+    FamilyRow::both(both(
+        "temp_file_write_size",
+        ONE,
+        set!(Origin.size => Some temp_file_write_size),
+        "How much is written to such a file at a time.",
+    )),
+    FamilyRow::both(
+        both("limit_rate", ONE, Set::Origin(limit_rate), "Bytes per second read from the origin.")
+            .default("0"),
+    ),
+    FamilyRow::both(
+        both(
+            "ignore_client_abort",
+            FLAG,
+            set!(Origin.flag => ignore_client_abort),
+            "Whether the origin is read to the end without a client.",
+        )
+        .default("off"),
+    ),
+    FamilyRow::both(
+        both(
+            "intercept_errors",
+            FLAG,
+            set!(Origin.flag => intercept_errors),
+            "Whether error_page answers the origin's errors.",
+        )
+        .default("off"),
+    ),
+    FamilyRow::both(
+        both("next_upstream", at_least(1), Set::Origin(next_upstream), "When the next server is asked.")
+            .default("error timeout"),
+    ),
+    FamilyRow::both(
+        both(
+            "next_upstream_tries",
+            ONE,
+            set!(Origin.number => next_upstream_tries),
+            "How many servers are asked; 0 for all.",
+        )
+        .default("0"),
+    ),
+    FamilyRow::both(
+        both(
+            "next_upstream_timeout",
+            ONE,
+            set!(Origin.millis => next_upstream_timeout),
+            "How long asking the next may go on; 0 for ever.",
+        )
+        .default("0"),
+    ),
+    FamilyRow::both(
+        both("socket_keepalive", FLAG, set!(Origin.flag => socket_keepalive), "SO_KEEPALIVE.").default("off"),
+    ),
+    FamilyRow::both(
+        both(
+            "force_ranges",
+            FLAG,
+            set!(Origin.flag => force_ranges),
+            "Whether ranges are cut here whatever the origin says.",
+        )
+        .default("off"),
+    ),
+    FamilyRow::both(
+        both("bind", between(1, 2), Set::Nothing, "The address that connections come from.").refused(NOT_YET),
+    ),
+    FamilyRow::both(
+        both("store", ONE, Set::Nothing, "Keeps answers as files.").refused("use the cache instead"),
+    ),
+    FamilyRow::both(
+        both("store_access", between(1, 3), Set::Nothing, "Who may read such files.")
+            .refused("use the cache instead"),
+    ),
+    FamilyRow::proxy(
+        both("pass_trailers", FLAG, Set::Nothing, "Whether trailers are passed on.").refused(NOT_YET),
+    ),
+    FamilyRow::proxy(
+        both("cookie_domain", between(1, 2), Set::Nothing, "Rewrites a cookie's domain.")
+            .repeats()
+            .refused(NOT_YET),
+    ),
+    FamilyRow::proxy(
+        both("cookie_path", between(1, 2), Set::Nothing, "Rewrites a cookie's path.")
+            .repeats()
+            .refused(NOT_YET),
+    ),
+    FamilyRow::proxy(
+        both("cookie_flags", between(1, 4), Set::Nothing, "Sets a cookie's flags.")
+            .repeats()
+            .refused(NOT_YET),
+    ),
+];
+
+fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let protocol = args.protocol();
+    let target = args.text(0)?;
+    if target.is_empty() {
+        return Err(args.error(0, format!("empty \"{}\"", args.directive.name)));
+    }
+    if protocol == Protocol::Http && !target.has_variables() {
+        let text = target.value.to_ascii_lowercase();
+        if text.starts_with(b"https://") {
+            return Err(args.error(0, format!("\"https\" in \"proxy_pass\" is {NOT_YET}")));
+        }
+        if !text.starts_with(b"http://") {
+            return Err(args.error(0, "invalid URL prefix").help("it starts with http://"));
+        }
+    }
+    settings.handler = Some(Handler::Origin { protocol, target });
+    Ok(())
+}
+
+fn param(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.parameters);
+    let if_not_empty = args.len() > 2;
+    if if_not_empty {
+        args.choice(2, &[("if_not_empty", ())])?;
+    }
+    origin.parameters.push(Parameter { name: args.text(0)?, value: args.text(1)?, if_not_empty });
+    Ok(())
+}
+
+fn set_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.parameters);
+    origin.parameters.push(Parameter { name: args.text(0)?, value: args.text(1)?, if_not_empty: false });
+    Ok(())
+}
+
+fn catch_stderr(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.catch_stderr);
+    origin.catch_stderr.push(args.text(0)?);
+    Ok(())
+}
+
+fn hide_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.hide_headers);
+    origin.hide_headers.push(args.text(0)?);
+    Ok(())
+}
+
+fn pass_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.pass_headers);
+    origin.pass_headers.push(args.text(0)?);
+    Ok(())
+}
+
+fn http_version(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    if args.bytes(0) == b"2" {
+        return Err(args.error(0, format!("HTTP/2 to an origin is {NOT_YET}")));
+    }
+    origin.http_version = args.choice(0, &[("1.0", HttpVersion::Http10), ("1.1", HttpVersion::Http11)])?;
+    Ok(())
+}
+
+fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.redirects);
+    if args.len() == 1 {
+        match args.choice(0, &[("off", false), ("false", false), ("default", true)])? {
+            true => origin.redirects.push(Redirect::Default),
+            false => origin.redirects.clear(),
+        }
+        return Ok(());
+    }
+    let (from, to) = (args.text(0)?, args.text(1)?);
+    let (pattern, caseless) = match from.value.as_slice() {
+        [b'~', b'*', pattern @ ..] => (pattern, true),
+        [b'~', pattern @ ..] => (pattern, false),
+        _ => {
+            origin.redirects.push(Redirect::Prefix { from, to });
+            return Ok(());
+        }
+    };
+    origin.redirects.push(Redirect::Regex { pattern: Text::new(pattern, from.span), caseless, to });
+    Ok(())
+}
+
+fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let mut ignore = IgnoreHeaders::default();
+    for index in 0..args.len() {
+        let names = [
+            "X-Accel-Redirect",
+            "X-Accel-Expires",
+            "X-Accel-Limit-Rate",
+            "X-Accel-Buffering",
+            "X-Accel-Charset",
+            "Expires",
+            "Cache-Control",
+            "Set-Cookie",
+            "Vary",
+        ];
+        let numbered: Vec<(&str, usize)> = names.iter().enumerate().map(|(n, name)| (*name, n)).collect();
+        let field = match args.choice(index, &numbered)? {
+            0 => &mut ignore.accel.redirect,
+            1 => &mut ignore.accel.expires,
+            2 => &mut ignore.accel.limit_rate,
+            3 => &mut ignore.accel.buffering,
+            4 => &mut ignore.accel.charset,
+            5 => &mut ignore.expires,
+            6 => &mut ignore.cache_control,
+            7 => &mut ignore.set_cookie,
+            _ => &mut ignore.vary,
+        };
+        *field = true;
+    }
+    origin.ignore_headers = ignore;
+    Ok(())
+}
+
+fn not_zero(args: &Arguments<'_>, index: usize) -> Result<u64, Diagnostic> {
+    args.size(index)?.checked_sub(1).map(|less| less + 1).ok_or_else(|| args.invalid(index, "more than 0"))
+}
+
+fn buffer_size(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    origin.buffer_size = not_zero(args, 0)?;
+    Ok(())
+}
+
+fn buffers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let buffers = Buffers { count: args.count(0)?, size: not_zero(args, 1)? };
+    if buffers.count < 2 {
+        return Err(args.invalid(0, "at least 2"));
+    }
+    origin.buffers = buffers;
+    Ok(())
+}
+
+fn limit_rate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    origin.limit_rate = size_text(args, 0)?;
+    Ok(())
+}
+
+fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let mut next = NextUpstream { off: false, ..NextUpstream::OFF };
+    let http = args.protocol() == Protocol::Http;
+    for index in 0..args.len() {
+        let field =
+            match args.bytes(index) {
+                b"error" => &mut next.error,
+                b"timeout" => &mut next.timeout,
+                b"denied" => &mut next.denied,
+                b"invalid_header" => &mut next.invalid_header,
+                b"non_idempotent" => &mut next.non_idempotent,
+                b"http_500" => &mut next.http_500,
+                b"http_502" if http => &mut next.http_502,
+                b"http_503" => &mut next.http_503,
+                b"http_504" if http => &mut next.http_504,
+                b"http_403" => &mut next.http_403,
+                b"http_404" => &mut next.http_404,
+                b"http_429" => &mut next.http_429,
+                b"off" => &mut next.off,
+                _ => return Err(args.invalid(
+                    index,
+                    "error, timeout, denied, invalid_header, http_500 and the like, non_idempotent, or off",
+                )),
+            };
+        *field = true;
+    }
+    origin.next_upstream = if next.off { NextUpstream::OFF } else { next };
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Main context and `events`: processes, privileges, limits.
+
+use super::{
+    Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, block, set,
+};
+use crate::{
+    model::{ErrorLog, LogLevel, MainConf, WorkerProcesses},
+    settings::Settings,
+};
+
+const MAIN: Contexts = Contexts::MAIN;
+const EVENTS: Contexts = Contexts::EVENTS;
+const BLOCK: Arity = block(0, 0);
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new("events", MAIN, BLOCK, Set::Block(Block::Events), "Holds what concerns connections."),
+    Directive::new("http", MAIN, BLOCK, Set::Block(Block::Http), "Holds the HTTP servers."),
+    Directive::new("user", MAIN, between(1, 2), Set::Main(user), "User and group of the workers."),
+    Directive::new("pid", MAIN, ONE, set!(Main.text => Some pid), "File that holds the process's number.")
+        .default("logs/nginx.pid"),
+    Directive::new("daemon", MAIN, FLAG, set!(Main.flag => Some daemon), "Whether to go to the background.")
+        .default("on"),
+    Directive::new(
+        "master_process",
+        MAIN,
+        FLAG,
+        set!(Main.flag => master_process),
+        "Whether workers are started.",
+    )
+    .default("on"),
+    Directive::new("worker_processes", MAIN, ONE, Set::Main(worker_processes), "How many workers.")
+        .default("1")
+        .differs("workers are threads of one process"),
+    Directive::new(
+        "worker_rlimit_nofile",
+        MAIN,
+        ONE,
+        set!(Main.number => Some worker_rlimit_nofile),
+        "Limit of open files.",
+    ),
+    Directive::new(
+        "worker_rlimit_core",
+        MAIN,
+        ONE,
+        set!(Main.size => Some worker_rlimit_core),
+        "Limit of a core file's size.",
+    ),
+    Directive::new(
+        "worker_shutdown_timeout",
+        MAIN,
+        ONE,
+        set!(Main.millis => Some worker_shutdown_timeout),
+        "How long a graceful end may take.",
+    ),
+    Directive::new(
+        "working_directory",
+        MAIN,
+        ONE,
+        set!(Main.text => Some working_directory),
+        "Folder that the workers run in.",
+    ),
+    Directive::new("env", MAIN, ONE, Set::Main(env), "An environment variable to keep or set.").repeats(),
+    Directive::new(
+        "error_log",
+        MAIN,
+        at_least(1),
+        Set::Main(error_log),
+        "Where errors are written, and which.",
+    )
+    .default("logs/error.log error")
+    .repeats(),
+    Directive::new(
+        "pcre_jit",
+        MAIN,
+        FLAG,
+        set!(Main.flag => Some pcre_jit),
+        "Whether regexes are compiled to code.",
+    )
+    .default("off")
+    .differs("on where the machine allows it, unless written off"),
+    Directive::new(
+        "worker_connections",
+        EVENTS,
+        ONE,
+        set!(Main.count => worker_connections),
+        "Connections of one worker.",
+    )
+    .default("512"),
+];
+
+fn user(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+    main.user = Some(args.text(0)?);
+    main.group = if args.len() > 1 { Some(args.text(1)?) } else { None };
+    Ok(())
+}
+
+fn worker_processes(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+    main.worker_processes = if args.bytes(0) == b"auto" {
+        WorkerProcesses::Auto
+    } else {
+        match args.count(0) {
+            Ok(count @ 1..=4096) => WorkerProcesses::Count(count),
+            _ => return Err(args.invalid(0, "\"auto\" or a number from 1 to 4096")),
+        }
+    };
+    Ok(())
+}
+
+fn env(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+    main.env.push(args.text(0)?);
+    Ok(())
+}
+
+const LEVELS: [(&str, LogLevel); 15] = [
+    ("emerg", LogLevel::Emerg),
+    ("alert", LogLevel::Alert),
+    ("crit", LogLevel::Crit),
+    ("error", LogLevel::Error),
+    ("warn", LogLevel::Warn),
+    ("notice", LogLevel::Notice),
+    ("info", LogLevel::Info),
+    ("debug", LogLevel::Debug),
+    ("debug_core", LogLevel::Debug),
+    ("debug_alloc", LogLevel::Debug),
+    ("debug_mutex", LogLevel::Debug),
+    ("debug_event", LogLevel::Debug),
+    ("debug_http", LogLevel::Debug),
+    ("debug_mail", LogLevel::Debug),
+    ("debug_stream", LogLevel::Debug),
+];
+
+fn read_error_log(args: &Arguments<'_>) -> Result<ErrorLog, crate::diagnostic::Diagnostic> {
+    let mut level = if args.len() > 1 { LogLevel::Emerg } else { LogLevel::Error };
+    for index in 1..args.len() {
+        level = level.max(args.choice(index, &LEVELS)?);
+    }
+    Ok(ErrorLog { target: args.text(0)?, level })
+}
+
+fn error_log(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+    main.error_logs.push(read_error_log(args)?);
+    Ok(())
+}
+
+/// `error_log` inside `http`.
+pub(super) fn level_error_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut settings.log.error);
+    settings.log.error.push(read_error_log(args)?);
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! nginx's rewrite module.
+
+use super::{Arguments, Block, Contexts, Directive, FLAG, Set, TWO, between, block, exactly, set};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{RewriteFlag, RewriteStep},
+    number::parse_number,
+};
+
+const REWRITE: Contexts = Contexts::REWRITE;
+const HSL: Contexts = Contexts::HSL.or(Contexts::SERVER_IF).or(Contexts::LOCATION_IF);
+const BLOCK_WHERE: Contexts = Contexts::SERVER.or(Contexts::LOCATION);
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "if",
+        BLOCK_WHERE,
+        block(1, usize::MAX),
+        Set::Block(Block::If),
+        "Does more where a condition holds.",
+    )
+    .repeats(),
+    Directive::new("set", REWRITE, TWO, Set::Rewrite(set_variable), "Gives a variable a value.").repeats(),
+    Directive::new("rewrite", REWRITE, between(2, 3), Set::Rewrite(rewrite), "Changes the URI by a regex.")
+        .repeats(),
+    Directive::new("return", REWRITE, between(1, 2), Set::Rewrite(return_), "Answers at once.").repeats(),
+    Directive::new("break", REWRITE, exactly(0), Set::Rewrite(break_), "Ends the rewrite steps.").repeats(),
+    Directive::new(
+        "rewrite_log",
+        HSL,
+        FLAG,
+        set!(Settings.flag => log.rewrite),
+        "Whether rewrites are written to the error log.",
+    )
+    .default("off"),
+    Directive::new(
+        "uninitialized_variable_warn",
+        HSL,
+        FLAG,
+        set!(Settings.flag => log.uninitialized_variable_warn),
+        "Whether reading a variable that was never set is logged.",
+    )
+    .default("on"),
+];
+
+type Step = Result<RewriteStep, Diagnostic>;
+
+fn set_variable(args: &mut Arguments<'_>) -> Step {
+    Ok(RewriteStep::Set { variable: args.variable(0)?, value: args.text(1)? })
+}
+
+fn is_url(text: &[u8]) -> bool {
+    [b"http://".as_slice(), b"https://", b"$scheme"].iter().any(|start| text.starts_with(start))
+}
+
+fn rewrite(args: &mut Arguments<'_>) -> Step {
+    let mut flag = RewriteFlag::None;
+    if args.len() > 2 {
+        flag = args.choice(
+            2,
+            &[
+                ("last", RewriteFlag::Last),
+                ("break", RewriteFlag::Break),
+                ("redirect", RewriteFlag::Redirect),
+                ("permanent", RewriteFlag::Permanent),
+            ],
+        )?;
+    }
+    if args.bytes(1).is_empty() {
+        return Err(args.error(1, "empty replacement"));
+    }
+    if is_url(args.bytes(1)) && flag != RewriteFlag::Permanent {
+        flag = RewriteFlag::Redirect;
+    }
+    Ok(RewriteStep::Rewrite {
+        pattern: args.text(0)?,
+        replacement: args.text(1)?,
+        flag,
+        span: args.node.span,
+    })
+}
+
+fn return_(args: &mut Arguments<'_>) -> Step {
+    let span = args.node.span;
+    let text = if args.len() > 1 { Some(args.text(1)?) } else { None };
+    match parse_number(args.bytes(0)).ok().and_then(|code| u16::try_from(code).ok()) {
+        Some(code @ 0..=999) => Ok(RewriteStep::Return { code, text, span }),
+        None if args.len() == 1 && is_url(args.bytes(0)) => {
+            Ok(RewriteStep::Return { code: 302, text: Some(args.text(0)?), span })
+        }
+        _ => {
+            let code = String::from_utf8_lossy(args.bytes(0));
+            let message = format!("invalid return code \"{code}\"");
+            Err(args.error(0, message).help(
+                "write a status from 0 to 999, or an URL that starts with http://, https:// or $scheme",
+            ))
+        }
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "the signature of every step")]
+fn break_(args: &mut Arguments<'_>) -> Step {
+    Ok(RewriteStep::Break { span: args.node.span })
+}

@@ -1,0 +1,90 @@
+//! `server`, `listen`, `server_name`, `location`, `limit_except`.
+
+use super::{Arguments, Block, Contexts, Directive, Done, Set, at_least, block, listen::listen};
+use crate::{diagnostic::Diagnostic, model::ServerConf, model::ServerName, text::Text};
+
+const SERVER: Contexts = Contexts::SERVER;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new("server", Contexts::HTTP, block(0, 0), Set::Block(Block::Server), "A virtual server.")
+        .repeats(),
+    Directive::new("listen", SERVER, at_least(1), Set::Server(listen), "An address to listen on.")
+        .default("*:80")
+        .repeats(),
+    Directive::new(
+        "server_name",
+        SERVER,
+        at_least(1),
+        Set::Server(server_name),
+        "The names of a virtual server.",
+    )
+    .default("\"\"")
+    .repeats(),
+    Directive::new(
+        "location",
+        SERVER.or(Contexts::LOCATION),
+        block(1, 2),
+        Set::Block(Block::Location),
+        "What holds for some of the URIs.",
+    )
+    .repeats(),
+    Directive::new(
+        "limit_except",
+        Contexts::LOCATION,
+        block(1, usize::MAX),
+        Set::Block(Block::LimitExcept),
+        "What holds for all methods but some.",
+    ),
+];
+
+fn server_name(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut server.names);
+    for index in 0..args.len() {
+        let name = read_name(args, index)?;
+        if args.bytes(index).contains(&b'/') && !matches!(name, ServerName::Regex(_)) {
+            args.warn(index, format!("server name \"{}\" has suspicious symbols", args.text(index)?.lossy()));
+        }
+        if args.first && index == 0 {
+            let mut text = args.text(0)?;
+            if text.value.starts_with(b".") {
+                text.value.remove(0);
+            }
+            server.primary_name = text;
+        }
+        server.names.push(name);
+    }
+    Ok(())
+}
+
+fn read_name(args: &Arguments<'_>, index: usize) -> Result<ServerName, Diagnostic> {
+    let text = args.text(index)?;
+    if let Some(regex) = text.value.strip_prefix(b"~") {
+        if regex.is_empty() {
+            return Err(args.error(index, "empty regex in server name \"~\""));
+        }
+        return Ok(ServerName::Regex(Text::new(regex, text.span)));
+    }
+    if text.value == b"$hostname" {
+        return Ok(ServerName::Hostname);
+    }
+    let invalid = || {
+        args.error(index, format!("server name \"{}\" is invalid", text.lossy())).help(
+            "`*` may stand only at the start before a dot, or at the end after one; a regex starts with `~`",
+        )
+    };
+    let name = text.as_str().ok_or_else(invalid)?.to_lowercase();
+    let (plain, kind): (&str, fn(String) -> ServerName) = if let Some(rest) = name.strip_prefix("*.") {
+        (rest, |name| ServerName::WildcardPrefix(name[1..].to_owned()))
+    } else if let Some(rest) = name.strip_prefix('.') {
+        (rest, ServerName::Dot)
+    } else if let Some(rest) = name.strip_suffix(".*") {
+        (rest, |name| ServerName::WildcardSuffix(name[..name.len() - 1].to_owned()))
+    } else {
+        (name.as_str(), ServerName::Exact)
+    };
+    let bare_wildcard = plain.is_empty() && !name.is_empty();
+    if plain.contains('*') || bare_wildcard || plain.contains('\0') {
+        return Err(invalid());
+    }
+    Ok(kind(name))
+}

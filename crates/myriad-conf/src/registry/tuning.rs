@@ -1,0 +1,80 @@
+//! Words that tune nginx's own machinery: accepted, and without effect here.
+
+use super::{Arity, Contexts, Directive, FLAG, FamilyRow, ONE, Set, TWO, at_least, between};
+
+const HSL: Contexts = Contexts::HSL;
+const HS: Contexts = Contexts::HTTP_SERVER;
+const HTTP: Contexts = Contexts::HTTP;
+const MAIN: Contexts = Contexts::MAIN;
+const EVENTS: Contexts = Contexts::EVENTS;
+
+const HASH: &str = "tables size themselves";
+const POOL: &str = "there are no memory pools to size";
+const IO: &str = "files are read on a pool of threads and sent with sendfile(2)";
+const LOOP: &str = "the event loop is chosen and balanced by the server";
+const BUFFERS: &str = "buffers size themselves";
+const TEMP: &str = "temporary files are unnamed and need no folders";
+
+const fn row(name: &'static str, contexts: Contexts, arity: Arity, note: &'static str) -> Directive {
+    Directive::new(name, contexts, arity, Set::Nothing, "Tunes nginx's own machinery.").no_effect(note)
+}
+
+pub(super) static ROWS: &[Directive] = &[
+    row("use", EVENTS, ONE, LOOP),
+    row("multi_accept", EVENTS, FLAG, LOOP),
+    row("accept_mutex", EVENTS, FLAG, LOOP),
+    row("accept_mutex_delay", EVENTS, ONE, LOOP),
+    row("epoll_events", EVENTS, ONE, LOOP),
+    row("worker_aio_requests", EVENTS, ONE, IO),
+    row("debug_connection", EVENTS, ONE, "debug messages are written by level, not by client").repeats(),
+    row("worker_cpu_affinity", MAIN, at_least(1), "the kernel places the threads"),
+    row("worker_priority", MAIN, ONE, "set the priority where the service is started"),
+    row("timer_resolution", MAIN, ONE, "reading the clock is cheap"),
+    row("lock_file", MAIN, ONE, "no lock file is needed"),
+    row("debug_points", MAIN, ONE, "there are no debug points"),
+    row("load_module", MAIN, ONE, "what is supported is built in").repeats(),
+    row("thread_pool", MAIN, between(2, 3), IO).repeats(),
+    row("server_names_hash_max_size", HTTP, ONE, HASH),
+    row("server_names_hash_bucket_size", HTTP, ONE, HASH),
+    row("variables_hash_max_size", HTTP, ONE, HASH),
+    row("variables_hash_bucket_size", HTTP, ONE, HASH),
+    row("map_hash_max_size", HTTP, ONE, HASH),
+    row("map_hash_bucket_size", HTTP, ONE, HASH),
+    row("types_hash_max_size", HSL, ONE, HASH),
+    row("types_hash_bucket_size", HSL, ONE, HASH),
+    row("connection_pool_size", HS, ONE, POOL),
+    row("request_pool_size", HS, ONE, POOL),
+    row("client_body_temp_path", HSL, between(1, 4), TEMP),
+    row("subrequest_output_buffer_size", HSL, ONE, BUFFERS),
+    row("aio", HSL, ONE, IO),
+    row("aio_write", HSL, FLAG, IO),
+    row("directio", HSL, ONE, IO),
+    row("directio_alignment", HSL, ONE, IO),
+    row("read_ahead", HSL, ONE, IO),
+    row("send_lowat", HSL, ONE, "has an effect on other systems only"),
+    row("postpone_output", HSL, ONE, BUFFERS),
+    row("open_file_cache_events", HSL, FLAG, "has an effect on other systems only"),
+    row("gzip_buffers", HSL, TWO, BUFFERS),
+    row("gzip_window", HSL, ONE, BUFFERS),
+    row("gzip_hash", HSL, ONE, BUFFERS),
+    row("postpone_gzipping", HSL, ONE, BUFFERS),
+    row("gzip_no_buffer", HSL, FLAG, BUFFERS),
+    row("gunzip_buffers", HSL, TWO, BUFFERS),
+    row("brotli_buffers", HSL, TWO, BUFFERS),
+    row("zstd_buffers", HSL, TWO, BUFFERS),
+    row("resolver", HSL, at_least(1), "names are looked up by the system's resolver"),
+    row("resolver_timeout", HSL, ONE, "names are looked up by the system's resolver"),
+    // Other modules disowned by the build may still have their folder named by generated configurations.
+    row("uwsgi_temp_path", HSL, between(1, 4), TEMP),
+    row("scgi_temp_path", HSL, between(1, 4), TEMP),
+];
+
+/// The upstream family's part.
+pub(super) static ORIGIN: &[FamilyRow] = &[
+    FamilyRow::both(row("temp_path", HSL, between(1, 4), TEMP)),
+    FamilyRow::both(row("send_lowat", HSL, ONE, "has an effect on other systems only")),
+    FamilyRow::both(row("socket_rcvbuf", HSL, ONE, BUFFERS)),
+    FamilyRow::both(row("socket_sndbuf", HSL, ONE, BUFFERS)),
+    FamilyRow::proxy(row("headers_hash_max_size", HSL, ONE, HASH)),
+    FamilyRow::proxy(row("headers_hash_bucket_size", HSL, ONE, HASH)),
+];

@@ -1,0 +1,210 @@
+//! `upstream` groups.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::{
+    Arguments, Block, Contexts, Directive, Done, NOT_YET, ONE, Set, TWO, at_least, between, block, exactly,
+    listen::{is_host_name, split_port},
+    set,
+};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{Balance, UpstreamAddress, UpstreamConf, UpstreamServer},
+};
+
+const UPSTREAM: Contexts = Contexts::UPSTREAM;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "upstream",
+        Contexts::HTTP,
+        block(1, 1),
+        Set::Block(Block::Upstream),
+        "A group of origin servers.",
+    )
+    .repeats(),
+    Directive::new("server", UPSTREAM, at_least(1), Set::Upstream(server), "A server of the group.")
+        .repeats(),
+    Directive::new(
+        "ip_hash",
+        UPSTREAM,
+        exactly(0),
+        Set::Upstream(ip_hash),
+        "The same client, the same server.",
+    )
+    .group("balancing"),
+    Directive::new(
+        "least_conn",
+        UPSTREAM,
+        exactly(0),
+        Set::Upstream(least_conn),
+        "The server with least to do.",
+    )
+    .group("balancing"),
+    Directive::new("hash", UPSTREAM, between(1, 2), Set::Upstream(hash), "The same key, the same server.")
+        .group("balancing"),
+    Directive::new("random", UPSTREAM, between(0, 2), Set::Upstream(random), "A server by chance.")
+        .group("balancing"),
+    Directive::new(
+        "keepalive",
+        UPSTREAM,
+        between(1, 2),
+        Set::Upstream(keepalive),
+        "Idle connections to keep.",
+    ),
+    Directive::new(
+        "keepalive_requests",
+        UPSTREAM,
+        ONE,
+        set!(Upstream.number => keepalive_requests),
+        "Requests on one connection.",
+    )
+    .default("1000"),
+    Directive::new(
+        "keepalive_timeout",
+        UPSTREAM,
+        ONE,
+        set!(Upstream.millis => keepalive_timeout),
+        "How long an idle connection is kept.",
+    )
+    .default("60s"),
+    Directive::new(
+        "keepalive_time",
+        UPSTREAM,
+        ONE,
+        set!(Upstream.millis => keepalive_time),
+        "How old a connection may become.",
+    )
+    .default("1h"),
+    Directive::new(
+        "zone",
+        UPSTREAM,
+        between(1, 2),
+        Set::Nothing,
+        "Shares the group's state between workers.",
+    )
+    .no_effect("the state of a group is shared by all workers anyway"),
+    Directive::new("resolver", UPSTREAM, at_least(1), Set::Nothing, "Name servers for the group.")
+        .refused(NOT_YET),
+    Directive::new("resolver_timeout", UPSTREAM, ONE, Set::Nothing, "Time to resolve a name.")
+        .refused(NOT_YET),
+    Directive::new("sticky", UPSTREAM, at_least(2), Set::Nothing, "The same visitor, the same server.")
+        .refused(NOT_YET),
+    Directive::new("least_time", UPSTREAM, between(1, 2), Set::Nothing, "The fastest server.")
+        .refused(NOT_YET),
+    Directive::new("queue", UPSTREAM, TWO, Set::Nothing, "Lets requests wait for a server.").refused(NOT_YET),
+];
+
+fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    let mut server = UpstreamServer {
+        address: address(args, 0)?,
+        name: args.text(0)?,
+        weight: 1,
+        max_fails: 1,
+        fail_timeout: 10_000,
+        max_conns: 0,
+        backup: false,
+        down: false,
+    };
+    for index in 1..args.len() {
+        let word = args.bytes(index);
+        if word.starts_with(b"weight=") {
+            server.weight = args.small(index, 7)?;
+            if server.weight == 0 {
+                return Err(args.invalid(index, "at least 1"));
+            }
+        } else if word.starts_with(b"max_fails=") {
+            server.max_fails = args.small(index, 10)?;
+        } else if word.starts_with(b"fail_timeout=") {
+            server.fail_timeout = args.millis_after(index, 13)?;
+        } else if word.starts_with(b"max_conns=") {
+            server.max_conns = args.small(index, 10)?;
+        } else if word == b"backup" {
+            server.backup = true;
+        } else if word == b"down" {
+            server.down = true;
+        } else {
+            return Err(unknown_parameter(args, index));
+        }
+    }
+    upstream.servers.push(server);
+    Ok(())
+}
+
+fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
+    let word = String::from_utf8_lossy(args.bytes(index));
+    let name = word.split('=').next().unwrap_or_default();
+    if ["resolve", "service", "route", "drain", "slow_start"].contains(&name) {
+        return args.error(index, format!("\"{name}\" of \"server\" is {NOT_YET}"));
+    }
+    args.invalid(index, "weight=, max_fails=, fail_timeout=, max_conns=, backup or down")
+}
+
+/// `address[:port]` or `unix:PATH`; port 80 where none is written.
+pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddress, Diagnostic> {
+    let word = args.bytes(index);
+    if let Some(path) = word.strip_prefix(b"unix:").filter(|path| !path.is_empty()) {
+        return Ok(UpstreamAddress::Unix(path.to_vec()));
+    }
+    let invalid = || args.invalid(index, "an address, a host name, either with a port, or unix:PATH");
+    let text = std::str::from_utf8(word).map_err(|_| invalid())?;
+    if text.starts_with("http://") || text.starts_with("https://") {
+        return Err(invalid().help("leave out the scheme: `proxy_pass` says it"));
+    }
+    let (host, port) = match split_port(text) {
+        Some((Some(host), port)) => (host, port),
+        _ => return Err(invalid()),
+    };
+    let port = match port {
+        None => 80,
+        Some(port) => port.parse::<u16>().ok().filter(|port| *port > 0).ok_or_else(invalid)?,
+    };
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    match bare.parse::<IpAddr>() {
+        Ok(ip) => Ok(UpstreamAddress::Ip(SocketAddr::new(ip, port))),
+        Err(_) if is_host_name(host) => Ok(UpstreamAddress::Host(host.to_owned(), port)),
+        Err(_) => Err(invalid()),
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
+fn ip_hash(upstream: &mut UpstreamConf, _args: &mut Arguments<'_>) -> Done {
+    upstream.balance = Balance::IpHash;
+    Ok(())
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
+fn least_conn(upstream: &mut UpstreamConf, _args: &mut Arguments<'_>) -> Done {
+    upstream.balance = Balance::LeastConnections;
+    Ok(())
+}
+
+fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    let consistent = args.len() > 1;
+    if consistent {
+        args.choice(1, &[("consistent", ())])?;
+    }
+    upstream.balance = Balance::Hash { key: args.text(0)?, consistent };
+    Ok(())
+}
+
+fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    let two = args.len() > 0;
+    if two {
+        args.choice(0, &[("two", ())])?;
+    }
+    if args.len() > 1 {
+        args.choice(1, &[("least_conn", ())])?;
+    }
+    upstream.balance = Balance::Random { two };
+    Ok(())
+}
+
+fn keepalive(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    let count = args.count(0)?;
+    if args.len() > 1 {
+        args.choice(1, &[("local", ())])?;
+    }
+    upstream.keepalive = Some(count);
+    Ok(())
+}
