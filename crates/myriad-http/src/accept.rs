@@ -39,8 +39,48 @@ pub struct AcceptEncoding {
 
 impl AcceptEncoding {
     /// Reads a field value; an empty one accepts only identity.
-    pub fn parse(_value: &[u8]) -> Self {
-        Self { quality: [1000, 0, 0, 0] }
+    ///
+    /// A coding that is not named has the quality of `*`; identity is acceptable unless `identity;q=0` or `*;q=0` says
+    /// otherwise (RFC 9110 §12.5.3). A weight that is malformed is taken as 0: what a client garbles is not sent.
+    pub fn parse(value: &[u8]) -> Self {
+        match value {
+            b"gzip, deflate, br, zstd" => return Self { quality: [IDENTITY_UNNAMED, 1000, 1000, 1000] },
+            b"gzip, deflate, br" | b"br, gzip, deflate" => {
+                return Self { quality: [IDENTITY_UNNAMED, 1000, 1000, 0] };
+            }
+            b"gzip" | b"gzip, deflate" | b"deflate, gzip" => {
+                return Self { quality: [IDENTITY_UNNAMED, 1000, 0, 0] };
+            }
+            _ => {}
+        }
+        let mut named = [None; 4];
+        let mut others = None;
+        for item in value.split(|&byte| byte == b',') {
+            let end = item.iter().position(|&byte| byte == b';').unwrap_or(item.len());
+            let (name, parameters) = item.split_at(end);
+            let slot = match slot_of(name.trim_ascii()) {
+                Some(Slot::Coding(coding)) => &mut named[coding as usize],
+                Some(Slot::Others) => &mut others,
+                None => continue,
+            };
+            let quality = weight(parameters);
+            // A coding named twice: the better weight counts, as `x-gzip` and `gzip` are one.
+            *slot = Some(slot.map_or(quality, |before: u16| before.max(quality)));
+        }
+        let identity = match (named[0], others) {
+            (Some(quality), _) => quality,
+            (None, Some(0)) => 0,
+            (None, _) => IDENTITY_UNNAMED,
+        };
+        let others = others.unwrap_or(0);
+        Self {
+            quality: [
+                identity,
+                named[1].unwrap_or(others),
+                named[2].unwrap_or(others),
+                named[3].unwrap_or(others),
+            ],
+        }
     }
 
     /// What a request without the field accepts here: identity alone, as nginx has it.
@@ -49,13 +89,178 @@ impl AcceptEncoding {
     }
 
     /// The quality of `coding` in thousandths; 0 is "not acceptable".
+    ///
+    /// An identity that the field does not name has 1: acceptable, but behind whatever was asked for.
     pub fn quality(self, coding: Coding) -> u16 {
         self.quality[coding as usize]
     }
 
     /// The coding of highest quality among the set `available` of [`Coding::bit`]s; equals are settled by
-    /// `preference`, first is best. `None` when nothing that is available is acceptable.
-    pub fn best(self, _available: u8, _preference: &[Coding]) -> Option<Coding> {
-        None
+    /// `preference`, first is best, and codings that are not in it are not chosen. `None` when nothing that is
+    /// available is acceptable.
+    #[inline]
+    pub fn best(self, available: u8, preference: &[Coding]) -> Option<Coding> {
+        let mut best = None;
+        let mut highest = 0;
+        for &coding in preference {
+            let quality = self.quality(coding);
+            if available & coding.bit() != 0 && quality > highest {
+                highest = quality;
+                best = Some(coding);
+            }
+        }
+        best
+    }
+}
+
+/// The quality of an identity that is acceptable without having been named.
+const IDENTITY_UNNAMED: u16 = 1;
+
+enum Slot {
+    Coding(Coding),
+    /// `*`.
+    Others,
+}
+
+fn slot_of(name: &[u8]) -> Option<Slot> {
+    let is = |coding: &[u8]| name.eq_ignore_ascii_case(coding);
+    match name.len() {
+        1 if name == b"*" => Some(Slot::Others),
+        2 if is(b"br") => Some(Slot::Coding(Coding::Brotli)),
+        4 if is(b"gzip") => Some(Slot::Coding(Coding::Gzip)),
+        4 if is(b"zstd") => Some(Slot::Coding(Coding::Zstd)),
+        6 if is(b"x-gzip") => Some(Slot::Coding(Coding::Gzip)),
+        8 if is(b"identity") => Some(Slot::Coding(Coding::Identity)),
+        _ => None,
+    }
+}
+
+/// The `q` among the parameters, in thousandths; 1000 where there is none.
+fn weight(parameters: &[u8]) -> u16 {
+    for parameter in parameters.split(|&byte| byte == b';').map(<[u8]>::trim_ascii) {
+        if let [b'q' | b'Q', rest @ ..] = parameter
+            && let [b'=', value @ ..] = rest.trim_ascii_start()
+        {
+            return quality_value(value.trim_ascii()).unwrap_or(0);
+        }
+    }
+    1000
+}
+
+/// `0.123` in thousandths: a digit 0 or 1 with at most three decimals, no more than 1 (RFC 9110 §12.4.2).
+fn quality_value(value: &[u8]) -> Option<u16> {
+    let (whole, decimals) = match value {
+        [whole] | [whole, b'.'] => (whole, &[][..]),
+        [whole, b'.', decimals @ ..] if decimals.len() <= 3 => (whole, decimals),
+        _ => return None,
+    };
+    let mut thousandths = match whole {
+        b'0' => 0,
+        b'1' => 1000,
+        _ => return None,
+    };
+    let mut place = 100;
+    for digit in decimals {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        thousandths += u16::from(digit - b'0') * place;
+        place /= 10;
+    }
+    (thousandths <= 1000).then_some(thousandths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: u8 = 0b1111;
+    const PREFERENCE: [Coding; 4] = [Coding::Zstd, Coding::Brotli, Coding::Gzip, Coding::Identity];
+
+    fn best(value: &str) -> Option<Coding> {
+        AcceptEncoding::parse(value.as_bytes()).best(ALL, &PREFERENCE)
+    }
+
+    #[test]
+    fn browsers_get_the_best_coding_by_our_preference() {
+        assert_eq!(best("gzip, deflate, br, zstd"), Some(Coding::Zstd));
+        assert_eq!(best("gzip, deflate, br"), Some(Coding::Brotli));
+        assert_eq!(best("gzip, deflate"), Some(Coding::Gzip));
+        assert_eq!(best("deflate"), Some(Coding::Identity));
+        assert_eq!(best(""), Some(Coding::Identity));
+    }
+
+    #[test]
+    fn the_usual_values_are_read_as_the_long_way_reads_them() {
+        for value in
+            ["gzip, deflate, br, zstd", "gzip, deflate, br", "br, gzip, deflate", "gzip", "gzip, deflate"]
+        {
+            let long = format!("{value} ,");
+            assert_eq!(
+                AcceptEncoding::parse(value.as_bytes()),
+                AcceptEncoding::parse(long.as_bytes()),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_higher_quality_wins_over_our_preference() {
+        assert_eq!(best("br;q=0.5, gzip;q=0.9"), Some(Coding::Gzip));
+        assert_eq!(best("br;q=0.5, gzip;q=0.5"), Some(Coding::Brotli));
+        assert_eq!(best("gzip;q=0.2, identity;q=0.8"), Some(Coding::Identity));
+        assert_eq!(best("gzip;q=0.001"), Some(Coding::Gzip));
+    }
+
+    #[test]
+    fn quality_zero_refuses() {
+        assert_eq!(best("gzip;q=0"), Some(Coding::Identity));
+        assert_eq!(best("gzip;q=0.000, *"), Some(Coding::Zstd));
+        assert_eq!(AcceptEncoding::parse(b"gzip;q=0, *").quality(Coding::Gzip), 0);
+        assert_eq!(best("identity;q=0"), None);
+        assert_eq!(best("*;q=0"), None);
+        assert_eq!(best("gzip, *;q=0"), Some(Coding::Gzip));
+        assert_eq!(best("gzip, identity;q=0"), Some(Coding::Gzip));
+        assert_eq!(best("*;q=0, identity;q=0.1"), Some(Coding::Identity));
+        assert_eq!(
+            AcceptEncoding::parse(b"identity;q=0, br").best(Coding::Identity.bit(), &PREFERENCE),
+            None
+        );
+    }
+
+    #[test]
+    fn a_star_stands_for_what_is_not_named() {
+        assert_eq!(best("*"), Some(Coding::Zstd));
+        assert_eq!(best("zstd;q=0.1, *;q=0.5"), Some(Coding::Brotli));
+    }
+
+    #[test]
+    fn x_gzip_and_gzip_are_one() {
+        assert_eq!(best("X-GZIP"), Some(Coding::Gzip));
+        assert_eq!(AcceptEncoding::parse(b"x-gzip;q=0.3, gzip;q=0.7").quality(Coding::Gzip), 700);
+    }
+
+    #[test]
+    fn only_what_is_available_is_chosen() {
+        let accept = AcceptEncoding::parse(b"gzip, br, zstd");
+        assert_eq!(accept.best(Coding::Gzip.bit() | Coding::Identity.bit(), &PREFERENCE), Some(Coding::Gzip));
+        assert_eq!(accept.best(Coding::Identity.bit(), &PREFERENCE), Some(Coding::Identity));
+        assert_eq!(accept.best(0, &PREFERENCE), None);
+    }
+
+    #[test]
+    fn absence_of_the_field_means_identity() {
+        assert_eq!(AcceptEncoding::absent().best(ALL, &PREFERENCE), Some(Coding::Identity));
+    }
+
+    #[test]
+    fn malformed_weights_refuse_and_odd_spelling_is_read() {
+        for weight in ["2", "1.001", "0.1234", "-1", "abc", "", ".5", "0.5x", "00"] {
+            assert_eq!(best(&format!("gzip;q={weight}")), Some(Coding::Identity), "{weight}");
+        }
+        assert_eq!(best("gzip ; Q = 0.5"), Some(Coding::Gzip));
+        assert_eq!(best("gzip;level=1;q=0"), Some(Coding::Identity));
+        assert_eq!(best("gzip;q=1."), Some(Coding::Gzip));
+        assert_eq!(best("notgzip, gzipx, brotli"), Some(Coding::Identity));
     }
 }

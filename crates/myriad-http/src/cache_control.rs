@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::list;
+
 /// The directives of all `Cache-Control` fields of a message; times are seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheControl {
@@ -45,7 +47,171 @@ pub struct CacheControl {
 
 impl CacheControl {
     /// Reads the values of all `Cache-Control` fields, in order.
-    pub fn parse<'a>(_values: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        Self::default()
+    ///
+    /// Names are read in any case, arguments as tokens or quoted strings (RFC 9111 §5.2). Of a time given twice the
+    /// first counts (RFC 9111 §4.2.1 allows it); a time that is no number counts as 0, the stale side; one above 2³¹
+    /// counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are passed over.
+    pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut all = Self::default();
+        for directive in values.into_iter().flat_map(list::members) {
+            let equals = directive.iter().position(|&byte| byte == b'=');
+            let (name, argument) = match equals {
+                Some(at) => (&directive[..at], Some(unquote(directive[at + 1..].trim_ascii()))),
+                None => (directive, None),
+            };
+            all.add(name.trim_ascii(), argument);
+        }
+        all
+    }
+
+    fn add(&mut self, name: &[u8], argument: Option<&[u8]>) {
+        let mut lower = [0; 24];
+        let Some(lower) = lower.get_mut(..name.len()) else { return };
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        match &*lower {
+            b"max-age" => set_first(&mut self.max_age, seconds(argument)),
+            b"s-maxage" => set_first(&mut self.s_maxage, seconds(argument)),
+            b"stale-while-revalidate" => set_first(&mut self.stale_while_revalidate, seconds(argument)),
+            b"stale-if-error" => set_first(&mut self.stale_if_error, seconds(argument)),
+            b"min-fresh" => set_first(&mut self.min_fresh, seconds(argument)),
+            b"max-stale" => set_first(&mut self.max_stale, argument.map_or(u64::MAX, |_| seconds(argument))),
+            b"no-cache" => name_fields(argument, &mut self.no_cache, &mut self.no_cache_fields),
+            b"private" => name_fields(argument, &mut self.private, &mut self.private_fields),
+            b"no-store" => self.no_store = true,
+            b"public" => self.public = true,
+            b"must-revalidate" => self.must_revalidate = true,
+            b"proxy-revalidate" => self.proxy_revalidate = true,
+            b"must-understand" => self.must_understand = true,
+            b"only-if-cached" => self.only_if_cached = true,
+            b"no-transform" => self.no_transform = true,
+            b"immutable" => self.immutable = true,
+            _ => {}
+        }
+    }
+}
+
+fn set_first(slot: &mut Option<u64>, value: u64) {
+    slot.get_or_insert(value);
+}
+
+/// The field names of `no-cache="…"` or `private="…"`; without any, the directive is about the whole response.
+fn name_fields(argument: Option<&[u8]>, whole: &mut bool, fields: &mut SmallVec<[Box<[u8]>; 1]>) {
+    let before = fields.len();
+    let names = argument.into_iter().flat_map(list::members);
+    fields.extend(names.map(|name| name.to_ascii_lowercase().into_boxed_slice()));
+    *whole |= fields.len() == before;
+}
+
+/// The text between the quotes of a quoted string; a closing quote that is missing is not missed. What an escape
+/// could protect occurs in no argument that is read here.
+fn unquote(argument: &[u8]) -> &[u8] {
+    match argument {
+        [b'"', rest @ ..] => rest.strip_suffix(b"\"").unwrap_or(rest),
+        other => other,
+    }
+}
+
+fn seconds(argument: Option<&[u8]>) -> u64 {
+    const MOST: u64 = 1 << 31;
+    let digits = argument.unwrap_or_default().trim_ascii();
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return 0;
+    }
+    digits.iter().fold(0, |seconds, digit| (seconds * 10 + u64::from(digit - b'0')).min(MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(value: &str) -> CacheControl {
+        CacheControl::parse([value.as_bytes()])
+    }
+
+    #[test]
+    fn times_are_read_in_seconds() {
+        let read =
+            parse("max-age=60, s-maxage=120, stale-while-revalidate=5, stale-if-error=86400, min-fresh=1");
+        assert_eq!(read.max_age, Some(60));
+        assert_eq!(read.s_maxage, Some(120));
+        assert_eq!(read.stale_while_revalidate, Some(5));
+        assert_eq!(read.stale_if_error, Some(86400));
+        assert_eq!(read.min_fresh, Some(1));
+        assert_eq!((parse("max-stale").max_stale, parse("max-stale=7").max_stale), (Some(u64::MAX), Some(7)));
+    }
+
+    #[test]
+    fn every_flag_sets_its_own_field_and_no_other() {
+        type Flag = fn(&CacheControl) -> bool;
+        let flags: [(&str, Flag); 10] = [
+            ("no-cache", |read| read.no_cache),
+            ("no-store", |read| read.no_store),
+            ("private", |read| read.private),
+            ("public", |read| read.public),
+            ("must-revalidate", |read| read.must_revalidate),
+            ("proxy-revalidate", |read| read.proxy_revalidate),
+            ("must-understand", |read| read.must_understand),
+            ("only-if-cached", |read| read.only_if_cached),
+            ("no-transform", |read| read.no_transform),
+            ("immutable", |read| read.immutable),
+        ];
+        for (name, _) in flags {
+            let read = parse(&name.to_ascii_uppercase());
+            let set: Vec<_> = flags.iter().filter(|(_, flag)| flag(&read)).map(|(name, _)| *name).collect();
+            assert_eq!(set, [name]);
+        }
+    }
+
+    #[test]
+    fn field_names_qualify_no_cache_and_private() {
+        let read = parse(r#"private="Set-Cookie, X-User", no-cache=Warning, max-age=1"#);
+        assert!(!read.private && !read.no_cache);
+        assert_eq!(
+            read.private_fields.as_slice(),
+            [Box::from(&b"set-cookie"[..]), Box::from(&b"x-user"[..])]
+        );
+        assert_eq!(read.no_cache_fields.as_slice(), [Box::from(&b"warning"[..])]);
+        assert_eq!(read.max_age, Some(1));
+        assert!(parse("private=\"\"").private);
+        assert!(parse("private=\"a\", private").private);
+    }
+
+    #[test]
+    fn several_fields_are_one_list_and_the_first_time_counts() {
+        let read = CacheControl::parse([&b"max-age=10"[..], b"no-store, max-age=20"]);
+        assert_eq!(read.max_age, Some(10));
+        assert!(read.no_store);
+    }
+
+    #[test]
+    fn odd_spelling_is_read() {
+        assert_eq!(parse("Max-Age = \"30\"").max_age, Some(30));
+        assert_eq!(parse("max-age=\"30").max_age, Some(30));
+        assert_eq!(parse(",, ,max-age=5;foo").max_age, Some(0));
+        assert_eq!(parse("x-max-age=5"), CacheControl::default());
+        assert_eq!(
+            parse("ext=\"no-store, private\", public"),
+            CacheControl { public: true, ..CacheControl::default() }
+        );
+    }
+
+    #[test]
+    fn times_that_are_no_numbers_are_stale_and_huge_ones_are_bounded() {
+        for value in ["max-age", "max-age=", "max-age=-1", "max-age=1.5", "max-age=abc"] {
+            assert_eq!(parse(value).max_age, Some(0), "{value}");
+        }
+        assert_eq!(parse("max-age=99999999999999999999999").max_age, Some(1 << 31));
+    }
+
+    #[test]
+    fn random_values_never_panic() {
+        let pieces = ["max-age", "=", "\"", ",", " ", "private", "99", "no-cache", "\\", "\u{e9}", ";"];
+        let mut random = fastrand::Rng::with_seed(4);
+        for _ in 0..20_000 {
+            let value: String = (0..random.usize(..12)).map(|_| *random.choice(&pieces).unwrap()).collect();
+            let read = parse(&value);
+            assert!(read.max_age.is_none_or(|seconds| seconds <= 1 << 31), "{value}");
+        }
     }
 }

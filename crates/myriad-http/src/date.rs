@@ -1,11 +1,29 @@
 //! Dates as HTTP, cookies and access logs write them.
 
+mod civil;
+mod parse;
+
+use civil::Civil;
+pub use parse::parse_http_date;
+
 /// The length of an HTTP date.
 pub const HTTP_DATE_LEN: usize = 29;
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT` of seconds since the epoch (RFC 9110 §5.6.7); years above 9999 read 9999.
-pub fn format_http_date(_seconds: u64) -> [u8; HTTP_DATE_LEN] {
-    [0; HTTP_DATE_LEN]
+const DAYS: [&[u8; 3]; 7] = [b"Sun", b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat"];
+const MONTHS: [&[u8; 3]; 12] =
+    [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT` of seconds since the epoch (RFC 9110 §5.6.7); times after the year 9999 read as
+/// its last second.
+pub fn format_http_date(seconds: u64) -> [u8; HTTP_DATE_LEN] {
+    let time = Civil::of(seconds);
+    let mut out = *b"Sun, 06 Nov 1994 08:49:37 GMT";
+    put(&mut out, 0, DAYS[time.weekday]);
+    put(&mut out, 5, &two(time.day));
+    put(&mut out, 8, MONTHS[time.month - 1]);
+    put(&mut out, 12, &four(time.year));
+    put(&mut out, 17, &clock(time));
+    out
 }
 
 /// Appends [`format_http_date`].
@@ -13,26 +31,93 @@ pub fn write_http_date(seconds: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&format_http_date(seconds));
 }
 
-/// Seconds since the epoch of an HTTP date in any of the three formats of RFC 9110 §5.6.7; a two-digit year that
-/// would be more than 50 years after `now_s` is of the century before. `None` if it is no date or before 1970.
-pub fn parse_http_date(_value: &[u8], _now_s: u64) -> Option<u64> {
-    None
+/// Appends `Thu, 31-Dec-37 23:55:55 GMT`, nginx's form for the expiry of a cookie. Years above 2037 have four digits,
+/// as some readers take 38 for 1938.
+pub fn write_cookie_date(seconds: u64, out: &mut Vec<u8>) {
+    let time = Civil::of(seconds);
+    out.extend_from_slice(DAYS[time.weekday]);
+    out.extend_from_slice(b", ");
+    out.extend_from_slice(&two(time.day));
+    out.push(b'-');
+    out.extend_from_slice(MONTHS[time.month - 1]);
+    out.push(b'-');
+    let year = four(time.year);
+    out.extend_from_slice(if time.year > 2037 { &year } else { &year[2..] });
+    out.push(b' ');
+    out.extend_from_slice(&clock(time));
+    out.extend_from_slice(b" GMT");
 }
 
-/// Appends `Thu, 31-Dec-37 23:55:55 GMT`, nginx's form for the expiry of a cookie.
-pub fn write_cookie_date(_seconds: u64, _out: &mut Vec<u8>) {}
-
 /// `21/Nov/2026:01:02:03 +0000`, nginx's `$time_local`, at `offset_minutes` east of UTC.
-pub fn format_time_local(_seconds: u64, _offset_minutes: i32) -> [u8; 26] {
-    [0; 26]
+pub fn format_time_local(seconds: u64, offset_minutes: i32) -> [u8; 26] {
+    let time = Civil::of(shifted(seconds, offset_minutes));
+    let mut out = *b"21/Nov/2026:01:02:03 +0000";
+    put(&mut out, 0, &two(time.day));
+    put(&mut out, 3, MONTHS[time.month - 1]);
+    put(&mut out, 7, &four(time.year));
+    put(&mut out, 12, &clock(time));
+    let (sign, hours, minutes) = zone(offset_minutes);
+    put(&mut out, 21, &[sign]);
+    put(&mut out, 22, &hours);
+    put(&mut out, 24, &minutes);
+    out
 }
 
 /// `2026-11-21T01:02:03+00:00`, nginx's `$time_iso8601`, at `offset_minutes` east of UTC.
-pub fn format_time_iso8601(_seconds: u64, _offset_minutes: i32) -> [u8; 25] {
-    [0; 25]
+pub fn format_time_iso8601(seconds: u64, offset_minutes: i32) -> [u8; 25] {
+    let time = Civil::of(shifted(seconds, offset_minutes));
+    let mut out = *b"2026-11-21T01:02:03+00:00";
+    put(&mut out, 0, &four(time.year));
+    put(&mut out, 5, &two(time.month));
+    put(&mut out, 8, &two(time.day));
+    put(&mut out, 11, &clock(time));
+    let (sign, hours, minutes) = zone(offset_minutes);
+    put(&mut out, 19, &[sign]);
+    put(&mut out, 20, &hours);
+    put(&mut out, 23, &minutes);
+    out
 }
 
 /// `2026/11/21 01:02:03`, the time in nginx's error log, at `offset_minutes` east of UTC.
-pub fn format_error_log_time(_seconds: u64, _offset_minutes: i32) -> [u8; 19] {
-    [0; 19]
+pub fn format_error_log_time(seconds: u64, offset_minutes: i32) -> [u8; 19] {
+    let time = Civil::of(shifted(seconds, offset_minutes));
+    let mut out = *b"2026/11/21 01:02:03";
+    put(&mut out, 0, &four(time.year));
+    put(&mut out, 5, &two(time.month));
+    put(&mut out, 8, &two(time.day));
+    put(&mut out, 11, &clock(time));
+    out
 }
+
+fn shifted(seconds: u64, offset_minutes: i32) -> u64 {
+    seconds.saturating_add_signed(i64::from(offset_minutes) * 60)
+}
+
+fn put(out: &mut [u8], at: usize, text: &[u8]) {
+    out[at..at + text.len()].copy_from_slice(text);
+}
+
+/// The last two decimal digits of `number`.
+fn two(number: usize) -> [u8; 2] {
+    [number / 10 % 10, number % 10].map(|digit| b'0' + digit as u8)
+}
+
+fn four(number: usize) -> [u8; 4] {
+    let ([a, b], [c, d]) = (two(number / 100), two(number));
+    [a, b, c, d]
+}
+
+/// `08:49:37`.
+fn clock(time: Civil) -> [u8; 8] {
+    let ([a, b], [c, d], [e, f]) = (two(time.hour), two(time.minute), two(time.second));
+    [a, b, b':', c, d, b':', e, f]
+}
+
+/// Sign, hours and minutes of an offset from UTC.
+fn zone(offset_minutes: i32) -> (u8, [u8; 2], [u8; 2]) {
+    let minutes = offset_minutes.unsigned_abs() as usize;
+    (if offset_minutes < 0 { b'-' } else { b'+' }, two(minutes / 60), two(minutes % 60))
+}
+
+#[cfg(test)]
+mod tests;

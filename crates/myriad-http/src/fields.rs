@@ -234,6 +234,20 @@ impl Fields {
         &self.bytes
     }
 
+    /// The place to [`Fields::rewind`] to.
+    pub(crate) fn mark(&self) -> (usize, usize) {
+        (self.entries.len(), self.bytes.len())
+    }
+
+    /// Forgets what was added since `mark`.
+    pub(crate) fn rewind(&mut self, (entries, bytes): (usize, usize)) {
+        if self.entries.len() > entries {
+            self.entries.truncate(entries);
+            self.index();
+        }
+        self.bytes.truncate(bytes);
+    }
+
     /// Appends to the buffer without making an entry.
     pub(crate) fn extend_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);

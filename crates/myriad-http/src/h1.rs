@@ -5,8 +5,10 @@
 mod chunked;
 mod framing;
 mod limits;
+mod line;
 mod request;
 mod response;
+mod scan;
 
 pub use chunked::{Chunk, ChunkedDecoder, LAST_CHUNK, encode_chunk_head};
 pub use framing::{

@@ -15,6 +15,7 @@ pub mod fields;
 pub mod h1;
 pub mod head;
 mod known;
+mod list;
 mod method;
 pub mod ranges;
 pub mod uri;

@@ -7,17 +7,197 @@ use smallvec::SmallVec;
 /// What to do about a `Range` field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ranges {
-    /// Send the whole representation: the field is malformed, of another unit, of more than `max_ranges` ranges,
-    /// or asks for more than everything.
+    /// Send the whole representation: the field is of another unit, of more than `max_ranges` ranges, or asks for
+    /// more than everything.
     Ignore,
-    /// 416 with `Content-Range: bytes */length`.
+    /// 416 with `Content-Range: bytes */length`: the field is malformed, or no range of it lies within.
     Unsatisfiable,
     /// 206 with these ranges, in the order they were asked for; more than one make a `multipart/byteranges`.
     Satisfiable(SmallVec<[Range<u64>; 2]>),
 }
 
+/// The `max_ranges` of a location that does not set it.
+pub const UNLIMITED: usize = usize::MAX;
+
 /// Reads `Range: value` for a representation of `length` bytes; `max_ranges` is nginx's directive of that name,
 /// 0 turns ranges off.
-pub fn parse_ranges(_value: &[u8], _length: u64, _max_ranges: usize) -> Ranges {
-    Ranges::Ignore
+///
+/// As nginx has it, a malformed value is answered with 416, a value of another unit is ignored, ranges that lie
+/// outside are left out as long as one is left, and several ranges that add up to more than `length` are ignored
+/// (RFC 9110 §14.2 allows it: such a request is broken or an attack). With [`UNLIMITED`], each of several ranges is
+/// charged 256 bytes for its part's head beyond the first 4096.
+pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> Ranges {
+    let unit = value.get(..6).is_some_and(|unit| unit.eq_ignore_ascii_case(b"bytes="));
+    if !unit || max_ranges == 0 {
+        return Ranges::Ignore;
+    }
+    let mut ranges = SmallVec::new();
+    let mut total: u64 = 0;
+    for member in value[6..].split(|&byte| byte == b',') {
+        let Some(range) = parse_range(member.trim_ascii(), length) else { return Ranges::Unsatisfiable };
+        if range.is_empty() {
+            // Only an empty representation, or nothing of a suffix of it, begins at 0 and holds nothing.
+            if range.start == 0 {
+                return Ranges::Ignore;
+            }
+            continue;
+        }
+        if ranges.len() >= max_ranges {
+            return Ranges::Ignore;
+        }
+        total = total.saturating_add(range.end - range.start);
+        ranges.push(range);
+    }
+    let heads = if max_ranges == UNLIMITED { (ranges.len() as u64 * 256).saturating_sub(4096) } else { 0 };
+    match ranges.len() {
+        0 => Ranges::Unsatisfiable,
+        1 => Ranges::Satisfiable(ranges),
+        _ if total > length || total.saturating_add(heads) > length => Ranges::Ignore,
+        _ => Ranges::Satisfiable(ranges),
+    }
+}
+
+/// One of `first-last`, `first-`, `-suffix` as a range within `length`, empty where it lies outside or ends before it begins; `None` if it is
+/// malformed.
+fn parse_range(member: &[u8], length: u64) -> Option<Range<u64>> {
+    let dash = memchr::memchr(b'-', member)?;
+    let (first, last) = (member[..dash].trim_ascii(), member[dash + 1..].trim_ascii());
+    if first.is_empty() {
+        let suffix = number(last)?;
+        return Some(length.saturating_sub(suffix)..length);
+    }
+    let start = number(first)?;
+    let end = if last.is_empty() { length } else { number(last)?.saturating_add(1).min(length) };
+    Some(start..end.max(start))
+}
+
+/// Digits only, below 2⁶³.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value = digits
+        .iter()
+        .try_fold(0_i64, |value, digit| value.checked_mul(10)?.checked_add(i64::from(digit - b'0')))?;
+    Some(value as u64)
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "one range is meant")]
+mod tests {
+    use super::*;
+
+    fn satisfied(value: &str, length: u64) -> Vec<Range<u64>> {
+        match parse_ranges(value.as_bytes(), length, UNLIMITED) {
+            Ranges::Satisfiable(ranges) => ranges.to_vec(),
+            other => panic!("{value}: {other:?}"),
+        }
+    }
+
+    fn read(value: &str) -> Ranges {
+        parse_ranges(value.as_bytes(), 1000, UNLIMITED)
+    }
+
+    #[test]
+    fn the_three_forms_are_read() {
+        assert_eq!(satisfied("bytes=0-499", 1000), [0..500]);
+        assert_eq!(satisfied("bytes=500-", 1000), [500..1000]);
+        assert_eq!(satisfied("bytes=-100", 1000), [900..1000]);
+        assert_eq!(satisfied("bytes=0-0", 1000), [0..1]);
+        assert_eq!(satisfied("bytes=999-999", 1000), [999..1000]);
+        assert_eq!(satisfied("Bytes=0-0,-1", 1000), [0..1, 999..1000]);
+        assert_eq!(satisfied("bytes= 0 - 4 , 10 - ", 20), [0..5, 10..20]);
+    }
+
+    #[test]
+    fn ends_beyond_the_representation_are_cut() {
+        assert_eq!(satisfied("bytes=990-2000", 1000), [990..1000]);
+        assert_eq!(satisfied("bytes=-5000", 1000), [0..1000]);
+        assert_eq!(satisfied("bytes=0-9223372036854775807", 1000), [0..1000]);
+    }
+
+    #[test]
+    fn ranges_outside_are_left_out_while_one_is_left() {
+        assert_eq!(satisfied("bytes=2000-3000, 0-1", 1000), [0..2]);
+        assert_eq!(read("bytes=1000-"), Ranges::Unsatisfiable);
+        assert_eq!(read("bytes=2000-3000,5000-"), Ranges::Unsatisfiable);
+        assert_eq!(read("bytes=-0"), Ranges::Unsatisfiable);
+        assert_eq!(read("bytes=7-3"), Ranges::Unsatisfiable);
+    }
+
+    #[test]
+    fn malformed_values_are_unsatisfiable() {
+        for value in [
+            "bytes=",
+            "bytes=a-b",
+            "bytes=1",
+            "bytes=--1",
+            "bytes=1-2-3",
+            "bytes=0-1,",
+            "bytes=,0-1",
+            "bytes=0x1-2",
+            "bytes=-",
+            "bytes=99999999999999999999-",
+            "bytes=0-99999999999999999999",
+        ] {
+            assert_eq!(read(value), Ranges::Unsatisfiable, "{value}");
+        }
+    }
+
+    #[test]
+    fn other_units_and_disabled_ranges_are_ignored() {
+        assert_eq!(read("pages=1-2"), Ranges::Ignore);
+        assert_eq!(read("bytes 0-1"), Ranges::Ignore);
+        assert_eq!(read(""), Ranges::Ignore);
+        assert_eq!(parse_ranges(b"bytes=0-1", 1000, 0), Ranges::Ignore);
+    }
+
+    #[test]
+    fn too_many_or_too_much_is_answered_with_the_whole() {
+        assert_eq!(parse_ranges(b"bytes=0-1,2-3", 1000, 1), Ranges::Ignore);
+        assert_eq!(read("bytes=0-,0-,0-"), Ranges::Ignore);
+        assert_eq!(read("bytes=0-600,400-"), Ranges::Ignore);
+        assert_eq!(satisfied("bytes=0-499,400-899", 1000), [0..500, 400..900]);
+    }
+
+    #[test]
+    fn an_empty_representation_is_sent_whole() {
+        assert_eq!(parse_ranges(b"bytes=0-", 0, 10), Ranges::Ignore);
+        assert_eq!(parse_ranges(b"bytes=-1", 0, 10), Ranges::Ignore);
+        assert_eq!(parse_ranges(b"bytes=5-", 0, 10), Ranges::Unsatisfiable);
+    }
+
+    #[test]
+    fn many_tiny_ranges_cost_more_than_the_whole() {
+        let value = format!("bytes={}", vec!["0-0"; 40].join(","));
+        assert_eq!(parse_ranges(value.as_bytes(), 1000, UNLIMITED), Ranges::Ignore);
+        assert!(matches!(parse_ranges(value.as_bytes(), 100_000, UNLIMITED), Ranges::Satisfiable(_)));
+        assert!(matches!(parse_ranges(value.as_bytes(), 1000, 40), Ranges::Satisfiable(_)));
+        assert_eq!(parse_ranges(value.as_bytes(), 1000, 39), Ranges::Ignore);
+    }
+
+    #[test]
+    fn random_values_give_ranges_within_the_representation() {
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            for _ in 0..100 {
+                let text: String = (0..random.usize(..12))
+                    .map(|_| *random.choice(&['0', '9', '-', ',', ' ', '5']).unwrap())
+                    .collect();
+                let length = random.u64(..200);
+                if let Ranges::Satisfiable(ranges) =
+                    parse_ranges(format!("bytes={text}").as_bytes(), length, 8)
+                {
+                    assert!(
+                        ranges.iter().all(|range| range.start < range.end && range.end <= length),
+                        "{text}"
+                    );
+                    assert!(
+                        ranges.iter().map(|range| range.end - range.start).sum::<u64>() <= length,
+                        "{text}"
+                    );
+                }
+            }
+        }
+    }
 }

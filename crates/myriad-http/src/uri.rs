@@ -48,6 +48,49 @@ pub struct Target<'a> {
 }
 
 /// Takes a target of origin-form, absolute-form or `*` apart (RFC 9112 §3.2).
-pub fn split_target(_target: &[u8]) -> Result<Target<'_>, UriError> {
-    Err(UriError::InvalidTarget)
+///
+/// An absolute-form authority is not looked into: [`parse_host`] judges it. User information is refused, as nginx
+/// does (RFC 9110 §4.2.4).
+pub fn split_target(target: &[u8]) -> Result<Target<'_>, UriError> {
+    if target.first() == Some(&b'/') {
+        let (path, query) = split_path(target);
+        return Ok(Target { scheme: None, authority: None, path, query });
+    }
+    if target == b"*" {
+        return Ok(Target { scheme: None, authority: None, path: target, query: None });
+    }
+    let scheme_len = target.iter().take_while(|&&byte| is_scheme_byte(byte)).count();
+    let (scheme, rest) = target.split_at(scheme_len);
+    if !scheme.first().is_some_and(u8::is_ascii_alphabetic) {
+        return Err(UriError::InvalidTarget);
+    }
+    let rest = rest.strip_prefix(b"://").ok_or(UriError::InvalidTarget)?;
+    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
+    let (authority, rest) = rest.split_at(end);
+    if authority.is_empty() || authority.contains(&b'@') {
+        return Err(UriError::InvalidTarget);
+    }
+    let (path, query) = split_path(rest);
+    let path: &[u8] = if path.is_empty() { b"/" } else { path };
+    Ok(Target { scheme: Some(scheme), authority: Some(authority), path, query })
 }
+
+fn is_scheme_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
+/// The path and what follows its `?`; a fragment, which no client may send, is cut off as nginx does.
+fn split_path(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match memchr::memchr2(b'?', b'#', rest) {
+        None => (rest, None),
+        Some(at) if rest[at] == b'#' => (&rest[..at], None),
+        Some(at) => {
+            let query = &rest[at + 1..];
+            let end = memchr::memchr(b'#', query).unwrap_or(query.len());
+            (&rest[..at], Some(&query[..end]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

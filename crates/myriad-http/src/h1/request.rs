@@ -1,18 +1,41 @@
-//! Request heads.
+//! Request heads (RFC 9112 §3, §5), with nginx's reading of what the RFC leaves open.
 
-use super::{HeadLimits, Parsed};
-use crate::{ParseError, RequestHead};
+use super::line::{self, Line};
+use super::{HeadLimits, Parsed, scan};
+use crate::uri::{parse_host, split_target};
+use crate::{Known, Method, ParseError, RequestHead, Version};
 
 /// How far a request head was read in earlier calls of [`resume_request`]; starts as `default()`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
+    /// Bytes seen so far; all complete lines of them are read.
     scanned: usize,
+    /// Where the line to read next begins.
+    line_start: usize,
+    /// Where the request line begins, once it is read.
+    head_start: Option<usize>,
 }
+
+/// The fields that may stand in a request once; nginx answers 400 to a second one, lest two readers choose
+/// differently.
+const SINGLE: u128 = Known::Host.bit()
+    | Known::IfModifiedSince.bit()
+    | Known::IfUnmodifiedSince.bit()
+    | Known::IfMatch.bit()
+    | Known::IfNoneMatch.bit()
+    | Known::IfRange.bit()
+    | Known::ContentLength.bit()
+    | Known::ContentRange.bit()
+    | Known::TransferEncoding.bit()
+    | Known::Expect.bit()
+    | Known::Authorization.bit()
+    | Known::ProxyAuthorization.bit();
 
 /// Reads a request head from the beginning of `buf` into `out`.
 ///
 /// `out` keeps its memory, so a connection that reuses it allocates nothing. On [`Parsed::Partial`] and on an error
-/// the content of `out` is what was read so far.
+/// `out` holds what was read so far, for the access log: at an error in the request line, that line as it came.
+#[inline]
 pub fn parse_request(buf: &[u8], limits: &HeadLimits, out: &mut RequestHead) -> Result<Parsed, ParseError> {
     resume_request(buf, &mut Progress::default(), limits, out)
 }
@@ -20,11 +43,276 @@ pub fn parse_request(buf: &[u8], limits: &HeadLimits, out: &mut RequestHead) -> 
 /// Goes on with a head that was partial before: `buf` begins with the same bytes and holds more of them, `progress`
 /// and `out` are as the call before left them. Reads each line once however the bytes are split.
 pub fn resume_request(
-    _buf: &[u8],
+    buf: &[u8],
     progress: &mut Progress,
-    _limits: &HeadLimits,
-    _out: &mut RequestHead,
+    limits: &HeadLimits,
+    out: &mut RequestHead,
 ) -> Result<Parsed, ParseError> {
-    progress.scanned = 0;
-    Ok(Parsed::Partial)
+    if progress.scanned == 0 {
+        out.clear();
+    } else if !has_line_end(buf, progress.scanned) {
+        progress.scanned = progress.scanned.max(buf.len());
+        return too_long(buf, progress, limits).map_or(Ok(Parsed::Partial), Err);
+    }
+    progress.scanned = buf.len();
+    let result = read_lines(buf, progress, limits, out);
+    copy_lines(buf, progress, out);
+    match result {
+        Ok(Parsed::Complete(next)) => {
+            out.head_len = out.fields.bytes().len() as u32;
+            check_fields(out)?;
+            Ok(Parsed::Complete(next))
+        }
+        other => other,
+    }
 }
+
+fn has_line_end(buf: &[u8], from: usize) -> bool {
+    buf.get(from..).is_some_and(|fresh| memchr::memchr(b'\n', fresh).is_some())
+}
+
+/// Copies the lines that were read since the last copy behind those in the head's own buffer.
+#[inline]
+fn copy_lines(buf: &[u8], progress: &Progress, out: &mut RequestHead) {
+    let Some(head_start) = progress.head_start else { return };
+    let copied = head_start + out.fields.bytes().len();
+    if let Some(lines) = buf.get(copied..progress.line_start) {
+        out.fields.extend_bytes(lines);
+    }
+}
+
+fn read_lines(
+    buf: &[u8],
+    progress: &mut Progress,
+    limits: &HeadLimits,
+    out: &mut RequestHead,
+) -> Result<Parsed, ParseError> {
+    let head_start = match progress.head_start {
+        Some(head_start) => head_start,
+        None => match read_request_line(buf, progress, limits, out)? {
+            Some(head_start) => head_start,
+            None => return Ok(Parsed::Partial),
+        },
+    };
+    loop {
+        let start = progress.line_start;
+        let next = match line::read(buf, start, line::REQUEST)? {
+            Line::Partial => return too_long(buf, progress, limits).map_or(Ok(Parsed::Partial), Err),
+            Line::End(next) if next - head_start > limits.total => return Err(ParseError::HeaderTooLarge),
+            Line::End(next) => {
+                progress.line_start = next;
+                return Ok(Parsed::Complete(next));
+            }
+            Line::Skip(next) => next,
+            Line::Field(field) => {
+                let invalid = field.odd || (field.underscore && !limits.underscores_in_headers);
+                if !(invalid && limits.ignore_invalid_headers) {
+                    if out.fields.len() >= limits.fields {
+                        return Err(ParseError::TooManyFields);
+                    }
+                    let name_len = field.name_end - start;
+                    let value = field.value_start - head_start..field.value_end - head_start;
+                    out.fields.enter(field.known, start - head_start, name_len, value.start, value.end);
+                }
+                field.next
+            }
+        };
+        if next - start > limits.line || next - head_start > limits.total {
+            return Err(ParseError::HeaderTooLarge);
+        }
+        progress.line_start = next;
+    }
+}
+
+/// The error of a line that does not end within its limits: nginx answers once the buffer is full.
+fn too_long(buf: &[u8], progress: &Progress, limits: &HeadLimits) -> Option<ParseError> {
+    let line = buf.len().saturating_sub(progress.line_start);
+    match progress.head_start {
+        None if line >= limits.line => Some(ParseError::RequestLineTooLong),
+        Some(head_start) if line >= limits.line || buf.len().saturating_sub(head_start) >= limits.total => {
+            Some(ParseError::HeaderTooLarge)
+        }
+        _ => None,
+    }
+}
+
+/// Reads the request line, empty lines before it included; tells where it begins, `None` if it is not complete.
+fn read_request_line(
+    buf: &[u8],
+    progress: &mut Progress,
+    limits: &HeadLimits,
+    out: &mut RequestHead,
+) -> Result<Option<usize>, ParseError> {
+    skip_empty_lines(buf, progress, limits)?;
+    let start = progress.line_start;
+    let error = match parse_request_line(buf, start, out) {
+        Ok(Some(next)) if next - start <= limits.line => {
+            progress.head_start = Some(start);
+            progress.line_start = next;
+            return Ok(Some(start));
+        }
+        Ok(Some(_)) => ParseError::RequestLineTooLong,
+        Ok(None) => match too_long(buf, progress, limits) {
+            Some(error) => error,
+            None => return Ok(None),
+        },
+        Err(error) => error,
+    };
+    keep_refused_line(buf.get(start..).unwrap_or_default(), limits, out);
+    Err(error)
+}
+
+/// Keeps a request line that was refused, as far as it came and one buffer holds, for the access log.
+fn keep_refused_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) {
+    let end = memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len()).min(limits.line);
+    out.clear();
+    out.fields.extend_bytes(&rest[..end]);
+    out.line_len = end as u32;
+}
+
+/// Steps over empty lines before a request line (RFC 9112 §2.2), as many as fit in one buffer.
+fn skip_empty_lines(buf: &[u8], progress: &mut Progress, limits: &HeadLimits) -> Result<(), ParseError> {
+    loop {
+        let at = progress.line_start;
+        match (buf.get(at), buf.get(at + 1)) {
+            (Some(b'\n'), _) => progress.line_start = at + 1,
+            (Some(b'\r'), Some(b'\n')) => progress.line_start = at + 2,
+            (Some(b'\r'), Some(_)) => return Err(ParseError::BareCarriageReturn),
+            _ => return Ok(()),
+        }
+        if progress.line_start > limits.line {
+            return Err(ParseError::HeaderTooLarge);
+        }
+    }
+}
+
+/// Reads `method SP target SP version` from `start`; tells where the next line begins, `None` if this one is not
+/// complete. Ranges in `out` count from `start`.
+fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result<Option<usize>, ParseError> {
+    let mut method_end = start;
+    while let Some(b'A'..=b'Z' | b'_' | b'-') = buf.get(method_end) {
+        method_end += 1;
+    }
+    match buf.get(method_end) {
+        Some(b' ') if method_end > start => {}
+        // A lone CR may yet become an empty line.
+        None | Some(b'\r') if method_end == start && buf.len() <= start + 1 => return Ok(None),
+        None => return Ok(None),
+        Some(_) => return Err(ParseError::InvalidMethod),
+    }
+    let target_start = skip_spaces(buf, method_end);
+    let target_end = scan::space_or_control(buf, target_start);
+    match buf.get(target_end) {
+        None => return Ok(None),
+        Some(b' ') => {}
+        Some(b'\r' | b'\n') if target_end > target_start => return Err(ParseError::Http09),
+        Some(_) => return Err(ParseError::InvalidTarget),
+    }
+    let Some((version, line_end, next)) = parse_version(buf, skip_spaces(buf, target_end))? else {
+        return Ok(None);
+    };
+    out.method = Method::from_bytes(&buf[start..method_end]);
+    out.version = version;
+    out.method_range = 0..(method_end - start) as u32;
+    out.target_range = (target_start - start) as u32..(target_end - start) as u32;
+    out.line_len = (line_end - start) as u32;
+    check_target(&buf[target_start..target_end], out.method)?;
+    Ok(Some(next))
+}
+
+#[inline]
+fn skip_spaces(buf: &[u8], mut at: usize) -> usize {
+    while let Some(b' ') = buf.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Reads `HTTP/x.y` and the end of the line from `at`: the version, the end of the line's text, the next line.
+///
+/// Spaces may follow the version, as nginx has it; a space elsewhere means that the target held one.
+#[inline]
+fn parse_version(buf: &[u8], at: usize) -> Result<Option<(Version, usize, usize)>, ParseError> {
+    match buf.get(at..at + 10) {
+        Some(b"HTTP/1.1\r\n") => return Ok(Some((Version::Http11, at + 8, at + 10))),
+        Some(b"HTTP/1.0\r\n") => return Ok(Some((Version::Http10, at + 8, at + 10))),
+        _ => {}
+    }
+    let rest = buf.get(at..).unwrap_or_default();
+    let prefix = rest.len().min(5);
+    if rest[..prefix] != b"HTTP/"[..prefix] {
+        return Err(if matches!(rest[0], b'\r' | b'\n') {
+            ParseError::Http09
+        } else {
+            ParseError::InvalidTarget
+        });
+    }
+    let Some((major, after)) = version_number(buf, at + 5)? else { return Ok(None) };
+    match buf.get(after) {
+        None => return Ok(None),
+        Some(b'.') => {}
+        Some(_) => return Err(ParseError::InvalidVersion),
+    }
+    let Some((_, minor_end)) = version_number(buf, after + 1)? else { return Ok(None) };
+    let end = skip_spaces(buf, minor_end);
+    let next = match (buf.get(end), buf.get(end + 1)) {
+        (Some(b'\n'), _) => end + 1,
+        (Some(b'\r'), Some(b'\n')) => end + 2,
+        (Some(b'\r'), Some(_)) => return Err(ParseError::BareCarriageReturn),
+        (Some(b'\r'), None) | (None, _) => return Ok(None),
+        _ => return Err(ParseError::InvalidVersion),
+    };
+    match (major, &buf[after + 1..minor_end]) {
+        (0, _) => Err(ParseError::InvalidVersion),
+        (1, b"0") => Ok(Some((Version::Http10, end, next))),
+        (1, _) => Ok(Some((Version::Http11, end, next))),
+        _ => Err(ParseError::UnsupportedVersion),
+    }
+}
+
+/// One or two digits from `at`: the number and where it ends; `None` if more bytes must come to tell.
+fn version_number(buf: &[u8], at: usize) -> Result<Option<(u8, usize)>, ParseError> {
+    match (buf.get(at), buf.get(at + 1), buf.get(at + 2)) {
+        (Some(first @ b'0'..=b'9'), Some(second @ b'0'..=b'9'), third) => match third {
+            Some(b'0'..=b'9') => Err(ParseError::InvalidVersion),
+            Some(_) => Ok(Some(((first - b'0') * 10 + (second - b'0'), at + 2))),
+            None => Ok(None),
+        },
+        (Some(first @ b'0'..=b'9'), Some(_), _) => Ok(Some((first - b'0', at + 1))),
+        (None, ..) | (Some(b'0'..=b'9'), None, _) => Ok(None),
+        _ => Err(ParseError::InvalidVersion),
+    }
+}
+
+/// Refuses targets that are of none of the forms that their method may have (RFC 9112 §3.2).
+#[inline]
+fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
+    if target.first() == Some(&b'/') && method != Method::Connect {
+        return Ok(());
+    }
+    if method == Method::Connect {
+        let authority = parse_host(target).map_err(|_| ParseError::InvalidTarget)?;
+        return authority.port.map(|_| ()).ok_or(ParseError::InvalidTarget);
+    }
+    let parts = split_target(target).map_err(|_| ParseError::InvalidTarget)?;
+    match parts.authority {
+        None if target == b"*" && method == Method::Options => Ok(()),
+        Some(authority) if parse_host(authority).is_ok() => Ok(()),
+        _ => Err(ParseError::InvalidTarget),
+    }
+}
+
+/// The rules on the fields of a request that nginx enforces before anything else.
+fn check_fields(head: &RequestHead) -> Result<(), ParseError> {
+    if head.fields.repeated_of(SINGLE) != 0 {
+        return Err(ParseError::RepeatedField);
+    }
+    match head.fields.known(Known::Host) {
+        Some(host) => parse_host(host).map(|_| ()).map_err(|_| ParseError::InvalidHost),
+        None if head.version == Version::Http10 => Ok(()),
+        None => Err(ParseError::MissingHost),
+    }
+}
+
+#[cfg(test)]
+mod tests;

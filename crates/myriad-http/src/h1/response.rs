@@ -1,22 +1,144 @@
 //! Response heads, as a client of an origin reads them: lenient where nginx is.
 
-use super::{HeadLimits, Parsed};
-use crate::{Fields, ParseError, ResponseHead};
+use super::line::{self, Line};
+use super::{HeadLimits, Parsed, scan};
+use crate::{Fields, ParseError, ResponseHead, Version};
 
 /// Reads a response head from the beginning of `buf` into `out`; interim responses (1xx) are heads like others.
 ///
-/// Field values may hold control bytes other than NUL, CR and LF, and a line without a colon is passed over, as
-/// nginx does with origins. Everything else that is wrong is an error, to be answered with 502.
-pub fn parse_response(
-    _buf: &[u8],
-    _limits: &HeadLimits,
-    _out: &mut ResponseHead,
-) -> Result<Parsed, ParseError> {
-    Ok(Parsed::Partial)
+/// Field values may hold control bytes other than NUL, CR and LF, lines may end in LF alone, and a line without a
+/// colon is passed over, as nginx does with origins. Everything else that is wrong is an error, to be answered with
+/// 502. A partial head is read from its beginning again: an origin's comes in one piece, mostly.
+pub fn parse_response(buf: &[u8], limits: &HeadLimits, out: &mut ResponseHead) -> Result<Parsed, ParseError> {
+    out.clear();
+    let Some(line) = parse_status_line(buf)? else {
+        return if buf.len() >= limits.line { Err(ParseError::HeaderTooLarge) } else { Ok(Parsed::Partial) };
+    };
+    out.status = line.status;
+    out.version = line.version;
+    out.reason.extend_from_slice(line.reason);
+    let rest = HeadLimits { total: limits.total.saturating_sub(line.next), ..*limits };
+    match parse_field_block(&buf[line.next..], &rest, &mut out.fields)? {
+        Parsed::Complete(len) => Ok(Parsed::Complete(line.next + len)),
+        Parsed::Partial => Ok(Parsed::Partial),
+    }
 }
 
 /// Reads field lines up to and with the empty line from the beginning of `buf`, appending to `out`, with the rules of
 /// [`parse_response`]: the head of a CGI response, for instance. `out` is only changed when the block is complete.
-pub fn parse_field_block(_buf: &[u8], _limits: &HeadLimits, _out: &mut Fields) -> Result<Parsed, ParseError> {
-    Ok(Parsed::Partial)
+pub fn parse_field_block(buf: &[u8], limits: &HeadLimits, out: &mut Fields) -> Result<Parsed, ParseError> {
+    read_block(buf, limits, line::RESPONSE, out)
 }
+
+/// Reads a block of fields by `rules`; `out` is as before unless the block is complete.
+pub(super) fn read_block(
+    buf: &[u8],
+    limits: &HeadLimits,
+    rules: line::LineRules,
+    out: &mut Fields,
+) -> Result<Parsed, ParseError> {
+    let before = out.mark();
+    let result = read_block_lines(buf, limits, rules, out);
+    match result {
+        Ok(Parsed::Complete(next)) => out.extend_bytes(&buf[..next]),
+        _ => out.rewind(before),
+    }
+    result
+}
+
+fn read_block_lines(
+    buf: &[u8],
+    limits: &HeadLimits,
+    rules: line::LineRules,
+    out: &mut Fields,
+) -> Result<Parsed, ParseError> {
+    let base = out.bytes().len();
+    let mut start = 0;
+    let mut count = 0;
+    loop {
+        let next = match line::read(buf, start, rules)? {
+            Line::Partial if buf.len() - start >= limits.line || buf.len() >= limits.total => {
+                return Err(ParseError::HeaderTooLarge);
+            }
+            Line::Partial => return Ok(Parsed::Partial),
+            Line::End(next) if next > limits.total => return Err(ParseError::HeaderTooLarge),
+            Line::End(next) => return Ok(Parsed::Complete(next)),
+            Line::Skip(next) => next,
+            Line::Field(field) => {
+                count += 1;
+                if count > limits.fields {
+                    return Err(ParseError::TooManyFields);
+                }
+                let (name_len, name_start) = (field.name_end - start, base + start);
+                out.enter(
+                    field.known,
+                    name_start,
+                    name_len,
+                    base + field.value_start,
+                    base + field.value_end,
+                );
+                field.next
+            }
+        };
+        if next - start > limits.line || next > limits.total {
+            return Err(ParseError::HeaderTooLarge);
+        }
+        start = next;
+    }
+}
+
+struct StatusLine<'a> {
+    version: Version,
+    status: u16,
+    reason: &'a [u8],
+    next: usize,
+}
+
+/// Reads `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 §4); `None` if the line is not complete.
+fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
+    const INVALID: ParseError = ParseError::InvalidStatusLine;
+    let prefix = buf.len().min(7);
+    if buf[..prefix] != b"HTTP/1."[..prefix] {
+        return Err(INVALID);
+    }
+    let Some((line, next)) = status_line_text(buf)? else { return Ok(None) };
+    let version = match line.get(7) {
+        Some(b'0') => Version::Http10,
+        Some(b'1'..=b'9') => Version::Http11,
+        _ => return Err(INVALID),
+    };
+    let after = line[8..].trim_ascii_start();
+    if !line[8..].starts_with(b" ") {
+        return Err(INVALID);
+    }
+    let (digits, rest) = after.split_at_checked(3).ok_or(INVALID)?;
+    if !digits.iter().all(u8::is_ascii_digit) || digits[0] == b'0' {
+        return Err(INVALID);
+    }
+    let status = digits.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
+    let reason = match rest.first() {
+        None => rest,
+        // IIS writes its sub-codes as "403.1", which nginx takes.
+        Some(b' ' | b'.') => rest[1..].trim_ascii(),
+        Some(_) => return Err(INVALID),
+    };
+    Ok(Some(StatusLine { version, status, reason, next }))
+}
+
+/// The status line without its end, and where the next line begins.
+fn status_line_text(buf: &[u8]) -> Result<Option<(&[u8], usize)>, ParseError> {
+    let mut end = 0;
+    loop {
+        end = scan::control(buf, end);
+        match (buf.get(end), buf.get(end + 1)) {
+            (None, _) | (Some(b'\r'), None) => return Ok(None),
+            (Some(b'\n'), _) => return Ok(Some((&buf[..end], end + 1))),
+            (Some(b'\r'), Some(b'\n')) => return Ok(Some((&buf[..end], end + 2))),
+            (Some(b'\t'), _) => end += 1,
+            _ => return Err(ParseError::InvalidStatusLine),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

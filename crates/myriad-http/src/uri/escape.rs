@@ -3,18 +3,158 @@
 /// What a text is escaped for; the kinds of nginx's `ngx_escape_uri` and `ngx_escape_html`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// A path: escapes control bytes, space, `"`, `%`, `#`, `?`, `<`, `>`, `\`, `^`, `` ` ``, `{`, `|`, `}` and all above `~`.
+    /// A path: escapes control bytes, space, `"`, `%`, `#`, `?`, `<`, `>`, `\`, `^`, `` ` ``, `{`, `|`, `}` and all
+    /// above `~`.
     Uri,
-    /// An argument list: as `Uri`, but leaves `?` and escapes `&`, `+`, `;`.
+    /// One argument: as `Uri`, and `&`, `+`, `;` too.
     Args,
     /// One component: escapes all but letters, digits, `-`, `.`, `_` and `~` (RFC 3986 §2.3).
     UriComponent,
-    /// HTML text and attributes: `<`, `>`, `&` and `"`.
+    /// HTML text and attributes: `<`, `>`, `&` and `"` as character references.
     Html,
 }
 
 /// Appends `text` to `out`, escaped for `kind`.
-pub fn escape(_text: &[u8], _kind: Escape, _out: &mut Vec<u8>) {}
+pub fn escape(text: &[u8], kind: Escape, out: &mut Vec<u8>) {
+    let mut plain = 0;
+    for (at, &byte) in text.iter().enumerate() {
+        if is_plain(byte, kind) {
+            continue;
+        }
+        out.extend_from_slice(&text[plain..at]);
+        plain = at + 1;
+        match kind {
+            Escape::Html => out.extend_from_slice(reference(byte)),
+            _ => out.extend_from_slice(&[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
+        }
+    }
+    out.extend_from_slice(&text[plain..]);
+}
 
-/// Appends `text` to `out` with each `%XX` decoded; a `%` that is no escape stays as it is.
-pub fn unescape(_text: &[u8], _out: &mut Vec<u8>) {}
+const HEX: &[u8; 16] = b"0123456789ABCDEF";
+
+#[inline]
+fn is_plain(byte: u8, kind: Escape) -> bool {
+    let in_path = || {
+        matches!(byte, 0x21..=0x7E)
+            && !matches!(
+                byte,
+                b'"' | b'%' | b'#' | b'?' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}'
+            )
+    };
+    match kind {
+        Escape::Uri => in_path(),
+        Escape::Args => in_path() && !matches!(byte, b'&' | b'+' | b';'),
+        Escape::UriComponent => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'),
+        Escape::Html => !matches!(byte, b'<' | b'>' | b'&' | b'"'),
+    }
+}
+
+fn reference(byte: u8) -> &'static [u8] {
+    match byte {
+        b'<' => b"&lt;",
+        b'>' => b"&gt;",
+        b'&' => b"&amp;",
+        _ => b"&quot;",
+    }
+}
+
+/// Appends `text` to `out` with each `%XX` decoded. Of what is no escape nginx keeps little, and so do we: `%` before
+/// another byte than a digit is dropped, `%` and one digit with another byte after them are dropped with it.
+pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(percent) = memchr::memchr(b'%', rest) {
+        out.extend_from_slice(&rest[..percent]);
+        rest = &rest[percent + 1..];
+        let high = rest.first().copied().and_then(hex_digit);
+        let low = rest.get(1).copied().and_then(hex_digit);
+        rest = match (high, low) {
+            (Some(high), Some(low)) => {
+                out.push(high << 4 | low);
+                &rest[2..]
+            }
+            (Some(_), None) => rest.get(2..).unwrap_or_default(),
+            (None, _) => {
+                out.extend(rest.first());
+                rest.get(1..).unwrap_or_default()
+            }
+        };
+    }
+    out.extend_from_slice(rest);
+}
+
+/// The value of a hexadecimal digit.
+#[inline]
+pub(super) fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(text: &[u8], kind: Escape) -> String {
+        let mut out = Vec::new();
+        escape(text, kind, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn plain(kind: Escape) -> String {
+        (0..=255_u8).filter(|&byte| escaped(&[byte], kind).len() == 1).map(char::from).collect()
+    }
+
+    #[test]
+    fn each_kind_leaves_exactly_its_own_bytes() {
+        let alphanumeric =
+            |text: String| -> String { text.chars().filter(|c| !c.is_ascii_alphanumeric()).collect() };
+        assert_eq!(alphanumeric(plain(Escape::Uri)), "!$&'()*+,-./:;=@[]_~");
+        assert_eq!(alphanumeric(plain(Escape::Args)), "!$'()*,-./:=@[]_~");
+        assert_eq!(alphanumeric(plain(Escape::UriComponent)), "-._~");
+        for kind in [Escape::Uri, Escape::Args, Escape::UriComponent] {
+            assert_eq!(plain(kind).chars().filter(char::is_ascii_alphanumeric).count(), 62);
+        }
+    }
+
+    #[test]
+    fn bytes_are_escaped_in_upper_case_hex() {
+        assert_eq!(escaped("/a b/\u{e9}?x".as_bytes(), Escape::Uri), "/a%20b/%C3%A9%3Fx");
+        assert_eq!(escaped(b"a=1&b=2", Escape::Args), "a=1%26b=2");
+    }
+
+    #[test]
+    fn html_is_escaped_as_references() {
+        assert_eq!(
+            escaped(b"<a href=\"x\">&'</a>", Escape::Html),
+            "&lt;a href=&quot;x&quot;&gt;&amp;'&lt;/a&gt;"
+        );
+    }
+
+    #[test]
+    fn what_was_escaped_is_unescaped_to_itself() {
+        let mut random = fastrand::Rng::with_seed(2);
+        for _ in 0..2000 {
+            let text: Vec<u8> = (0..random.usize(..30)).map(|_| random.u8(..)).collect();
+            for kind in [Escape::Uri, Escape::Args, Escape::UriComponent] {
+                let mut back = Vec::new();
+                unescape(escaped(&text, kind).as_bytes(), &mut back);
+                assert_eq!(back, text);
+            }
+        }
+    }
+
+    #[test]
+    fn broken_escapes_are_dropped_as_nginx_drops_them() {
+        for (text, expected) in
+            [("a%", "a"), ("a%4", "a"), ("%zz", "zz"), ("%4zb", "b"), ("%%41", "%41"), ("100%", "100")]
+        {
+            let mut out = Vec::new();
+            unescape(text.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "{text}");
+        }
+    }
+}

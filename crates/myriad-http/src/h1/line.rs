@@ -1,0 +1,165 @@
+//! One field line, the part that requests, responses and trailers share (RFC 9112 §5).
+
+use super::scan;
+use crate::{Known, ParseError};
+
+/// What may stand in a field line.
+#[derive(Clone, Copy)]
+pub(super) struct LineRules {
+    /// Control bytes other than NUL, CR and LF in a value.
+    pub controls: bool,
+    /// Lines without a colon, which are then passed over.
+    pub no_colon: bool,
+    /// Lines that end in LF alone.
+    pub bare_line_feed: bool,
+}
+
+/// A request head: nginx's line ends, everything else strict.
+pub(super) const REQUEST: LineRules = LineRules { controls: false, no_colon: false, bare_line_feed: true };
+/// A response of an origin: as lenient as nginx.
+pub(super) const RESPONSE: LineRules = LineRules { controls: true, no_colon: true, bare_line_feed: true };
+/// The trailers of a chunked body: nothing two readers could read differently.
+pub(super) const TRAILER: LineRules = LineRules { controls: false, no_colon: false, bare_line_feed: false };
+
+/// What stands at the beginning of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// The line is not complete.
+    Partial,
+    /// The empty line that ends the section; the next byte after it.
+    End(usize),
+    /// A line to pass over; the next byte after it.
+    Skip(usize),
+    /// A field; all positions are of the buffer.
+    Field(FieldLine),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FieldLine {
+    pub name_end: usize,
+    pub value_start: usize,
+    pub value_end: usize,
+    /// The next byte after the line.
+    pub next: usize,
+    pub known: Option<Known>,
+    /// Whether the name holds `_`, and no byte that is worse.
+    pub underscore: bool,
+    /// Whether the name holds another byte than letters, digits, `-` and `_`.
+    pub odd: bool,
+}
+
+/// Reads the line that begins at `start`.
+#[inline]
+pub(super) fn read(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, ParseError> {
+    match buf.get(start) {
+        None => return Ok(Line::Partial),
+        Some(b'\r' | b'\n') => return empty_line(buf, start, rules),
+        Some(b' ' | b'\t') => return Err(ParseError::ObsoleteFold),
+        Some(_) => {}
+    }
+    let name_end = scan::colon_or_line_feed(buf, start);
+    match buf.get(name_end) {
+        None => return Ok(Line::Partial),
+        Some(b':') => {}
+        Some(_) if rules.no_colon => return Ok(Line::Skip(name_end + 1)),
+        Some(_) => return Err(colonless(&buf[start..name_end])),
+    }
+    let name = &buf[start..name_end];
+    let known = Known::from_bytes(name);
+    let class = if known.is_some() { 0 } else { class_of(name)? };
+    let mut value_start = name_end + 1;
+    while let Some(b' ' | b'\t') = buf.get(value_start) {
+        value_start += 1;
+    }
+    let Some((line_feed, mut value_end)) = value_line_end(buf, value_start, rules)? else {
+        return Ok(Line::Partial);
+    };
+    while value_end > value_start && matches!(buf[value_end - 1], b' ' | b'\t') {
+        value_end -= 1;
+    }
+    Ok(Line::Field(FieldLine {
+        name_end,
+        value_start,
+        value_end,
+        next: line_feed + 1,
+        known,
+        underscore: class & ODD == 0 && class & UNDERSCORE != 0,
+        odd: class & ODD != 0,
+    }))
+}
+
+/// The place of the LF that ends the value, and the end of the value before it; `None` if the line is not complete.
+#[inline]
+fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(usize, usize)>, ParseError> {
+    let mut at = start;
+    loop {
+        at = scan::control(buf, at);
+        match buf.get(at) {
+            None => return Ok(None),
+            Some(b'\r') => {
+                return match buf.get(at + 1) {
+                    Some(b'\n') => Ok(Some((at + 1, at))),
+                    Some(_) => Err(ParseError::BareCarriageReturn),
+                    None => Ok(None),
+                };
+            }
+            Some(b'\n') if rules.bare_line_feed => return Ok(Some((at, at))),
+            Some(b'\t') => at += 1,
+            Some(0 | b'\n') => return Err(ParseError::ControlByte),
+            Some(_) if rules.controls => at += 1,
+            Some(_) => return Err(ParseError::ControlByte),
+        }
+    }
+}
+
+fn empty_line(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, ParseError> {
+    match (buf[start], buf.get(start + 1)) {
+        (b'\n', _) if rules.bare_line_feed => Ok(Line::End(start + 1)),
+        (b'\n', _) => Err(ParseError::ControlByte),
+        (_, Some(b'\n')) => Ok(Line::End(start + 2)),
+        (_, Some(_)) => Err(ParseError::BareCarriageReturn),
+        (_, None) => Ok(Line::Partial),
+    }
+}
+
+/// What is wrong with a line that has no colon.
+fn colonless(line: &[u8]) -> ParseError {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    class_of(line).err().unwrap_or(ParseError::MissingColon)
+}
+
+const UNDERSCORE: u8 = 1;
+const ODD: u8 = 2;
+const REFUSED: u8 = 4;
+
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut class = [ODD; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let this = byte as u8;
+        if this.is_ascii_alphanumeric() || this == b'-' {
+            class[byte] = 0;
+        } else if this == b'_' {
+            class[byte] = UNDERSCORE;
+        } else if this <= b' ' || this == 0x7F {
+            class[byte] = REFUSED;
+        }
+        byte += 1;
+    }
+    class
+}
+
+/// The classes of all bytes of a name together; white space and control bytes in it are refused, as is no name.
+fn class_of(name: &[u8]) -> Result<u8, ParseError> {
+    let class = name.iter().fold(0, |class, &byte| class | CLASS[usize::from(byte)]);
+    if class & REFUSED == 0 && !name.is_empty() {
+        return Ok(class);
+    }
+    Err(match name.iter().find(|&&byte| CLASS[usize::from(byte)] == REFUSED) {
+        Some(b'\r') => ParseError::BareCarriageReturn,
+        Some(b' ' | b'\t') | None => ParseError::InvalidFieldName,
+        Some(_) => ParseError::ControlByte,
+    })
+}

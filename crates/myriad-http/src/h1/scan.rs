@@ -1,0 +1,91 @@
+//! Scans for delimiting bytes, eight bytes at a time: heads are short, so a vector routine's start-up would cost more
+//! than it saves.
+
+const ONES: u64 = u64::MAX / 255;
+const HIGH: u64 = ONES << 7;
+
+/// The high bit of each byte of `word` that is below `bound`; right up to the lowest such byte, which is all that is
+/// used: a borrow can only disturb bytes above it.
+#[inline]
+const fn below(word: u64, bound: u8) -> u64 {
+    word.wrapping_sub(ONES * bound as u64) & !word & HIGH
+}
+
+#[inline]
+const fn equal(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * byte as u64), 1)
+}
+
+/// The first position from `at` on where `found` marks a byte, or the length of `buf`.
+#[inline]
+fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
+    while let Some(chunk) = buf.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let marks = found(u64::from_le_bytes(*chunk));
+        if marks != 0 {
+            return at + (marks.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while let Some(&byte) = buf.get(at) {
+        // Seven full stops, which no scan looks for, fill the word.
+        if found(u64::from(byte) | 0x2E2E_2E2E_2E2E_2E00) & 0x80 != 0 {
+            return at;
+        }
+        at += 1;
+    }
+    buf.len()
+}
+
+/// The first byte from `at` on that is a control byte (RFC 5234 `CTL`), tabs included; the length if there is none.
+#[inline]
+pub(super) fn control(buf: &[u8], at: usize) -> usize {
+    scan(buf, at, |word| below(word, 0x20) | equal(word, 0x7F))
+}
+
+/// The first byte from `at` on that is a space or a control byte; the length if there is none.
+#[inline]
+pub(super) fn space_or_control(buf: &[u8], at: usize) -> usize {
+    scan(buf, at, |word| below(word, 0x21) | equal(word, 0x7F))
+}
+
+/// The first colon or line feed from `at` on; the length if there is none.
+#[inline]
+pub(super) fn colon_or_line_feed(buf: &[u8], at: usize) -> usize {
+    scan(buf, at, |word| equal(word, b':') | equal(word, b'\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_classified_at_every_place_in_a_word() {
+        for length in 1..20 {
+            for place in 0..length {
+                for byte in 0..=255_u8 {
+                    let mut buf = vec![b'a'; length];
+                    buf[place] = byte;
+                    let expect = |hit: bool| if hit { place } else { length };
+                    assert_eq!(control(&buf, 0), expect(byte < 0x20 || byte == 0x7F));
+                    assert_eq!(space_or_control(&buf, 0), expect(byte <= 0x20 || byte == 0x7F));
+                    assert_eq!(colon_or_line_feed(&buf, 0), expect(byte == b':' || byte == b'\n'));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_scanned_as_one_by_one() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..20_000 {
+            let buf: Vec<u8> = (0..random.usize(..40))
+                .map(|_| *random.choice(b"\x00\t\n\r !:a~\x7F\x80\xFF").unwrap())
+                .collect();
+            let at = random.usize(..=buf.len());
+            let naive = |hit: fn(u8) -> bool| (at..buf.len()).find(|&at| hit(buf[at])).unwrap_or(buf.len());
+            assert_eq!(control(&buf, at), naive(|byte| byte < 0x20 || byte == 0x7F));
+            assert_eq!(space_or_control(&buf, at), naive(|byte| byte <= 0x20 || byte == 0x7F));
+            assert_eq!(colon_or_line_feed(&buf, at), naive(|byte| byte == b':' || byte == b'\n'));
+        }
+    }
+}
