@@ -109,8 +109,11 @@ fn four(number: usize) -> [u8; 4] {
 
 /// `08:49:37`.
 fn clock(time: Civil) -> [u8; 8] {
-    let ([a, b], [c, d], [e, f]) = (two(time.hour), two(time.minute), two(time.second));
-    [a, b, b':', c, d, b':', e, f]
+    let mut out = *b"08:49:37";
+    put(&mut out, 0, &two(time.hour));
+    put(&mut out, 3, &two(time.minute));
+    put(&mut out, 6, &two(time.second));
+    out
 }
 
 /// Sign, hours and minutes of an offset from UTC.

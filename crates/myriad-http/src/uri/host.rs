@@ -14,49 +14,80 @@ pub struct Host<'a> {
 }
 
 /// Reads `host[:port]` of a `Host` field or an absolute-form target (RFC 9110 §7.2, RFC 3986 §3.2.2).
-pub fn parse_host(value: &[u8]) -> Result<Host<'_>, UriError> {
-    let (name, port) = split_port(value)?;
-    if name.first() != Some(&b'[') && name.windows(2).any(|pair| pair == b"..") {
-        return Err(UriError::InvalidHost);
-    }
-    let name = match name {
-        [literal @ .., b'.'] => literal,
-        whole => whole,
-    };
-    if name.is_empty() {
-        return Err(UriError::InvalidHost);
-    }
-    let upper = name.iter().any(u8::is_ascii_uppercase);
-    let name = if upper { Cow::Owned(name.to_ascii_lowercase()) } else { Cow::Borrowed(name) };
-    Ok(Host { name, port: parse_port(port)? })
-}
-
-/// Name and port digits, with every byte of the name checked.
-fn split_port(value: &[u8]) -> Result<(&[u8], &[u8]), UriError> {
-    let end = if let [b'[', inside @ ..] = value {
-        let close = inside.iter().position(|&byte| byte == b']').ok_or(UriError::InvalidHost)?;
-        let inside = &inside[..close];
-        let valid = inside.iter().all(|&byte| byte == b':' || (is_name_byte(byte) && byte != b'%'));
-        if !valid || inside.windows(2).any(|pair| pair == b"..") {
-            return Err(UriError::InvalidHost);
-        }
-        close + 2
-    } else {
-        value.iter().position(|&byte| !is_name_byte(byte)).unwrap_or(value.len())
-    };
-    match value.get(end) {
-        None => Ok((value, &[])),
-        Some(b':') => Ok((&value[..end], &value[end + 1..])),
-        Some(_) => Err(UriError::InvalidHost),
-    }
-}
-
-/// Letters, digits, the unreserved marks, the sub-delimiters and `%` (RFC 3986 §3.2.2, `reg-name`).
 #[inline]
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'')
-        || matches!(byte, b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=')
+pub fn parse_host(value: &[u8]) -> Result<Host<'_>, UriError> {
+    let (end, seen) = match value {
+        [b'[', inside @ ..] => {
+            let (len, seen) = scan(inside, IN_LITERAL);
+            if inside.get(len) != Some(&b']') {
+                return Err(UriError::InvalidHost);
+            }
+            (len + 2, seen)
+        }
+        _ => scan(value, IN_NAME),
+    };
+    let port = match value.get(end) {
+        None => None,
+        Some(b':') => parse_port(&value[end + 1..])?,
+        Some(_) => return Err(UriError::InvalidHost),
+    };
+    let name = value[..end].strip_suffix(b".").unwrap_or(&value[..end]);
+    if name.is_empty() || seen & DOUBLE_DOT != 0 {
+        return Err(UriError::InvalidHost);
+    }
+    let name = if seen & UPPER != 0 { Cow::Owned(name.to_ascii_lowercase()) } else { Cow::Borrowed(name) };
+    Ok(Host { name, port })
+}
+
+/// A byte that may stand in a name (RFC 3986 §3.2.2, `reg-name`).
+const IN_NAME: u8 = 1;
+/// A byte that may stand between brackets (RFC 3986 §3.2.2, `IP-literal`).
+const IN_LITERAL: u8 = 2;
+const UPPER: u8 = 4;
+const DOT: u8 = 8;
+/// Not of a byte but of a text: two dots in a row.
+const DOUBLE_DOT: u8 = 16;
+
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    const MARKS: &[u8] = b"-._~!$&'()*+,;=";
+    let mut class = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if (byte as u8).is_ascii_alphanumeric() {
+            class[byte] = IN_NAME | IN_LITERAL;
+        }
+        if (byte as u8).is_ascii_uppercase() {
+            class[byte] |= UPPER;
+        }
+        byte += 1;
+    }
+    let mut mark = 0;
+    while mark < MARKS.len() {
+        class[MARKS[mark] as usize] = IN_NAME | IN_LITERAL;
+        mark += 1;
+    }
+    class[b'%' as usize] = IN_NAME;
+    class[b':' as usize] = IN_LITERAL;
+    class[b'.' as usize] |= DOT;
+    class
+}
+
+/// How many bytes from the beginning are of the class `wanted`, and all their classes together.
+#[inline]
+fn scan(text: &[u8], wanted: u8) -> (usize, u8) {
+    let mut seen = 0;
+    let mut before = 0;
+    for (at, &byte) in text.iter().enumerate() {
+        let class = CLASS[usize::from(byte)];
+        if class & wanted == 0 {
+            return (at, seen);
+        }
+        seen |= class | (class & before & DOT) << 1;
+        before = class;
+    }
+    (text.len(), seen)
 }
 
 /// Decimal digits up to 65535; none at all, as in `host:`, is no port.

@@ -183,7 +183,7 @@ fn mutated_bodies_never_panic_and_are_read_alike_in_any_pieces() {
         let outcome = |result: Result<(Vec<u8>, usize, ChunkedDecoder), ParseError>| {
             result
                 .map(|(data, consumed, decoder)| (data, consumed, decoder.is_done()))
-                .map_err(|error| error.status())
+                .map_err(ParseError::status)
         };
         let whole = outcome(decode_in(&input, || usize::MAX / 2));
         let most = random.usize(1..20);
