@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import statistics
@@ -33,6 +34,8 @@ CROWD_MS = 300
 def main():
     options = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65536)), hard))  # the servers inherit it
     site = prepare_site(options.site)
     build_floor()
     stand = Stand(site, OUT / "servers", options.cores.split(",")[0])
@@ -144,11 +147,16 @@ class Bench:
         for number in range(row.rounds or self.options.rounds):
             # Each round begins with another server: what drifts on the machine falls on all.
             names = list(asked)
-            names = names[number % len(names):] + names[:number % len(names)]
+            turn = number % max(1, len(names))
+            names = names[turn:] + names[:turn]
             for name in names:
-                sample = load.measured_wrk(running[name], row.path, asked[name], self.options.seconds,
-                                           connections=self.options.connections, cores=cores)
-                samples[name].append(sample)
+                try:
+                    samples[name].append(load.measured_wrk(
+                        running[name], row.path, asked[name], self.options.seconds,
+                        connections=self.options.connections, cores=cores))
+                except (load.Wrong, OSError, subprocess.CalledProcessError) as problem:
+                    self.note(row, name, problem)
+                    del asked[name], samples[name]
         for name, taken in samples.items():
             errors = sum(sample["status_errors"] + sample["socket_errors"] for sample in taken)
             if errors:

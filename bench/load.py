@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import resource
 import select
 import socket
 import subprocess
@@ -137,10 +136,6 @@ class Idle:
     """Keep-alive connections that have had one answer and stay. Use as a context; `dead()` counts those lost."""
 
     def __init__(self, port, path, fields, count):
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = count + 200
-        if soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
         self.connections = []
         request = request_bytes(path, fields)
         for _ in range(count):
