@@ -138,6 +138,11 @@ impl ErrorLog {
         self.threshold.is_some_and(|threshold| level <= threshold)
     }
 
+    /// Whether a line of this level goes to standard error.
+    pub fn reaches_stderr(&self, level: Level) -> bool {
+        self.targets.iter().any(|target| matches!(target.sink, Sink::Stderr) && level <= target.level)
+    }
+
     /// Writes `date [level] pid#tid: *connection message`; a target that cannot be written to is passed over,
     /// since there is nowhere left to say so. `connection` is the serial number of the client connection.
     pub fn write(&self, level: Level, connection: Option<u64>, message: fmt::Arguments<'_>) {

@@ -1,3 +1,42 @@
-//! The Myriad web accelerator.
+//! The Myriad web accelerator: command line, supervision, signals, reload.
+//!
+//! ```text
+//! run -> cli -> configuration -> supervisor --exec--> worker -> site
+//!                                    |  control: text, sockets, logs  ^
+//!                                    +--------------------------------+
+//! ```
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod accounts;
+mod cli;
+mod configuration;
+mod control;
+mod daemon;
+mod generation;
+mod handover;
+mod listeners;
+mod logs;
+mod paths;
+mod pidfile;
+mod process;
+mod report;
+mod run;
+mod signals;
+mod site;
+mod stdio;
+mod supervisor;
+mod version;
+mod wordpress;
+mod worker;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == worker::ARGUMENT) {
+        return worker::run();
+    }
+    run::run(arguments)
+}

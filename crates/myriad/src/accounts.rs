@@ -1,0 +1,101 @@
+//! Users and groups from `/etc/passwd` and `/etc/group`, and giving up root for them.
+//!
+//! Names that only a directory service knows are not found: such users are named by number.
+
+use std::fs;
+
+use rustix::process::{Gid, Uid};
+
+/// Whom the worker becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Account {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    /// Supplementary groups, the primary one with them.
+    pub(crate) groups: Vec<u32>,
+}
+
+impl Account {
+    /// Looks up the directive `user NAME [GROUP]`; a name may be a number, then the group must be given or is the
+    /// same number.
+    pub(crate) fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
+        let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let groups = fs::read_to_string("/etc/group").unwrap_or_default();
+        Self::find_in(&users, &groups, user, group)
+    }
+
+    fn find_in(users: &str, groups: &str, user: &str, group: Option<&str>) -> Result<Self, String> {
+        let numbers = |line: &str| {
+            let mut fields = line.split(':').skip(2);
+            Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+        };
+        let named = users.lines().find(|line| line.split(':').next() == Some(user)).and_then(numbers);
+        let number = user.parse().ok().map(|uid: u32| (uid, uid));
+        let (uid, primary) = named.or(number).ok_or_else(|| format!("no user \"{user}\" in /etc/passwd"))?;
+        let gid = match group {
+            None => primary,
+            Some(group) => groups
+                .lines()
+                .find(|line| line.split(':').next() == Some(group))
+                .and_then(|line| line.split(':').nth(2)?.parse().ok())
+                .or_else(|| group.parse().ok())
+                .ok_or_else(|| format!("no group \"{group}\" in /etc/group"))?,
+        };
+        let mut all = vec![gid];
+        for line in groups.lines() {
+            let mut fields = line.split(':').skip(2);
+            let Some(id) = fields.next().and_then(|id| id.parse().ok()) else { continue };
+            let is_member = fields.next().is_some_and(|members| members.split(',').any(|name| name == user));
+            if is_member && !all.contains(&id) {
+                all.push(id);
+            }
+        }
+        Ok(Self { uid, gid, groups: all })
+    }
+
+    /// Becomes this account for good. To be called while the process has one thread: Linux keeps these ids per
+    /// thread, and threads started later inherit them.
+    pub(crate) fn assume(&self) -> std::io::Result<()> {
+        let groups: Vec<_> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
+        rustix::thread::set_thread_groups(&groups)?;
+        let gid = Gid::from_raw(self.gid);
+        rustix::thread::set_thread_res_gid(gid, gid, gid)?;
+        let uid = Uid::from_raw(self.uid);
+        rustix::thread::set_thread_res_uid(uid, uid, uid)?;
+        Ok(())
+    }
+}
+
+/// The name of a user id.
+pub(crate) fn name_of(uid: u32) -> Option<String> {
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let line = users.lines().find(|line| line.split(':').nth(2) == Some(&uid.to_string()))?;
+    line.split(':').next().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USERS: &str = "root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33::/var/www:/bin/false\n";
+    const GROUPS: &str = "root:x:0:\nwww-data:x:33:\nredis:x:110:other,www-data\nadm:x:4:www-data2\n";
+
+    #[test]
+    fn a_user_brings_its_group_and_memberships() {
+        let account = Account::find_in(USERS, GROUPS, "www-data", None).expect("account");
+        assert_eq!(account, Account { uid: 33, gid: 33, groups: vec![33, 110] });
+    }
+
+    #[test]
+    fn a_named_group_replaces_the_primary_one() {
+        let account = Account::find_in(USERS, GROUPS, "www-data", Some("adm")).expect("account");
+        assert_eq!((account.gid, account.groups), (4, vec![4, 110]));
+    }
+
+    #[test]
+    fn unknown_names_are_errors_and_numbers_are_not() {
+        assert!(Account::find_in(USERS, GROUPS, "nemo", None).is_err());
+        assert!(Account::find_in(USERS, GROUPS, "root", Some("nemo")).is_err());
+        assert_eq!(Account::find_in(USERS, GROUPS, "1000", None).expect("number").uid, 1000);
+    }
+}

@@ -1,0 +1,207 @@
+//! The command line, read as nginx reads its own: letters may be glued, values may follow at once.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+
+use crate::wordpress;
+
+/// What `--help` and `-h` print, to standard error as nginx does.
+pub(crate) const USAGE: &str = "\
+Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
+              [-e filename] [-c filename] [-g directives]
+       myriad wordpress --root DIR --php SOCKET|HOST:PORT
+              [--listen ADDRESS] [--name HOST]... [--prefix DIR]
+              [--user NAME] [--print] [-t]
+
+Options:
+  -?,-h         : this help
+  -v            : show version and exit
+  -V            : show version and configure options then exit
+  -t            : test configuration and exit
+  -T            : test configuration, dump it and exit
+  -q            : suppress non-error messages during configuration testing
+  -s signal     : send signal to a master process: stop, quit, reopen, reload
+  -p prefix     : set prefix path (default: /usr/local/myriad/)
+  -e filename   : set error log file (default: logs/error.log)
+  -c filename   : set configuration file (default: conf/nginx.conf)
+  -g directives : set global directives out of configuration file
+
+myriad wordpress serves a WordPress site without a configuration file:
+  --root DIR    : the folder that holds wp-config.php and index.php
+  --php ADDRESS : php-fpm's socket path, or HOST:PORT
+  --listen ADDR : where visitors connect (default: 80, or 8080 unless root)
+  --name HOST   : host name of the site, may be repeated (default: any)
+  --prefix DIR  : where the cache, logs and pid file go
+  --user NAME   : who serves when started by root (default: php-fpm's user)
+  --print       : print the configuration that would be used and exit
+";
+
+/// `-s`: what to ask of the supervisor that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    Stop,
+    Quit,
+    Reopen,
+    Reload,
+}
+
+impl Request {
+    /// The signal that asks for it.
+    pub(crate) fn signal(self) -> Signal {
+        match self {
+            Self::Stop => Signal::TERM,
+            Self::Quit => Signal::QUIT,
+            Self::Reopen => Signal::USR1,
+            Self::Reload => Signal::HUP,
+        }
+    }
+}
+
+/// Everything that the command line said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) help: bool,
+    pub(crate) version: bool,
+    /// `-V`; implies `version`.
+    pub(crate) configure: bool,
+    pub(crate) test: bool,
+    /// `-T`; implies `test`.
+    pub(crate) dump: bool,
+    pub(crate) quiet: bool,
+    pub(crate) request: Option<Request>,
+    pub(crate) prefix: Option<PathBuf>,
+    pub(crate) error_log: Option<PathBuf>,
+    pub(crate) configuration: Option<PathBuf>,
+    pub(crate) directives: Option<Vec<u8>>,
+    /// `myriad wordpress …`.
+    pub(crate) wordpress: Option<wordpress::Options>,
+}
+
+/// Reads the arguments after the program's name; the error is a sentence to be printed after `myriad: `.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
+    if arguments.first().is_some_and(|first| first == "wordpress") {
+        return wordpress::parse(arguments.into_iter().skip(1));
+    }
+    let mut options = Options::default();
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--help" || argument == "--version" {
+            options.help |= argument == "--help";
+            options.version |= argument == "--version";
+            continue;
+        }
+        let bytes = argument.as_bytes();
+        let Some(mut letters) = bytes.strip_prefix(b"-") else {
+            return Err(format!("invalid option: \"{}\"", argument.to_string_lossy()));
+        };
+        while let [letter, rest @ ..] = letters {
+            letters = rest;
+            if options.set_flag(*letter) {
+                continue;
+            }
+            let value = if rest.is_empty() { arguments.next() } else { Some(OsStr::from_bytes(rest).into()) };
+            options.set_value(*letter, value)?;
+            break;
+        }
+    }
+    Ok(options)
+}
+
+impl Options {
+    fn set_flag(&mut self, letter: u8) -> bool {
+        match letter {
+            b'?' | b'h' => self.help = true,
+            b'v' => self.version = true,
+            b'V' => (self.version, self.configure) = (true, true),
+            b't' => self.test = true,
+            b'T' => (self.test, self.dump) = (true, true),
+            b'q' => self.quiet = true,
+            _ => return false,
+        }
+        true
+    }
+
+    fn set_value(&mut self, letter: u8, value: Option<OsString>) -> Result<(), String> {
+        let wanted = match letter {
+            b'p' => "directory name",
+            b'e' | b'c' => "file name",
+            b'g' | b's' => "parameter",
+            _ => return Err(format!("invalid option: \"{}\"", letter as char)),
+        };
+        let missing = || format!("option \"-{}\" requires {wanted}", letter as char);
+        let value = value.filter(|value| !value.is_empty()).ok_or_else(missing)?;
+        match letter {
+            b'p' => self.prefix = Some(value.into()),
+            b'e' => self.error_log = Some(value.into()),
+            b'c' => self.configuration = Some(value.into()),
+            b'g' => self.directives = Some(value.into_vec()),
+            _ => self.request = Some(request(&value)?),
+        }
+        Ok(())
+    }
+}
+
+fn request(name: &OsStr) -> Result<Request, String> {
+    match name.as_bytes() {
+        b"stop" => Ok(Request::Stop),
+        b"quit" => Ok(Request::Quit),
+        b"reopen" => Ok(Request::Reopen),
+        b"reload" => Ok(Request::Reload),
+        _ => Err(format!("invalid option: \"-s {}\"", name.to_string_lossy())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Options, String> {
+        parse(arguments.iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn values_may_be_glued_or_follow() {
+        let glued = parsed(&["-c/etc/a.conf", "-p/srv", "-eerr.log", "-gdaemon off;", "-sreload"]);
+        let apart = parsed(&[
+            "-c",
+            "/etc/a.conf",
+            "-p",
+            "/srv",
+            "-e",
+            "err.log",
+            "-g",
+            "daemon off;",
+            "-s",
+            "reload",
+        ]);
+        assert_eq!(glued, apart);
+        let options = glued.expect("options");
+        assert_eq!(options.configuration.as_deref(), Some("/etc/a.conf".as_ref()));
+        assert_eq!(options.directives.as_deref(), Some(b"daemon off;".as_slice()));
+        assert_eq!(options.request, Some(Request::Reload));
+    }
+
+    #[test]
+    fn flags_combine_and_the_last_may_take_a_value() {
+        let options = parsed(&["-tqc", "a.conf"]).expect("options");
+        assert!(options.test && options.quiet && !options.dump);
+        assert_eq!(options.configuration.as_deref(), Some("a.conf".as_ref()));
+        assert_eq!(
+            parsed(&["-qTcx.conf"]).expect("options").configuration.as_deref(),
+            Some("x.conf".as_ref())
+        );
+        assert!(parsed(&["-T"]).expect("options").test);
+    }
+
+    #[test]
+    fn errors_are_worded_as_nginx_words_them() {
+        assert_eq!(parsed(&["-z"]), Err("invalid option: \"z\"".into()));
+        assert_eq!(parsed(&["reload"]), Err("invalid option: \"reload\"".into()));
+        assert_eq!(parsed(&["-c"]), Err("option \"-c\" requires file name".into()));
+        assert_eq!(parsed(&["-p"]), Err("option \"-p\" requires directory name".into()));
+        assert_eq!(parsed(&["-s", "restart"]), Err("invalid option: \"-s restart\"".into()));
+    }
+}

@@ -1,0 +1,180 @@
+//! Reading and checking a configuration, and completing what it leaves to the machine it runs on.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+
+use myriad_conf::model::{ErrorLog, ListenAddress, ListenConf, LogLevel};
+use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Text};
+
+use crate::paths::Paths;
+use crate::site;
+
+/// Where a configuration is read from, again at every reload.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) paths: Paths,
+    /// `-g`.
+    pub(crate) directives: Vec<u8>,
+    /// The text of the main file where none is on disk (`myriad wordpress`).
+    pub(crate) preset: Option<Vec<u8>>,
+}
+
+/// A configuration that was found sound, with the text it came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Configuration {
+    pub(crate) parsed: Parsed,
+    pub(crate) model: Model,
+    /// Addresses of the host names that `listen` holds.
+    pub(crate) hosts: Vec<Host>,
+}
+
+/// A `listen` host name with its port, and what it resolved to when the supervisor asked.
+pub(crate) type Host = ((String, u16), Vec<SocketAddr>);
+
+/// Stands among the hosts for a server without `listen`: port 80, or 8000 for an ordinary user, as nginx documents.
+const UNWRITTEN: (&str, u16) = ("", 0);
+
+impl Origin {
+    /// Reads, parses and checks everything; every error comes back at once, rendered, possibly of several lines.
+    pub(crate) fn load(&self) -> Result<Configuration, Vec<String>> {
+        let path = &self.paths.configuration;
+        let parsed = match &self.preset {
+            Some(text) => {
+                let loader = MemoryLoader::with(path.clone(), text.clone());
+                myriad_conf::parse(&loader, path, &self.directives)
+            }
+            None => myriad_conf::parse(&Files, path, &self.directives),
+        };
+        let checked = myriad_conf::build(&parsed).and_then(|model| site::check(&model).map(|()| model));
+        let mut model = checked.map_err(|errors| render_all(&parsed, &errors))?;
+        let hosts = resolve(&model)?;
+        complete(&mut model, &self.paths, &hosts);
+        Ok(Configuration { parsed, model, hosts })
+    }
+}
+
+impl Configuration {
+    /// Warnings, rendered as errors are.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        render_all(&self.parsed, &self.model.warnings)
+    }
+
+    /// The files that were read from disk, for the worker to read again.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        let on_disk =
+            self.parsed.sources.iter().filter(|source| !source.builtin && source.path != Path::new("-g"));
+        on_disk.map(|source| (source.path.as_path(), source.bytes.as_ref()))
+    }
+}
+
+/// Builds the same model from text that was read before.
+pub(crate) fn rebuild(
+    files: &[(PathBuf, Vec<u8>)],
+    paths: &Paths,
+    directives: &[u8],
+    hosts: &[Host],
+) -> Result<Model, String> {
+    let bundle = files
+        .iter()
+        .fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path.clone(), bytes.clone()));
+    let parsed = myriad_conf::parse(&bundle, &paths.configuration, directives);
+    let built = myriad_conf::build(&parsed);
+    let mut model = built.map_err(|errors| render_all(&parsed, &errors).join("\n"))?;
+    complete(&mut model, paths, hosts);
+    Ok(model)
+}
+
+fn render_all(parsed: &Parsed, diagnostics: &[Diagnostic]) -> Vec<String> {
+    diagnostics.iter().map(|found| myriad_conf::render(parsed, found).trim_end().to_owned()).collect()
+}
+
+/// The file system.
+struct Files;
+
+impl Loader for Files {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+}
+
+fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
+    model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens)
+}
+
+fn resolve(model: &Model) -> Result<Vec<Host>, Vec<String>> {
+    // The supervisor decides here, since the worker no longer knows who started it.
+    let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };
+    let default = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
+    let mut hosts: Vec<Host> = vec![((UNWRITTEN.0.to_owned(), UNWRITTEN.1), vec![default])];
+    let mut findings = Vec::new();
+    for listen in listens(model) {
+        let ListenAddress::Host(name, port) = &listen.address else { continue };
+        if hosts.iter().any(|((known, known_port), _)| known == name && known_port == port) {
+            continue;
+        }
+        match (name.as_str(), *port).to_socket_addrs() {
+            Ok(addresses) => hosts.push(((name.clone(), *port), addresses.collect())),
+            Err(error) => findings.push(format!("host not found in \"{name}\" of listen: {error}")),
+        }
+    }
+    if findings.is_empty() { Ok(hosts) } else { Err(findings) }
+}
+
+fn addresses(hosts: &[Host], name: &str, port: u16) -> impl Iterator<Item = SocketAddr> {
+    let found = hosts.iter().find(move |((known, known_port), _)| known == name && *known_port == port);
+    found.into_iter().flat_map(|(_, addresses)| addresses.iter().copied())
+}
+
+/// Fills in what depends on the machine: default error log, addresses of host names, the default `listen`.
+fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
+    if model.main.error_logs.is_empty() {
+        let target = match &paths.error_log {
+            Some(path) => Text::new(path.as_os_str().as_encoded_bytes(), <_>::default()),
+            None => Text::builtin("stderr"),
+        };
+        model.main.error_logs.push(ErrorLog { target, level: LogLevel::Error });
+    }
+    for server in model.http.iter_mut().flat_map(|http| &mut http.servers) {
+        if server.listens.is_empty() {
+            let default = addresses(hosts, UNWRITTEN.0, UNWRITTEN.1);
+            server.listens.extend(default.map(|address| default_listen(address, server.span)));
+        }
+        let written = std::mem::take(&mut server.listens);
+        for listen in written {
+            let ListenAddress::Host(name, port) = &listen.address else {
+                server.listens.push(listen);
+                continue;
+            };
+            for address in addresses(hosts, name, *port) {
+                server.listens.push(ListenConf { address: ListenAddress::Ip(address), ..listen.clone() });
+            }
+        }
+    }
+}
+
+/// `listen *:80` with no option said.
+fn default_listen(address: SocketAddr, span: myriad_conf::Span) -> ListenConf {
+    ListenConf {
+        address: ListenAddress::Ip(address),
+        default_server: false,
+        ssl: false,
+        http2: false,
+        proxy_protocol: false,
+        backlog: None,
+        reuseport: false,
+        ipv6only: true,
+        deferred: false,
+        bind: false,
+        fastopen: None,
+        rcvbuf: None,
+        sndbuf: None,
+        so_keepalive: None,
+        span,
+    }
+}

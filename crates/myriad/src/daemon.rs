@@ -1,0 +1,95 @@
+//! `daemon on` without fork: the started process runs itself again in a session of its own and waits for its word.
+//!
+//! ```text
+//! started process --exec, MYRIAD_DETACHED--> supervisor: setsid, bind, start the worker, write the pid file
+//!       exit 0 <------------ 'R' -------------- ready
+//!       exit 1 <-------- end of file ---------- ended, its errors are on standard error already
+//! ```
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use crate::control::{Channel, Kind};
+use crate::handover::{decode_names, encode_names};
+use crate::listeners::Listeners;
+use crate::stdio;
+
+const DETACHED: &str = "MYRIAD_DETACHED";
+const UPGRADE: &str = "MYRIAD_UPGRADE";
+const READY: u8 = b'R';
+
+/// How this process was started.
+#[derive(Debug)]
+pub(crate) enum Birth {
+    /// By a person, a script, an init system.
+    Plain,
+    /// As the background half of `daemon on`; the stream tells the other half that all is well.
+    Detached(UnixStream),
+    /// By a supervisor that hands its sockets to a new binary.
+    Upgrade(Listeners),
+}
+
+impl Birth {
+    /// Finds out, and leaves the terminal's session where that is asked.
+    pub(crate) fn of_this_process() -> io::Result<Self> {
+        if std::env::var_os(DETACHED).is_some() {
+            rustix::process::setsid()?;
+            return Ok(Self::Detached(stdio::take_stdin()?.into()));
+        }
+        if std::env::var_os(UPGRADE).is_none() {
+            return Ok(Self::Plain);
+        }
+        let channel = Channel::new(stdio::take_stdin()?.into())?;
+        let message = channel.receive()?.filter(|message| message.kind == Kind::Listeners);
+        let message = message.ok_or_else(|| io::Error::other("the old process handed over no sockets"))?;
+        let names = decode_names(&message.payload).unwrap_or_default();
+        Ok(Self::Upgrade(Listeners::inherit(names.into_iter().zip(message.descriptors))))
+    }
+}
+
+/// Tells the foreground half that the server runs.
+pub(crate) fn announce_ready(mut foreground: UnixStream) {
+    // Whoever waited may have been killed meanwhile; the server runs all the same.
+    let _ = foreground.write_all(&[READY]);
+}
+
+/// Starts the background half and waits until it runs or has failed.
+pub(crate) fn detach() -> io::Result<ExitCode> {
+    let (mut ours, theirs) = UnixStream::pair()?;
+    let mut command = again(std::env::current_exe()?);
+    command.env(DETACHED, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
+    let mut child = command.spawn()?;
+    // The command holds the other end open until it goes.
+    drop(command);
+    let mut answer = [0];
+    match ours.read(&mut answer) {
+        Ok(1) if answer[0] == READY => Ok(ExitCode::SUCCESS),
+        _ => {
+            let _ = child.wait();
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// Starts a new binary on the same command line and hands it the listening sockets.
+pub(crate) fn upgrade(binary: PathBuf, listeners: &Listeners) -> io::Result<Child> {
+    let (channel, theirs) = Channel::pair()?;
+    let mut command = again(binary);
+    command.env(UPGRADE, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
+    let child = command.spawn()?;
+    let names = encode_names(listeners.iter().map(|(name, _)| name));
+    let sockets: Vec<_> = listeners.iter().map(|(_, socket)| socket).collect();
+    channel.send(Kind::Listeners, &names, &sockets)?;
+    Ok(child)
+}
+
+fn again(binary: PathBuf) -> Command {
+    let mut command = Command::new(binary);
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    command.args(arguments).stdout(Stdio::null()).env_remove(DETACHED).env_remove(UPGRADE);
+    command
+}

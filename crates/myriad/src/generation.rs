@@ -1,0 +1,136 @@
+//! One configuration with everything that the supervisor opened for it.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::path::Path;
+
+use myriad_conf::Model;
+use myriad_conf::model::WorkerProcesses;
+use myriad_serve::error_log::ErrorLog;
+
+use crate::accounts::Account;
+use crate::configuration::{Configuration, Origin};
+use crate::handover::Handover;
+use crate::listeners::Listeners;
+use crate::logs::Logs;
+use crate::pidfile::reason;
+
+/// Whom nginx's workers become when nothing is written.
+const DEFAULT_USER: &str = "nobody";
+
+/// A configuration, its sockets, its logs, its rights.
+#[derive(Debug)]
+pub(crate) struct Generation {
+    pub(crate) origin: Origin,
+    pub(crate) configuration: Configuration,
+    pub(crate) listeners: Listeners,
+    pub(crate) logs: Logs,
+    pub(crate) log: ErrorLog,
+    account: Option<Account>,
+}
+
+impl Generation {
+    /// Opens what the configuration asks for; sockets that `current` has are kept. Errors are messages for the log.
+    pub(crate) fn prepare(
+        origin: &Origin,
+        configuration: Configuration,
+        current: &Listeners,
+    ) -> Result<Self, Vec<String>> {
+        let model = &configuration.model;
+        let paths = &origin.paths;
+        let account = account(model).map_err(|error| vec![error])?;
+        make_folders(model, origin, account.as_ref()).map_err(|error| vec![error])?;
+        let logs = Logs::open(model, paths).map_err(|error| vec![error])?;
+        let log = logs.main(model, paths).map_err(|error| vec![error.to_string()])?;
+        let listeners = Listeners::open(model, threads(model), current)?;
+        Ok(Self { origin: origin.clone(), configuration, listeners, logs, log, account })
+    }
+
+    /// What the worker is told.
+    pub(crate) fn handover(&self) -> Handover {
+        let files = self.configuration.files().map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
+        Handover {
+            paths: self.origin.paths.clone(),
+            directives: self.origin.directives.clone(),
+            files: files.collect(),
+            hosts: self.configuration.hosts.clone(),
+            listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
+            logs: self.logs.iter().map(|(path, _)| path.to_owned()).collect(),
+            account: self.account.clone(),
+        }
+    }
+
+    /// Whether a worker of `self` can become one of `next` without being started anew.
+    pub(crate) fn shares_process_with(&self, next: &Self) -> bool {
+        let (ours, theirs) = (&self.configuration.model.main, &next.configuration.model.main);
+        self.account == next.account
+            && ours.env == theirs.env
+            && ours.working_directory == theirs.working_directory
+            && ours.worker_rlimit_nofile == theirs.worker_rlimit_nofile
+            && ours.worker_rlimit_core == theirs.worker_rlimit_core
+    }
+
+    /// The pid file's path.
+    pub(crate) fn pid_path(&self) -> std::path::PathBuf {
+        let written = self.configuration.model.main.pid.as_ref();
+        self.origin.paths.pid(written.map(myriad_conf::Text::bytes))
+    }
+
+    /// What a daemon's standard error becomes: its first error log, unless that is standard error itself.
+    pub(crate) fn terminal_substitute(&self) -> Option<OwnedFd> {
+        let log = self.configuration.model.main.error_logs.first().filter(|_| self.is_daemon())?;
+        let path = self.origin.paths.complete(log.target.bytes());
+        let file = self.logs.iter().find(|(known, _)| *known == path)?.1;
+        file.try_clone_to_owned().ok()
+    }
+
+    /// `daemon`; on where nothing is written.
+    pub(crate) fn is_daemon(&self) -> bool {
+        self.configuration.model.main.daemon != Some(false)
+    }
+}
+
+/// How many worker threads there will be, for `reuseport`.
+fn threads(model: &Model) -> usize {
+    match model.main.worker_processes {
+        WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, Into::into),
+        WorkerProcesses::Count(count) => count as usize,
+    }
+}
+
+/// `user`: only root can become somebody else, so for others the directive means nothing.
+pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let main = &model.main;
+    let user = main.user.as_ref().map_or(DEFAULT_USER.into(), |user| user.lossy());
+    let group = main.group.as_ref().map(|group| group.lossy());
+    Account::find(&user, group.as_deref()).map(Some)
+}
+
+/// Folders of the cache zones, owned by whoever writes into them.
+fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Result<(), String> {
+    for zone in model.http.iter().flat_map(|http| &http.cache_zones) {
+        let path = origin.paths.complete(zone.path.bytes());
+        make_folder(&path, account)
+            .map_err(|error| format!("mkdir() \"{}\" failed ({})", path.display(), reason(&error)))?;
+    }
+    Ok(())
+}
+
+fn make_folder(path: &Path, account: Option<&Account>) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::DirBuilder::new().mode(0o700).create(path)?;
+    match account {
+        Some(account) => chown(path, Some(account.uid), Some(account.gid)),
+        None => Ok(()),
+    }
+}

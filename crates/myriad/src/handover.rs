@@ -1,0 +1,189 @@
+//! What the supervisor tells a worker with a configuration: its text, and names for the descriptors beside it.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::accounts::Account;
+use crate::configuration::Host;
+use crate::paths::Paths;
+
+/// The payload of [`crate::control::Kind::Configure`]; listeners' descriptors come first, then those of the logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Handover {
+    pub(crate) paths: Paths,
+    pub(crate) directives: Vec<u8>,
+    /// Every file of the configuration as the supervisor read it.
+    pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) listeners: Vec<String>,
+    pub(crate) logs: Vec<PathBuf>,
+    /// Whom to become before a client is met.
+    pub(crate) account: Option<Account>,
+}
+
+impl Handover {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_path(&mut out, &self.paths.prefix);
+        put_path(&mut out, &self.paths.configuration);
+        put_path(&mut out, self.paths.error_log.as_deref().unwrap_or(Path::new("")));
+        put(&mut out, &self.directives);
+        put_count(&mut out, self.files.len());
+        for (path, bytes) in &self.files {
+            put_path(&mut out, path);
+            put(&mut out, bytes);
+        }
+        put_count(&mut out, self.hosts.len());
+        for ((name, port), addresses) in &self.hosts {
+            put(&mut out, name.as_bytes());
+            put_count(&mut out, usize::from(*port));
+            put_all(&mut out, addresses.iter().map(SocketAddr::to_string));
+        }
+        put_all(&mut out, self.listeners.iter());
+        out.extend(encode_paths(self.logs.iter().map(PathBuf::as_path)));
+        let account = self.account.as_ref();
+        let ids = account
+            .into_iter()
+            .flat_map(|account| [account.uid, account.gid].into_iter().chain(account.groups.iter().copied()));
+        let ids: Vec<u32> = ids.collect();
+        put_count(&mut out, ids.len());
+        out.extend(ids.iter().flat_map(|id| id.to_be_bytes()));
+        out
+    }
+
+    /// `None` for bytes that [`Handover::encode`] did not make.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader { rest: bytes };
+        let prefix = reader.path()?;
+        let configuration = reader.path()?;
+        let error_log = Some(reader.path()?).filter(|path| !path.as_os_str().is_empty());
+        let directives = reader.bytes()?.to_vec();
+        let files = reader.list(|reader| Some((reader.path()?, reader.bytes()?.to_vec())))?;
+        let hosts = reader.list(|reader| {
+            let host = (reader.text()?, u16::try_from(reader.count()?).ok()?);
+            Some((host, reader.list(|reader| reader.text()?.parse().ok())?))
+        })?;
+        let listeners = reader.list(Reader::text)?;
+        let logs = reader.list(Reader::path)?;
+        let ids = reader.list(|reader| reader.count().map(|id| id as u32))?;
+        let account = match ids.as_slice() {
+            [uid, gid, groups @ ..] => Some(Account { uid: *uid, gid: *gid, groups: groups.to_vec() }),
+            _ => None,
+        };
+        let paths = Paths { prefix, configuration, error_log };
+        Some(Self { paths, directives, files, hosts, listeners, logs, account })
+    }
+}
+
+/// A list of paths: the payload of [`crate::control::Kind::Reopen`].
+pub(crate) fn encode_paths<'a>(paths: impl ExactSizeIterator<Item = &'a Path>) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_count(&mut out, paths.len());
+    paths.for_each(|path| put_path(&mut out, path));
+    out
+}
+
+/// The paths that [`encode_paths`] wrote.
+pub(crate) fn decode_paths(bytes: &[u8]) -> Option<Vec<PathBuf>> {
+    Reader { rest: bytes }.list(Reader::path)
+}
+
+/// A list of names: what a new binary is told of the listeners it inherits.
+pub(crate) fn encode_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_all(&mut out, names.collect::<Vec<_>>().into_iter());
+    out
+}
+
+/// The names that [`encode_names`] wrote.
+pub(crate) fn decode_names(bytes: &[u8]) -> Option<Vec<String>> {
+    Reader { rest: bytes }.list(Reader::text)
+}
+
+fn put_count(out: &mut Vec<u8>, count: usize) {
+    out.extend((count as u32).to_be_bytes());
+}
+
+fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_count(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+fn put_path(out: &mut Vec<u8>, path: &Path) {
+    put(out, path.as_os_str().as_bytes());
+}
+
+fn put_all<S: AsRef<str>>(out: &mut Vec<u8>, texts: impl ExactSizeIterator<Item = S>) {
+    put_count(out, texts.len());
+    texts.for_each(|text| put(out, text.as_ref().as_bytes()));
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn count(&mut self) -> Option<usize> {
+        let (count, rest) = self.rest.split_first_chunk::<4>()?;
+        self.rest = rest;
+        Some(u32::from_be_bytes(*count) as usize)
+    }
+
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = self.count()?;
+        let (bytes, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    fn path(&mut self) -> Option<PathBuf> {
+        self.bytes().map(|bytes| OsString::from_vec(bytes.to_vec()).into())
+    }
+
+    fn text(&mut self) -> Option<String> {
+        String::from_utf8(self.bytes()?.to_vec()).ok()
+    }
+
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.count()?;
+        (0..count).map(|_| item(self)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Handover {
+        Handover {
+            paths: Paths { prefix: "/p".into(), configuration: "/p/c".into(), error_log: None },
+            directives: b"daemon off;".to_vec(),
+            files: vec![("/p/c".into(), b"events {}\n".to_vec()), ("/p/\u{fffd}".into(), vec![0, 255])],
+            hosts: vec![(
+                ("localhost".into(), 80),
+                vec!["127.0.0.1:80".parse().expect("address"), "[::1]:80".parse().expect("address")],
+            )],
+            listeners: vec!["127.0.0.1:80".into(), "unix:/s".into()],
+            logs: vec!["/l/error.log".into()],
+            account: Some(Account { uid: 33, gid: 34, groups: vec![34, 110] }),
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let sample = sample();
+        assert_eq!(Handover::decode(&sample.encode()).as_ref(), Some(&sample));
+        let bare = Handover { account: None, hosts: vec![], logs: vec![], ..sample };
+        assert_eq!(Handover::decode(&bare.encode()), Some(bare));
+    }
+
+    #[test]
+    fn a_cut_message_is_refused_at_every_length() {
+        let whole = sample().encode();
+        for length in 0..whole.len() {
+            assert_eq!(Handover::decode(&whole[..length]), None, "{length}");
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Listening sockets: made once, kept through reloads and upgrades, handed to workers as descriptors.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use myriad_conf::Model;
+use myriad_conf::model::{KeepAliveProbe, ListenAddress, ListenConf};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with, sockopt,
+};
+
+use crate::pidfile::reason;
+
+/// nginx asks for 511, which a rush of visitors overflows; the kernel caps this at `net.core.somaxconn`.
+const DEFAULT_BACKLOG: u32 = 4096;
+/// A server that was just stopped may need a moment to let its sockets go.
+const BIND_ATTEMPTS: u32 = 4;
+const BIND_PAUSE: Duration = Duration::from_millis(100);
+
+/// An address to listen on, with the options of the `listen` that set them.
+#[derive(Clone, Debug)]
+struct Wanted {
+    name: String,
+    conf: ListenConf,
+}
+
+/// One address with its sockets: one, or one for each worker thread with `reuseport`.
+#[derive(Debug)]
+struct Listener {
+    name: String,
+    sockets: Vec<OwnedFd>,
+    /// Made by this process's current attempt, so it goes when the attempt fails.
+    fresh: bool,
+}
+
+/// All listening sockets of one configuration.
+#[derive(Debug, Default)]
+pub(crate) struct Listeners {
+    all: Vec<Listener>,
+}
+
+/// How the model names an address: `127.0.0.1:80`, `[::1]:80`, `unix:/run/site.sock`.
+pub(crate) fn name(address: &ListenAddress) -> String {
+    match address {
+        ListenAddress::Ip(address) => address.to_string(),
+        ListenAddress::Host(host, port) => format!("{host}:{port}"),
+        ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),
+    }
+}
+
+impl Listeners {
+    /// Sockets that another process made, under their names; those of one name are one listener.
+    pub(crate) fn inherit(named: impl Iterator<Item = (String, OwnedFd)>) -> Self {
+        let mut listeners = Self::default();
+        for (name, socket) in named {
+            match listeners.all.iter_mut().find(|listener| listener.name == name) {
+                Some(listener) => listener.sockets.push(socket),
+                None => listeners.all.push(Listener { name, sockets: vec![socket], fresh: false }),
+            }
+        }
+        listeners
+    }
+
+    /// What the model asks for: kept where `current` has it, made where it has not. Every failure is reported; then
+    /// nothing that was made is left.
+    pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<String>> {
+        let mut opened = Self::default();
+        let mut failures = Vec::new();
+        for wanted in wanted(model) {
+            let kept = current.all.iter().find(|listener| listener.name == wanted.name);
+            let sockets = match kept {
+                Some(listener) => listener.sockets.iter().map(OwnedFd::try_clone).collect(),
+                None => make(&wanted.conf, threads),
+            };
+            match sockets {
+                Ok(sockets) => {
+                    opened.all.push(Listener { name: wanted.name, sockets, fresh: kept.is_none() });
+                }
+                Err(error) => {
+                    failures.push(format!("bind() to {} failed ({})", wanted.name, reason(&error)));
+                }
+            }
+        }
+        if failures.is_empty() {
+            return Ok(opened);
+        }
+        opened.discard_fresh();
+        Err(failures)
+    }
+
+    /// Undoes [`Listeners::open`]: what was kept stays with its earlier owner.
+    pub(crate) fn discard_fresh(self) {
+        for listener in self.all.iter().filter(|listener| listener.fresh) {
+            listener.unlink();
+        }
+    }
+
+    /// Closes these in favour of `next`, removing the socket files that it no longer has.
+    pub(crate) fn replaced_by(self, next: &Self) {
+        for listener in &self.all {
+            if !next.all.iter().any(|kept| kept.name == listener.name) {
+                listener.unlink();
+            }
+        }
+    }
+
+    /// Removes the socket files; what is listened on by descriptors goes with them.
+    pub(crate) fn unlink(&self) {
+        self.all.iter().for_each(Listener::unlink);
+    }
+
+    /// Name and descriptor of every socket.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
+        self.all.iter().flat_map(|listener| {
+            listener.sockets.iter().map(|socket| (listener.name.as_str(), socket.as_fd()))
+        })
+    }
+}
+
+impl Listener {
+    fn unlink(&self) {
+        if let Some(path) = self.name.strip_prefix("unix:") {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Each address once. A wildcard address takes in the addresses of the same port: the kernel refuses both, and the
+/// worker tells them apart by the connection's own address.
+fn wanted(model: &Model) -> Vec<Wanted> {
+    let mut all: Vec<Wanted> = Vec::new();
+    let listens = model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
+    for conf in listens {
+        let name = name(&conf.address);
+        match all.iter_mut().find(|wanted| wanted.name == name) {
+            Some(known) if has_options(conf) && !has_options(&known.conf) => known.conf = conf.clone(),
+            Some(_) => {}
+            None => all.push(Wanted { name, conf: conf.clone() }),
+        }
+    }
+    let wildcards: Vec<SocketAddr> =
+        all.iter().filter_map(|wanted| ip(&wanted.conf)).filter(is_wildcard).collect();
+    all.retain(|wanted| {
+        let Some(address) = ip(&wanted.conf) else { return true };
+        let covers = |wildcard: &SocketAddr| {
+            wildcard.port() == address.port() && wildcard.is_ipv4() == address.is_ipv4()
+        };
+        is_wildcard(&address) || !wildcards.iter().any(covers)
+    });
+    all
+}
+
+fn ip(conf: &ListenConf) -> Option<SocketAddr> {
+    match conf.address {
+        ListenAddress::Ip(address) => Some(address),
+        _ => None,
+    }
+}
+
+fn is_wildcard(address: &SocketAddr) -> bool {
+    address.ip().is_unspecified()
+}
+
+fn has_options(conf: &ListenConf) -> bool {
+    conf.backlog.is_some()
+        || conf.reuseport
+        || conf.rcvbuf.is_some()
+        || conf.sndbuf.is_some()
+        || conf.so_keepalive.is_some()
+        || !conf.ipv6only
+}
+
+fn make(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
+    match &conf.address {
+        ListenAddress::Ip(address) => make_ip(conf, *address, threads),
+        ListenAddress::Unix(path) => {
+            let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
+            Ok(vec![make_unix(conf, &path)?])
+        }
+        ListenAddress::Host(..) => Err(io::Error::other("the host name was not resolved")),
+    }
+}
+
+fn make_ip(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
+    let bind_patiently = |reuseport| {
+        let mut attempt = 1;
+        loop {
+            match bound(conf, address, reuseport) {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempt < BIND_ATTEMPTS => {
+                    attempt += 1;
+                    std::thread::sleep(BIND_PAUSE);
+                }
+                other => return other,
+            }
+        }
+    };
+    // Without SO_REUSEPORT, even where it is asked for: two programs that both set it would bind silently.
+    let probe = bind_patiently(false)?;
+    let sockets = if conf.reuseport {
+        drop(probe);
+        (0..threads.max(1)).map(|_| bind_patiently(true)).collect::<io::Result<Vec<_>>>()?
+    } else {
+        vec![probe]
+    };
+    for socket in &sockets {
+        listen(socket, backlog(conf))?;
+    }
+    Ok(sockets)
+}
+
+fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = stream_socket(family)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    if reuseport {
+        sockopt::set_socket_reuseport(&socket, true)?;
+    }
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, conf.ipv6only)?;
+    }
+    if let Some(size) = conf.rcvbuf {
+        sockopt::set_socket_recv_buffer_size(&socket, size as usize)?;
+    }
+    if let Some(size) = conf.sndbuf {
+        sockopt::set_socket_send_buffer_size(&socket, size as usize)?;
+    }
+    if let Some(probe) = conf.so_keepalive {
+        set_keepalive(&socket, probe)?;
+    }
+    bind(&socket, &address)?;
+    Ok(socket)
+}
+
+fn set_keepalive(socket: &OwnedFd, probe: KeepAliveProbe) -> io::Result<()> {
+    sockopt::set_socket_keepalive(socket, probe.on)?;
+    if let Some(seconds) = probe.idle_s {
+        sockopt::set_tcp_keepidle(socket, Duration::from_secs(seconds.into()))?;
+    }
+    if let Some(seconds) = probe.interval_s {
+        sockopt::set_tcp_keepintvl(socket, Duration::from_secs(seconds.into()))?;
+    }
+    if let Some(count) = probe.count {
+        sockopt::set_tcp_keepcnt(socket, count)?;
+    }
+    Ok(())
+}
+
+fn make_unix(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = stream_socket(AddressFamily::UNIX)?;
+    if let Err(error) = bind(&socket, &address) {
+        // A file that nobody listens behind was left by a process that was killed.
+        let abandoned = error == rustix::io::Errno::ADDRINUSE
+            && UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        if !abandoned {
+            return Err(error.into());
+        }
+        fs::remove_file(path)?;
+        bind(&socket, &address)?;
+    }
+    // As nginx: who may connect is for the folder's rights to say.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
+    listen(&socket, backlog(conf))?;
+    Ok(socket)
+}
+
+fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(family, SocketType::STREAM, flags, None)?)
+}
+
+fn backlog(conf: &ListenConf) -> i32 {
+    i32::try_from(conf.backlog.unwrap_or(DEFAULT_BACKLOG)).unwrap_or(i32::MAX)
+}

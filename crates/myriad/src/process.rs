@@ -1,0 +1,131 @@
+//! A worker process as the supervisor sees it.
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use myriad_conf::model::MainConf;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::control::{Channel, Kind};
+use crate::generation::Generation;
+use crate::worker;
+
+/// ```text
+/// Starting --Ready--> Serving --told to go--> Leaving --exit--> gone
+/// ```
+/// A process may end in any state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Has a configuration but has not said that it runs.
+    Starting,
+    /// Accepts connections.
+    Serving,
+    /// Finishes what is under way.
+    Leaving,
+}
+
+/// A child and the channel to it.
+#[derive(Debug)]
+pub(crate) struct WorkerProcess {
+    child: Child,
+    /// `None` once the worker closed its end.
+    pub(crate) channel: Option<Channel>,
+    pub(crate) state: State,
+    pub(crate) since: Instant,
+}
+
+impl WorkerProcess {
+    /// Starts this same binary as a worker and hands it a configuration.
+    pub(crate) fn start(generation: &Generation) -> io::Result<Self> {
+        let (channel, theirs) = Channel::pair()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("myriad: worker process").arg(worker::ARGUMENT);
+        command.stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs))).stdout(Stdio::null());
+        if let Some(log) = generation.terminal_substitute() {
+            command.stderr(Stdio::from(log));
+        }
+        set_environment(&mut command, &generation.configuration.model.main);
+        let child = command.spawn()?;
+        let process = Self { child, channel: Some(channel), state: State::Starting, since: Instant::now() };
+        process.configure(generation)?;
+        Ok(process)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Hands over a configuration with the descriptors it needs.
+    pub(crate) fn configure(&self, generation: &Generation) -> io::Result<()> {
+        let listeners = generation.listeners.iter().map(|(_, socket)| socket);
+        let logs = generation.logs.iter().map(|(_, file)| file);
+        let descriptors: Vec<_> = listeners.chain(logs).collect();
+        self.tell(Kind::Configure, &generation.handover().encode(), &descriptors)
+    }
+
+    /// Sends one message.
+    pub(crate) fn tell(
+        &self,
+        kind: Kind,
+        payload: &[u8],
+        descriptors: &[std::os::fd::BorrowedFd<'_>],
+    ) -> io::Result<()> {
+        let channel = self.channel.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        channel.send(kind, payload, descriptors)
+    }
+
+    /// Lets it finish what is under way and end.
+    pub(crate) fn quit(&mut self) {
+        self.state = State::Leaving;
+        if self.tell(Kind::Quit, b"", &[]).is_err() {
+            // Closing the channel says the same.
+            self.channel = None;
+        }
+    }
+
+    /// Ends it now, with a chance to flush.
+    pub(crate) fn terminate(&mut self) {
+        self.state = State::Leaving;
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+    }
+
+    /// Ends it without a chance.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+}
+
+/// nginx's documented `env`: everything goes but `TZ` and what the directive names.
+fn set_environment(command: &mut Command, main: &MainConf) {
+    command.env_clear();
+    let kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);
+    let written = main.env.iter().map(|variable| variable.lossy().into_owned());
+    for variable in kept.into_iter().chain(written) {
+        match variable.split_once('=') {
+            Some((name, value)) => {
+                command.env(name, value);
+            }
+            None => {
+                if let Some(value) = std::env::var_os(&variable) {
+                    command.env(variable, value);
+                }
+            }
+        }
+    }
+}
+
+/// nginx's words for how a process ended.
+pub(crate) fn describe(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) if status.core_dumped() => format!("exited on signal {signal} (core dumped)"),
+        (Some(signal), _) => format!("exited on signal {signal}"),
+        (None, code) => format!("exited with code {}", code.unwrap_or_default()),
+    }
+}

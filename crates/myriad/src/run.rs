@@ -1,0 +1,192 @@
+//! From the command line to what it asks for.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
+
+use crate::cli::{self, Options, Request};
+use crate::configuration::{Configuration, Origin};
+use crate::daemon::{self, Birth};
+use crate::generation;
+use crate::logs::{self, Logs};
+use crate::paths::Paths;
+use crate::pidfile::{self, reason};
+use crate::report::{report, say};
+use crate::supervisor::Supervisor;
+use crate::{version, wordpress};
+
+/// Does what the arguments (without the program's name) say; the exit status is nginx's: 0 or 1.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options = match cli::parse(arguments) {
+        Ok(options) => options,
+        Err(error) => {
+            eprintln!("myriad: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if options.help || options.version {
+        eprint!("{}", version::text(options.configure));
+        if options.help {
+            eprint!("\n{}", cli::USAGE);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let origin = match origin(&options) {
+        Ok(Some(origin)) => origin,
+        Ok(None) => return ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("myriad: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match options.request {
+        Some(request) => send(&origin, request),
+        None if options.test => test(&origin, &options),
+        None => start(&origin, options.error_log.is_some()),
+    }
+}
+
+/// Where the configuration comes from; `None` when printing it was all that was asked.
+fn origin(options: &Options) -> Result<Option<Origin>, String> {
+    let Some(asked) = &options.wordpress else {
+        let directives = options.directives.clone().unwrap_or_default();
+        return Ok(Some(Origin { paths: Paths::new(options), directives, preset: None }));
+    };
+    let site = asked.site()?;
+    if asked.print {
+        io::stdout().write_all(&site.text).map_err(|error| error.to_string())?;
+        return Ok(None);
+    }
+    for warning in &site.warnings {
+        say(Level::Warn, warning);
+    }
+    wordpress::prepare(&site.prefix).map_err(|error| {
+        format!("wordpress: {}: {error}; name another folder with --prefix", site.prefix.display())
+    })?;
+    let configuration = wordpress::name(&site.prefix);
+    let paths = Paths { prefix: site.prefix, configuration, error_log: None };
+    Ok(Some(Origin { paths, directives: site.directives, preset: Some(site.text) }))
+}
+
+/// The log that is written to until the configuration names another: `-e`, made at once as nginx makes it.
+fn early_log(paths: &Paths, was_asked_for: bool) -> ErrorLog {
+    let Some(path) = &paths.error_log else { return ErrorLog::new(Vec::new()) };
+    match logs::open(path) {
+        Ok(file) => {
+            let sink = Sink::File(Arc::new(LogFile::new(path.clone(), file)));
+            ErrorLog::new(vec![Target { sink, level: Level::Notice }])
+        }
+        Err(error) => {
+            if was_asked_for {
+                let text = format!(
+                    "could not open error log file: open() \"{}\" failed ({})",
+                    path.display(),
+                    reason(&error)
+                );
+                say(Level::Alert, &text);
+            }
+            ErrorLog::new(Vec::new())
+        }
+    }
+}
+
+fn refuse(log: &ErrorLog, findings: &[String]) -> ExitCode {
+    for finding in findings {
+        report(log, Level::Emerg, finding, true);
+    }
+    ExitCode::FAILURE
+}
+
+fn test(origin: &Origin, options: &Options) -> ExitCode {
+    let log = early_log(&origin.paths, options.error_log.is_some());
+    let path = origin.paths.configuration.display();
+    let tested = origin.load().and_then(|configuration| {
+        if !options.quiet {
+            eprintln!("myriad: the configuration file {path} syntax is ok");
+        }
+        open_what_it_names(origin, &configuration).map(|()| configuration)
+    });
+    let configuration = match tested {
+        Ok(configuration) => configuration,
+        Err(findings) => {
+            refuse(&log, &findings);
+            eprintln!("myriad: configuration file {path} test failed");
+            return ExitCode::FAILURE;
+        }
+    };
+    for warning in configuration.warnings() {
+        report(&log, Level::Warn, &warning, true);
+    }
+    if !options.quiet {
+        eprintln!("myriad: configuration file {path} test is successful");
+    }
+    if options.dump && io::stdout().write_all(&myriad_conf::dump(&configuration.parsed)).is_err() {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+/// As `nginx -t`: log files must open and the user must exist; sockets are left alone.
+fn open_what_it_names(origin: &Origin, configuration: &Configuration) -> Result<(), Vec<String>> {
+    let opened = Logs::open(&configuration.model, &origin.paths).map(drop);
+    let account = generation::account(&configuration.model).map(drop);
+    let findings: Vec<_> = [opened, account].into_iter().filter_map(Result::err).collect();
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// `-s`.
+fn send(origin: &Origin, request: Request) -> ExitCode {
+    let log = ErrorLog::new(Vec::new());
+    let configuration = match origin.load() {
+        Ok(configuration) => configuration,
+        Err(refused) => return refuse(&log, &refused),
+    };
+    let written = configuration.model.main.pid.as_ref();
+    let path = origin.paths.pid(written.map(myriad_conf::Text::bytes));
+    let sent = pidfile::read(&path).and_then(|pid| {
+        rustix::process::kill_process(pid, request.signal()).map_err(|error| {
+            let error = io::Error::from(error);
+            format!(
+                "kill({}, {}) failed ({})",
+                pid.as_raw_nonzero(),
+                request.signal().as_raw(),
+                reason(&error)
+            )
+        })
+    });
+    match sent {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&log, Level::Error, &error, false);
+            say(Level::Error, &error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
+    let log = early_log(&origin.paths, error_log_was_asked_for);
+    let birth = match Birth::of_this_process() {
+        Ok(birth) => birth,
+        Err(error) => return refuse(&log, &[error.to_string()]),
+    };
+    let configuration = match origin.load() {
+        Ok(configuration) => configuration,
+        Err(refused) => return refuse(&log, &refused),
+    };
+    if configuration.model.main.daemon != Some(false) && matches!(birth, Birth::Plain) {
+        return daemon::detach().unwrap_or_else(|error| {
+            refuse(&log, &[format!("the process could not be put into the background: {error}")])
+        });
+    }
+    for warning in configuration.warnings() {
+        report(&log, Level::Warn, &warning, true);
+    }
+    match Supervisor::start(origin, configuration, birth) {
+        Ok(supervisor) => supervisor.run(),
+        Err(findings) => refuse(&log, &findings),
+    }
+}

@@ -1,0 +1,64 @@
+//! Signals as descriptors and flags: a handler only sets its flag and wakes the poll loop.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::Signal;
+use signal_hook::{flag, low_level::pipe};
+
+/// Signals that a process has asked to be told of.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    wake: UnixStream,
+    flags: Vec<(Signal, Arc<AtomicBool>)>,
+}
+
+impl Signals {
+    /// Takes over these signals for the whole process, for as long as it lives.
+    pub(crate) fn watch(signals: &[Signal]) -> io::Result<Self> {
+        let (wake, waker) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        let mut flags = Vec::with_capacity(signals.len());
+        for &signal in signals {
+            let raised = Arc::new(AtomicBool::new(false));
+            // Actions run in the order they are registered: the flag stands before the loop wakes.
+            flag::register(signal.as_raw(), Arc::clone(&raised))?;
+            pipe::register(signal.as_raw(), waker.try_clone()?)?;
+            flags.push((signal, raised));
+        }
+        Ok(Self { wake, flags })
+    }
+
+    /// The signals raised since the last call, each once, in the order they were given to [`Signals::watch`].
+    pub(crate) fn take(&self) -> Vec<Signal> {
+        let mut bin = [0; 64];
+        while matches!((&self.wake).read(&mut bin), Ok(read) if read > 0) {}
+        let raised = self.flags.iter().filter(|(_, flag)| flag.swap(false, Ordering::SeqCst));
+        raised.map(|(signal, _)| *signal).collect()
+    }
+}
+
+impl AsFd for Signals {
+    /// Readable when a signal was raised.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+}
+
+/// The name a person knows the signal by, for log lines.
+pub(crate) fn name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::HUP => "SIGHUP",
+        Signal::INT => "SIGINT",
+        Signal::QUIT => "SIGQUIT",
+        Signal::TERM => "SIGTERM",
+        Signal::USR1 => "SIGUSR1",
+        Signal::USR2 => "SIGUSR2",
+        Signal::WINCH => "SIGWINCH",
+        Signal::CHILD => "SIGCHLD",
+        _ => "signal",
+    }
+}

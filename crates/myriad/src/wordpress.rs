@@ -1,0 +1,312 @@
+//! `myriad wordpress`: a site's folder and php-fpm's address in, the built-in preset out.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::net::ToSocketAddrs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::{accounts, cli};
+
+/// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
+const PRESET: &str = include_str!("../../../presets/wordpress.conf");
+
+/// What followed `myriad wordpress`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    root: PathBuf,
+    php: String,
+    listen: Option<String>,
+    names: Vec<String>,
+    prefix: Option<PathBuf>,
+    user: Option<String>,
+    /// `--print`: show the configuration instead of running it.
+    pub(crate) print: bool,
+}
+
+/// A configuration made for one site.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// The preset with everything filled in.
+    pub(crate) text: Vec<u8>,
+    /// Directives as `-g` gives them: foreground, errors on standard error, pid file, user.
+    pub(crate) directives: Vec<u8>,
+    /// Folder of cache, logs and pid file.
+    pub(crate) prefix: PathBuf,
+    /// What may be wrong but does not stand in the way, each a sentence.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Reads the arguments after the word `wordpress`.
+pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
+    let mut site = Options::default();
+    let mut options = cli::Options::default();
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_string_lossy().into_owned();
+        let (name, glued) = match text.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (text.as_str(), None),
+        };
+        match name {
+            "--print" => site.print = true,
+            "-t" => options.test = true,
+            "-q" => options.quiet = true,
+            "-h" | "--help" => options.help = true,
+            "--root" | "--php" | "--listen" | "--name" | "--prefix" | "--user" => {
+                let value = match glued {
+                    Some(value) => value,
+                    None => arguments
+                        .next()
+                        .and_then(|value| value.into_string().ok())
+                        .ok_or_else(|| format!("option \"{name}\" requires a value"))?,
+                };
+                site.set(name, value);
+            }
+            _ => return Err(format!("invalid option: \"{text}\" (see myriad -h)")),
+        }
+    }
+    if !options.help && site.root.as_os_str().is_empty() {
+        return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
+    }
+    if !options.help && site.php.is_empty() {
+        return Err(
+            "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
+                .into(),
+        );
+    }
+    options.wordpress = Some(site);
+    Ok(options)
+}
+
+impl Options {
+    fn set(&mut self, name: &str, value: String) {
+        match name {
+            "--root" => self.root = value.into(),
+            "--php" => self.php = value,
+            "--listen" => self.listen = Some(value),
+            "--name" => {
+                self.names.extend(value.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned));
+            }
+            "--prefix" => self.prefix = Some(value.into()),
+            _ => self.user = Some(value),
+        }
+    }
+
+    /// Checks the site and fills in the preset; an error says what to do about it.
+    pub(crate) fn site(&self) -> Result<Site, String> {
+        let root = checked_root(&self.root)?;
+        let mut warnings = Vec::new();
+        let php = php_address(&self.php, &mut warnings)?;
+        let as_root = rustix::process::geteuid().is_root();
+        let prefix = std::path::absolute(self.prefix.clone().unwrap_or_else(|| default_prefix(as_root)))
+            .map_err(|error| format!("wordpress: --prefix: {error}"))?;
+        let listen = self.listen.as_deref().unwrap_or(if as_root { "80" } else { "8080" });
+        let names = if self.names.is_empty() { "_".into() } else { self.names.join(" ") };
+        for (option, value) in [("--listen", listen), ("--name", names.as_str())] {
+            if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$']) {
+                return Err(format!("wordpress: {option} \"{value}\" holds a character that no address has"));
+            }
+        }
+        let text = fill(
+            PRESET,
+            &[
+                ("listen", listen),
+                ("server_name", &names),
+                ("root", &quoted(&root)?),
+                ("php", &quoted(Path::new(&php))?),
+                ("cache", &quoted(&prefix.join("cache/wordpress"))?),
+            ],
+        );
+        let mut directives = String::from("daemon off; error_log stderr warn;");
+        let _ = write!(directives, " pid {};", quoted(&prefix.join("myriad.pid"))?);
+        if as_root {
+            let _ = write!(directives, " user {};", self.worker_user(&php, &root));
+        }
+        Ok(Site { text: text.into_bytes(), directives: directives.into_bytes(), prefix, warnings })
+    }
+
+    /// Who must be able to open php-fpm's socket and the site's files: their owner, where that is not root.
+    fn worker_user(&self, php: &str, root: &Path) -> String {
+        let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.uid());
+        let socket = php.strip_prefix("unix:").and_then(|path| owner(Path::new(path)));
+        let candidates = [socket, owner(&root.join("index.php"))];
+        self.user.clone().unwrap_or_else(|| {
+            let mut owners = candidates.into_iter().flatten().filter(|&uid| uid != 0);
+            let named = owners.find_map(accounts::name_of);
+            named.unwrap_or_else(|| {
+                let www_data = accounts::Account::find("www-data", None).is_ok();
+                if www_data { "www-data" } else { "nobody" }.to_owned()
+            })
+        })
+    }
+}
+
+fn default_prefix(as_root: bool) -> PathBuf {
+    if as_root {
+        return "/var/lib/myriad".into();
+    }
+    let state = std::env::var_os("XDG_STATE_HOME").filter(|path| Path::new(path).is_absolute());
+    match (state, std::env::var_os("HOME")) {
+        (Some(state), _) => Path::new(&state).join("myriad"),
+        (None, Some(home)) => Path::new(&home).join(".local/state/myriad"),
+        (None, None) => std::env::temp_dir().join("myriad"),
+    }
+}
+
+fn checked_root(root: &Path) -> Result<PathBuf, String> {
+    let root = root.canonicalize().map_err(|error| {
+        format!(
+            "wordpress: --root {}: {error}; name the folder that WordPress was unpacked into",
+            root.display()
+        )
+    })?;
+    for part in ["index.php", "wp-includes"] {
+        if !root.join(part).exists() {
+            return Err(format!(
+                "wordpress: {} holds no {part}, so it is not WordPress's folder; \
+                 --root names the folder with index.php, wp-admin, wp-content and wp-includes",
+                root.display()
+            ));
+        }
+    }
+    Ok(root)
+}
+
+/// php-fpm's address as `fastcgi_pass` takes it: a path becomes `unix:PATH`.
+fn php_address(given: &str, warnings: &mut Vec<String>) -> Result<String, String> {
+    let path = given.strip_prefix("unix:").unwrap_or(given);
+    if !path.contains('/') {
+        return match given.to_socket_addrs() {
+            Ok(_) => Ok(given.to_owned()),
+            Err(error) => Err(format!(
+                "wordpress: --php {given}: {error}; give a socket's path such as /run/php/php-fpm.sock, or HOST:PORT"
+            )),
+        };
+    }
+    let path = std::path::absolute(path).map_err(|error| format!("wordpress: --php {given}: {error}"))?;
+    match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.file_type().is_socket() => {}
+        Ok(_) => return Err(format!("wordpress: --php {given} is not a socket")),
+        Err(error) => warnings.push(format!(
+            "wordpress: --php {given}: {error}; pages will answer 502 until php-fpm listens there"
+        )),
+    }
+    Ok(format!("unix:{}", path.display()))
+}
+
+/// A path as one word of the nginx language.
+fn quoted(path: &Path) -> Result<String, String> {
+    let refuse = |what| format!("wordpress: the path {} {what}", path.display());
+    let text = path.to_str().ok_or_else(|| refuse("is not valid UTF-8"))?;
+    if text.contains('$') || text.bytes().any(|byte| byte.is_ascii_control()) {
+        return Err(refuse("holds a `$` or a control character, which a configuration cannot name"));
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || b"/._-:@+,%=".contains(&byte);
+    if text.bytes().all(plain) {
+        return Ok(text.to_owned());
+    }
+    let mut word = String::from("\"");
+    for character in text.chars() {
+        if matches!(character, '"' | '\\') {
+            word.push('\\');
+        }
+        word.push(character);
+    }
+    word.push('"');
+    Ok(word)
+}
+
+/// Replaces the tokens outside comments; what is filled in is never searched again.
+fn fill(preset: &str, values: &[(&str, &str)]) -> String {
+    let mut text = String::with_capacity(preset.len() + 256);
+    for line in preset.split_inclusive('\n') {
+        if line.trim_start().starts_with('#') {
+            text.push_str(line);
+            continue;
+        }
+        let mut rest = line;
+        while let Some((before, after)) = rest.split_once("{{") {
+            let token = after.split_once("}}");
+            let value = token.and_then(|(name, _)| values.iter().find(|(known, _)| *known == name));
+            text.push_str(before);
+            if let (Some((_, tail)), Some((_, value))) = (token, value) {
+                text.push_str(value);
+                rest = tail;
+            } else {
+                text.push_str("{{");
+                rest = after;
+            }
+        }
+        text.push_str(rest);
+    }
+    text
+}
+
+/// Makes the prefix with its folders, so that the first start needs no preparation.
+pub(crate) fn prepare(prefix: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(prefix.join("logs"))?;
+    std::fs::create_dir_all(prefix.join("cache"))
+}
+
+/// The file name that diagnostics give the preset.
+pub(crate) fn name(prefix: &Path) -> PathBuf {
+    prefix.join("wordpress.conf")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_of_the_preset_is_filled_in() {
+        let values = [("listen", "L"), ("server_name", "N"), ("root", "R"), ("php", "P"), ("cache", "C")];
+        let text = fill(PRESET, &values);
+        let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+        assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
+        assert!(code.iter().any(|line| line.trim() == "root R;"), "the root is named");
+    }
+
+    #[test]
+    fn a_value_that_looks_like_a_token_stays_as_it_is() {
+        assert_eq!(fill("root {{root}};", &[("root", "{{php}}"), ("php", "no")]), "root {{php}};");
+    }
+
+    #[test]
+    fn paths_are_quoted_where_the_language_needs_it() {
+        assert_eq!(quoted(Path::new("/var/www/html")).expect("plain"), "/var/www/html");
+        assert_eq!(quoted(Path::new("/srv/my site")).expect("space"), "\"/srv/my site\"");
+        assert_eq!(quoted(Path::new("/srv/a\"b;c")).expect("quote"), "\"/srv/a\\\"b;c\"");
+        assert!(quoted(Path::new("/srv/$x")).is_err());
+    }
+
+    #[test]
+    fn a_folder_without_wordpress_is_refused_with_a_remedy() {
+        let folder = std::env::temp_dir().join(format!("myriad-no-wordpress-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("folder");
+        let error = checked_root(&folder).expect_err("refused");
+        assert!(error.contains("holds no index.php") && error.contains("--root names"), "{error}");
+        std::fs::remove_dir_all(&folder).expect("clean");
+    }
+
+    #[test]
+    fn an_absent_socket_warns_and_a_plain_file_is_refused() {
+        let mut warnings = Vec::new();
+        assert_eq!(php_address("/nowhere/php.sock", &mut warnings).as_deref(), Ok("unix:/nowhere/php.sock"));
+        assert!(warnings[0].contains("502 until php-fpm listens"));
+        assert!(php_address("/etc/passwd", &mut warnings).is_err());
+        assert_eq!(php_address("127.0.0.1:9000", &mut warnings).as_deref(), Ok("127.0.0.1:9000"));
+        assert!(php_address("nonsense", &mut warnings).is_err());
+    }
+
+    #[test]
+    fn both_needed_options_are_asked_for() {
+        let arguments =
+            |words: &[&str]| parse(words.iter().map(OsString::from).collect::<Vec<_>>().into_iter());
+        assert!(arguments(&["--php", "x"]).expect_err("root").contains("--root is missing"));
+        assert!(arguments(&["--root=/srv"]).expect_err("php").contains("--php is missing"));
+        let options =
+            arguments(&["--root=/srv", "--php", "/p", "--name", "a,b", "--name=c", "-t"]).expect("all");
+        assert!(options.test);
+        assert_eq!(options.wordpress.expect("site").names, ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,194 @@
+//! The worker process: takes configurations from the supervisor, gives up its rights, runs the site.
+//!
+//! ```text
+//! started --Configure--> serving --Quit, or the supervisor is gone--> draining --last exchange--> exit 0
+//!                        serving --Configure--> serving (swapped in place)
+//!                        any     --SIGTERM--> exit 0
+//! ```
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+
+use myriad_conf::Model;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+
+use crate::configuration;
+use crate::control::{Channel, Kind, Message};
+use crate::handover::{Handover, decode_paths};
+use crate::signals::Signals;
+use crate::site::{Inherited, Site};
+use crate::stdio;
+
+/// The hidden argument that makes this binary a worker.
+pub(crate) const ARGUMENT: &str = "--worker";
+
+/// Signals that end a process by default but reach a worker only through the terminal it shares.
+const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
+
+/// Runs until told to end; standard input is the channel to the supervisor.
+pub(crate) fn run() -> ExitCode {
+    match Worker::inherit().and_then(Worker::serve) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("myriad: [emerg] worker process: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Worker {
+    channel: Arc<Channel>,
+    signals: Signals,
+    site: Option<Arc<Site>>,
+    draining: bool,
+}
+
+impl Worker {
+    fn inherit() -> io::Result<Self> {
+        let watched = [&[Signal::TERM, Signal::QUIT][..], &IGNORED].concat();
+        let signals = Signals::watch(&watched)?;
+        let channel = Channel::new(UnixStream::from(stdio::take_stdin()?))?;
+        Ok(Self { channel: Arc::new(channel), signals, site: None, draining: false })
+    }
+
+    fn serve(mut self) -> io::Result<()> {
+        loop {
+            let (signalled, spoken) = self.wait()?;
+            if signalled {
+                let raised = self.signals.take();
+                if raised.contains(&Signal::TERM) {
+                    return Ok(());
+                }
+                if raised.contains(&Signal::QUIT) {
+                    self.drain();
+                }
+            }
+            if spoken {
+                match self.channel.receive() {
+                    Ok(Some(message)) => self.handle(message)?,
+                    // The supervisor is gone: what is under way is finished, then this ends too.
+                    Ok(None) | Err(_) => self.drain(),
+                }
+            }
+        }
+    }
+
+    fn wait(&self) -> io::Result<(bool, bool)> {
+        let channel = [PollFd::new(&self.channel, PollFlags::IN)];
+        let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        // A channel at its end is always readable; while draining nothing more is expected of it.
+        if !self.draining {
+            polled.extend(channel);
+        }
+        match poll(&mut polled, None) {
+            Err(rustix::io::Errno::INTR) => Ok((true, false)),
+            Err(error) => Err(error.into()),
+            Ok(_) => {
+                let ready =
+                    |index: usize| polled.get(index).is_some_and(|polled| !polled.revents().is_empty());
+                Ok((ready(0), ready(1)))
+            }
+        }
+    }
+
+    fn handle(&mut self, message: Message) -> io::Result<()> {
+        match message.kind {
+            Kind::Configure => match self.configure(message) {
+                Ok(()) => self.channel.send(Kind::Ready, b"", &[])?,
+                Err(reason) => {
+                    self.channel.send(Kind::Failed, reason.as_bytes(), &[])?;
+                    if self.site.is_none() {
+                        return Err(io::Error::other(reason));
+                    }
+                }
+            },
+            Kind::Reopen => {
+                let paths = decode_paths(&message.payload).unwrap_or_default();
+                if let Some(site) = &self.site {
+                    site.reopen(paths.into_iter().zip(message.descriptors).collect());
+                }
+            }
+            Kind::Quit => self.drain(),
+            Kind::Ready | Kind::Failed | Kind::Drained | Kind::Listeners => {}
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, message: Message) -> Result<(), String> {
+        let handover = Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
+        let Handover { paths, directives, files, hosts, listeners, logs, account } = handover;
+        let model = configuration::rebuild(&files, &paths, &directives, &hosts)?;
+        let inherited = inherited(listeners, logs, message.descriptors, paths.prefix)?;
+        if let Some(site) = &self.site {
+            let channel = Arc::clone(&self.channel);
+            let drained = Box::new(move || drop(channel.send(Kind::Drained, b"", &[])));
+            return site.reload(model, inherited, drained).map_err(|error| error.to_string());
+        }
+        if let Err(error) = limit(&model) {
+            // As nginx: a server with fewer descriptors is better than none.
+            eprintln!("myriad: [warn] setrlimit() failed: {error}");
+        }
+        if let Some(account) = account {
+            account.assume().map_err(|error| format!("setuid({}) failed: {error}", account.uid))?;
+        }
+        if let Some(folder) = &model.main.working_directory {
+            std::env::set_current_dir(folder.lossy().as_ref())
+                .map_err(|error| format!("chdir(\"{}\") failed: {error}", folder.lossy()))?;
+        }
+        let site = Site::start(model, inherited).map_err(|error| error.to_string())?;
+        self.site = Some(Arc::new(site));
+        Ok(())
+    }
+
+    /// Begins to end, once; the process exits when the last exchange has.
+    fn drain(&mut self) {
+        if std::mem::replace(&mut self.draining, true) {
+            return;
+        }
+        let site = self.site.take();
+        thread::spawn(move || {
+            if let Some(site) = site {
+                site.quit();
+                site.wait();
+            }
+            std::process::exit(0);
+        });
+    }
+}
+
+fn inherited(
+    listeners: Vec<String>,
+    logs: Vec<PathBuf>,
+    descriptors: Vec<OwnedFd>,
+    prefix: PathBuf,
+) -> Result<Inherited, String> {
+    if descriptors.len() != listeners.len() + logs.len() {
+        return Err("a descriptor is missing".into());
+    }
+    let mut descriptors = descriptors.into_iter();
+    let listeners = listeners.into_iter().zip(descriptors.by_ref()).collect();
+    Ok(Inherited { listeners, logs: logs.into_iter().zip(descriptors).collect(), prefix })
+}
+
+/// `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first, as many descriptors as may be had: a soft limit
+/// of 1024 is a default for shells, not for servers.
+fn limit(model: &Model) -> io::Result<()> {
+    let descriptors = getrlimit(Resource::Nofile);
+    let wanted = match model.main.worker_rlimit_nofile {
+        Some(count) => {
+            Rlimit { current: Some(count), maximum: descriptors.maximum.map(|max| max.max(count)) }
+        }
+        None => Rlimit { current: descriptors.maximum, maximum: descriptors.maximum },
+    };
+    setrlimit(Resource::Nofile, wanted)?;
+    if let Some(bytes) = model.main.worker_rlimit_core {
+        setrlimit(Resource::Core, Rlimit { current: Some(bytes), maximum: Some(bytes) })?;
+    }
+    Ok(())
+}

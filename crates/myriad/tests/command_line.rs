@@ -1,0 +1,149 @@
+//! What the binary prints and how it exits, without serving anybody.
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use support::{Site, myriad, stderr, stdout};
+
+#[test]
+fn a_sound_configuration_passes_the_test() {
+    let site = Site::plain();
+    let output = site.output(&["-t"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let path = site.path("nginx.conf");
+    assert!(stderr(&output).contains(&format!("the configuration file {} syntax is ok", path.display())));
+    assert!(stderr(&output).contains(&format!("configuration file {} test is successful", path.display())));
+    assert_eq!(stdout(&output), "");
+    assert!(!site.path("nginx.pid").exists());
+    assert!(stderr(&site.output(&["-t", "-q"])).is_empty());
+}
+
+#[test]
+fn every_error_is_told_in_one_go_with_its_place() {
+    let site = Site::new();
+    site.write(
+        "nginx.conf",
+        "daemon off;\nevents { }\nworker_prozesses 1;\nhttp {\n    server {\n        lissen 80;\n    }\n}\n",
+    );
+    for arguments in [&["-t"][..], &[]] {
+        let output = site.output(arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let text = stderr(&output);
+        assert!(text.contains("worker_prozesses") && text.contains("lissen"), "{text}");
+        assert!(text.contains("nginx.conf:3") && text.contains("nginx.conf:6"), "{text}");
+        assert!(text.contains("[emerg]"), "{text}");
+        assert_eq!(stdout(&output), "");
+    }
+    assert!(stderr(&site.output(&["-t"])).contains("nginx.conf test failed"));
+    assert!(site.read("error.log").contains("lissen"), "the log named by -e has it too");
+}
+
+#[test]
+fn a_missing_configuration_says_which() {
+    let site = Site::new();
+    let output = site.output(&["-t"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("nginx.conf"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_dump_shows_every_file_once() {
+    let site = Site::new();
+    site.write("nginx.conf", "include a.conf;\ninclude a.conf;\ndaemon off;\nevents { }\n");
+    site.write("a.conf", "include b.conf;\n");
+    site.write("b.conf", "# deep\n");
+    let output = site.output(&["-T"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let dump = stdout(&output);
+    for name in ["nginx.conf", "a.conf", "b.conf"] {
+        let head = format!("# configuration file {}:\n{}", site.path(name).display(), site.read(name));
+        assert_eq!(dump.matches(&head).count(), 1, "{name} in {dump}");
+    }
+    fs::remove_file(site.path("b.conf")).expect("remove");
+    let output = site.output(&["-T"]);
+    assert!(!output.status.success() && stdout(&output).is_empty());
+}
+
+#[test]
+fn versions_and_help_go_to_standard_error() {
+    let version = myriad().arg("-v").output().expect("-v");
+    assert!(version.status.success() && stdout(&version).is_empty());
+    let all = stderr(&myriad().arg("-V").output().expect("-V"));
+    assert!(all.starts_with(&stderr(&version)) && all.contains("nginx version: nginx/1.31.4"), "{all}");
+    assert!(all.contains("--without-http_ssi_module") && !all.contains("--without-http_rewrite_module"));
+    let help = myriad().arg("-?").output().expect("-?");
+    assert!(help.status.success() && stderr(&help).contains("-s signal"));
+    let wrong = myriad().arg("-y").output().expect("-y");
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stderr(&wrong).contains("invalid option: \"y\""));
+}
+
+#[test]
+fn directives_of_the_command_line_are_part_of_the_configuration() {
+    let site = Site::plain();
+    let output = site.output(&["-t", "-g", "worker_prozesses 1"]);
+    assert!(!output.status.success() && stderr(&output).contains("worker_prozesses"), "{}", stderr(&output));
+    assert!(site.output(&["-tg", "env TZ;"]).status.success());
+}
+
+#[test]
+fn an_address_in_use_ends_the_start_at_once() {
+    let site = Site::plain();
+    let _holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
+    let began = Instant::now();
+    let output = site.output(&[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(began.elapsed() < Duration::from_secs(4));
+    let wanted = format!("bind() to 127.0.0.1:{} failed (98: Address already in use)", site.port);
+    assert!(stderr(&output).contains(&wanted), "{}", stderr(&output));
+    assert!(site.read("error.log").contains(&wanted));
+    assert!(!site.path("nginx.pid").exists());
+}
+
+#[test]
+fn two_servers_never_share_an_address_even_with_reuseport() {
+    let mut site = Site::new();
+    let text = site
+        .configuration("daemon off;")
+        .replace(&format!("{};", site.port), &format!("{} reuseport;", site.port));
+    site.write("nginx.conf", &text);
+    site = site.start();
+    let other = Site::new();
+    other.write("nginx.conf", &text);
+    let output = other.output(&[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("Address already in use"), "{}", stderr(&output));
+    assert_eq!(site.get(), Some(200));
+}
+
+#[test]
+fn a_signal_without_a_server_is_an_error() {
+    let site = Site::plain();
+    let output = site.output(&["-s", "stop"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    assert!(
+        text.contains("[error]") && text.contains("nginx.pid\" failed (2: No such file or directory)"),
+        "{text}"
+    );
+    site.write("nginx.pid", "soon\n");
+    let text = stderr(&site.output(&["-s", "stop"]));
+    assert!(text.contains("invalid PID number \"soon\""), "{text}");
+    fs::remove_file(site.path("nginx.pid")).expect("remove");
+}
+
+#[test]
+fn a_log_folder_that_is_not_there_fails_the_test() {
+    let site = Site::plain();
+    site.write("nginx.conf", &site.configuration("daemon off;").replace("access.log", "absent/access.log"));
+    let output = site.output(&["-t"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("absent/access.log\" failed (2: No such file or directory)"),
+        "{}",
+        stderr(&output)
+    );
+}

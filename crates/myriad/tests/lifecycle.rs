@@ -1,0 +1,214 @@
+//! Start, pid file, background, reload, crash, upgrade, end: with the real binary and its real worker.
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use support::{Site, children_of, get, get_unix, is_alive, send, wait_for};
+
+#[test]
+fn the_started_process_is_the_one_in_the_pid_file_and_everything_listens_by_then() {
+    let mut site = Site::plain().start();
+    assert_eq!(site.pid(), site.child_pid());
+    assert_eq!(site.get(), Some(200));
+    assert!(site.path("error.log").exists() && site.path("access.log").exists());
+    assert!(is_alive(site.worker().expect("a worker")));
+    site.signal("TERM");
+    assert!(site.ended().success());
+    assert!(!site.path("nginx.pid").exists());
+    assert!(!site.read("error.log").contains("[alert]"), "{}", site.read("error.log"));
+}
+
+#[test]
+fn quit_ends_the_worker_with_code_0_and_frees_the_port() {
+    let mut site = Site::plain().start();
+    let worker = site.worker().expect("a worker");
+    site.signal("QUIT");
+    assert!(site.ended().success());
+    assert!(site.read("error.log").contains(&format!("worker process {worker} exited with code 0")));
+    assert!(!is_alive(worker) && !site.path("nginx.pid").exists());
+    TcpListener::bind(("127.0.0.1", site.port)).expect("the port is free");
+}
+
+#[test]
+fn daemon_returns_0_once_it_serves_and_stops_on_request() {
+    let site = Site::new();
+    site.write("nginx.conf", &site.configuration(""));
+    let output = site.output(&[]);
+    assert!(output.status.success(), "{}", support::stderr(&output));
+    assert_eq!(site.get(), Some(200));
+    let pid = site.pid();
+    assert!(site.output(&["-s", "stop"]).status.success());
+    wait_for("the daemon's end", || !is_alive(pid));
+    assert!(!site.path("nginx.pid").exists());
+}
+
+#[test]
+fn a_daemon_that_cannot_listen_returns_1_with_the_reason() {
+    let site = Site::new();
+    site.write("nginx.conf", &site.configuration("daemon on;"));
+    let _holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
+    let output = site.output(&[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(support::stderr(&output).contains("Address already in use"));
+    assert!(!site.path("nginx.pid").exists());
+}
+
+#[test]
+fn a_broken_configuration_is_told_on_reload_and_the_old_one_serves_on() {
+    let site = Site::plain().start();
+    let worker = site.worker();
+    site.write("nginx.conf", "events { }\nhttp { lissen 80; }\nserverr { }\n");
+    site.signal("HUP");
+    site.log_has("the earlier one keeps running");
+    let log = site.read("error.log");
+    assert!(log.contains("[emerg]") && log.contains("lissen") && log.contains("serverr"), "{log}");
+    assert_eq!(site.get(), Some(200));
+    assert_eq!(site.worker(), worker);
+}
+
+#[test]
+fn reload_opens_new_addresses_closes_old_ones_and_keeps_the_rest() {
+    let site = Site::plain();
+    let (going, coming) = (support::free_port(), support::free_port());
+    let with = |port| {
+        let listen = format!("listen 127.0.0.1:{};", site.port);
+        site.configuration("daemon off;").replace(&listen, &format!("{listen} listen 127.0.0.1:{port};"))
+    };
+    site.write("nginx.conf", &with(going));
+    let (before, after) = (with(going), with(coming));
+    assert_ne!(before, after);
+    let site = site.start();
+    assert_eq!((site.get(), get(going)), (Some(200), Some(200)));
+    site.write("nginx.conf", &after);
+    site.signal("HUP");
+    wait_for("the new address", || get(coming) == Some(200));
+    wait_for("the old address to close", || TcpListener::bind(("127.0.0.1", going)).is_ok());
+    assert_eq!(site.get(), Some(200));
+    site.log_has("exited with code 0");
+}
+
+#[test]
+fn an_address_in_use_on_reload_keeps_the_old_configuration() {
+    let site = Site::plain().start();
+    let holder = TcpListener::bind("127.0.0.1:0").expect("bind");
+    let taken = holder.local_addr().expect("address");
+    let listen = format!("listen 127.0.0.1:{};", site.port);
+    let text = site.configuration("daemon off;").replace(&listen, &format!("{listen} listen {taken};"));
+    site.write("nginx.conf", &text);
+    site.signal("HUP");
+    site.log_has("the earlier one keeps running");
+    assert!(
+        site.read("error.log").contains(&format!("bind() to {taken} failed (98: Address already in use)"))
+    );
+    assert_eq!(site.get(), Some(200));
+}
+
+#[test]
+fn requests_are_answered_all_through_reloads() {
+    let site = Site::plain().start();
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < deadline {
+        site.signal("HUP");
+        for _ in 0..5 {
+            assert_eq!(site.get(), Some(200));
+        }
+    }
+    site.log_has("the new configuration runs");
+}
+
+#[test]
+fn a_change_of_the_worker_process_itself_replaces_it() {
+    let site = Site::plain().start();
+    let worker = site.worker().expect("a worker");
+    site.write("nginx.conf", &site.configuration("daemon off;\nenv MARK=1;"));
+    site.signal("HUP");
+    wait_for("the old worker's end", || !is_alive(worker));
+    let next = children_of(site.pid());
+    let environment = fs::read(format!("/proc/{}/environ", next[0])).expect("environment");
+    assert!(environment.windows(6).any(|window| window == b"MARK=1"));
+    site.log_has(&format!("worker process {worker} exited with code 0"));
+    assert_eq!(site.get(), Some(200));
+}
+
+#[test]
+fn a_killed_worker_is_replaced_and_the_port_never_closes() {
+    let site = Site::plain().start();
+    let worker = site.worker().expect("a worker");
+    send("KILL", worker);
+    // The listening socket stays: this waits in its backlog until the next worker takes it.
+    wait_for("an answer", || site.get() == Some(200));
+    wait_for("a new worker", || site.worker().is_some_and(|next| next != worker));
+    site.log_has(&format!("worker process {worker} exited on signal 9"));
+}
+
+#[test]
+fn a_worker_without_its_supervisor_ends() {
+    let mut site = Site::plain().start();
+    let worker = site.worker().expect("a worker");
+    send("KILL", site.pid());
+    assert!(!site.ended().success());
+    wait_for("the worker's end", || !is_alive(worker));
+}
+
+#[test]
+fn usr1_writes_to_new_files() {
+    let site = Site::plain().start();
+    fs::rename(site.path("error.log"), site.path("error.log.1")).expect("rename");
+    fs::rename(site.path("access.log"), site.path("access.log.1")).expect("rename");
+    site.signal("USR1");
+    wait_for("new logs", || site.path("error.log").exists() && site.path("access.log").exists());
+    site.signal("HUP");
+    site.log_has("reconfiguring");
+    assert!(!site.read("error.log.1").contains("reconfiguring"));
+}
+
+#[test]
+fn unix_sockets_are_served_and_removed() {
+    let mut site = Site::plain();
+    let socket = site.path("site.sock");
+    let tcp = format!("listen 127.0.0.1:{};", site.port);
+    site.write(
+        "nginx.conf",
+        &site.configuration("daemon off;").replace(&tcp, &format!("listen unix:{};", socket.display())),
+    );
+    // A file that a killed server left is no obstacle.
+    drop(std::os::unix::net::UnixListener::bind(&socket).expect("stale socket"));
+    site = site.start();
+    assert_eq!(get_unix(&socket), Some(200));
+    site.signal("QUIT");
+    assert!(site.ended().success());
+    assert!(!socket.exists());
+}
+
+#[test]
+fn a_new_binary_takes_the_sockets_over_while_the_old_one_ends() {
+    let mut site = Site::plain().start();
+    let old = site.pid();
+    site.signal("USR2");
+    wait_for("both pid files", || site.path("nginx.pid").exists() && site.path("nginx.pid.oldbin").exists());
+    let new = site.pid();
+    assert_ne!(new, old);
+    assert_eq!(site.read("nginx.pid.oldbin").trim(), old.to_string());
+    assert_eq!(site.get(), Some(200));
+    send("QUIT", old);
+    assert!(site.ended().success());
+    assert!(!site.path("nginx.pid.oldbin").exists());
+    assert_eq!(site.get(), Some(200));
+    site.signal("TERM");
+    wait_for("the new one's end", || !is_alive(new));
+}
+
+#[test]
+fn an_upgrade_that_is_taken_back_leaves_the_old_server_as_it_was() {
+    let site = Site::plain().start();
+    let old = site.pid();
+    site.signal("USR2");
+    wait_for("both pid files", || site.path("nginx.pid").exists() && site.path("nginx.pid.oldbin").exists());
+    site.signal("TERM");
+    wait_for("the old pid file", || !site.path("nginx.pid.oldbin").exists());
+    assert_eq!(site.pid(), old);
+    assert_eq!(site.get(), Some(200));
+}

@@ -1,0 +1,204 @@
+//! A real server in a folder of its own, on ports of its own.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Longer than any step takes on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A folder with a configuration, removed at the end together with whatever still runs in it.
+pub(crate) struct Site {
+    pub(crate) folder: PathBuf,
+    pub(crate) port: u16,
+    child: Option<Child>,
+}
+
+/// A free port of the loopback address, as far as one can know.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|probe| probe.local_addr()).expect("a free port").port()
+}
+
+impl Site {
+    /// A folder with `logs/`; the configuration is to be written.
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("myriad-test-{}-{number}", std::process::id()));
+        fs::create_dir_all(folder.join("logs")).expect("folder");
+        Self { folder, port: free_port(), child: None }
+    }
+
+    /// A site in the foreground that answers 200 on its port.
+    pub(crate) fn plain() -> Self {
+        let site = Self::new();
+        site.write("nginx.conf", &site.configuration("daemon off;"));
+        site
+    }
+
+    /// A configuration with these directives in the main context.
+    pub(crate) fn configuration(&self, main: &str) -> String {
+        format!(
+            "{main}\npid nginx.pid;\nerror_log error.log debug;\nevents {{ }}\nhttp {{\n    access_log access.log;\n    \
+             server {{\n        listen 127.0.0.1:{};\n        location / {{ return 200 ok; }}\n    }}\n}}\n",
+            self.port
+        )
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.join(name), text).expect(name);
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The binary on this site's configuration, with more arguments.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = myriad();
+        command.arg("-p").arg(&self.folder).args(["-c", "nginx.conf", "-e", "error.log"]).args(arguments);
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) fn output(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("output")
+    }
+
+    /// Starts the server in the foreground and waits for its pid file.
+    pub(crate) fn start(mut self) -> Self {
+        let stderr = fs::File::create(self.folder.join("stderr")).expect("stderr");
+        let mut command = self.command(&[]);
+        self.child =
+            Some(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn().expect("start"));
+        wait_for("the pid file", || self.path("nginx.pid").exists());
+        self
+    }
+
+    /// The process id in the pid file.
+    pub(crate) fn pid(&self) -> u32 {
+        self.read("nginx.pid").trim().parse().expect("a pid")
+    }
+
+    /// The process id of the child that was started.
+    pub(crate) fn child_pid(&self) -> u32 {
+        self.child.as_ref().expect("started").id()
+    }
+
+    /// Sends a signal to the supervisor.
+    pub(crate) fn signal(&self, name: &str) {
+        send(name, self.pid());
+    }
+
+    /// The worker's process id, from the processes whose parent is the supervisor.
+    pub(crate) fn worker(&self) -> Option<u32> {
+        children_of(self.pid()).into_iter().next()
+    }
+
+    /// Waits for the started process to end.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let child = self.child.as_mut().expect("started");
+        let mut status = None;
+        wait_for("the end of the server", || {
+            status = child.try_wait().expect("wait");
+            status.is_some()
+        });
+        self.child = None;
+        status.expect("ended")
+    }
+
+    /// The status line's code, or nothing where no connection or answer came.
+    pub(crate) fn get(&self) -> Option<u16> {
+        get(self.port)
+    }
+
+    pub(crate) fn log_has(&self, text: &str) {
+        wait_for(text, || self.read("error.log").contains(text));
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        } else if let Ok(pid) = self.read("nginx.pid").trim().parse() {
+            send("KILL", pid);
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The binary under test.
+pub(crate) fn myriad() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_myriad"))
+}
+
+/// One request on a connection of its own.
+pub(crate) fn get(port: u16) -> Option<u16> {
+    let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    status(stream)
+}
+
+/// The same over a unix socket.
+pub(crate) fn get_unix(path: &Path) -> Option<u16> {
+    status(UnixStream::connect(path).ok()?)
+}
+
+fn status(mut stream: impl Read + Write) -> Option<u16> {
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).split(' ').nth(1)?.parse().ok()
+}
+
+/// Polls until it holds; a test that waits in vain says for what.
+pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+pub(crate) fn send(signal: &str, pid: u32) {
+    let _ = Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).output();
+}
+
+pub(crate) fn is_alive(pid: u32) -> bool {
+    // A zombie has ended; its parent only has not looked yet.
+    stat(pid).is_some_and(|(state, _)| state != "Z")
+}
+
+pub(crate) fn children_of(parent: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").expect("/proc");
+    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|&pid| stat(pid).is_some_and(|(state, of)| of == parent && state != "Z")).collect()
+}
+
+fn stat(pid: u32) -> Option<(String, u32)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = text.rsplit_once(") ")?.1.split(' ');
+    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
