@@ -1,4 +1,14 @@
-//! How hard to compress.
+//! How hard to compress, chosen by measurement: `examples/levels.rs` prints all figures.
+//!
+//! For a WordPress-like page of 35 KB, on one core of a small shared machine (bytes, CPU):
+//!
+//! | | fast | strong | beyond |
+//! |---|---|---|---|
+//! | gzip | 5: 5,882, 0.07 ms | 10: 5,748, 1.6 ms | 11: 5,709, 2.6 ms; 12: 5,718, 4 ms or more |
+//! | brotli | 5: 5,679, 0.24 ms | 10: 5,369, 7 ms | 11: 5,212, 52 ms |
+//! | zstd | 4: 5,942, 0.05 ms | 15: 5,740, 2 ms | 19: 5,734, 11 ms |
+//!
+//! Brotli 11 saves 3 % more than 10 for seven times its CPU: at a fifth of a core, four pages a second and not thirty.
 
 use crate::Coding;
 
@@ -18,12 +28,10 @@ impl Level {
     pub const fn number(self, coding: Coding) -> u8 {
         match (self, coding) {
             (_, Coding::Identity) => 0,
-            (Level::Fast, Coding::Gzip) => 5,
-            (Level::Fast, Coding::Brotli) => 4,
-            (Level::Fast, Coding::Zstd) => 3,
-            (Level::Strong, Coding::Gzip) => 12,
-            (Level::Strong, Coding::Brotli) => 11,
-            (Level::Strong, Coding::Zstd) => 19,
+            (Level::Fast, Coding::Gzip | Coding::Brotli) => 5,
+            (Level::Fast, Coding::Zstd) => 4,
+            (Level::Strong, Coding::Gzip | Coding::Brotli) => 10,
+            (Level::Strong, Coding::Zstd) => 15,
             (Level::Number(level), Coding::Gzip) => clamp(level, 1, 12),
             (Level::Number(level), Coding::Brotli) => clamp(level, 0, 11),
             (Level::Number(level), Coding::Zstd) => clamp(level, 1, 19),
@@ -38,5 +46,22 @@ const fn clamp(level: u8, least: u8, most: u8) -> u8 {
         most
     } else {
         level
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_is_brought_into_the_codings_range() {
+        for (coding, range) in [(Coding::Gzip, 1..=12), (Coding::Brotli, 0..=11), (Coding::Zstd, 1..=19)] {
+            for number in 0..=u8::MAX {
+                let level = Level::Number(number).number(coding);
+                assert!(range.contains(&level), "{coding:?} {number}");
+                assert!(level == number || !range.contains(&number), "{coding:?} {number}");
+            }
+            assert!(Level::Fast.number(coding) < Level::Strong.number(coding));
+        }
     }
 }

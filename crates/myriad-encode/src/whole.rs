@@ -42,9 +42,10 @@ fn brotli(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// The smallest brotli window (RFC 7932 §9.1) that holds the body: a window beyond it costs memory and gains nothing.
+/// The brotli window (RFC 7932 §9.1): what holds the body, but never under 18 bits, for up to 16 the encoder changes to
+/// a match finder that takes 20 ms where this one takes 1 (level 5, 40 KB) and finds less.
 fn window_bits(len: usize) -> i32 {
-    (len.max(1).ilog2() as i32 + 1).clamp(10, 22)
+    (len.max(1).ilog2() as i32 + 1).clamp(18, 22)
 }
 
 /// Decodes `body` whole, to at most `max_len` bytes; identity copies it, under the same limit.

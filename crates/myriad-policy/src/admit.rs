@@ -4,7 +4,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
 use crate::freshness::{Source, freshness, is_private};
-use crate::{Rules, VaryError, VaryRule};
+use crate::{Rules, UseStale, VaryError, VaryRule};
 
 /// What decides whether an answer is stored.
 #[derive(Clone, Copy, Debug)]
@@ -57,10 +57,11 @@ impl Lifetime {
     /// The time, in ms since the epoch, after which no rule lets this page be served or confirmed any more, so that it
     /// may go before `inactive` takes it.
     pub fn useful_until(&self, rules: &Rules) -> u64 {
-        if rules.revalidate || (rules.use_stale != crate::UseStale::default() && !self.must_revalidate) {
-            return self.fresh_until.saturating_add(rules.grace_ms);
+        let by_origin = self.stale_error_until.max(self.stale_updating_until);
+        if rules.revalidate || rules.use_stale != UseStale::default() {
+            return self.fresh_until.saturating_add(rules.grace_ms).max(by_origin);
         }
-        self.stale_error_until.max(self.stale_updating_until)
+        by_origin
     }
 
     /// The same spans, counted from `now`.

@@ -1,1 +1,313 @@
+use super::*;
+use crate::{IgnoreHeaders, PersonalCookies, StatusMatch, ValidFor};
 
+const NOW: u64 = 1_795_226_400_000;
+
+fn facts(status: u16, fields: &Fields) -> ResponseFacts<'_> {
+    ResponseFacts {
+        status,
+        fields,
+        method: Method::Get,
+        authorization: false,
+        personal: false,
+        no_cache: false,
+        uses: 1,
+        usable_page: false,
+    }
+}
+
+/// `*_cache_valid any 10s`, and every field ignored that can be.
+fn greedy() -> Rules {
+    Rules {
+        valid: vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }],
+        ignore: IgnoreHeaders {
+            cache_control: true,
+            expires: true,
+            set_cookie: true,
+            vary: true,
+            x_accel_expires: true,
+        },
+        ..Rules::default()
+    }
+}
+
+fn judged(status: u16, fields: &[(&str, &str)], rules: &Rules) -> Admission {
+    let fields: Fields = fields.iter().copied().collect();
+    admit(&facts(status, &fields), rules, NOW)
+}
+
+fn refused(fields: &[(&str, &str)], rules: &Rules) -> Option<Refusal> {
+    match judged(200, fields, rules) {
+        Admission::Store(_) => None,
+        Admission::Refuse(refusal) => Some(refusal),
+    }
+}
+
+/// Rules with everything a configuration may say, except what takes the personal cookies away.
+fn any_rules(random: &mut fastrand::Rng) -> Rules {
+    let mut flag = || random.bool();
+    let ignore = IgnoreHeaders {
+        cache_control: flag(),
+        expires: flag(),
+        set_cookie: flag(),
+        vary: flag(),
+        x_accel_expires: flag(),
+    };
+    let rest =
+        Rules { ignore, rfc9111: flag(), authorization_in_key: flag(), revalidate: flag(), ..greedy() };
+    if flag() { rest } else { Rules { valid: Vec::new(), ..rest } }
+}
+
+/// Fields that make an answer as storable as can be.
+fn inviting(random: &mut fastrand::Rng) -> Vec<(&'static str, &'static str)> {
+    let choices = [
+        ("X-Accel-Expires", "3600"),
+        ("Cache-Control", "public, s-maxage=60"),
+        ("Expires", "Sat, 21 Nov 2026 03:00:00 GMT"),
+        ("Set-Cookie", "theme=dark"),
+        ("Vary", "Accept-Encoding, X-Device"),
+        ("Content-Type", "text/html"),
+    ];
+    choices.into_iter().filter(|_| random.bool()).collect()
+}
+
+fn shuffled<'a>(mut fields: Vec<(&'a str, &'a str)>, random: &mut fastrand::Rng) -> Fields {
+    random.shuffle(&mut fields);
+    fields.into_iter().collect()
+}
+
+#[test]
+fn a_plain_page_is_stored_for_as_long_as_the_rules_say() {
+    let fields = [
+        ("Content-Type", "text/html"),
+        ("Cache-Control", "max-age=5, stale-while-revalidate=2, stale-if-error=4"),
+    ];
+    let expected = Lifetime {
+        fresh_until: NOW + 5_000,
+        stale_updating_until: NOW + 7_000,
+        stale_error_until: NOW + 9_000,
+        must_revalidate: false,
+        valid_ms: 5_000,
+        source: Source::MaxAge,
+    };
+    assert_eq!(judged(200, &fields, &Rules::default()), Admission::Store(expected));
+    assert_eq!(refused(&[], &greedy()), None);
+    assert_eq!(refused(&[], &Rules::default()), Some(Refusal::NoValidity));
+}
+
+#[test]
+fn private_is_never_stored_whatever_the_rules_and_the_other_fields_say() {
+    let spellings = ["private", "max-age=60, PRIVATE", "public, private=\"x-user\"", "s-maxage=60,private"];
+    for seed in 0..3000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let rules = any_rules(&mut random);
+        let mut fields = inviting(&mut random);
+        fields.push(("Cache-Control", spellings[random.usize(..spellings.len())]));
+        let fields = shuffled(fields, &mut random);
+        let verdict = admit(&facts(200, &fields), &rules, NOW);
+        assert_eq!(verdict, Admission::Refuse(Refusal::Private), "seed {seed}: {fields:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_sets_a_personal_cookie_is_never_stored() {
+    let cookies = [
+        "PHPSESSID=1; path=/",
+        "wordpress_logged_in_0f=x; HttpOnly",
+        "woocommerce_cart_hash=deleted; Max-Age=0",
+    ];
+    for seed in 0..3000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let rules = any_rules(&mut random);
+        let mut fields = inviting(&mut random);
+        fields.push(("Set-Cookie", cookies[random.usize(..cookies.len())]));
+        let fields = shuffled(fields, &mut random);
+        let verdict = admit(&facts(200, &fields), &rules, NOW);
+        assert_eq!(verdict, Admission::Refuse(Refusal::PersonalCookie), "seed {seed}: {fields:?}");
+    }
+    let off = Rules { personal: PersonalCookies::none(), ..greedy() };
+    assert_eq!(refused(&[("Set-Cookie", cookies[0])], &off), None);
+}
+
+#[test]
+fn a_personal_request_or_a_head_never_fills_a_shared_page() {
+    for seed in 0..1000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let rules = any_rules(&mut random);
+        let fields = shuffled(inviting(&mut random), &mut random);
+        let personal = ResponseFacts { personal: true, ..facts(200, &fields) };
+        assert_eq!(admit(&personal, &rules, NOW), Admission::Refuse(Refusal::PersonalRequest), "seed {seed}");
+        for method in [Method::Head, Method::Post, Method::Delete, Method::Other] {
+            let other = ResponseFacts { method, ..facts(200, &fields) };
+            assert_eq!(admit(&other, &rules, NOW), Admission::Refuse(Refusal::Method), "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_server_error_never_takes_the_place_of_a_usable_page() {
+    for seed in 0..3000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut rules = any_rules(&mut random);
+        let status = random.u16(500..600);
+        rules.valid.insert(0, ValidFor { status: StatusMatch::Code(status), ms: 60_000 });
+        let fields = shuffled(inviting(&mut random), &mut random);
+        let over_page = ResponseFacts { usable_page: true, ..facts(status, &fields) };
+        assert!(matches!(admit(&over_page, &rules, NOW), Admission::Refuse(_)), "seed {seed}: {status}");
+    }
+}
+
+#[test]
+fn a_server_error_is_stored_only_by_its_own_code_or_by_its_own_word() {
+    for status in 500..600 {
+        assert_eq!(judged(status, &[], &greedy()), Admission::Refuse(Refusal::NoValidity), "{status}");
+    }
+    let mut rules = greedy();
+    rules.valid.push(ValidFor { status: StatusMatch::Code(503), ms: 1_000 });
+    assert!(matches!(judged(503, &[], &rules), Admission::Store(lifetime) if lifetime.valid_ms == 1_000));
+    let own_word = judged(503, &[("Cache-Control", "max-age=3")], &Rules::default());
+    assert!(matches!(own_word, Admission::Store(lifetime) if lifetime.valid_ms == 3_000));
+}
+
+#[test]
+fn a_set_cookie_needs_to_be_ignored() {
+    let fields = [("Set-Cookie", "theme=dark")];
+    assert_eq!(refused(&fields, &greedy()), None);
+    let mut rules = greedy();
+    rules.ignore.set_cookie = false;
+    assert_eq!(refused(&fields, &rules), Some(Refusal::SetCookie));
+}
+
+#[test]
+fn vary_star_is_not_stored_unless_vary_is_ignored() {
+    let fields = [("Vary", "Accept-Encoding, *")];
+    assert_eq!(refused(&fields, &greedy()), None);
+    let mut rules = greedy();
+    rules.ignore.vary = false;
+    assert_eq!(refused(&fields, &rules), Some(Refusal::Vary));
+    assert_eq!(refused(&[("Vary", "Accept-Encoding, Cookie")], &rules), None);
+}
+
+#[test]
+fn parts_confirmations_and_interim_answers_are_no_pages() {
+    for status in [100, 101, 103, 206, 304, 600, 999, 0] {
+        assert_eq!(
+            judged(status, &[("X-Accel-Expires", "9")], &greedy()),
+            Admission::Refuse(Refusal::Status)
+        );
+    }
+    for status in [200, 203, 204, 301, 302, 307, 404, 410] {
+        assert!(matches!(judged(status, &[], &greedy()), Admission::Store(_)), "{status}");
+    }
+}
+
+#[test]
+fn an_answer_to_authorization_needs_leave_to_be_shared() {
+    let store = |cache_control: &str, authorization_in_key| {
+        let fields: Fields =
+            [("Cache-Control", cache_control), ("X-Accel-Expires", "9")].into_iter().collect();
+        let facts = ResponseFacts { authorization: true, ..facts(200, &fields) };
+        admit(&facts, &Rules { authorization_in_key, ..Rules::default() }, NOW)
+    };
+    let refused = Admission::Refuse(Refusal::Authorization);
+    assert_eq!(store("max-age=60", false), refused);
+    assert_eq!(store("no-transform", false), refused);
+    for leave in ["public", "s-maxage=60", "must-revalidate"] {
+        assert!(matches!(store(leave, false), Admission::Store(_)), "{leave}");
+    }
+    assert!(matches!(store("max-age=60", true), Admission::Store(_)));
+}
+
+#[test]
+fn no_cache_and_min_uses_keep_an_answer_out() {
+    let fields = Fields::new();
+    let rules = Rules { min_uses: 3, ..greedy() };
+    let with = |uses, no_cache| admit(&ResponseFacts { no_cache, uses, ..facts(200, &fields) }, &rules, NOW);
+    assert_eq!(with(2, false), Admission::Refuse(Refusal::MinUses));
+    assert!(matches!(with(3, false), Admission::Store(_)));
+    assert_eq!(with(3, true), Admission::Refuse(Refusal::NoCache));
+}
+
+#[test]
+fn whatever_is_stored_is_fresh_now_and_stale_later_in_order() {
+    for seed in 0..3000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let rules = any_rules(&mut random);
+        let fields = shuffled(inviting(&mut random), &mut random);
+        if let Admission::Store(lifetime) = admit(&facts(random.u16(200..500), &fields), &rules, NOW) {
+            assert!(NOW < lifetime.fresh_until, "seed {seed}");
+            assert_eq!(lifetime.fresh_until, NOW + lifetime.valid_ms);
+            assert!(lifetime.fresh_until <= lifetime.stale_updating_until);
+            assert!(lifetime.stale_updating_until <= lifetime.stale_error_until);
+        }
+    }
+}
+
+#[test]
+fn verdicts_on_this_request_alone_are_not_remembered_and_the_others_briefly() {
+    for refusal in [
+        Refusal::Method,
+        Refusal::PersonalRequest,
+        Refusal::Authorization,
+        Refusal::ServerError,
+        Refusal::MinUses,
+    ] {
+        assert_eq!(refusal.hit_for_miss_ms(), 0, "{refusal:?}");
+    }
+    for refusal in
+        [Refusal::Private, Refusal::SetCookie, Refusal::CacheControl, Refusal::NoValidity, Refusal::Vary]
+    {
+        assert!((1..=10_000).contains(&refusal.hit_for_miss_ms()), "{refusal:?}");
+    }
+}
+
+/// What an answer with these fields was stored with.
+fn stored(fields: &[(&str, &str)], rules: &Rules) -> Lifetime {
+    match judged(200, fields, rules) {
+        Admission::Store(lifetime) => lifetime,
+        Admission::Refuse(refusal) => panic!("{refusal:?}"),
+    }
+}
+
+#[test]
+fn a_304_renews_what_the_page_had_unless_it_says_otherwise() {
+    let rules = Rules { ignore: IgnoreHeaders::default(), ..greedy() };
+    let later = NOW + 50_000;
+    let confirm = |page: &Lifetime, fields: &[(&str, &str)]| {
+        let fields: Fields = fields.iter().copied().collect();
+        let facts = ResponseFacts { no_cache: true, uses: 0, usable_page: true, ..facts(200, &fields) };
+        revalidated(&facts, page, &rules, later)
+    };
+    let by_word = stored(&[("Cache-Control", "max-age=60, stale-if-error=5")], &rules);
+    let expected = Lifetime {
+        fresh_until: later + 60_000,
+        stale_updating_until: later + 60_000,
+        stale_error_until: later + 65_000,
+        ..by_word
+    };
+    assert_eq!(confirm(&by_word, &[]), Admission::Store(expected));
+    let renewed = confirm(&by_word, &[("Cache-Control", "max-age=7")]);
+    assert!(matches!(renewed, Admission::Store(lifetime) if lifetime.fresh_until == later + 7_000));
+    // By the configuration then, by the configuration of today now.
+    let by_rule = Lifetime { valid_ms: 1, ..stored(&[], &rules) };
+    let renewed = confirm(&by_rule, &[]);
+    assert!(matches!(renewed, Admission::Store(lifetime) if lifetime.fresh_until == later + 10_000));
+    for (field, refusal) in [
+        (("Cache-Control", "private"), Refusal::Private),
+        (("Set-Cookie", "PHPSESSID=1"), Refusal::PersonalCookie),
+        (("Set-Cookie", "a=b"), Refusal::SetCookie),
+        (("Cache-Control", "no-store"), Refusal::CacheControl),
+    ] {
+        assert_eq!(confirm(&by_word, &[field]), Admission::Refuse(refusal), "{field:?}");
+        assert_eq!(refusal.protects_visitors(), refusal != Refusal::CacheControl);
+    }
+}
+
+#[test]
+fn a_304_renews_also_where_nothing_says_how_long() {
+    let rules = Rules::default();
+    let page = stored(&[("X-Accel-Expires", "30")], &rules);
+    let fields = Fields::new();
+    let renewed = revalidated(&facts(200, &fields), &page, &rules, NOW + 99_000);
+    assert!(matches!(renewed, Admission::Store(lifetime) if lifetime.fresh_until == NOW + 129_000));
+}

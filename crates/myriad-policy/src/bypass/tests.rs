@@ -1,1 +1,75 @@
+use super::*;
+use crate::{Methods, PersonalCookies};
 
+fn judged(
+    method: Method,
+    fields: &[(&str, &str)],
+    cache_bypass: bool,
+    rules: &Rules,
+) -> Option<BypassReason> {
+    let fields: Fields = fields.iter().copied().collect();
+    bypass(&RequestFacts { method, fields: &fields, cache_bypass }, rules)
+}
+
+fn get(fields: &[(&str, &str)]) -> Option<BypassReason> {
+    judged(Method::Get, fields, false, &Rules::default())
+}
+
+#[test]
+fn a_plain_visitor_uses_the_cache_whatever_their_own_cache_control_says() {
+    for cache_control in ["no-cache", "no-store", "max-age=0", "only-if-cached"] {
+        let fields = [("Cache-Control", cache_control), ("Pragma", "no-cache"), ("Cookie", "_ga=1; _gid=2")];
+        assert_eq!(get(&fields), None);
+    }
+}
+
+#[test]
+fn methods_outside_cache_methods_have_no_cache_status() {
+    for method in [Method::Post, Method::Put, Method::Delete, Method::Options, Method::Other] {
+        assert_eq!(judged(method, &[], false, &Rules::default()), Some(BypassReason::Method));
+    }
+    assert_eq!(judged(Method::Head, &[], false, &Rules::default()), None);
+    let post = Rules { methods: Methods { post: true }, ..Rules::default() };
+    assert_eq!(judged(Method::Post, &[], false, &post), None);
+    assert_eq!(BypassReason::Method.status(), None);
+    assert_eq!(BypassReason::PersonalCookie.status(), Some(CacheStatus::Bypass));
+}
+
+#[test]
+fn authorization_bypasses_unless_the_key_holds_it() {
+    let fields = [("Authorization", "Basic YTpi")];
+    assert_eq!(get(&fields), Some(BypassReason::Authorization));
+    let keyed = Rules { authorization_in_key: true, ..Rules::default() };
+    assert_eq!(judged(Method::Get, &fields, false, &keyed), None);
+}
+
+#[test]
+fn an_upgrade_bypasses_but_not_the_habitual_offer_of_h2c() {
+    for (value, expected) in [
+        ("websocket", Some(BypassReason::Upgrade)),
+        ("h2c, foo/2", Some(BypassReason::Upgrade)),
+        ("h2c", None),
+        ("H2C ,", None),
+    ] {
+        assert_eq!(get(&[("Upgrade", value)]), expected, "{value}");
+    }
+    assert_eq!(get(&[("Upgrade-Insecure-Requests", "1")]), None);
+}
+
+#[test]
+fn a_personal_cookie_in_any_cookie_field_bypasses_and_keeps_the_answer_out() {
+    let fields = [("Cookie", "_ga=1"), ("X", "y"), ("cookie", "a=b; wordpress_logged_in_0f=x")];
+    assert_eq!(get(&fields), Some(BypassReason::PersonalCookie));
+    assert!(!BypassReason::PersonalCookie.may_store());
+    let off = Rules { personal: PersonalCookies::none(), ..Rules::default() };
+    assert_eq!(judged(Method::Get, &fields, false, &off), None);
+}
+
+#[test]
+fn a_condition_skips_the_look_up_only_and_never_hides_a_personal_cookie() {
+    let rules = Rules::default();
+    assert_eq!(judged(Method::Get, &[], true, &rules), Some(BypassReason::Condition));
+    assert!(BypassReason::Condition.may_store());
+    let personal = judged(Method::Get, &[("Cookie", "PHPSESSID=1")], true, &rules);
+    assert_eq!(personal, Some(BypassReason::PersonalCookie));
+}

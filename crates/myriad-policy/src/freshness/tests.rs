@@ -1,1 +1,211 @@
+use super::*;
+use crate::{IgnoreHeaders, StatusMatch, ValidFor};
 
+/// 2026-11-21 02:00:00 UTC.
+const NOW: u64 = 1_795_226_400_000;
+
+fn judged(fields: &[(&str, &str)], rules: &Rules) -> Result<Freshness, Refusal> {
+    freshness(200, &fields.iter().copied().collect(), rules, NOW)
+}
+
+fn valid(fields: &[(&str, &str)], rules: &Rules) -> Result<(u64, Source), Refusal> {
+    judged(fields, rules).map(|freshness| (freshness.valid_ms, freshness.source))
+}
+
+/// `*_cache_valid 10s`.
+fn ten_seconds() -> Rules {
+    Rules { valid: vec![ValidFor { status: StatusMatch::Code(200), ms: 10_000 }], ..Rules::default() }
+}
+
+fn rfc9111() -> Rules {
+    Rules { rfc9111: true, ..ten_seconds() }
+}
+
+const HOUR_AHEAD: &str = "Sat, 21 Nov 2026 03:00:00 GMT";
+const HOUR_AGO: &str = "Sat, 21 Nov 2026 01:00:00 GMT";
+
+#[test]
+fn the_order_is_accelerator_then_cache_control_then_expires_then_cache_valid() {
+    let all =
+        [("X-Accel-Expires", "7"), ("Cache-Control", "max-age=20, s-maxage=30"), ("Expires", HOUR_AHEAD)];
+    let rules = ten_seconds();
+    assert_eq!(valid(&all, &rules), Ok((7_000, Source::XAccelExpires)));
+    assert_eq!(valid(&all[1..], &rules), Ok((30_000, Source::SMaxage)));
+    assert_eq!(valid(&[("Cache-Control", "max-age=20"), all[2]], &rules), Ok((20_000, Source::MaxAge)));
+    assert_eq!(valid(&[("Cache-Control", "public"), all[2]], &rules), Ok((3_600_000, Source::Expires)));
+    assert_eq!(valid(&[], &rules), Ok((10_000, Source::CacheValid)));
+    assert_eq!(valid(&[], &Rules::default()), Err(Refusal::NoValidity));
+}
+
+#[test]
+fn each_ignored_field_leaves_the_word_to_the_next() {
+    let fields = [("X-Accel-Expires", "0"), ("Cache-Control", "no-store, no-cache"), ("Expires", HOUR_AGO)];
+    let mut rules = ten_seconds();
+    assert_eq!(valid(&fields, &rules), Err(Refusal::XAccelExpires));
+    rules.ignore.x_accel_expires = true;
+    assert_eq!(valid(&fields, &rules), Err(Refusal::CacheControl));
+    rules.ignore.cache_control = true;
+    assert_eq!(valid(&fields, &rules), Err(Refusal::Expired));
+    rules.ignore.expires = true;
+    assert_eq!(valid(&fields, &rules), Ok((10_000, Source::CacheValid)));
+}
+
+#[test]
+fn the_accelerators_time_is_seconds_or_an_absolute_time_and_overrides_no_cache() {
+    let rules = ten_seconds();
+    let with =
+        |value: &str| valid(&[("X-Accel-Expires", value), ("Cache-Control", "no-cache, no-store")], &rules);
+    assert_eq!(with("60"), Ok((60_000, Source::XAccelExpires)));
+    assert_eq!(with(&format!("@{}", NOW / 1000 + 5)), Ok((5_000, Source::XAccelExpires)));
+    assert_eq!(with("0"), Err(Refusal::XAccelExpires));
+    assert_eq!(with("@0"), Err(Refusal::XAccelExpires));
+    assert_eq!(with(&format!("@{}", NOW / 1000 - 1)), Err(Refusal::XAccelExpires));
+    // No number: as if it were not there.
+    for nonsense in ["", "-1", "off", "1.5", "@", "@x", "+1"] {
+        assert_eq!(with(nonsense), Err(Refusal::CacheControl), "{nonsense:?}");
+    }
+    assert_eq!(with(&"9".repeat(40)), Ok((u64::MAX, Source::XAccelExpires)));
+}
+
+#[test]
+fn what_forbids_storing_does_so_in_every_spelling() {
+    for value in [
+        "no-store",
+        "No-Cache",
+        "max-age=60, private",
+        "private=\"x\", max-age=60",
+        "no-cache=\"set-cookie\"",
+    ] {
+        assert_eq!(valid(&[("Cache-Control", value)], &ten_seconds()), Err(Refusal::CacheControl), "{value}");
+    }
+    let lines = [("Cache-Control", "max-age=60"), ("Cache-Control", "no-store")];
+    assert_eq!(valid(&lines, &ten_seconds()), Err(Refusal::CacheControl));
+}
+
+#[test]
+fn a_time_that_is_over_is_not_stored_even_with_cache_valid() {
+    for (name, value) in [
+        ("Cache-Control", "max-age=0"),
+        ("Cache-Control", "max-age=60, s-maxage=0"),
+        ("Expires", HOUR_AGO),
+        ("Expires", "Thu, 19 Nov 1981 08:52:00 GMT"),
+        ("Expires", "0"),
+        ("Expires", "tomorrow"),
+    ] {
+        assert_eq!(valid(&[(name, value)], &ten_seconds()), Err(Refusal::Expired), "{name}: {value}");
+    }
+}
+
+#[test]
+fn a_cache_valid_of_zero_forbids() {
+    let rules = Rules { valid: vec![ValidFor { status: StatusMatch::Any, ms: 0 }], ..Rules::default() };
+    assert_eq!(valid(&[], &rules), Err(Refusal::NoValidity));
+}
+
+#[test]
+fn stale_windows_are_read_and_a_refresh_window_also_covers_its_failure() {
+    let windows = |value: &str| {
+        let freshness = judged(&[("Cache-Control", value)], &ten_seconds()).unwrap();
+        (freshness.stale_while_revalidate_ms, freshness.stale_if_error_ms)
+    };
+    assert_eq!(windows("max-age=1"), (0, 0));
+    assert_eq!(windows("max-age=1, stale-while-revalidate=5"), (5_000, 5_000));
+    assert_eq!(windows("max-age=1, stale-if-error=9"), (0, 9_000));
+    assert_eq!(windows("max-age=1, stale-while-revalidate=5, stale-if-error=9"), (5_000, 9_000));
+    // Also where the accelerator's field gives the validity, as in nginx.
+    let fields = [("X-Accel-Expires", "3"), ("Cache-Control", "stale-if-error=9")];
+    assert_eq!(judged(&fields, &ten_seconds()).unwrap().stale_if_error_ms, 9_000);
+}
+
+#[test]
+fn age_dates_and_must_revalidate_count_only_under_rfc9111() {
+    let aged = [("Cache-Control", "max-age=60, must-revalidate"), ("Age", "20")];
+    assert_eq!(valid(&aged, &ten_seconds()), Ok((60_000, Source::MaxAge)));
+    assert_eq!(valid(&aged, &rfc9111()), Ok((40_000, Source::MaxAge)));
+    assert!(!judged(&aged, &ten_seconds()).unwrap().must_revalidate);
+    assert!(judged(&aged, &rfc9111()).unwrap().must_revalidate);
+    assert_eq!(valid(&[("Cache-Control", "max-age=60"), ("Age", "60")], &rfc9111()), Err(Refusal::Expired));
+    // The origin's clock is an hour behind: two hours by its own count.
+    let skewed = [("Date", HOUR_AGO), ("Expires", HOUR_AHEAD)];
+    assert_eq!(valid(&skewed, &ten_seconds()), Ok((3_600_000, Source::Expires)));
+    assert_eq!(valid(&skewed, &rfc9111()), Ok((7_200_000, Source::Expires)));
+}
+
+#[test]
+fn a_heuristic_is_a_tenth_bounded_and_last_of_all() {
+    let bare = Rules { valid: Vec::new(), ..rfc9111() };
+    let modified = [("Last-Modified", HOUR_AGO)];
+    assert_eq!(valid(&modified, &bare), Ok((360_000, Source::Heuristic)));
+    assert_eq!(valid(&modified, &rfc9111()), Ok((10_000, Source::CacheValid)));
+    assert_eq!(valid(&modified, &Rules::default()), Err(Refusal::NoValidity));
+    let old = [("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")];
+    assert_eq!(valid(&old, &bare), Ok((HEURISTIC_MAX_MS, Source::Heuristic)));
+    let fields = modified.iter().copied().collect();
+    assert_eq!(freshness(302, &fields, &bare, NOW), Err(Refusal::NoValidity));
+}
+
+/// Any fields an origin may send, mostly sensible.
+fn any_fields(random: &mut fastrand::Rng) -> Fields {
+    let mut fields = Fields::new();
+    let seconds = random.u32(0..5000);
+    let choices = [
+        ("X-Accel-Expires", format!("{seconds}")),
+        ("X-Accel-Expires", format!("@{}", NOW / 1000 + u64::from(seconds) - 2000)),
+        ("Cache-Control", format!("max-age={seconds}")),
+        ("Cache-Control", format!("s-maxage={seconds}, stale-if-error=9")),
+        ("Cache-Control", "public".to_owned()),
+        ("Expires", HOUR_AHEAD.to_owned()),
+        ("Age", format!("{}", seconds / 2)),
+        ("Date", HOUR_AGO.to_owned()),
+        ("Last-Modified", HOUR_AGO.to_owned()),
+    ];
+    for (name, value) in &choices {
+        if random.u8(0..3) == 0 {
+            fields.push(name.as_bytes(), value.as_bytes());
+        }
+    }
+    fields
+}
+
+#[test]
+fn an_answer_is_never_fresh_for_longer_when_it_arrives_later() {
+    for seed in 0..5000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let fields = any_fields(&mut random);
+        let rules = Rules { rfc9111: random.bool(), ..ten_seconds() };
+        // `*_cache_valid` keeps heuristics out, which do grow with the time of arrival.
+        let later = NOW + random.u64(0..10_000_000);
+        let until = |now| freshness(200, &fields, &rules, now).map_or(0, |freshness| freshness.valid_ms);
+        assert!(until(later) <= until(NOW), "seed {seed}: {fields:?}");
+    }
+}
+
+#[test]
+fn a_validity_is_never_zero_and_more_seconds_never_mean_less() {
+    for seed in 0..2000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let rules = Rules {
+            rfc9111: random.bool(),
+            ignore: IgnoreHeaders {
+                expires: random.bool(),
+                x_accel_expires: random.bool(),
+                ..Default::default()
+            },
+            ..ten_seconds()
+        };
+        let rest = any_fields(&mut random);
+        if rest.has(Known::CacheControl) {
+            continue;
+        }
+        let mut before = 0;
+        for seconds in [0u64, 1, 10, 3600, u64::from(u32::MAX), u64::MAX] {
+            let mut fields = rest.clone();
+            fields.push(b"Cache-Control", format!("max-age={seconds}").as_bytes());
+            let verdict = freshness(200, &fields, &rules, NOW);
+            assert!(verdict.is_err() || verdict.unwrap().valid_ms > 0, "seed {seed}");
+            let valid = verdict.map_or(0, |freshness| freshness.valid_ms);
+            assert!(valid >= before, "seed {seed}: {seconds}");
+            before = valid;
+        }
+    }
+}

@@ -1,1 +1,168 @@
+use super::*;
+use crate::{Source, UseStale};
 
+const FRESH_UNTIL: u64 = 1_000_000;
+
+fn stored(updating: u64, error: u64) -> StoredFacts {
+    let lifetime = Lifetime {
+        fresh_until: FRESH_UNTIL,
+        stale_updating_until: FRESH_UNTIL + updating,
+        stale_error_until: FRESH_UNTIL + error,
+        must_revalidate: false,
+        valid_ms: 1000,
+        source: Source::CacheValid,
+    };
+    StoredFacts { lifetime, validators: true }
+}
+
+const FAILURES: [Failure; 12] = [
+    Failure::Error,
+    Failure::Timeout,
+    Failure::InvalidHeader,
+    Failure::Http(500),
+    Failure::Http(501),
+    Failure::Http(502),
+    Failure::Http(503),
+    Failure::Http(504),
+    Failure::Http(403),
+    Failure::Http(404),
+    Failure::Http(429),
+    Failure::Http(200),
+];
+
+fn any_rules(random: &mut fastrand::Rng) -> Rules {
+    let mut flag = || random.bool();
+    Rules {
+        use_stale: UseStale {
+            error: flag(),
+            timeout: flag(),
+            invalid_header: flag(),
+            updating: flag(),
+            http_500: flag(),
+            http_502: flag(),
+            http_503: flag(),
+            http_504: flag(),
+            http_403: flag(),
+            http_404: flag(),
+            http_429: flag(),
+        },
+        background_update: flag(),
+        revalidate: flag(),
+        grace_ms: if flag() { u64::MAX } else { 5000 },
+        ..Rules::default()
+    }
+}
+
+#[test]
+fn a_fresh_page_is_a_hit_whatever_else_is_so() {
+    for seed in 0..300 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let rules = any_rules(&mut random);
+        let failure = random.bool().then(|| FAILURES[random.usize(..12)]);
+        let now = random.u64(0..FRESH_UNTIL);
+        let verdict = reuse(&stored(0, 0), &rules, now, random.bool(), failure);
+        assert_eq!(verdict, Reuse::Serve(CacheStatus::Hit), "seed {seed}");
+    }
+}
+
+#[test]
+fn an_expired_page_without_leave_to_serve_stale_is_fetched() {
+    let rules = Rules { background_update: true, ..Rules::default() };
+    for updating in [false, true] {
+        let verdict = reuse(&stored(0, 0), &rules, FRESH_UNTIL, updating, None);
+        assert_eq!(verdict, Reuse::Fetch { conditional: false });
+    }
+    let rules = Rules { revalidate: true, ..Rules::default() };
+    assert_eq!(reuse(&stored(0, 0), &rules, FRESH_UNTIL, false, None), Reuse::Fetch { conditional: true });
+    let bare = StoredFacts { validators: false, ..stored(0, 0) };
+    assert_eq!(reuse(&bare, &rules, FRESH_UNTIL, false, None), Reuse::Fetch { conditional: false });
+}
+
+#[test]
+fn while_one_request_refreshes_the_others_get_the_stale_page() {
+    let use_stale = UseStale { updating: true, ..UseStale::default() };
+    let rules = Rules { use_stale, ..Rules::default() };
+    let far = FRESH_UNTIL + 1_000_000_000;
+    assert_eq!(reuse(&stored(0, 0), &rules, far, true, None), Reuse::Serve(CacheStatus::Updating));
+    assert_eq!(reuse(&stored(0, 0), &rules, far, false, None), Reuse::Fetch { conditional: false });
+    let background = Rules { background_update: true, ..rules };
+    assert_eq!(reuse(&stored(0, 0), &background, far, false, None), Reuse::ServeStaleAndRefresh);
+    assert_eq!(reuse(&stored(0, 0), &background, far, true, None), Reuse::Serve(CacheStatus::Updating));
+}
+
+#[test]
+fn the_origins_own_stale_windows_work_without_use_stale_and_end() {
+    let rules = Rules { background_update: true, ..Rules::default() };
+    let facts = stored(100, 300);
+    assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 99, false, None), Reuse::ServeStaleAndRefresh);
+    assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 100, false, None), Reuse::Fetch { conditional: false });
+    for failure in FAILURES {
+        let covered = !matches!(failure, Failure::Http(501 | 403 | 404 | 429 | 200));
+        let expected = if covered { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
+        assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 299, false, Some(failure)), expected, "{failure:?}");
+        assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 300, false, Some(failure)), Reuse::PassFailure);
+    }
+}
+
+#[test]
+fn each_failure_needs_its_own_use_stale_and_the_grace() {
+    type Set = fn(&mut UseStale);
+    let rows: [(Failure, Set); 10] = [
+        (Failure::Error, |u| u.error = true),
+        (Failure::Timeout, |u| u.timeout = true),
+        (Failure::InvalidHeader, |u| u.invalid_header = true),
+        (Failure::Http(500), |u| u.http_500 = true),
+        (Failure::Http(502), |u| u.http_502 = true),
+        (Failure::Http(503), |u| u.http_503 = true),
+        (Failure::Http(504), |u| u.http_504 = true),
+        (Failure::Http(403), |u| u.http_403 = true),
+        (Failure::Http(404), |u| u.http_404 = true),
+        (Failure::Http(429), |u| u.http_429 = true),
+    ];
+    for (covered, set) in rows {
+        let mut rules = Rules { grace_ms: 5000, ..Rules::default() };
+        set(&mut rules.use_stale);
+        for failure in FAILURES {
+            let expected =
+                if failure == covered { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
+            let at = |now| reuse(&stored(0, 0), &rules, now, false, Some(failure));
+            assert_eq!(at(FRESH_UNTIL + 4999), expected, "{covered:?} {failure:?}");
+            assert_eq!(at(FRESH_UNTIL + 5000), Reuse::PassFailure, "{covered:?} {failure:?}");
+        }
+    }
+}
+
+#[test]
+fn must_revalidate_never_serves_stale() {
+    for seed in 0..500 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let rules = any_rules(&mut random);
+        let mut facts = stored(random.u64(0..10_000), random.u64(0..10_000));
+        facts.lifetime.must_revalidate = true;
+        let failure = random.bool().then(|| FAILURES[random.usize(..12)]);
+        let verdict = reuse(&facts, &rules, FRESH_UNTIL + random.u64(0..10_000), random.bool(), failure);
+        assert!(matches!(verdict, Reuse::Fetch { .. } | Reuse::PassFailure), "seed {seed}: {verdict:?}");
+    }
+}
+
+#[test]
+fn a_page_past_its_useful_time_is_never_served() {
+    for seed in 0..2000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let rules = any_rules(&mut random);
+        let mut facts = stored(random.u64(0..10_000), random.u64(0..10_000));
+        // As admit makes them: an error window is never shorter than an updating window.
+        facts.lifetime.stale_error_until =
+            facts.lifetime.stale_error_until.max(facts.lifetime.stale_updating_until);
+        facts.lifetime.must_revalidate = random.bool();
+        let useful = facts.lifetime.useful_until(&rules);
+        assert!(useful >= FRESH_UNTIL);
+        let now = useful.saturating_add(random.u64(0..5000));
+        if now == u64::MAX {
+            continue;
+        }
+        let failure = random.bool().then(|| FAILURES[random.usize(..12)]);
+        let verdict = reuse(&facts, &rules, now, random.bool(), failure);
+        assert!(matches!(verdict, Reuse::Fetch { .. } | Reuse::PassFailure), "seed {seed}: {verdict:?}");
+    }
+}

@@ -1,1 +1,106 @@
+use super::*;
 
+fn rule(values: &[&str]) -> Result<VaryRule, VaryError> {
+    VaryRule::parse(values.iter().map(|value| value.as_bytes()))
+}
+
+fn variant(rule: &VaryRule, fields: &[(&str, &str)]) -> Vec<u8> {
+    let fields: Fields = fields.iter().copied().collect();
+    let mut out = Vec::new();
+    rule.write_variant(&fields, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn names_are_sorted_once_each_and_accept_encoding_is_none_of_them() {
+    let read = rule(&["User-Agent , Accept-Encoding,,X-Device", "x-device, ACCEPT-ENCODING"]).unwrap();
+    assert_eq!(read.names().collect::<Vec<_>>(), [&b"user-agent"[..], b"x-device"]);
+    assert_eq!(read, rule(&["x-device", "user-agent"]).unwrap());
+    assert!(rule(&["Accept-Encoding"]).unwrap().is_empty());
+    assert!(rule(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn a_star_anywhere_is_any_and_a_long_list_is_too_long() {
+    assert_eq!(rule(&["*"]), Err(VaryError::Any));
+    assert_eq!(rule(&["Cookie", "a, * "]), Err(VaryError::Any));
+    assert_eq!(rule(&[&"x-name,".repeat(43)]), Err(VaryError::TooLong));
+    assert!(rule(&["x-*"]).is_ok());
+}
+
+#[test]
+fn one_variant_for_all_where_nothing_varies() {
+    let rule = rule(&["accept-encoding"]).unwrap();
+    assert_eq!(variant(&rule, &[("Accept-Encoding", "gzip"), ("Cookie", "a=b")]), b"");
+}
+
+#[test]
+fn white_space_and_splitting_make_no_variant_and_everything_else_does() {
+    let rule = rule(&["Accept-Language, X-Device"]).unwrap();
+    let same: &[&[(&str, &str)]] = &[
+        &[("Accept-Language", "de, en;q=0.5")],
+        &[("accept-language", "  de ,\t en;q=0.5 ")],
+        &[("Accept-Language", "de"), ("Other", "x"), ("Accept-Language", "en;q=0.5")],
+    ];
+    for fields in same {
+        assert_eq!(variant(&rule, fields), variant(&rule, same[0]), "{fields:?}");
+    }
+    let distinct: &[&[(&str, &str)]] = &[
+        same[0],
+        &[],
+        &[("Accept-Language", "")],
+        &[("X-Device", "")],
+        &[("Accept-Language", "de"), ("X-Device", "en;q=0.5")],
+        &[("X-Device", "de"), ("Accept-Language", "en;q=0.5")],
+        &[("Accept-Language", "de en;q=0.5")],
+        &[("Accept-Language", "deen;q=0.5")],
+        &[("Accept-Language", "\"a  b\"")],
+        &[("Accept-Language", "\"a b\"")],
+        &[("Accept-Language", "\"a\\\"  b\"")],
+        &[("Accept-Language", "\"a\\\" b\"")],
+    ];
+    for (i, a) in distinct.iter().enumerate() {
+        for b in &distinct[..i] {
+            assert_ne!(variant(&rule, a), variant(&rule, b), "{a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
+fn no_value_poses_as_another_field() {
+    let rule = rule(&["a, b"]).unwrap();
+    let mut seen = std::collections::HashMap::new();
+    for seed in 0..20_000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut value = || {
+            let text: String =
+                (0..random.usize(0..4)).map(|_| ['b', '\0', '\u{1}', 'a'][random.usize(..4)]).collect();
+            random.u8(0..4).gt(&0).then_some(text)
+        };
+        let pair = (value(), value());
+        let fields: Fields = [("a", &pair.0), ("b", &pair.1)]
+            .into_iter()
+            .filter_map(|(name, value)| value.as_ref().map(|value| (name, value)))
+            .collect();
+        let mut key = Vec::new();
+        rule.write_variant(&fields, &mut key).unwrap();
+        let first = seen.entry(key).or_insert_with(|| pair.clone());
+        assert_eq!(*first, pair, "two requests, one key");
+    }
+}
+
+#[test]
+fn long_fields_are_refused_and_leave_no_trace() {
+    let rule = rule(&["a, b"]).unwrap();
+    let long = "x".repeat(VARIANT_MAX);
+    for fields in [
+        vec![("b", &long[..])],
+        vec![("a", &long[..VARIANT_MAX - 50]), ("b", &long[..100])],
+        vec![("a", "x"); VARIANT_MAX],
+    ] {
+        let fields: Fields = fields.into_iter().collect();
+        let mut out = b"key".to_vec();
+        assert_eq!(rule.write_variant(&fields, &mut out), Err(VariantTooLong));
+        assert_eq!(out, b"key");
+    }
+}
