@@ -56,8 +56,6 @@ pub enum EvalError {
     },
     /// `rewrite` produced an empty URI.
     EmptyUri,
-    /// The embedder could not give a variable.
-    Environment(String),
 }
 
 impl fmt::Display for EvalError {
@@ -68,7 +66,6 @@ impl fmt::Display for EvalError {
             }
             EvalError::Cycle { variable } => write!(f, "cycle while evaluating variable \"{variable}\""),
             EvalError::EmptyUri => f.write_str("the rewritten URI has a zero length"),
-            EvalError::Environment(reason) => f.write_str(reason),
         }
     }
 }

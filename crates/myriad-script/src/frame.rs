@@ -207,3 +207,42 @@ fn clear_bounded(buffer: &mut Vec<u8>) {
         *buffer = Vec::new();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_stay_unset_when_the_count_of_requests_wraps() {
+        let mut frame = Frame::new();
+        frame.assign(2, b"first");
+        frame.generation = u32::MAX;
+        frame.reset();
+        assert_eq!(frame.generation, 1);
+        assert!(!frame.is_set(2));
+        assert_eq!(frame.slot(2), b"");
+    }
+
+    #[test]
+    fn large_buffers_are_not_kept() {
+        let mut frame = Frame::new();
+        frame.output_mut().resize(KEPT_CAPACITY * 2, b'x');
+        frame.reset();
+        assert_eq!(frame.output.capacity(), 0);
+        let mut buffer = frame.take_buffer();
+        buffer.extend_from_slice(&[b'x'; 100]);
+        frame.give_buffer(buffer);
+        assert!(frame.take_buffer().capacity() >= 100, "a usual buffer is used again");
+    }
+
+    #[test]
+    fn depth_is_bounded_and_comes_back() {
+        let mut frame = Frame::new();
+        for _ in 0..MAX_DEPTH {
+            frame.enter("x").unwrap();
+        }
+        assert!(frame.enter("x").is_err());
+        frame.leave();
+        frame.enter("x").unwrap();
+    }
+}

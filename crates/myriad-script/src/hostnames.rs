@@ -1,8 +1,9 @@
 //! Names with wildcards at one end: `*.example.com`, `.example.com`, `www.example.*`.
 
-/// Names to values, searched as nginx does: exact, then the longest `*.` name, then the longest `.*` name.
+/// Names to values, searched as nginx does for `server_name` and `map`: exact, then the longest `*.` name, then the
+/// longest `.*` name. Regular expressions come after these and are the caller's.
 #[derive(Debug, Clone)]
-pub(crate) struct Hostnames<V> {
+pub struct Hostnames<V> {
     exact: Vec<(Box<[u8]>, V)>,
     /// What stands behind the star of `*.example.com`, without the dot.
     leading: Vec<(Box<[u8]>, V)>,
@@ -16,21 +17,23 @@ impl<V> Default for Hostnames<V> {
     }
 }
 
-/// Says that a name was there already, or is no wildcard that can be searched.
+/// Why a name cannot be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub enum RefusedHostname {
+    /// The name was there already.
     Conflict,
+    /// The name is empty, or holds a star elsewhere than alone at one end.
     Invalid,
 }
 
 impl<V: Clone> Hostnames<V> {
     /// Adds a name that is compared as it is, but for letter case.
-    pub(crate) fn insert_exact(&mut self, name: &str, value: V) -> Result<(), Refused> {
+    pub fn insert_exact(&mut self, name: &str, value: V) -> Result<(), RefusedHostname> {
         insert(&mut self.exact, name, value)
     }
 
     /// Adds a name that may hold a wildcard at one end.
-    pub(crate) fn insert(&mut self, name: &str, value: V) -> Result<(), Refused> {
+    pub fn insert(&mut self, name: &str, value: V) -> Result<(), RefusedHostname> {
         if let Some(domain) = name.strip_prefix('.') {
             plain(domain)?;
             insert(&mut self.exact, domain, value.clone())?;
@@ -45,13 +48,13 @@ impl<V: Clone> Hostnames<V> {
             return insert(&mut self.trailing, start, value);
         }
         if name.contains('*') {
-            return Err(Refused::Invalid);
+            return Err(RefusedHostname::Invalid);
         }
         insert(&mut self.exact, name, value)
     }
 
     /// Finds the value of a lower-case name.
-    pub(crate) fn find(&self, name: &[u8]) -> Option<&V> {
+    pub fn find(&self, name: &[u8]) -> Option<&V> {
         if let Some(value) = get(&self.exact, name) {
             return Some(value);
         }
@@ -73,14 +76,14 @@ fn dots(name: &[u8]) -> impl DoubleEndedIterator<Item = usize> + '_ {
     name.iter().enumerate().filter(|&(at, &byte)| byte == b'.' && at > 0).map(|(at, _)| at)
 }
 
-fn plain(name: &str) -> Result<(), Refused> {
-    if name.is_empty() || name.contains('*') { Err(Refused::Invalid) } else { Ok(()) }
+fn plain(name: &str) -> Result<(), RefusedHostname> {
+    if name.is_empty() || name.contains('*') { Err(RefusedHostname::Invalid) } else { Ok(()) }
 }
 
-fn insert<V>(sorted: &mut Vec<(Box<[u8]>, V)>, name: &str, value: V) -> Result<(), Refused> {
+fn insert<V>(sorted: &mut Vec<(Box<[u8]>, V)>, name: &str, value: V) -> Result<(), RefusedHostname> {
     let name = name.to_ascii_lowercase().into_bytes().into_boxed_slice();
     match sorted.binary_search_by(|(known, _)| known.cmp(&name)) {
-        Ok(_) => Err(Refused::Conflict),
+        Ok(_) => Err(RefusedHostname::Conflict),
         Err(at) => {
             sorted.insert(at, (name, value));
             Ok(())
@@ -122,9 +125,9 @@ mod tests {
     fn stars_elsewhere_and_repeated_names_are_refused() {
         let mut names = Hostnames::default();
         for name in ["*", "a.*.b", "*a.com", "*.", ".", "*.a.*", "."] {
-            assert_eq!(names.insert(name, ()), Err(Refused::Invalid), "{name}");
+            assert_eq!(names.insert(name, ()), Err(RefusedHostname::Invalid), "{name}");
         }
         names.insert("A.com", ()).unwrap();
-        assert_eq!(names.insert("a.COM", ()), Err(Refused::Conflict));
+        assert_eq!(names.insert("a.COM", ()), Err(RefusedHostname::Conflict));
     }
 }

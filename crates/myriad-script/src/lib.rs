@@ -34,6 +34,7 @@ pub use condition::Condition;
 pub use environment::{Builtin, Catalogue, Environment, FileTest, Role};
 pub use error::{EvalError, ScriptError};
 pub use frame::Frame;
+pub use hostnames::{Hostnames, RefusedHostname};
 pub use predicate::Predicates;
 pub use program::{Action, Flow, IfId, Program, StepKind, StepSource};
 pub use regex::{Regex, matches_everything_like_dot_slash};

@@ -4,7 +4,7 @@ use crate::compiler::Compiler;
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
-use crate::hostnames::{Hostnames, Refused};
+use crate::hostnames::{Hostnames, RefusedHostname};
 use crate::regex::Regex;
 use crate::template::{CaptureForm, Template};
 
@@ -88,8 +88,10 @@ impl Map {
                 None => self.names.insert_exact(key, index),
             };
             added.map_err(|refused| match refused {
-                Refused::Conflict => ScriptError::new(format!("conflicting parameter \"{key}\"")),
-                Refused::Invalid => ScriptError::new(format!("invalid hostname or wildcard \"{key}\"")),
+                RefusedHostname::Conflict => ScriptError::new(format!("conflicting parameter \"{key}\"")),
+                RefusedHostname::Invalid => {
+                    ScriptError::new(format!("invalid hostname or wildcard \"{key}\""))
+                }
             })?;
         }
         self.values.push(value);

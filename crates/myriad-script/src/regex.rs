@@ -98,7 +98,7 @@ impl Regex {
     pub fn is_match(&self, subject: &[u8]) -> Result<bool, EvalError> {
         match self.settled(subject) {
             Some(answer) => Ok(answer),
-            None => self.search(subject),
+            None => self.search(subject, None),
         }
     }
 
@@ -118,7 +118,7 @@ impl Regex {
         if self.captures {
             return match self.settled(subject) {
                 Some(false) => Ok(false),
-                _ => self.search_captures(subject, frame),
+                _ => self.search(subject, Some(frame)),
             };
         }
         let matched = self.is_match(subject)?;
@@ -147,37 +147,24 @@ impl Regex {
         }
     }
 
-    fn search(&self, subject: &[u8]) -> Result<bool, EvalError> {
-        let result = match self.jit.is_match(subject) {
-            Err(error) if error.code() == JIT_STACK_LIMIT => match self.interpreter() {
-                Some(pattern) => pattern.is_match(subject),
-                None => Err(error),
-            },
-            result => result,
-        };
-        result.map_err(|error| self.failure(&error))
-    }
-
-    fn search_captures(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
+    /// Asks PCRE2; with a frame, a match puts its captures there.
+    ///
+    /// Works in the thread's own memory: the pool that `pcre2` keeps in each pattern is shared, and locked for every
+    /// thread but the first that used it.
+    fn search(&self, subject: &[u8], frame: Option<&mut Frame>) -> Result<bool, EvalError> {
         let result = LOCATIONS.with_borrow_mut(|table| {
             let locations = self.locations(table);
             match self.jit.captures_read(locations, subject) {
-                Err(error) if error.code() == JIT_STACK_LIMIT => match self.interpreter() {
-                    Some(pattern) => {
-                        let mut fresh = pattern.capture_locations();
-                        read(pattern, &mut fresh, subject, frame)
-                    }
-                    None => Err(error),
-                },
-                Ok(Some(_)) => {
-                    frame.set_captures(subject, (0..locations.len()).map(|group| locations.get(group)));
-                    Ok(true)
+                Err(error) if error.code() == JIT_STACK_LIMIT => {
+                    let pattern = self.interpreter().ok_or(error)?;
+                    let mut locations = pattern.capture_locations();
+                    let matched = pattern.captures_read(&mut locations, subject)?.is_some();
+                    Ok(keep(matched, &locations, subject, frame))
                 }
-                Ok(None) => Ok(false),
-                Err(error) => Err(error),
+                result => Ok(keep(result?.is_some(), locations, subject, frame)),
             }
         });
-        result.map_err(|error| self.failure(&error))
+        result.map_err(|error: pcre2::Error| self.failure(&error))
     }
 
     fn locations<'t>(&self, table: &'t mut Vec<Option<(u64, CaptureLocations)>>) -> &'t mut CaptureLocations {
@@ -202,17 +189,12 @@ impl Regex {
     }
 }
 
-fn read(
-    pattern: &Pattern,
-    locations: &mut CaptureLocations,
-    subject: &[u8],
-    frame: &mut Frame,
-) -> Result<bool, pcre2::Error> {
-    if pattern.captures_read(locations, subject)?.is_none() {
-        return Ok(false);
+/// Puts the groups of a match into the frame, if there is one.
+fn keep(matched: bool, locations: &CaptureLocations, subject: &[u8], frame: Option<&mut Frame>) -> bool {
+    if let (true, Some(frame)) = (matched, frame) {
+        frame.set_captures(subject, (0..locations.len()).map(|group| locations.get(group)));
     }
-    frame.set_captures(subject, (0..locations.len()).map(|group| locations.get(group)));
-    Ok(true)
+    matched
 }
 
 fn build(source: &str, caseless: bool, jit: bool) -> Result<Pattern, ScriptError> {

@@ -256,11 +256,12 @@ impl Reader<'_> {
     }
 }
 
-/// Keeps the better of two requirements: the one whose shortest literal is longer, then the smaller set.
+/// Keeps the better of two requirements: the one whose shortest literal is longer (up to where the filter takes its
+/// widest steps), then the smaller set.
 fn offer(best: &mut Option<Set>, set: Set) {
     let worth = |set: &Set| {
         let shortest = set.iter().map(Vec::len).min().unwrap_or(0);
-        (shortest.min(3), usize::MAX - set.len(), shortest)
+        (shortest.min(6), usize::MAX - set.len(), shortest)
     };
     if worth(&set).0 == 0 {
         return;

@@ -89,6 +89,56 @@ fn catastrophic_patterns_end_in_an_error_within_milliseconds() {
 }
 
 #[test]
+fn the_limits_hold_without_the_jit_too() {
+    let subject = [b"a".repeat(5000), b"!".to_vec()].concat();
+    for pattern in ["^(a+)+$", "^(a|aa)+$"] {
+        let interpreted = build(pattern, false, false).unwrap();
+        let started = Instant::now();
+        assert!(interpreted.is_match(&subject).is_err());
+        assert!(started.elapsed() < Duration::from_millis(500), "{pattern}: {:?}", started.elapsed());
+    }
+    assert!(build("^/(.+\\.php)(.*)$", false, false).unwrap().is_match(b"/index.php/x").unwrap());
+}
+
+#[test]
+fn compiled_scripts_may_be_shared_by_threads() {
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<Regex>();
+    shared::<crate::Program>();
+    shared::<crate::Template>();
+    shared::<crate::Predicates>();
+    shared::<crate::Condition>();
+    sent::<Frame>();
+    let regex = regex("^/(\\d+)/(\\w+)$", false);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let regex = &regex;
+            scope.spawn(move || {
+                let mut frame = Frame::new();
+                for round in 0..500 {
+                    let subject = format!("/{round}/t{thread}");
+                    assert!(regex.matches(subject.as_bytes(), &mut frame).unwrap());
+                    assert_eq!(frame.capture(2), Some(&subject.as_bytes()[subject.len() - 2..]));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn two_configurations_may_use_the_same_places() {
+    let (old, new) = (regex("^(a)(b)$", false), regex("^(.)$", false));
+    let mut frame = Frame::new();
+    for _ in 0..3 {
+        assert!(old.matches(b"ab", &mut frame).unwrap());
+        assert_eq!(frame.capture(2), Some(&b"b"[..]));
+        assert!(new.matches(b"x", &mut frame).unwrap());
+        assert_eq!((frame.capture(1), frame.capture(2)), (Some(&b"x"[..]), None));
+    }
+}
+
+#[test]
 fn long_subjects_that_exhaust_the_stack_of_the_jit_are_still_answered() {
     let subject = b"ab".repeat(4000);
     let regex = regex("^(?:(a)|(b))*$", false);
@@ -198,7 +248,7 @@ fn the_filter_never_contradicts_pcre() {
         filtered += 1;
         for _ in 0..40 {
             let subject: Vec<u8> =
-                (0..random.usize(..9)).map(|_| BYTES[random.usize(..BYTES.len())]).collect();
+                (0..random.usize(..14)).map(|_| BYTES[random.usize(..BYTES.len())]).collect();
             if plain.is_match(&subject).unwrap_or(false) {
                 assert!(
                     filter.may_match(&subject),
@@ -209,4 +259,19 @@ fn the_filter_never_contradicts_pcre() {
         }
     }
     assert!(compiled > 4000 && filtered > 1500, "{compiled} compiled, {filtered} filtered");
+}
+
+/// Long literals, so that the filter takes wide steps, at every place of subjects of every length.
+#[test]
+fn the_filter_finds_literals_wherever_they_stand() {
+    for literals in ["abc", "abcd", "wordpress_|abcde", "comment_author|woocommerce|wp-postpass"] {
+        let filter = Prefilter::new(literals).unwrap();
+        for literal in literals.split('|') {
+            for (before, after) in (0..12).flat_map(|before| (0..5).map(move |after| (before, after))) {
+                let subject = "=".repeat(before) + &literal.to_ascii_uppercase() + &"=".repeat(after);
+                assert!(filter.may_match(subject.as_bytes()), "{literal} in {subject}");
+            }
+        }
+        assert!(!filter.may_match(&b"=".repeat(40)));
+    }
 }
