@@ -401,3 +401,17 @@ fn a_full_backlog_is_waited_for() {
     drop(queued);
     busy.join().unwrap();
 }
+
+#[test]
+fn a_client_that_uploads_slowly_is_no_timeout_of_the_origin() {
+    let folder = Folder::new();
+    let origin = Origin::unix(&folder.socket(), |_, socket| serve(socket, |_| answer("A: b\n\nthanks")));
+    run(async {
+        let delay = Some(Box::pin(tokio::time::sleep(Duration::from_millis(200))));
+        let mut request = fastcgi(Method::Post, false);
+        request.body = RequestPayload::Stream(Box::pin(Made { delay, ..Made::new(10) }), None);
+        request.timeouts.read_ms = 50;
+        request.timeouts.send_ms = 50;
+        assert_eq!(ask(&group(&[&origin.address]), request).await.unwrap().1, b"thanks");
+    });
+}

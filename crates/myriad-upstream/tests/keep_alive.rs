@@ -225,19 +225,21 @@ fn an_unread_body_closes_its_connection() {
     });
 }
 
-/// Reads a request head and answers it, for as long as there are any.
-fn serve_http(socket: &mut dyn support::Socket, reply: &str) {
-    let mut buffer = Vec::new();
-    let mut byte = [0];
-    while socket.read(&mut byte).is_ok_and(|read| read == 1) {
-        buffer.push(byte[0]);
-        if buffer.ends_with(b"\r\n\r\n") {
-            buffer.clear();
-            if socket.write_all(reply.as_bytes()).is_err() {
-                return;
-            }
+/// Reads a request head; `false` at the end of the stream.
+fn read_http(socket: &mut dyn support::Socket) -> bool {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        if !socket.read(&mut byte).is_ok_and(|read| read == 1) {
+            return false;
         }
+        head.push(byte[0]);
     }
+    true
+}
+
+/// Answers every request of a connection with `reply`.
+fn serve_http(socket: &mut dyn support::Socket, reply: &str) {
+    while read_http(socket) && socket.write_all(reply.as_bytes()).is_ok() {}
 }
 
 #[test]
@@ -285,5 +287,47 @@ fn a_group_without_keep_alive_closes() {
             group.fetch(&pool, http(Method::Get, "")).await.unwrap();
         }
         assert_eq!(origin.connections(), 2);
+    });
+}
+
+#[test]
+fn what_an_idle_connection_says_unasked_answers_no_request() {
+    let (say, told) = mpsc::channel();
+    let (done, said) = mpsc::channel();
+    let told = std::sync::Mutex::new(told);
+    let origin = Origin::tcp(move |number, socket| {
+        read_http(socket);
+        socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+        if number == 0 {
+            told.lock().unwrap().recv().unwrap();
+            socket.write_all(b"HTTP/1.1 408 Request Time-out\r\nContent-Length: 0\r\n\r\n").unwrap();
+            done.send(()).unwrap();
+            read_http(socket);
+        }
+    });
+    run(async {
+        let (group, pool) = (keeping(&origin.address, 2), HttpPool::new());
+        group.fetch(&pool, http(Method::Get, "")).await.unwrap();
+        say.send(()).unwrap();
+        said.recv().unwrap();
+        assert_eq!(group.fetch(&pool, http(Method::Get, "")).await.unwrap().head.status, 200);
+        assert_eq!(origin.connections(), 2);
+    });
+}
+
+#[test]
+fn a_connection_that_waits_for_the_rest_of_an_upload_is_not_kept() {
+    let origin = Origin::tcp(|number, socket| {
+        serve_http(socket, &format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{number}"));
+    });
+    run(async {
+        let (group, pool) = (keeping(&origin.address, 2), HttpPool::new());
+        let mut request = http(Method::Put, "Content-Length: 10\r\n");
+        let delay = Some(Box::pin(tokio::time::sleep(Duration::from_secs(20))));
+        request.body =
+            RequestPayload::Stream(Box::pin(support::Made { delay, ..support::Made::new(10) }), Some(10));
+        assert_eq!(read(group.fetch(&pool, request).await.unwrap()).await.unwrap(), b"0");
+        let response = group.fetch(&pool, http(Method::Get, "")).await.unwrap();
+        assert_eq!(read(response).await.unwrap(), b"1");
     });
 }

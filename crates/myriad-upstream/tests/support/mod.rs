@@ -9,16 +9,18 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_fastcgi::Params;
 use myriad_http::Method;
-use myriad_http::body::{BodyError, BoxBody};
+use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_upstream::{
     Address, Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, NextUpstream, Observer,
     OriginError, OriginRequest, OriginResponse, PeerConfig, Protocol, Registry, RequestPayload, Timeouts,
@@ -204,6 +206,8 @@ impl Observer for Notes {
 
 /// A request body made as it is pulled: `left` bytes in pieces, then the end or an error.
 pub struct Made {
+    /// Awaited before the first piece.
+    pub delay: Option<Pin<Box<tokio::time::Sleep>>>,
     pub left: u64,
     pub piece: usize,
     pub error: Option<BodyError>,
@@ -212,22 +216,23 @@ pub struct Made {
 
 impl Made {
     pub fn new(left: u64) -> Self {
-        Self { left, piece: 64 * 1024, error: None, pulled: Rc::default() }
+        Self { delay: None, left, piece: 64 * 1024, error: None, pulled: Rc::default() }
     }
 }
 
-impl myriad_http::body::Body for Made {
-    fn poll_data(
-        mut self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<Bytes, BodyError>>> {
+impl Body for Made {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        if let Some(delay) = &mut self.delay {
+            ready!(delay.as_mut().poll(cx));
+            self.delay = None;
+        }
         if self.left == 0 {
-            return std::task::Poll::Ready(self.error.take().map(Err));
+            return Poll::Ready(self.error.take().map(Err));
         }
         let length = self.left.min(self.piece as u64);
         self.left -= length;
         *self.pulled.borrow_mut() += length;
-        std::task::Poll::Ready(Some(Ok(vec![b'm'; length as usize].into())))
+        Poll::Ready(Some(Ok(vec![b'm'; length as usize].into())))
     }
 
     fn size_hint(&self) -> Option<u64> {
