@@ -218,7 +218,7 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
     })
 }
 
-/// The rules that keep one visitor's page from another (DESIGN.md, promise 4), and `Vary`, which does the same.
+/// The rules that keep one visitor's page from another, and `Vary`, which does the same.
 fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), Refusal> {
     let fields = response.fields;
     if response.method == Method::Head || !rules.methods.contains(response.method) {

@@ -39,7 +39,7 @@ pub struct Rules {
 }
 
 impl Default for Rules {
-    /// nginx's defaults, but for the lock, which is on (DESIGN.md, promise 3), and the personal cookies.
+    /// nginx's defaults, but for the lock, which is on: one origin request per page; and the personal cookies.
     fn default() -> Rules {
         Rules {
             valid: Vec::new(),
@@ -63,7 +63,7 @@ impl Default for Rules {
 impl Rules {
     /// The validity that `*_cache_valid` gives to `status`, in ms; `None` where no entry matches.
     ///
-    /// `any` does not reach server errors (DESIGN.md, promise 5): a 5xx needs its own code.
+    /// `any` does not reach server errors: a 5xx needs its own code.
     pub fn valid_for(&self, status: u16) -> Option<u64> {
         let matches = |rule: &&ValidFor| match rule.status {
             StatusMatch::Code(code) => code == status,
@@ -193,7 +193,7 @@ pub struct LockRules {
 }
 
 impl Default for LockRules {
-    /// Waits by event for as long as the fetch runs (DESIGN.md, promise 3), bounded by the origin's own time-outs.
+    /// Waits by event for as long as the fetch runs, bounded by the origin's own time-outs.
     fn default() -> LockRules {
         LockRules { timeout_ms: None, age_ms: None }
     }
