@@ -6,7 +6,8 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub(crate) struct Inherited {
     /// Log files under their absolute paths.
     pub(crate) logs: Vec<(PathBuf, OwnedFd)>,
     /// What relative paths start from.
+    #[expect(dead_code, reason = "for the crate that replaces this")]
     pub(crate) prefix: PathBuf,
 }
 
@@ -45,59 +47,75 @@ pub(crate) fn check(_model: &Model) -> Result<(), Vec<Diagnostic>> {
 /// A running site.
 #[derive(Debug)]
 pub(crate) struct Site {
-    kept: Mutex<Inherited>,
+    running: Mutex<Running>,
+}
+
+/// What one configuration holds; its threads end once `retired` is set.
+#[derive(Debug)]
+struct Running {
+    inherited: Inherited,
+    retired: Arc<AtomicBool>,
 }
 
 impl Site {
+    /// Returns when every socket is accepted from.
     pub(crate) fn start(_model: Model, inherited: Inherited) -> Result<Self, StartError> {
-        serve(&inherited)?;
-        Ok(Self { kept: Mutex::new(inherited) })
+        Ok(Self { running: Mutex::new(Running::start(inherited)?) })
     }
 
+    /// Swaps the configuration; connections under way end as they began.
     pub(crate) fn reload(
         &self,
         _model: Model,
         inherited: Inherited,
         drained: Drained,
     ) -> Result<(), StartError> {
-        serve(&inherited)?;
-        if let Ok(mut kept) = self.kept.lock() {
-            *kept = inherited;
-        }
+        let next = Running::start(inherited)?;
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retired.store(true, Ordering::Release);
+        *running = next;
         drained();
         Ok(())
     }
 
-    #[expect(clippy::unused_self, reason = "the crate that replaces this has state")]
-    pub(crate) fn quit(&self) {}
+    /// Stops accepting.
+    pub(crate) fn quit(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retired.store(true, Ordering::Release);
+    }
 
-    #[expect(clippy::unused_self, reason = "the crate that replaces this has state")]
-    pub(crate) fn wait(&self) {}
+    /// Returns when the last exchange has ended.
+    pub(crate) fn wait(&self) {
+        drop(self.running.lock());
+    }
 
+    /// Writes to these from now on.
     pub(crate) fn reopen(&self, logs: Vec<(PathBuf, OwnedFd)>) {
-        if let Ok(mut kept) = self.kept.lock() {
-            kept.logs = logs;
-        }
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.inherited.logs = logs;
     }
 }
 
-fn serve(inherited: &Inherited) -> Result<(), StartError> {
-    let Inherited { listeners, logs: _, prefix: _ } = inherited;
-    for (name, socket) in listeners {
-        let socket = socket.try_clone().map_err(|error| StartError(error.to_string()))?;
-        if name.starts_with("unix:") {
-            let listener = UnixListener::from(socket);
-            thread::spawn(move || answer(|| listener.accept().ok().map(|(stream, _)| stream)));
-        } else {
-            let listener = TcpListener::from(socket);
-            thread::spawn(move || answer(|| listener.accept().ok().map(|(stream, _)| stream)));
+impl Running {
+    fn start(inherited: Inherited) -> Result<Self, StartError> {
+        let retired = Arc::new(AtomicBool::new(false));
+        for (name, socket) in &inherited.listeners {
+            let socket = socket.try_clone().map_err(|error| StartError(error.to_string()))?;
+            let retired = Arc::clone(&retired);
+            if name.starts_with("unix:") {
+                let listener = UnixListener::from(socket);
+                thread::spawn(move || answer(&retired, || Some(listener.accept().ok()?.0)));
+            } else {
+                let listener = TcpListener::from(socket);
+                thread::spawn(move || answer(&retired, || Some(listener.accept().ok()?.0)));
+            }
         }
+        Ok(Self { inherited, retired })
     }
-    Ok(())
 }
 
-fn answer<S: Read + Write>(accept: impl Fn() -> Option<S>) {
-    loop {
+fn answer<S: Read + Write>(retired: &AtomicBool, accept: impl Fn() -> Option<S>) {
+    while !retired.load(Ordering::Acquire) {
         let Some(mut stream) = accept() else {
             thread::sleep(Duration::from_millis(5));
             continue;
