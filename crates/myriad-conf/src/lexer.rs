@@ -28,6 +28,8 @@ pub(crate) struct Lexer<'s> {
     at: usize,
     /// A quoted word has just ended: a space, `;`, `{` or `)` must follow.
     after_quote: bool,
+    /// What the end of the file broke off was reported; the blocks around it need no report each.
+    ended: bool,
 }
 
 fn is_space(byte: u8) -> bool {
@@ -37,7 +39,7 @@ fn is_space(byte: u8) -> bool {
 impl<'s> Lexer<'s> {
     pub(crate) fn new(bytes: &'s [u8], file: FileId) -> Self {
         let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        Self { bytes, file, at, after_quote: false }
+        Self { bytes, file, at, after_quote: false, ended: false }
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
@@ -46,6 +48,14 @@ impl<'s> Lexer<'s> {
 
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
+    }
+
+    pub(crate) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
     }
 
     /// The next token. After [`Token::Eof`] it stays there.
@@ -108,6 +118,7 @@ impl<'s> Lexer<'s> {
                 return self.word(start, start + 1, self.at - 1, true);
             }
         }
+        self.ended = true;
         let message = format!("missing terminating `{}` character", char::from(quote));
         Token::Bad(Diagnostic::error(self.span(start, start + 1), message).help(
             "the file ends inside this quoted word; a quote inside the text is written with `\\` before it",

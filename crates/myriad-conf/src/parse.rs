@@ -173,7 +173,9 @@ impl Parser<'_> {
                     }
                     self.error(Diagnostic::error(span, "unexpected \"}\"").help("no block is open here"));
                 }
+                Token::Eof(_) if lexer.ended() => return nodes,
                 Token::Eof(span) => {
+                    lexer.end();
                     if let Some(node) = Self::node(&mut words) {
                         self.error(unfinished(
                             &node,

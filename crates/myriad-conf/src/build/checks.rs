@@ -12,7 +12,7 @@ use crate::{
     text::Text,
 };
 
-impl Builder {
+impl Builder<'_> {
     /// Log formats and cache zones must be defined somewhere.
     pub(super) fn check_uses(&mut self, http: &HttpConf) {
         for used in std::mem::take(&mut self.uses) {

@@ -13,7 +13,7 @@ use crate::{
     text::Text,
 };
 
-impl Builder {
+impl Builder<'_> {
     pub(super) fn http(&mut self, node: &Node) -> HttpConf {
         let mut http = HttpConf {
             settings: Settings::default(),

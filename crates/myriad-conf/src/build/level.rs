@@ -25,7 +25,7 @@ impl Level {
     }
 }
 
-impl Builder {
+impl Builder<'_> {
     /// Looks a directive up and checks context, arity and repetition; `None` after an error or without effect.
     pub(super) fn accept<'a>(&'a mut self, node: &'a Node, level: &mut Level) -> Option<Arguments<'a>> {
         let directive = match find(node, level.context) {
@@ -38,6 +38,9 @@ impl Builder {
         if let Err(diagnostic) = check_arity(node, directive) {
             self.findings.push(*diagnostic);
             return None;
+        }
+        if directive.arity.max == usize::MAX {
+            self.swallowed_line(node);
         }
         let counted_as = directive.counted_as();
         if let Some(&first) = level.seen.get(counted_as)
@@ -55,6 +58,27 @@ impl Builder {
     }
 }
 
+impl Builder<'_> {
+    /// A directive that takes any number of words takes the next line too where a `;` is missing.
+    fn swallowed_line(&mut self, node: &Node) {
+        let begins_line = |span: Span| {
+            let before =
+                self.parsed.source(span.file).and_then(|source| source.bytes.get(..span.start as usize));
+            let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+            before.is_some_and(|bytes| bytes.iter().rev().find(|byte| !is_blank(byte)) == Some(&b'\n'))
+        };
+        let swallowed =
+            node.args.iter().find(|word| !word.quoted && is_directive(&word.text) && begins_line(word.span));
+        if let Some(word) = swallowed {
+            let name = String::from_utf8_lossy(&word.text);
+            let message = format!("\"{name}\" is read as an argument of the directive before it");
+            let finding =
+                Diagnostic::warning(word.span, message).help(format!("is a `;` missing before \"{name}\"?"));
+            self.findings.push(finding);
+        }
+    }
+}
+
 /// The row that holds here; boxed errors, since they are rare and large.
 fn find(node: &Node, context: Contexts) -> Result<&'static Directive, Box<Diagnostic>> {
     let name = String::from_utf8_lossy(&node.name.text);
@@ -63,7 +87,7 @@ fn find(node: &Node, context: Contexts) -> Result<&'static Directive, Box<Diagno
         return Err(Box::new(unknown(node, &name)));
     };
     if let Status::Refused(reason) = row.status {
-        let message = format!("\"{name}\" is a directive of nginx that is refused: {reason}");
+        let message = refusal(&name, reason);
         return Err(Box::new(Diagnostic::error(node.name.span, message)));
     }
     if row.contexts.contains(context) {
@@ -77,11 +101,16 @@ fn find(node: &Node, context: Contexts) -> Result<&'static Directive, Box<Diagno
     Err(Box::new(diagnostic))
 }
 
+/// `reason` is [`NOT_YET`], or completes the sentence.
+fn refusal(name: &str, reason: &str) -> String {
+    let support = if reason == NOT_YET { "" } else { "not supported by Myriad: " };
+    format!("\"{name}\" is a known directive, {support}{reason}")
+}
+
 fn unknown(node: &Node, name: &str) -> Diagnostic {
     let span = node.name.span;
     if let Some(known) = known(name) {
-        let whose = if known.reason == NOT_YET { "" } else { "not supported by Myriad: " };
-        let message = format!("\"{name}\" is a known directive ({}), {whose}{}", known.module, known.reason);
+        let message = refusal(name, known.reason);
         return Diagnostic::error(span, message);
     }
     let diagnostic = Diagnostic::error(span, format!("unknown directive \"{name}\""));
@@ -101,7 +130,10 @@ fn check_arity(node: &Node, directive: &Directive) -> Result<(), Box<Diagnostic>
     }
     if !block && node.block.is_some() {
         let message = format!("directive \"{name}\" is not terminated by \";\"");
-        return Err(Box::new(Diagnostic::error(node.span, message).help("it takes no block")));
+        return Err(Box::new(missing_semicolon(
+            node,
+            Diagnostic::error(node.span, message).help("it takes no block"),
+        )));
     }
     let count = node.args.len();
     if (min..=max).contains(&count) {
@@ -113,16 +145,20 @@ fn check_arity(node: &Node, directive: &Directive) -> Result<(), Box<Diagnostic>
         (min, max) if min == max => format!("{min}"),
         (min, max) => format!("{min} to {max}"),
     };
-    let mut diagnostic =
-        Diagnostic::error(node.span, format!("invalid number of arguments in \"{name}\" directive"))
-            .help(format!("it takes {takes}, here are {count}"));
-    if count > max
-        && let Some(word) = node.args.iter().find(|word| !word.quoted && is_directive(&word.text))
-    {
-        let word = String::from_utf8_lossy(&word.text);
-        diagnostic = diagnostic.help(format!("is a `;` missing before \"{word}\"?"));
+    let message = format!("invalid number of arguments in \"{name}\" directive");
+    let diagnostic =
+        Diagnostic::error(node.span, message).help(format!("it takes {takes}, here are {count}"));
+    Err(Box::new(if count > max { missing_semicolon(node, diagnostic) } else { diagnostic }))
+}
+
+/// Says where a `;` may be missing: before an argument that is the name of a directive.
+fn missing_semicolon(node: &Node, diagnostic: Diagnostic) -> Diagnostic {
+    match node.args.iter().find(|word| !word.quoted && is_directive(&word.text)) {
+        Some(word) => {
+            diagnostic.help(format!("is a `;` missing before \"{}\"?", String::from_utf8_lossy(&word.text)))
+        }
+        None => diagnostic,
     }
-    Err(Box::new(diagnostic))
 }
 
 fn is_directive(word: &[u8]) -> bool {

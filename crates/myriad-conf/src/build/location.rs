@@ -34,7 +34,7 @@ pub(super) fn lay_or_step(settings: &mut Settings, args: &mut Arguments<'_>) -> 
     }
 }
 
-impl Builder {
+impl Builder<'_> {
     pub(super) fn steps(
         &mut self,
         pending: Vec<Pending<'_>>,

@@ -21,13 +21,14 @@ const MAX_FINDINGS: usize = 200;
 
 /// Checks a configuration against the registry and resolves it; every error of every file comes back at once.
 pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
-    let mut builder = Builder { findings: parsed.errors.clone(), uses: Vec::new() };
+    let mut builder = Builder { parsed, findings: parsed.errors.clone(), uses: Vec::new() };
     let (main, http) = builder.main(&parsed.nodes);
     if let Some(http) = &http {
         builder.check_uses(http);
         builder.check_servers(http);
     }
     let mut findings = builder.findings;
+    findings.sort_by_key(|finding| finding.span);
     findings.truncate(MAX_FINDINGS);
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(findings);
@@ -36,12 +37,13 @@ pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
 }
 
 /// What is collected on the way.
-struct Builder {
+struct Builder<'p> {
+    parsed: &'p Parsed,
     findings: Vec<Diagnostic>,
     uses: Vec<Use>,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn main(&mut self, nodes: &[Node]) -> (MainConf, Option<HttpConf>) {
         let mut main = MainConf::default();
         let mut http = None;

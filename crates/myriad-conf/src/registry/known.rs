@@ -11,7 +11,7 @@ pub(crate) struct KnownDirective {
     pub(crate) reason: &'static str,
 }
 
-const NO_MODULE: &str = "Myriad does not have this module";
+const NO_MODULE: &str = "it does not have this module";
 const OTHER_SYSTEM: &str = "it belongs to another operating system";
 const REMOVED: &str = "nginx itself removed it";
 const COMMERCIAL: &str = "it belongs to nginx's commercial version";
