@@ -50,6 +50,7 @@ impl Origin {
         let checked = myriad_conf::build(&parsed).and_then(|model| site::check(&model).map(|()| model));
         let mut model = checked.map_err(|errors| render_all(&parsed, &errors))?;
         let hosts = resolve(&model)?;
+        warn_of_user(&mut model);
         complete(&mut model, &self.paths, &hosts);
         Ok(Configuration { parsed, model, hosts })
     }
@@ -87,7 +88,13 @@ pub(crate) fn rebuild(
 }
 
 fn render_all(parsed: &Parsed, diagnostics: &[Diagnostic]) -> Vec<String> {
-    diagnostics.iter().map(|found| myriad_conf::render(parsed, found).trim_end().to_owned()).collect()
+    let rendered = diagnostics.iter().map(|found| myriad_conf::render(parsed, found));
+    // The level is said by whoever writes it down.
+    let unlabelled = |text: String| {
+        let message = text.strip_prefix("error: ").or_else(|| text.strip_prefix("warning: "));
+        message.unwrap_or(&text).trim_end().to_owned()
+    };
+    rendered.map(unlabelled).collect()
 }
 
 /// The file system.
@@ -124,6 +131,13 @@ fn resolve(model: &Model) -> Result<Vec<Host>, Vec<String>> {
         }
     }
     if findings.is_empty() { Ok(hosts) } else { Err(findings) }
+}
+
+fn warn_of_user(model: &mut Model) {
+    if let Some(user) = model.main.user.as_ref().filter(|_| !rustix::process::geteuid().is_root()) {
+        let text = "the \"user\" directive makes sense only if the server is started by root, ignored";
+        model.warnings.push(Diagnostic::warning(user.span, text));
+    }
 }
 
 fn addresses(hosts: &[Host], name: &str, port: u16) -> impl Iterator<Item = SocketAddr> {

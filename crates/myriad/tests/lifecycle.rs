@@ -22,6 +22,28 @@ fn the_started_process_is_the_one_in_the_pid_file_and_everything_listens_by_then
 }
 
 #[test]
+fn the_worker_has_no_more_rights_than_it_needs() {
+    let site = Site::plain().start();
+    let ids = |pid: u32, field: &str| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("status");
+        let line = status.lines().find(|line| line.starts_with(field)).expect(field);
+        line.split_whitespace().skip(1).map(|id| id.parse().expect("id")).collect::<Vec<u32>>()
+    };
+    let (supervisor, worker) = (site.pid(), site.worker().expect("a worker"));
+    if ids(supervisor, "Uid:") != [0; 4] {
+        assert_eq!(ids(worker, "Uid:"), ids(supervisor, "Uid:"));
+        return;
+    }
+    let users = fs::read_to_string("/etc/passwd").expect("users");
+    let nobody = users.lines().find(|line| line.starts_with("nobody:")).expect("nobody");
+    let numbers: Vec<u32> = nobody.split(':').skip(2).take(2).map(|id| id.parse().expect("id")).collect();
+    assert_eq!(ids(worker, "Uid:"), [numbers[0]; 4]);
+    assert_eq!(ids(worker, "Gid:"), [numbers[1]; 4]);
+    assert_eq!(ids(worker, "Groups:"), [numbers[1]]);
+    assert_eq!(ids(worker, "CapEff:").first().copied(), Some(0));
+}
+
+#[test]
 fn quit_ends_the_worker_with_code_0_and_frees_the_port() {
     let mut site = Site::plain().start();
     let worker = site.worker().expect("a worker");
