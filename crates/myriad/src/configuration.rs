@@ -50,7 +50,7 @@ impl Origin {
         let checked = myriad_conf::build(&parsed).and_then(|model| site::check(&model).map(|()| model));
         let mut model = checked.map_err(|errors| render_all(&parsed, &errors))?;
         let hosts = resolve(&model)?;
-        warn_of_user(&mut model);
+        warn_of_what_has_no_effect(&mut model);
         complete(&mut model, &self.paths, &hosts);
         Ok(Configuration { parsed, model, hosts })
     }
@@ -133,7 +133,18 @@ fn resolve(model: &Model) -> Result<Vec<Host>, Vec<String>> {
     if findings.is_empty() { Ok(hosts) } else { Err(findings) }
 }
 
-fn warn_of_user(model: &mut Model) {
+/// Accepted, harmless, and said: `user` where nobody else can be become, and options of sockets that are not set.
+fn warn_of_what_has_no_effect(model: &mut Model) {
+    let mut warnings = Vec::new();
+    for listen in listens(model) {
+        for (name, is_set) in [("deferred", listen.deferred), ("fastopen", listen.fastopen.is_some())] {
+            if is_set {
+                let text = format!("\"{name}\" of \"listen\" is accepted but has no effect");
+                warnings.push(Diagnostic::warning(listen.span, text));
+            }
+        }
+    }
+    model.warnings.extend(warnings);
     if let Some(user) = model.main.user.as_ref().filter(|_| !rustix::process::geteuid().is_root()) {
         let text = "the \"user\" directive makes sense only if the server is started by root, ignored";
         model.warnings.push(Diagnostic::warning(user.span, text));

@@ -7,6 +7,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::net::{
@@ -70,6 +71,8 @@ pub(crate) struct Message {
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: UnixStream,
+    /// Held for a whole frame, since several threads of a worker may speak.
+    sending: Mutex<()>,
 }
 
 impl Channel {
@@ -83,11 +86,12 @@ impl Channel {
     pub(crate) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_write_timeout(Some(STALL_LIMIT))?;
         stream.set_read_timeout(Some(STALL_LIMIT))?;
-        Ok(Self { stream })
+        Ok(Self { stream, sending: Mutex::new(()) })
     }
 
     /// Sends one frame, waiting until the peer's buffer takes it.
     pub(crate) fn send(&self, kind: Kind, payload: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let _whole_frame = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut head = [0; HEAD_LENGTH];
         head[0] = kind as u8;
         head[1..5].copy_from_slice(&length_field(payload.len())?);
@@ -207,6 +211,26 @@ mod tests {
         assert_eq!(theirs.receive().expect("receive").expect("message").kind, Kind::Quit);
         sender.join().expect("sender");
         assert!(theirs.receive().expect("end").is_none());
+    }
+
+    #[test]
+    fn frames_of_several_threads_never_mix() {
+        let (ours, theirs) = pair();
+        let senders: Vec<u8> = (1..=4).collect();
+        std::thread::scope(|scope| {
+            for &sender in &senders {
+                let ours = &ours;
+                scope.spawn(move || {
+                    for length in 0..200 {
+                        ours.send(Kind::Failed, &vec![sender; length], &[]).expect("send");
+                    }
+                });
+            }
+            for _ in 0..senders.len() * 200 {
+                let message = theirs.receive().expect("receive").expect("message");
+                assert!(message.payload.windows(2).all(|pair| pair[0] == pair[1]));
+            }
+        });
     }
 
     #[test]

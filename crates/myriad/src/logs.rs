@@ -23,7 +23,7 @@ impl Logs {
     /// Opens every file that the model names, creating what is not there.
     pub(crate) fn open(model: &Model, paths: &Paths) -> Result<Self, String> {
         let mut logs = Self::default();
-        for path in wanted(model, paths) {
+        for path in wanted(model, paths)? {
             let descriptor = open(&path)
                 .map_err(|error| format!("open() \"{}\" failed ({})", path.display(), reason(&error)))?;
             logs.files.push((path, descriptor));
@@ -71,8 +71,8 @@ fn level(level: LogLevel) -> Level {
     }
 }
 
-fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
-    let mut found = Found { paths, files: Vec::new() };
+fn wanted(model: &Model, paths: &Paths) -> Result<Vec<PathBuf>, String> {
+    let mut found = Found { paths, files: Vec::new(), refused: Vec::new() };
     for log in &model.main.error_logs {
         found.add(log.target.bytes());
     }
@@ -87,20 +87,27 @@ fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
             server.locations.iter().for_each(|location| found.location(location));
         }
     }
-    found.files
+    match found.refused.first() {
+        Some(target) => Err(format!("the log \"{target}\" is not supported: name a file or \"stderr\"")),
+        None => Ok(found.files),
+    }
 }
 
 struct Found<'a> {
     paths: &'a Paths,
     files: Vec<PathBuf>,
+    /// Targets of a kind that Myriad does not have.
+    refused: Vec<String>,
 }
 
 impl Found<'_> {
     fn add(&mut self, written: &[u8]) {
-        let elsewhere =
-            written == b"stderr" || written.starts_with(b"syslog:") || written.starts_with(b"memory:");
+        if written.starts_with(b"syslog:") || written.starts_with(b"memory:") {
+            self.refused.push(String::from_utf8_lossy(written).into_owned());
+            return;
+        }
         // A path with variables is opened when its value is known.
-        if elsewhere || written.is_empty() || written.contains(&b'$') {
+        if written == b"stderr" || written.is_empty() || written.contains(&b'$') {
             return;
         }
         let path = self.paths.complete(written);

@@ -139,10 +139,9 @@ fn open_what_it_names(origin: &Origin, configuration: &Configuration) -> Result<
 
 /// `-s`.
 fn send(origin: &Origin, request: Request) -> ExitCode {
-    let log = ErrorLog::new(Vec::new());
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
-        Err(refused) => return refuse(&log, &refused),
+        Err(findings) => return refuse(&ErrorLog::new(Vec::new()), &findings),
     };
     let written = configuration.model.main.pid.as_ref();
     let path = origin.paths.pid(written.map(myriad_conf::Text::bytes));
@@ -160,7 +159,6 @@ fn send(origin: &Origin, request: Request) -> ExitCode {
     match sent {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            report(&log, Level::Error, &error, false);
             say(Level::Error, &error);
             ExitCode::FAILURE
         }

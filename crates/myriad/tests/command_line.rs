@@ -136,6 +136,23 @@ fn a_signal_without_a_server_is_an_error() {
 }
 
 #[test]
+fn what_has_no_effect_is_said_and_what_is_not_there_is_refused() {
+    let site = Site::plain();
+    let text = site.configuration("daemon off;");
+    let port = format!("{};", site.port);
+    site.write("nginx.conf", &text.replace(&port, &format!("{} deferred;", site.port)));
+    let output = site.output(&["-t"]);
+    assert!(
+        output.status.success() && stderr(&output).contains("[warn] \"deferred\""),
+        "{}",
+        stderr(&output)
+    );
+    site.write("nginx.conf", &text.replace("access_log access.log", "access_log syslog:server=127.0.0.1"));
+    let output = site.output(&["-t"]);
+    assert!(!output.status.success() && stderr(&output).contains("syslog:server"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_log_folder_that_is_not_there_fails_the_test() {
     let site = Site::plain();
     site.write("nginx.conf", &site.configuration("daemon off;").replace("access.log", "absent/access.log"));
