@@ -116,3 +116,37 @@ fn contains(set: &[u8], byte: u8) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_match_as_the_shell_has_them() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("*.conf", "a.conf", true),
+            ("*.conf", "a.conf.bak", false),
+            ("a*b*c", "aXbYbc", true),
+            ("a*b*c", "aXbYb", false),
+            ("?", "", false),
+            ("?x", "ax", true),
+            ("[ab]x", "bx", true),
+            ("[!ab]x", "bx", false),
+            ("[^ab]x", "cx", true),
+            ("[a-c-]", "-", true),
+            ("[]]", "]", true),
+            ("[a", "[a", true),
+            ("\\*", "*", true),
+            ("\\*", "a", false),
+        ] {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn many_stars_do_not_hang() {
+        assert!(!matches("*a".repeat(100).as_bytes(), "b".repeat(10_000).as_bytes()));
+        assert!(!matches(("a*".repeat(50) + "b").as_bytes(), "a".repeat(10_000).as_bytes()));
+    }
+}

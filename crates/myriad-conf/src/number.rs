@@ -103,3 +103,55 @@ pub fn parse_seconds(text: &[u8]) -> Result<u64, NumberError> {
     }
     parse_millis(text).map(|ms| ms / SECOND)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        NumberError::{Invalid, TooLarge},
+        parse_millis, parse_number, parse_seconds, parse_size,
+    };
+
+    #[test]
+    fn sizes_take_k_m_g() {
+        assert_eq!(parse_size(b"0"), Ok(0));
+        assert_eq!(parse_size(b"8k"), Ok(8192));
+        assert_eq!(parse_size(b"1M"), Ok(1 << 20));
+        assert_eq!(parse_size(b"2g"), Ok(2 << 30));
+        for wrong in ["", "k", "1kb", "-1", "1.5m", " 1", "1 k", "0x10"] {
+            assert_eq!(parse_size(wrong.as_bytes()), Err(Invalid), "{wrong}");
+        }
+        assert_eq!(parse_size(b"9223372036854775807g"), Err(TooLarge));
+        assert_eq!(parse_size(b"99999999999999999999"), Err(TooLarge));
+    }
+
+    #[test]
+    fn times_add_up_descending_units() {
+        assert_eq!(parse_millis(b"30"), Ok(30_000));
+        assert_eq!(parse_millis(b"0"), Ok(0));
+        assert_eq!(parse_millis(b"500ms"), Ok(500));
+        assert_eq!(parse_millis(b"1h30m"), Ok(5_400_000));
+        assert_eq!(parse_millis(b"1h 30m"), Ok(5_400_000));
+        assert_eq!(parse_millis(b"1m30"), Ok(90_000));
+        assert_eq!(parse_millis(b"1m 5s 7ms"), Ok(65_007));
+        assert_eq!(parse_millis(b"1y1M1w1d1h1m1s"), Ok((365 + 30 + 7 + 1) * 86_400_000 + 3_661_000));
+        for wrong in ["", "s", "1x", "1m1h", "1s1s", "30 5", "1 5s", "-1", "1h,5m", "1ms1s"] {
+            assert_eq!(parse_millis(wrong.as_bytes()), Err(Invalid), "{wrong}");
+        }
+        assert_eq!(parse_millis(b"9223372036854775807y"), Err(TooLarge));
+        assert_eq!(parse_millis(b"9223372036854775y"), Err(TooLarge));
+    }
+
+    #[test]
+    fn seconds_take_no_milliseconds() {
+        assert_eq!(parse_seconds(b"1y"), Ok(31_536_000));
+        assert_eq!(parse_seconds(b"5ms"), Err(Invalid));
+    }
+
+    #[test]
+    fn numbers_are_digits_only() {
+        assert_eq!(parse_number(b"007"), Ok(7));
+        assert_eq!(parse_number(b"+7"), Err(Invalid));
+        assert_eq!(parse_number(b"9223372036854775807"), Ok(i64::MAX as u64));
+        assert_eq!(parse_number(b"9223372036854775808"), Err(TooLarge));
+    }
+}

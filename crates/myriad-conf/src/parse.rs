@@ -278,3 +278,6 @@ fn skip_block(lexer: &mut Lexer<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

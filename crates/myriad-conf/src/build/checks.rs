@@ -7,7 +7,7 @@ use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerName},
     registry::{Use, nearest},
-    settings::{AccessRule, CacheZone, Handler, Network, Settings},
+    settings::{AccessRule, CacheZone, Handler, Network, Protocol, Settings},
     span::Span,
     text::Text,
 };
@@ -51,6 +51,17 @@ impl Builder<'_> {
             let help = format!("write {prefix}cache_key \"$scheme$request_method$host$request_uri\";");
             self.findings
                 .push(Diagnostic::error(at, message).related(zone.span, "the cache is on here").help(help));
+        }
+    }
+
+    /// Where no prefix is left to replace, `proxy_pass` may not name a path.
+    pub(super) fn check_pass_uri(&mut self, settings: &Settings, around: &Settings) {
+        let Some(Handler::Origin { protocol: Protocol::Http, target }) = &settings.handler else { return };
+        if around.handler != settings.handler && has_uri(target) {
+            let message =
+                "\"proxy_pass\" cannot have a path here: the location is no prefix to be replaced by it";
+            let help = "this holds in regex and named locations, in \"if\" and in \"limit_except\"";
+            self.findings.push(Diagnostic::error(target.span, message).help(help));
         }
     }
 
@@ -154,6 +165,17 @@ impl Builder<'_> {
                 format!("conflicting server name \"{}\" on {}, ignored", show_name(name), show(address));
             self.findings.push(Diagnostic::warning(at, message).related(first, "this server is taken"));
         }
+    }
+}
+
+/// Whether a fixed `http://` target goes on after the address.
+fn has_uri(target: &Text) -> bool {
+    let Some(rest) = target.value.get(b"http://".len()..).filter(|_| !target.has_variables()) else {
+        return false;
+    };
+    match rest.strip_prefix(b"unix:") {
+        Some(path) => path.contains(&b':'),
+        None => rest.iter().any(|byte| matches!(byte, b'/' | b'?')),
     }
 }
 

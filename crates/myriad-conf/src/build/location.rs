@@ -68,6 +68,7 @@ impl Builder<'_> {
             }
         }
         self.check_cache_key(&settings, node.span);
+        self.check_pass_uri(&settings, around);
         Some(IfBlock { condition: condition?, settings, changes_settings, rewrite, span: node.span })
     }
 
@@ -124,6 +125,9 @@ impl Builder<'_> {
         }
         self.check_cache_key(&location.settings, location.span);
         self.check_deny_all(location);
+        if matches!(location.matcher, Matcher::Regex { .. } | Matcher::Named) {
+            self.check_pass_uri(&location.settings, &Settings::default());
+        }
         location.rewrite = self.steps(steps, &location.settings, Contexts::LOCATION_IF);
         location.limit_except = limit_except.and_then(|node| self.limit_except(node, &location.settings));
         for node in locations {
@@ -178,6 +182,7 @@ impl Builder<'_> {
             let done = lay(&mut settings, &mut args);
             self.note(done);
         }
+        self.check_pass_uri(&settings, around);
         Some(LimitExcept { methods, settings, span: node.span })
     }
 }
