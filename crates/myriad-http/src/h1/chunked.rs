@@ -175,7 +175,7 @@ impl ChunkedDecoder {
         Chunk { consumed, data: at..end, done: false }
     }
 
-    /// Collects trailer lines; the usual empty section needs no memory.
+    /// Collects trailer lines and reads those that are complete; the usual empty section needs no memory.
     fn take_trailer(&mut self, input: &[u8], at: usize) -> Result<Chunk, ParseError> {
         let rest = &input[at..];
         if self.trailer.is_none() && rest.starts_with(b"\r\n") {
@@ -184,22 +184,28 @@ impl ChunkedDecoder {
         }
         let trailer = self.trailer.get_or_insert_default();
         let before = trailer.lines.len();
-        let room = (TRAILER_LIMITS.total + 2).saturating_sub(before);
+        let room = (TRAILER_LIMITS.total + 1).saturating_sub(before);
         trailer.lines.extend_from_slice(&rest[..rest.len().min(room)]);
-        if memchr::memchr(b'\n', rest).is_none() && trailer.lines.len() < TRAILER_LIMITS.total {
-            return Ok(Chunk { consumed: input.len(), data: at..at, done: false });
-        }
-        let block = response::read_block(&trailer.lines, &TRAILER_LIMITS, line::TRAILER, &mut trailer.fields);
-        match block {
-            Ok(Parsed::Complete(len)) => {
+        if let Some(last) = memchr::memrchr(b'\n', &trailer.lines[before..]) {
+            let lines = &trailer.lines[..=before + last];
+            let block = response::read_block(lines, &TRAILER_LIMITS, line::TRAILER, &mut trailer.fields);
+            if let Parsed::Complete(len) = block.map_err(trailer_error)? {
                 self.state = State::Done;
                 trailer.lines = Vec::new();
-                Ok(Chunk { consumed: at + len - before, data: at..at, done: true })
+                return Ok(Chunk { consumed: at + len - before, data: at..at, done: true });
             }
-            Ok(Parsed::Partial) => Ok(Chunk { consumed: input.len(), data: at..at, done: false }),
-            Err(ParseError::HeaderTooLarge | ParseError::TooManyFields) => Err(ParseError::TrailerTooLarge),
-            Err(error) => Err(error),
         }
+        if trailer.lines.len() > TRAILER_LIMITS.total {
+            return Err(ParseError::TrailerTooLarge);
+        }
+        Ok(Chunk { consumed: input.len(), data: at..at, done: false })
+    }
+}
+
+fn trailer_error(error: ParseError) -> ParseError {
+    match error {
+        ParseError::HeaderTooLarge | ParseError::TooManyFields => ParseError::TrailerTooLarge,
+        other => other,
     }
 }
 

@@ -111,7 +111,7 @@ fn trailers_are_as_strict_as_heads_and_bounded() {
         (" X: 1\r\n\r\n", ParseError::ObsoleteFold),
         ("X\r\n\r\n", ParseError::MissingColon),
         ("\n", ParseError::ControlByte),
-        ("\rX: 1\r\n", ParseError::BareCarriageReturn),
+        ("\rX: 1\r\n\r\n", ParseError::BareCarriageReturn),
     ] {
         for piece in [1, 3, 1000] {
             assert_eq!(
@@ -129,6 +129,15 @@ fn trailers_are_as_strict_as_heads_and_bounded() {
             let result = decode_in(input.as_bytes(), || piece).err();
             assert_eq!(result, Some(ParseError::TrailerTooLarge));
         }
+    }
+}
+
+#[test]
+fn a_trailer_line_is_judged_once_it_is_complete() {
+    for piece in [1, 1000] {
+        let (_, consumed, decoder) = decode_in(b"0\r\nX Y\rZ", || piece).unwrap();
+        assert_eq!((consumed, decoder.is_done()), (8, false));
+        assert!(decode_in(b"0\r\nX Y\rZ\r\n", || piece).is_err());
     }
 }
 

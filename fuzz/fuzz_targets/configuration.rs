@@ -1,0 +1,19 @@
+//! Configuration text: whatever it is, it is built or refused with findings that can be shown.
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use myriad_conf::{MemoryLoader, build, parse, render};
+
+fuzz_target!(|text: &[u8]| {
+    let path = Path::new("/etc/myriad.conf");
+    let loader = MemoryLoader::with(path, text);
+    let parsed = parse(&loader, path, b"");
+    if let Err(findings) = build(&parsed) {
+        assert!(!findings.is_empty());
+        for finding in &findings {
+            assert!(!render(&parsed, finding).is_empty());
+        }
+    }
+});
