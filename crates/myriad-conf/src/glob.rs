@@ -20,7 +20,9 @@ pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<Path
     for component in pattern.components() {
         let name = component.as_os_str().as_bytes();
         if !matches!(component, Component::Normal(_)) || !is_pattern(name) {
-            found.iter_mut().for_each(|path| path.push(component));
+            for path in &mut found {
+                path.push(component);
+            }
             continue;
         }
         let mut next = Vec::new();

@@ -248,7 +248,7 @@ impl Parser<'_> {
                 }
             }
             Err(error) => {
-                self.error(Diagnostic::error(pattern.span, format!("cannot read the folder: {error}")))
+                self.error(Diagnostic::error(pattern.span, format!("cannot read the folder: {error}")));
             }
         }
     }

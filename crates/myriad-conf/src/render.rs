@@ -31,7 +31,7 @@ pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
 /// Line and column of a span's start, both from 1; columns count characters.
 pub fn line_and_column(source: &Source, offset: u32) -> (usize, usize) {
     let before = &source.bytes[..(offset as usize).min(source.bytes.len())];
-    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let line = before.split(|&byte| byte == b'\n').count();
     let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
 }

@@ -226,14 +226,12 @@ fn all_texts(args: &Arguments<'_>) -> Vec<Text> {
     args.words().iter().map(crate::parsed::Word::to_text).collect()
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
 fn cache_bypass(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     args.start(&mut origin.cache.bypass);
     origin.cache.bypass.extend(all_texts(args));
     Ok(())
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
 fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     args.start(&mut origin.cache.no_cache);
     origin.cache.no_cache.extend(all_texts(args));

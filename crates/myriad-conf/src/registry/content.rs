@@ -329,7 +329,6 @@ fn add_types(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
 fn internal(settings: &mut Settings, _args: &mut Arguments<'_>) -> Done {
     settings.content.internal = true;
     Ok(())

@@ -44,6 +44,11 @@ impl Contexts {
         (Self::UPSTREAM, "upstream"),
     ];
 
+    #[cfg(test)]
+    pub(crate) const fn bit(index: u8) -> Self {
+        Self(1 << index)
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {

@@ -87,8 +87,7 @@ pub(crate) fn parse_expires(word: &[u8], modified: bool) -> Option<Expires> {
     }
     let (sign, time) = match word {
         [b'-', time @ ..] => (-1, time),
-        [b'+', time @ ..] => (1, time),
-        time => (1, time),
+        [b'+', time @ ..] | time => (1, time),
     };
     let seconds = sign * i64::try_from(parse_seconds(time).ok()?).ok()?;
     Some(if modified { Expires::Modified(seconds) } else { Expires::Access(seconds) })

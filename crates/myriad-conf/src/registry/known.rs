@@ -1,5 +1,7 @@
 //! Names of nginx, its commercial version and well-known modules that are refused by name, never taken for a typo.
 
+use std::{collections::HashMap, sync::OnceLock};
+
 use super::NOT_YET;
 
 /// A directive that is known and not supported.
@@ -230,5 +232,7 @@ pub(crate) fn all() -> impl Iterator<Item = KnownDirective> {
 
 /// The entry of a name.
 pub(crate) fn known(name: &str) -> Option<KnownDirective> {
-    all().find(|directive| directive.name == name)
+    static BY_NAME: OnceLock<HashMap<&'static str, KnownDirective>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive)).collect());
+    by_name.get(name).copied()
 }

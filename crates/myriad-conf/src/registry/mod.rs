@@ -2,6 +2,8 @@
 //!
 //! One file per family. Lifting a directive from refused to implemented is one row in the file of its family.
 
+#![allow(clippy::unnecessary_wraps, reason = "setters and readers share one signature each")]
+
 mod access;
 mod arguments;
 mod blocks;
@@ -327,3 +329,6 @@ pub fn rows() -> Vec<Row> {
     });
     implemented.chain(refused).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -337,9 +337,11 @@ fn http_version(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     args.start(&mut origin.redirects);
     if args.len() == 1 {
-        match args.choice(0, &[("off", false), ("false", false), ("default", true)])? {
-            true => origin.redirects.push(Redirect::Default),
-            false => origin.redirects.clear(),
+        let default = args.choice(0, &[("off", false), ("false", false), ("default", true)])?;
+        if default {
+            origin.redirects.push(Redirect::Default);
+        } else {
+            origin.redirects.clear();
         }
         return Ok(());
     }

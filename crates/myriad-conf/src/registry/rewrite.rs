@@ -98,7 +98,6 @@ fn return_(args: &mut Arguments<'_>) -> Step {
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "the signature of every step")]
 fn break_(args: &mut Arguments<'_>) -> Step {
     Ok(RewriteStep::Break { span: args.node.span })
 }

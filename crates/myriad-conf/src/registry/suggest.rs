@@ -7,6 +7,7 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c s
     let limit = (name.chars().count() / 3).clamp(1, 3);
     candidates
         .into_iter()
+        .filter(|candidate| candidate.len().abs_diff(name.len()) <= limit)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min()
@@ -37,4 +38,34 @@ fn distance(a: &str, b: &str) -> usize {
         before = std::mem::replace(&mut last, row);
     }
     last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{distance, nearest, nearest_directive};
+
+    #[test]
+    fn distance_counts_insertions_deletions_replacements_and_swaps() {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("abc", "abc", 0),
+            ("abc", "acb", 1),
+            ("abc", "ab", 1),
+            ("ab", "abc", 1),
+            ("abc", "axc", 1),
+            ("", "abc", 3),
+        ] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn only_near_names_are_suggested() {
+        assert_eq!(nearest("WORDPRES", ["static", "WORDPRESS"]), Some("WORDPRESS"));
+        assert_eq!(nearest("completely", ["different"]), None);
+        assert_eq!(nearest_directive("fastcgi_pas"), Some("fastcgi_pass"));
+        assert_eq!(nearest_directive("proxy_cache_vaild"), Some("proxy_cache_valid"));
+        assert_eq!(nearest_directive("ssl_certificat"), Some("ssl_certificate"));
+        assert_eq!(nearest_directive("qqqqqqqq"), None);
+    }
 }

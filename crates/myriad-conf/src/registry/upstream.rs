@@ -151,9 +151,8 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
     if text.starts_with("http://") || text.starts_with("https://") {
         return Err(invalid().help("leave out the scheme: `proxy_pass` says it"));
     }
-    let (host, port) = match split_port(text) {
-        Some((Some(host), port)) => (host, port),
-        _ => return Err(invalid()),
+    let Some((Some(host), port)) = split_port(text) else {
+        return Err(invalid());
     };
     let port = match port {
         None => 80,
@@ -167,13 +166,11 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
 fn ip_hash(upstream: &mut UpstreamConf, _args: &mut Arguments<'_>) -> Done {
     upstream.balance = Balance::IpHash;
     Ok(())
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "the signature of every setter")]
 fn least_conn(upstream: &mut UpstreamConf, _args: &mut Arguments<'_>) -> Done {
     upstream.balance = Balance::LeastConnections;
     Ok(())

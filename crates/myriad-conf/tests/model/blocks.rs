@@ -1,0 +1,149 @@
+use myriad_conf::{
+    model::{LogEscape, MapKey},
+    settings::{GzipDisable, Network, StaticMode},
+};
+
+use crate::{http, settings};
+
+#[test]
+fn maps_know_exact_regex_and_host_keys() {
+    let map = &http(
+        "map $host:$a $v { hostnames; volatile; default d; Exact 1; ~^re 2; ~*RE 3; *.h.com 4; .i.com 5; www.j.* 6;
+           \\~x 7; \\default 8; \"\" 9; include_me $b; }",
+    )
+    .maps[0];
+    assert_eq!(
+        (map.source.bytes(), map.variable.bytes(), map.default.bytes()),
+        (b"$host:$a".as_slice(), b"v".as_slice(), b"d".as_slice())
+    );
+    assert!(map.hostnames && map.volatile);
+    let keys: Vec<_> = map
+        .entries
+        .iter()
+        .map(|entry| match &entry.key {
+            MapKey::Exact(text) => format!("exact {}", text.lossy()),
+            MapKey::Regex { pattern, caseless } => format!("regex {caseless} {}", pattern.lossy()),
+            MapKey::HostSuffix(text) => format!("suffix {}", text.lossy()),
+            MapKey::HostPrefix(text) => format!("prefix {}", text.lossy()),
+        })
+        .collect();
+    let expected = [
+        "exact Exact",
+        "regex false ^re",
+        "regex true RE",
+        "suffix *.h.com",
+        "suffix .i.com",
+        "prefix www.j.*",
+        "exact ~x",
+        "exact default",
+        "exact ",
+        "exact include_me",
+    ];
+    assert_eq!(keys, expected);
+}
+
+#[test]
+fn without_hostnames_a_star_is_text() {
+    let map = &http("map $a $b { *.x 1; }").maps[0];
+    assert!(matches!(&map.entries[0].key, MapKey::Exact(text) if text.bytes() == b"*.x"));
+}
+
+#[test]
+fn geo_holds_networks_or_ranges() {
+    let http = http(
+        "geo $a { default 0; 10.0.0.0/8 1; 10.1.2.3 2; 2001:db8::/32 3; delete 10.1.2.3; proxy 10.0.0.1; }
+         geo $arg_ip $b { ranges; 10.0.0.1-10.0.0.9 x; }",
+    );
+    let geo = &http.geos[0];
+    assert_eq!((geo.source.as_ref(), geo.variable.bytes(), geo.entries.len()), (None, b"a".as_slice(), 2));
+    assert_eq!(geo.entries[0].last.to_string(), "10.255.255.255");
+    assert_eq!(geo.entries[1].last.to_string(), "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff");
+    assert_eq!(geo.proxies, [Network::Cidr("10.0.0.1".parse().unwrap(), 32)]);
+    let ranges = &http.geos[1];
+    assert_eq!(ranges.source.as_ref().unwrap().bytes(), b"arg_ip");
+    assert_eq!(ranges.entries[0].last.to_string(), "10.0.0.9");
+}
+
+#[test]
+fn split_clients_count_hundredths_of_a_per_cent() {
+    let shares = &http("split_clients $a $b { 0.5% x; 33.33% y; 2% w; * z; }").split_clients[0].shares;
+    assert_eq!(
+        shares.iter().map(|share| share.share).collect::<Vec<_>>(),
+        [Some(50), Some(3333), Some(200), None]
+    );
+}
+
+#[test]
+fn log_formats_join_their_words() {
+    let http =
+        http("log_format f escape=json '{' '\"u\":\"$uri\"}'; access_log a f buffer=8k flush=1m gzip if=$x;");
+    assert_eq!(
+        (http.log_formats[0].name.as_str(), http.log_formats[1].format.bytes()),
+        ("combined", b"{\"u\":\"$uri\"}".as_slice())
+    );
+    assert_eq!(http.log_formats[1].escape, LogEscape::Json);
+    let log = &http.settings.log.access[0];
+    assert_eq!(
+        (log.format.as_str(), log.buffer, log.flush, log.gzip),
+        ("f", Some(8192), Some(60_000), Some(1))
+    );
+    assert_eq!(log.condition.as_ref().unwrap().bytes(), b"$x");
+}
+
+#[test]
+fn several_access_logs_of_one_level_all_count() {
+    assert_eq!(settings("access_log a; access_log b combined;").log.access.len(), 2);
+    assert_eq!(settings("").log.access[0].path.bytes(), b"logs/access.log");
+}
+
+#[test]
+fn access_rules_hold_networks() {
+    let rules = settings("deny 10.1.0.0/16; allow unix:; allow 2001:db8::/32; deny all;").access.rules;
+    assert!(rules[0].network.contains(Some("10.1.255.255".parse().unwrap())));
+    assert!(rules[0].network.contains(Some("::ffff:10.1.0.1".parse().unwrap())));
+    assert!(!rules[0].network.contains(Some("10.2.0.0".parse().unwrap())));
+    assert!(!rules[0].network.contains(None) && rules[1].network.contains(None));
+    assert!(rules[2].network.contains(Some("2001:db8::1".parse().unwrap())));
+    assert!(!rules[2].network.contains(Some("2001:db9::1".parse().unwrap())));
+    assert!(rules[3].network.contains(None) && !rules[3].allow);
+    assert!(settings("allow 0.0.0.0/0;").access.rules[0].network.contains(Some("1.2.3.4".parse().unwrap())));
+}
+
+#[test]
+fn gzip_types_always_hold_html_and_a_star_stands_for_all() {
+    let types = |text: &str| settings(text).encoding.gzip.types;
+    assert_eq!(types("gzip_types text/CSS text/html; gzip_types a/b;"), ["text/html", "text/css", "a/b"]);
+    assert_eq!(types("gzip_types a/b *;"), ["*"]);
+    assert_eq!(types(""), ["text/html"]);
+}
+
+#[test]
+fn encodings_are_read_with_the_names_of_their_modules() {
+    let encoding = settings(
+        "gzip on; gzip_disable msie6 \"MSIE [1-5]\"; gzip_http_version 1.0; gzip_proxied expired no-cache auth;
+         gzip_static always; brotli on; brotli_types a/b; brotli_comp_level 11; zstd off; zstd_static on;",
+    )
+    .encoding;
+    assert!(encoding.gzip.on && encoding.gzip.http_1_0);
+    assert_eq!(encoding.gzip.disable[0], GzipDisable::Msie6);
+    assert!(encoding.gzip.proxied.expired && encoding.gzip.proxied.auth && !encoding.gzip.proxied.any);
+    assert_eq!(
+        (encoding.gzip.static_files, encoding.zstd.static_files),
+        (StaticMode::Always, StaticMode::On)
+    );
+    assert_eq!(
+        (encoding.brotli.on, encoding.brotli.comp_level, encoding.zstd.on),
+        (Some(true), 11, Some(false))
+    );
+    assert_eq!(encoding.brotli.types.unwrap(), ["text/html", "a/b"]);
+    assert_eq!(encoding.zstd.types, None);
+}
+
+#[test]
+fn open_file_cache_shows_whether_it_was_written() {
+    assert_eq!(settings("").open_files.cache, None);
+    assert_eq!(settings("open_file_cache off;").open_files.cache, Some(None));
+    let cache = settings("open_file_cache max=100 inactive=20s; open_file_cache_valid 30s;").open_files;
+    let inner = cache.cache.unwrap().unwrap();
+    assert_eq!((inner.max, inner.inactive, cache.valid), (100, 20_000, 30_000));
+}

@@ -1,0 +1,55 @@
+//! What a configuration means: inheritance and every typed part of the model.
+
+mod blocks;
+mod inheritance;
+mod origin;
+mod rewrite;
+mod server;
+
+use std::path::Path;
+
+use myriad_conf::{
+    MemoryLoader, Model, Settings, Text, build,
+    model::{HttpConf, LocationConf, ServerConf},
+    parse, render,
+};
+
+#[track_caller]
+fn model(text: &str) -> Model {
+    let parsed = parse(&MemoryLoader::with("/conf/nginx.conf", text), Path::new("/conf/nginx.conf"), b"");
+    build(&parsed).unwrap_or_else(|errors| {
+        let errors: Vec<_> = errors.iter().map(|error| render(&parsed, error)).collect();
+        panic!("{text}\n{}", errors.join("\n"))
+    })
+}
+
+/// The first error of a configuration that must be refused.
+#[track_caller]
+fn refusal(text: &str) -> String {
+    let parsed = parse(&MemoryLoader::with("/conf/nginx.conf", text), Path::new("/conf/nginx.conf"), b"");
+    build(&parsed).expect_err(text)[0].message.clone()
+}
+
+#[track_caller]
+fn http(inside: &str) -> HttpConf {
+    model(&format!("http {{ {inside} }}")).http.unwrap()
+}
+
+#[track_caller]
+fn server(inside: &str) -> ServerConf {
+    http(&format!("server {{ {inside} }}")).servers.remove(0)
+}
+
+#[track_caller]
+fn location(inside: &str) -> LocationConf {
+    server(&format!("location / {{ {inside} }}")).locations.remove(0)
+}
+
+#[track_caller]
+fn settings(inside: &str) -> Settings {
+    location(inside).settings
+}
+
+fn texts(list: &[Text]) -> Vec<String> {
+    list.iter().map(|text| text.lossy().into_owned()).collect()
+}

@@ -1,0 +1,158 @@
+use myriad_conf::{
+    model::{Balance, UpstreamAddress},
+    settings::{CacheStatus, CacheZone, Handler, HttpVersion, Protocol, Redirect},
+};
+
+use crate::{http, settings, texts};
+
+#[test]
+fn both_families_read_the_same_directives_apart() {
+    for (name, protocol) in [("fastcgi", Protocol::FastCgi), ("proxy", Protocol::Http)] {
+        let text =
+            "P_connect_timeout 5s; P_read_timeout 2m; P_buffering off; P_buffers 16 16k; P_buffer_size 32k;
+             P_hide_header X-A; P_hide_header X-B; P_ignore_headers Set-Cookie X-Accel-Expires Vary;
+             P_next_upstream error http_500 non_idempotent; P_intercept_errors on; P_limit_rate 10k;";
+        let all = settings(&text.replace("P_", &format!("{name}_")));
+        let origin = all.origin(protocol);
+        assert_eq!(
+            (origin.connect_timeout, origin.read_timeout, origin.send_timeout),
+            (5_000, 120_000, 60_000)
+        );
+        assert!(!origin.buffering && origin.intercept_errors);
+        assert_eq!((origin.buffers.count, origin.buffers.size, origin.buffer_size), (16, 16384, 32768));
+        assert_eq!(texts(&origin.hide_headers), ["X-A", "X-B"]);
+        let ignore = origin.ignore_headers;
+        assert!(ignore.set_cookie && ignore.accel.expires && ignore.vary && !ignore.cache_control);
+        let next = origin.next_upstream;
+        assert!(next.error && next.http_500 && next.non_idempotent && !next.timeout && !next.off);
+        assert_eq!(origin.limit_rate.bytes(), b"10240");
+        let other = if protocol == Protocol::Http { Protocol::FastCgi } else { Protocol::Http };
+        assert_eq!(all.origin(other).connect_timeout, 60_000);
+    }
+}
+
+#[test]
+fn a_pass_becomes_the_handler_of_its_protocol() {
+    let target = |text: &str| match settings(text).handler {
+        Some(Handler::Origin { protocol, target }) => (protocol, target.lossy().into_owned()),
+        None => panic!("no handler"),
+    };
+    assert_eq!(target("fastcgi_pass unix:/run/php.sock;"), (Protocol::FastCgi, "unix:/run/php.sock".into()));
+    assert_eq!(target("proxy_pass http://a:80/b;"), (Protocol::Http, "http://a:80/b".into()));
+    assert_eq!(target("proxy_pass $scheme://$host;"), (Protocol::Http, "$scheme://$host".into()));
+}
+
+#[test]
+fn what_one_family_lacks_is_unknown_there() {
+    for text in
+        ["proxy_param A b;", "fastcgi_set_header A b;", "proxy_keep_conn on;", "fastcgi_redirect off;"]
+    {
+        assert!(crate::refusal(&format!("http {{ {text} }}")).contains("unknown directive"), "{text}");
+    }
+}
+
+#[test]
+fn proxy_directives_of_its_own_are_read() {
+    let proxy = settings(
+        "proxy_http_version 1.0; proxy_method POST; proxy_set_body x;
+         proxy_redirect default; proxy_redirect http://a/ /b/; proxy_redirect ~*^http://(.*)$ /$1;",
+    )
+    .proxy;
+    assert_eq!(proxy.http_version, HttpVersion::Http10);
+    assert_eq!(proxy.redirects[0], Redirect::Default);
+    assert!(
+        matches!(&proxy.redirects[1], Redirect::Prefix { from, to } if from.bytes() == b"http://a/" && to.bytes() == b"/b/")
+    );
+    assert!(
+        matches!(&proxy.redirects[2], Redirect::Regex { caseless: true, pattern, .. } if pattern.bytes() == b"^http://(.*)$")
+    );
+    assert_eq!(settings("proxy_redirect a b; proxy_redirect default;").proxy.redirects.len(), 2);
+    assert_eq!(settings("proxy_redirect off;").proxy.redirects, []);
+    assert_eq!(settings("").proxy.redirects, [Redirect::Default]);
+}
+
+#[test]
+fn cache_directives_are_read_and_the_lock_shows_whether_it_was_written() {
+    let http = http(
+        "fastcgi_cache_path /c levels=1:2 keys_zone=Z:10m memory=64m max_size=1g inactive=1h use_temp_path=off;
+         server { fastcgi_cache Z; fastcgi_cache_key $uri; location /a { }
+           location /b { fastcgi_cache off; fastcgi_cache_lock off; fastcgi_cache_lock_timeout 3s; fastcgi_cache_lock_age 4s;
+             fastcgi_cache_valid 10m; fastcgi_cache_valid 404 1m; fastcgi_cache_valid any 30s;
+             fastcgi_cache_methods GET POST; fastcgi_cache_min_uses 3; fastcgi_cache_bypass $a $b; fastcgi_no_cache $c;
+             fastcgi_cache_use_stale error updating http_503; fastcgi_cache_background_update on; } }",
+    );
+    let zone = &http.cache_zones[0];
+    assert_eq!(
+        (zone.name.as_str(), zone.levels.as_slice(), zone.keys_zone_size),
+        ("Z", [1, 2].as_slice(), 10 << 20)
+    );
+    assert_eq!(
+        (zone.memory, zone.max_size, zone.inactive, zone.use_temp_path),
+        (Some(64 << 20), Some(1 << 30), 3_600_000, false)
+    );
+    let cache = |index: usize| http.servers[0].locations[index].settings.fastcgi.cache.clone();
+    let (a, b) = (cache(0), cache(1));
+    assert!(matches!(a.zone, CacheZone::Zone(name) if name.bytes() == b"Z"));
+    assert_eq!((a.lock, a.lock_timeout, a.lock_age), (None, None, None));
+    assert_eq!(
+        (b.zone, b.lock, b.lock_timeout, b.lock_age),
+        (CacheZone::Off, Some(false), Some(3_000), Some(4_000))
+    );
+    let valid: Vec<_> = b.valid.iter().map(|valid| (valid.status, valid.valid)).collect();
+    let code = CacheStatus::Code;
+    let expected = [
+        (code(200), 600_000),
+        (code(301), 600_000),
+        (code(302), 600_000),
+        (code(404), 60_000),
+        (CacheStatus::Any, 30_000),
+    ];
+    assert_eq!(valid, expected);
+    assert!(b.methods.post && b.background_update && b.use_stale.updating && !b.use_stale.timeout);
+    assert_eq!(
+        (b.min_uses, texts(&b.bypass), texts(&b.no_cache)),
+        (3, vec!["$a".into(), "$b".into()], vec!["$c".into()])
+    );
+}
+
+#[test]
+fn only_http_origins_have_a_default_key() {
+    let all = settings("");
+    assert_eq!(all.proxy.cache.key.unwrap().bytes(), b"$scheme$proxy_host$request_uri");
+    assert_eq!(all.fastcgi.cache.key, None);
+}
+
+#[test]
+fn personal_cookies_add_replace_or_end_the_list() {
+    let read = |text: &str| settings(text).cache_rules.personal_cookies;
+    assert!(read("").builtin && !read("").is_off());
+    assert!(read("personal_cookies off;").is_off());
+    let added = read("personal_cookies default mine other_*;");
+    assert!(added.builtin);
+    assert_eq!(texts(&added.names), ["mine", "other_*"]);
+    assert!(!read("personal_cookies mine;").builtin);
+}
+
+#[test]
+fn upstreams_hold_servers_balance_and_keepalive() {
+    let http = http(
+        "upstream a { server 127.0.0.1; server php.example:9000 weight=3 max_fails=0 fail_timeout=5s max_conns=7 backup;
+                      server unix:/s down; server [::1]:81; keepalive 8; keepalive_timeout 30s; keepalive_requests 10; }
+         upstream b { least_conn; server 127.0.0.1; } upstream c { hash $uri consistent; server 127.0.0.1; }
+         upstream d { ip_hash; server 127.0.0.1; } upstream e { random two least_conn; server 127.0.0.1; }",
+    );
+    let a = &http.upstreams[0];
+    assert_eq!(a.servers[0].address, UpstreamAddress::Ip("127.0.0.1:80".parse().unwrap()));
+    assert_eq!(a.servers[1].address, UpstreamAddress::Host("php.example".into(), 9000));
+    let second = &a.servers[1];
+    assert_eq!((second.weight, second.max_fails, second.fail_timeout, second.max_conns), (3, 0, 5_000, 7));
+    assert!(second.backup && a.servers[2].down);
+    assert_eq!(a.servers[2].address, UpstreamAddress::Unix(b"/s".to_vec()));
+    assert_eq!(a.servers[3].address, UpstreamAddress::Ip("[::1]:81".parse().unwrap()));
+    assert_eq!((a.keepalive, a.keepalive_timeout, a.keepalive_requests), (Some(8), 30_000, 10));
+    let balances: Vec<_> = http.upstreams.iter().map(|upstream| upstream.balance.clone()).collect();
+    assert_eq!(balances[0], Balance::RoundRobin);
+    assert_eq!(balances[1], Balance::LeastConnections);
+    assert!(matches!(&balances[2], Balance::Hash { consistent: true, key } if key.bytes() == b"$uri"));
+    assert_eq!(balances[3..], [Balance::IpHash, Balance::Random { two: true }]);
+}
