@@ -30,6 +30,7 @@ pub mod text;
 pub use build::build;
 pub use diagnostic::{Diagnostic, Severity};
 pub use model::Model;
+pub use number::parse_time_ms;
 pub use parse::parse;
 pub use parsed::{Node, Parsed, Source, Word};
 pub use render::{dump, line_and_column, render};

@@ -96,6 +96,11 @@ fn unit_of(name: &[u8]) -> Option<(usize, u64)> {
     Some((index, UNITS[index].1))
 }
 
+/// The same for what a variable yields at run time: `None` if it is no time.
+pub fn parse_time_ms(text: &str) -> Option<u64> {
+    parse_millis(text.as_bytes()).ok()
+}
+
 /// A time in whole seconds; as [`parse_millis`] without `ms`.
 pub fn parse_seconds(text: &[u8]) -> Result<u64, NumberError> {
     if text.windows(2).any(|pair| pair == b"ms") {

@@ -159,7 +159,7 @@ pub(super) static ROWS: &[Directive] = &[
 ];
 
 /// Adds media types to a list that always holds `text/html`.
-fn add_types(types: &mut Vec<String>, args: &Arguments<'_>) -> Done {
+pub(super) fn add_types(types: &mut Vec<String>, args: &Arguments<'_>) -> Done {
     if args.first || types.is_empty() {
         *types = vec!["text/html".to_owned()];
     }

@@ -124,6 +124,12 @@ pub struct ContentSettings {
     pub types: Arc<Types>,
     /// `default_type`.
     pub default_type: Text,
+    /// `charset`: what is added to media types; `None` for off. May hold variables.
+    pub charset: Option<Text>,
+    /// `charset_types`, lower case: the media types it is added to; `*` alone means every type.
+    pub charset_types: Vec<String>,
+    /// `override_charset`: whether a charset that the origin names is replaced.
+    pub override_charset: bool,
     /// `internal`: only internal redirects reach it.
     pub internal: bool,
     /// `sendfile`.
@@ -156,6 +162,16 @@ pub struct ContentSettings {
     pub msie_refresh: bool,
 }
 
+/// nginx's default of `charset_types`, which always holds `text/html`.
+const CHARSET_TYPES: [&str; 6] = [
+    "text/html",
+    "text/xml",
+    "text/plain",
+    "text/vnd.wap.wml",
+    "application/javascript",
+    "application/rss+xml",
+];
+
 impl Default for ContentSettings {
     fn default() -> Self {
         let types: [(&[u8], &[u8]); 3] =
@@ -170,6 +186,9 @@ impl Default for ContentSettings {
             recursive_error_pages: false,
             types: Arc::new(types.iter().map(|(e, t)| (e.to_vec(), t.to_vec())).collect()),
             default_type: Text::builtin("text/plain"),
+            charset: None,
+            charset_types: CHARSET_TYPES.map(str::to_owned).to_vec(),
+            override_charset: false,
             internal: false,
             sendfile: false,
             sendfile_max_chunk: 2 << 20,
