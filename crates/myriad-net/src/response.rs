@@ -59,6 +59,11 @@ impl Head {
         self.text.extend_from_slice(lines);
     }
 
+    /// The text itself, to append parts of a line.
+    pub fn text(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
     /// The field lines so far.
     pub fn fields(&self) -> &[u8] {
         &self.text[self.fields_at..]

@@ -59,7 +59,7 @@ pub enum Outcome<T> {
 }
 
 /// Limits of a connection before its request has been routed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Limits of the request head.
     pub head: HeadLimits,

@@ -14,7 +14,7 @@ const KEPT_CAPACITY: usize = 16 * 1024;
 const UNSET: u32 = u32::MAX;
 
 /// Holds what one request makes while scripts run; pooled by the embedder, never shared between configurations.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Frame {
     /// A slot is set when it bears this number, so that `reset` touches no slot.
     generation: u32,
@@ -25,7 +25,7 @@ pub struct Frame {
     depth: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Slot {
     generation: u32,
     volatile: bool,
@@ -33,7 +33,7 @@ struct Slot {
 }
 
 /// The groups of the latest match, over a copy of its subject.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Captures {
     subject: Vec<u8>,
     /// Start and end of each group, the whole match first.

@@ -1,3 +1,31 @@
 //! From the model to a running site: compile, phases, content handlers, access log.
+//!
+//! | room | what |
+//! |---|---|
+//! | `compile` | the only place that sees both the configuration model and the runtime |
+//! | `runtime` | the site as it runs: immutable, replaced whole by a reload |
+//! | `exchange` | one request: what scripts may read of it |
+//! | `phases` | rewrite, location, access, `try_files`: nothing waits |
+//! | `content` | files, origins, the cache in front of them, errors |
+//! | `output` | conditions, ranges, encodings, the head |
+//! | `files` | what is known of paths, small files in memory |
+//! | `log` | the access log |
+//! | `site` | worker threads, reload, the end |
 
+mod compile;
+mod content;
+mod counters;
 pub mod error_log;
+mod exchange;
+mod files;
+mod log;
+mod output;
+mod phases;
+mod runtime;
+mod service;
+mod site;
+mod worker;
+
+pub use counters::Counters;
+pub use compile::check;
+pub use site::{Inherited, Site, StartError};

@@ -9,7 +9,6 @@ use myriad_conf::model::{ErrorLog, ListenAddress, ListenConf, LogLevel};
 use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Text};
 
 use crate::paths::Paths;
-use crate::site;
 
 /// Where a configuration is read from, again at every reload.
 #[derive(Clone, Debug)]
@@ -47,7 +46,7 @@ impl Origin {
             }
             None => myriad_conf::parse(&Files, path, &self.directives),
         };
-        let checked = myriad_conf::build(&parsed).and_then(|model| site::check(&model).map(|()| model));
+        let checked = myriad_conf::build(&parsed).and_then(|model| myriad_serve::check(&model).map(|()| model));
         let mut model = checked.map_err(|errors| render_all(&parsed, &errors))?;
         let hosts = resolve(&model)?;
         warn_of_what_has_no_effect(&mut model);

@@ -23,7 +23,6 @@ mod process;
 mod report;
 mod run;
 mod signals;
-mod site;
 mod stdio;
 mod supervisor;
 mod version;

@@ -22,7 +22,7 @@ use crate::configuration;
 use crate::control::{Channel, Kind, Message};
 use crate::handover::{Handover, decode_paths};
 use crate::signals::Signals;
-use crate::site::{Inherited, Site};
+use myriad_serve::{Inherited, Site};
 use crate::stdio;
 
 /// The hidden argument that makes this binary a worker.

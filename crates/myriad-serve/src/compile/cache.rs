@@ -1,0 +1,150 @@
+//! Cache zones, and what a location says of caching.
+
+use std::sync::Arc;
+
+use myriad_conf::model::CacheZoneConf;
+use myriad_conf::settings::{CacheStatus, CacheZone, OriginSettings, Settings, StaleWhen};
+use myriad_conf::{Diagnostic, Text};
+use myriad_policy::{
+    IgnoreHeaders, LockRules, Methods, PersonalCookies, Rules, StatusMatch, UseStale, ValidFor,
+};
+use myriad_script::{Predicates, Template};
+use myriad_store::{Zone, ZoneLimits};
+
+use super::Compile;
+use super::origin::lower;
+use crate::exchange::variables::Source;
+use crate::runtime::{CachePlace, PageZone};
+
+impl Compile<'_> {
+    pub(super) fn cache(&mut self, settings: &Settings, origin: &OriginSettings) -> Option<CachePlace> {
+        let CacheZone::Zone(name) = &origin.cache.zone else { return None };
+        if name.has_variables() {
+            self.errors.push(
+                Diagnostic::error(name.span, "a cache zone named by a variable is not supported yet")
+                    .help("name the zone as it stands in keys_zone="),
+            );
+            return None;
+        }
+        let zone = self.zone(&name.lossy())?;
+        let cache = &origin.cache;
+        let key = match &cache.key {
+            Some(key) => self.template(key),
+            None => Template::constant(b""),
+        };
+        let rules = self.rules(settings, origin, &key);
+        Some(CachePlace {
+            zone,
+            key,
+            bypass: self.predicates(&cache.bypass),
+            no_cache: self.predicates(&cache.no_cache),
+            rules,
+            convert_head: cache.convert_head,
+        })
+    }
+
+    fn predicates(&mut self, texts: &[Text]) -> Predicates {
+        Predicates::new(texts.iter().map(|text| self.template(text)).collect())
+    }
+
+    fn rules(&mut self, settings: &Settings, origin: &OriginSettings, key: &Template) -> Rules {
+        let cache = &origin.cache;
+        let cookies = &settings.cache_rules.personal_cookies;
+        let names: Vec<String> = cookies.names.iter().map(|name| name.lossy().into_owned()).collect();
+        let names_catalogue = self.scripts.catalogue();
+        let reads = |wanted: fn(&Source) -> bool| key.reads(|id| wanted(names_catalogue.source(id)));
+        // A key that holds all cookies makes no page shared between visitors who differ in one.
+        let cookies_in_key = reads(|source| matches!(source, Source::Field(myriad_http::Known::Cookie)));
+        let authorization_in_key = reads(|source| {
+            matches!(source, Source::Field(myriad_http::Known::Authorization) | Source::RemoteUser)
+        });
+        let personal = if cookies_in_key {
+            PersonalCookies::none()
+        } else {
+            PersonalCookies::new(cookies.builtin, names.iter().map(String::as_str))
+        };
+        let ignore = &origin.ignore_headers;
+        Rules {
+            valid: cache
+                .valid
+                .iter()
+                .map(|valid| ValidFor {
+                    status: match valid.status {
+                        CacheStatus::Any => StatusMatch::Any,
+                        CacheStatus::Code(code) => StatusMatch::Code(code),
+                    },
+                    ms: valid.valid,
+                })
+                .collect(),
+            ignore: IgnoreHeaders {
+                cache_control: ignore.cache_control,
+                expires: ignore.expires,
+                set_cookie: ignore.set_cookie,
+                vary: ignore.vary,
+                x_accel_expires: ignore.accel.expires,
+            },
+            methods: Methods { post: cache.methods.post },
+            min_uses: cache.min_uses,
+            use_stale: use_stale(cache.use_stale),
+            lock: cache
+                .lock
+                .unwrap_or(true)
+                .then_some(LockRules { timeout_ms: cache.lock_timeout, age_ms: cache.lock_age }),
+            background_update: cache.background_update,
+            revalidate: cache.revalidate,
+            personal,
+            authorization_in_key,
+            rfc9111: settings.cache_rules.rfc9111,
+            grace_ms: u64::MAX,
+            hide: lower(&origin.hide_headers),
+            pass: lower(&origin.pass_headers),
+        }
+    }
+
+    /// The zone of that name, kept from before a reload or made now.
+    fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
+        let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
+        let limits = self.limits(conf);
+        if let Some(zone) = self.around.kept.zones.get(name) {
+            zone.zone.resize(limits);
+            return Some(Arc::clone(zone));
+        }
+        let zone = Arc::new(PageZone { zone: Zone::new(name, limits) });
+        self.around.kept.zones.insert(name.to_owned(), Arc::clone(&zone));
+        Some(zone)
+    }
+
+    /// All zones without `memory=` share an eighth of the machine's memory.
+    fn limits(&self, conf: &CacheZoneConf) -> ZoneLimits {
+        let unsized_zones = self.http.cache_zones.iter().filter(|zone| zone.memory.is_none()).count().max(1);
+        let share = machine_memory() / 8 / unsized_zones as u64;
+        let memory_bytes = conf.memory.unwrap_or(share) as usize;
+        ZoneLimits { memory_bytes, inactive_ms: conf.inactive, ..ZoneLimits::default() }
+    }
+}
+
+fn use_stale(when: StaleWhen) -> UseStale {
+    UseStale {
+        error: when.error,
+        timeout: when.timeout,
+        invalid_header: when.invalid_header,
+        updating: when.updating,
+        http_500: when.http_500,
+        http_502: when.http_502,
+        http_503: when.http_503,
+        http_504: when.http_504,
+        http_403: when.http_403,
+        http_404: when.http_404,
+        http_429: when.http_429,
+    }
+}
+
+/// Bytes of memory that this machine, or the control group around the process, allows.
+fn machine_memory() -> u64 {
+    let whole = rustix::system::sysinfo();
+    let whole = whole.totalram as u64 * u64::from(whole.mem_unit.max(1));
+    let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .find_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
+    limit.unwrap_or(u64::MAX).min(whole)
+}

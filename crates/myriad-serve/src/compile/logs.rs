@@ -1,0 +1,113 @@
+//! Log files: opened by whoever may, given by path.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use myriad_conf::model::{ErrorLog as ErrorLogConf, LogLevel};
+use myriad_conf::settings;
+use parking_lot::Mutex;
+
+use super::Compile;
+use crate::error_log::{ErrorLog, Level, LogFile, Sink, Target};
+use crate::log::LogTarget;
+use crate::runtime::AccessLog;
+
+/// The log files of the process.
+#[derive(Default)]
+pub struct Logs {
+    files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
+    nowhere: bool,
+}
+
+impl Logs {
+    /// Logs that write to nothing, for a check.
+    pub fn nowhere() -> Self {
+        Self { files: Mutex::default(), nowhere: true }
+    }
+
+    /// Takes opened files; one that is known already is swapped, so that everything that writes to it goes on.
+    pub fn take(&self, opened: Vec<(PathBuf, OwnedFd)>) {
+        let mut files = self.files.lock();
+        for (path, descriptor) in opened {
+            match files.get(&path) {
+                Some(file) => file.replace(descriptor),
+                None => {
+                    files.insert(path.clone(), Arc::new(LogFile::new(path, descriptor)));
+                }
+            }
+        }
+    }
+
+    /// The file at an absolute path, opened now where it was not given.
+    fn file(&self, path: &Path) -> Option<Arc<LogFile>> {
+        let mut files = self.files.lock();
+        if let Some(file) = files.get(path) {
+            return Some(Arc::clone(file));
+        }
+        let target = if self.nowhere { Path::new("/dev/null") } else { path };
+        let opened = OpenOptions::new().append(true).create(true).mode(0o644).open(target).ok()?;
+        let file = Arc::new(LogFile::new(path.to_owned(), OwnedFd::from(opened)));
+        files.insert(path.to_owned(), Arc::clone(&file));
+        Some(file)
+    }
+
+    /// The error log that `error_log` directives describe.
+    pub fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
+        let targets = targets
+            .iter()
+            .filter_map(|target| {
+                let level = level(target.level);
+                if target.target.bytes() == b"stderr" {
+                    return Some(Target { sink: Sink::Stderr, level });
+                }
+                let path = prefix.join(crate::files::path::as_path(target.target.bytes()));
+                Some(Target { sink: Sink::File(self.file(&path)?), level })
+            })
+            .collect();
+        ErrorLog::new(targets)
+    }
+}
+
+fn level(level: LogLevel) -> Level {
+    match level {
+        LogLevel::Emerg => Level::Emerg,
+        LogLevel::Alert => Level::Alert,
+        LogLevel::Crit => Level::Crit,
+        LogLevel::Error => Level::Error,
+        LogLevel::Warn => Level::Warn,
+        LogLevel::Notice => Level::Notice,
+        LogLevel::Info => Level::Info,
+        LogLevel::Debug => Level::Debug,
+    }
+}
+
+impl Compile<'_> {
+    /// The error log of a level: its own, else the main one.
+    pub(super) fn error_log(&self, own: &[ErrorLogConf]) -> ErrorLog {
+        let targets = if own.is_empty() { &self.model.main.error_logs[..] } else { own };
+        self.around.logs.error_log(targets, self.around.prefix)
+    }
+
+    pub(super) fn access_log(&mut self, log: &settings::AccessLog) -> Option<AccessLog> {
+        let format = self.formats.iter().position(|format| format.name == log.format)?;
+        let target = if log.path.has_variables() {
+            LogTarget::Variable(self.template(&log.path))
+        } else {
+            let path = self.absolute(&log.path);
+            LogTarget::File {
+                file: self.around.logs.file(&path)?,
+                buffer: log.buffer.map(|bytes| bytes as usize),
+                flush_ms: log.flush,
+            }
+        };
+        let condition = log.condition.as_ref().map(|condition| {
+            let template = self.template(condition);
+            myriad_script::Predicates::new(vec![template])
+        });
+        Some(AccessLog { format, target, condition })
+    }
+}

@@ -1,0 +1,174 @@
+//! From the configuration's model to the runtime: the only place that sees both.
+
+mod cache;
+mod logs;
+mod origin;
+mod place;
+mod program;
+mod scripts;
+mod server;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use myriad_conf::model::HttpConf;
+use myriad_conf::{Diagnostic, Model, Span, Text};
+use myriad_script::{Compiler, ScriptError, Template};
+use myriad_upstream::Registry;
+
+use crate::exchange::variables::VariableNames;
+use crate::log::Format;
+use crate::runtime::{PageZone, Place, Runtime, Server};
+
+pub use logs::Logs;
+
+/// What outlives a reload, by name.
+#[derive(Default)]
+pub struct Kept {
+    /// Cache zones.
+    pub zones: HashMap<String, Arc<PageZone>>,
+    /// Health of peers.
+    pub peers: Registry,
+}
+
+/// What a configuration is compiled with.
+pub struct Surroundings<'a> {
+    /// Folder that relative paths start from.
+    pub prefix: &'a Path,
+    /// Listener numbers by the name of their address.
+    pub listeners: &'a HashMap<String, u32>,
+    /// Open log files.
+    pub logs: &'a Logs,
+    /// What outlives a reload; new zones are added.
+    pub kept: &'a mut Kept,
+    /// Counts reloads, from 1.
+    pub generation: u64,
+}
+
+/// Compiles what the model left as text, to find its errors, and throws the result away.
+pub fn check(model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let mut kept = Kept::default();
+    let logs = Logs::nowhere();
+    let surroundings = Surroundings {
+        prefix: Path::new("/"),
+        listeners: &HashMap::new(),
+        logs: &logs,
+        kept: &mut kept,
+        generation: 1,
+    };
+    compile(model, surroundings).map(drop)
+}
+
+/// Compiles a model.
+pub fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
+    let empty;
+    let http = match &model.http {
+        Some(http) => http,
+        None => {
+            empty = HttpConf {
+                settings: myriad_conf::Settings::default(),
+                servers: Vec::new(),
+                cache_zones: Vec::new(),
+                maps: Vec::new(),
+                geos: Vec::new(),
+                split_clients: Vec::new(),
+                upstreams: Vec::new(),
+                log_formats: Vec::new(),
+            };
+            &empty
+        }
+    };
+    let mut compile = Compile::new(model, http, surroundings);
+    compile.declare();
+    compile.define();
+    let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();
+    let listeners = compile.listeners();
+    compile.finish(servers, listeners)
+}
+
+/// A compilation under way. Errors are gathered, so that all of a file come out in one go.
+struct Compile<'a> {
+    model: &'a Model,
+    http: &'a HttpConf,
+    around: Surroundings<'a>,
+    scripts: Compiler<VariableNames>,
+    errors: Vec<Diagnostic>,
+    places: Vec<Place>,
+    formats: Vec<Format>,
+    groups: HashMap<String, Arc<myriad_upstream::Group>>,
+}
+
+impl<'a> Compile<'a> {
+    fn new(model: &'a Model, http: &'a HttpConf, around: Surroundings<'a>) -> Self {
+        Self {
+            model,
+            http,
+            around,
+            scripts: Compiler::new(VariableNames::default()),
+            errors: Vec::new(),
+            places: Vec::new(),
+            formats: Vec::new(),
+            groups: HashMap::new(),
+        }
+    }
+
+    fn finish(
+        self,
+        servers: Vec<Server>,
+        listeners: HashMap<u32, crate::runtime::Listener>,
+    ) -> Result<Runtime, Vec<Diagnostic>> {
+        let Self { model, around, scripts, mut errors, places, formats, groups, .. } = self;
+        let variables = match scripts.finish() {
+            Ok(names) => names.into_sources(),
+            Err(found) => {
+                errors.extend(found.into_iter().map(|error| Diagnostic::error(Span::default(), error.message)));
+                Vec::new()
+            }
+        };
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(Runtime {
+            generation: around.generation,
+            prefix: around.prefix.to_owned(),
+            hostname: rustix::system::uname().nodename().to_bytes().to_ascii_lowercase().into(),
+            listeners,
+            servers,
+            places,
+            variables,
+            formats,
+            zones: around.kept.zones.clone(),
+            groups,
+            error_log: around.logs.error_log(&model.main.error_logs, around.prefix),
+        })
+    }
+
+    /// The text as UTF-8; scripts are made of nothing else.
+    fn utf8<'t>(&mut self, text: &'t Text) -> &'t str {
+        text.as_str().unwrap_or_else(|| {
+            self.errors.push(Diagnostic::error(text.span, "the text is not valid UTF-8"));
+            ""
+        })
+    }
+
+    fn template(&mut self, text: &Text) -> Template {
+        let source = self.utf8(text);
+        match self.scripts.template(source) {
+            Ok(template) => template,
+            Err(error) => {
+                self.fail(text.span, error);
+                Template::constant(b"")
+            }
+        }
+    }
+
+    fn fail(&mut self, span: Span, error: ScriptError) {
+        self.errors.push(Diagnostic::error(span, error.message));
+    }
+
+    /// A path of the configuration made absolute.
+    fn absolute(&self, path: &Text) -> PathBuf {
+        self.around.prefix.join(crate::files::path::as_path(path.bytes()))
+    }
+}

@@ -1,0 +1,174 @@
+//! How origins are asked: parameters, time-outs, groups.
+
+use std::sync::Arc;
+
+use myriad_conf::model::{Balance as BalanceConf, UpstreamAddress, UpstreamConf};
+use myriad_conf::settings::{OriginSettings, Protocol, Settings};
+use myriad_conf::{Diagnostic, Text};
+use myriad_upstream::{Address, Balance, Group, GroupConfig, KeepAlive, NextUpstream, PeerConfig, Timeouts};
+
+use super::Compile;
+use crate::runtime::{OriginPlace, Param, Target};
+
+impl Compile<'_> {
+    pub(super) fn origin(&mut self, settings: &Settings, protocol: Protocol, target: &Text) -> OriginPlace {
+        let origin = settings.origin(protocol);
+        if protocol == Protocol::Http {
+            self.errors.push(
+                Diagnostic::error(target.span, "\"proxy_pass\" is not supported yet by this version")
+                    .help("FastCGI origins are: use fastcgi_pass"),
+            );
+        }
+        OriginPlace {
+            target: self.target(target),
+            params: origin
+                .parameters
+                .iter()
+                .map(|param| Param {
+                    name: param.name.bytes().into(),
+                    value: self.template(&param.value),
+                    if_not_empty: param.if_not_empty,
+                })
+                .collect(),
+            pass_request_headers: origin.pass_request_headers,
+            pass_request_body: origin.pass_request_body,
+            index: origin.index.as_ref().map_or(&b""[..], Text::bytes).into(),
+            split_path_info: origin.split_path_info.as_ref().and_then(|pattern| self.split_path_info(pattern)),
+            hide: lower(&origin.hide_headers),
+            pass: lower(&origin.pass_headers),
+            intercept_errors: origin.intercept_errors,
+            ignore_client_abort: origin.ignore_client_abort,
+            request_buffering: origin.request_buffering,
+            keep_conn: origin.keep_conn,
+            ignore_accel: origin.ignore_headers.accel,
+            timeouts: Timeouts {
+                connect_ms: origin.connect_timeout,
+                send_ms: origin.send_timeout,
+                read_ms: origin.read_timeout,
+            },
+            next: next_upstream(origin),
+            head_bytes: (origin.buffer_size.max(16 << 10)) as usize,
+            cache: self.cache(settings, origin),
+            catch_stderr: origin.catch_stderr.iter().map(|text| text.bytes().into()).collect(),
+        }
+    }
+
+    fn split_path_info(&mut self, pattern: &Text) -> Option<myriad_script::Regex> {
+        let source = self.utf8(pattern);
+        match self.scripts.regex(source, false) {
+            Ok(regex) => Some(regex),
+            Err(error) => {
+                self.fail(pattern.span, error);
+                None
+            }
+        }
+    }
+
+    fn target(&mut self, target: &Text) -> Target {
+        if target.has_variables() {
+            return Target::Variable(self.template(target));
+        }
+        let name = target.lossy();
+        if let Some(group) = self.groups.get(&*name) {
+            return Target::Group(Arc::clone(group));
+        }
+        let config = match self.http.upstreams.iter().find(|upstream| upstream.name == *name) {
+            Some(upstream) => self.upstream(upstream),
+            None => self.single(&name, target),
+        };
+        let group = Arc::new(Group::new(config, &self.around.kept.peers));
+        self.groups.insert(name.into_owned(), Arc::clone(&group));
+        Target::Group(group)
+    }
+
+    /// An address, or a name that resolves to some.
+    fn single(&mut self, name: &str, target: &Text) -> GroupConfig {
+        let peers = match Address::resolve(name, None) {
+            Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
+            Err(error) => {
+                self.errors.push(
+                    Diagnostic::error(target.span, format!("{error} in \"{name}\"")).help(
+                        "give unix:/path/of/the.sock, an address and a port, or the name of an upstream block",
+                    ),
+                );
+                Vec::new()
+            }
+        };
+        GroupConfig {
+            name: name.to_owned(),
+            peers,
+            balance: Balance::default(),
+            keepalive: KeepAlive { connections: 2, ..KeepAlive::default() },
+        }
+    }
+
+    fn upstream(&mut self, upstream: &UpstreamConf) -> GroupConfig {
+        let mut peers = Vec::new();
+        for server in &upstream.servers {
+            let addresses = match &server.address {
+                UpstreamAddress::Ip(address) => vec![Address::Tcp(*address)],
+                UpstreamAddress::Unix(path) => {
+                    vec![Address::Unix(crate::files::path::as_path(path).to_owned())]
+                }
+                UpstreamAddress::Host(host, port) => match Address::resolve(&format!("{host}:{port}"), None) {
+                    Ok(addresses) => addresses,
+                    Err(error) => {
+                        self.errors.push(Diagnostic::error(server.name.span, error.to_string()));
+                        Vec::new()
+                    }
+                },
+            };
+            peers.extend(addresses.into_iter().map(|address| PeerConfig {
+                address,
+                weight: server.weight,
+                max_fails: server.max_fails,
+                fail_timeout_ms: server.fail_timeout,
+                backup: server.backup,
+                down: server.down,
+                max_conns: server.max_conns,
+            }));
+        }
+        GroupConfig {
+            name: upstream.name.clone(),
+            peers,
+            balance: match upstream.balance {
+                BalanceConf::LeastConnections => Balance::LeastConn,
+                BalanceConf::IpHash => Balance::IpHash,
+                BalanceConf::Hash { .. } => Balance::Hash,
+                BalanceConf::RoundRobin | BalanceConf::Random { .. } => Balance::RoundRobin,
+            },
+            keepalive: KeepAlive {
+                connections: upstream.keepalive.unwrap_or(0) as usize,
+                requests: u32::try_from(upstream.keepalive_requests).unwrap_or(u32::MAX),
+                time_ms: upstream.keepalive_time,
+                timeout_ms: upstream.keepalive_timeout,
+            },
+        }
+    }
+}
+
+pub(super) fn lower(names: &[Text]) -> Vec<Box<[u8]>> {
+    names.iter().map(|name| name.bytes().to_ascii_lowercase().into()).collect()
+}
+
+fn next_upstream(origin: &OriginSettings) -> NextUpstream {
+    let next = origin.next_upstream;
+    if next.off {
+        return NextUpstream::OFF;
+    }
+    NextUpstream {
+        error: next.error,
+        timeout: next.timeout,
+        invalid_header: next.invalid_header,
+        http_500: next.http_500,
+        http_502: next.http_502,
+        http_503: next.http_503,
+        http_504: next.http_504,
+        http_403: next.http_403,
+        http_404: next.http_404,
+        http_429: next.http_429,
+        non_idempotent: next.non_idempotent,
+        tries: u32::try_from(origin.next_upstream_tries).unwrap_or(u32::MAX),
+        timeout_ms: origin.next_upstream_timeout,
+    }
+}

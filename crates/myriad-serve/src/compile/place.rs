@@ -1,0 +1,269 @@
+//! A level's settings made into a place.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use myriad_conf::Text;
+use myriad_conf::model::LimitExcept as LimitExceptConf;
+use myriad_conf::settings::{
+    self, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf, HeaderSettings,
+    IfModifiedSince as IfModifiedSinceConf, ServerTokens, Settings, StaticMode, TryFilesEnd,
+};
+use myriad_encode::{Coding, CodingSet};
+use myriad_policy::IfModifiedSince;
+use myriad_script::{Program, Template};
+
+use super::Compile;
+use super::server::timeouts;
+use crate::runtime::{
+    AddField, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, LimitExcept, Network, Offer,
+    OfferRules, Place, PlaceId, Rates, RedirectRules, TryEnd, TryFiles,
+};
+
+/// How long file tests are believed where no `open_file_cache` is written.
+const FILE_TESTS_VALID_MS: u64 = 1000;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What a place has from where it stands.
+#[derive(Default)]
+pub(super) struct PlaceContext<'a> {
+    pub(super) prefix: &'a [u8],
+    pub(super) regex: bool,
+    pub(super) named: bool,
+    pub(super) limit_except: Option<&'a LimitExceptConf>,
+}
+
+impl Compile<'_> {
+    /// Compiles a level and adds it to the places.
+    pub(super) fn place(
+        &mut self,
+        settings: &Settings,
+        context: &PlaceContext<'_>,
+        (rewrite, ifs): (Program, Vec<PlaceId>),
+    ) -> PlaceId {
+        let limit_except = context.limit_except.map(|limit| {
+            let inner = PlaceContext { limit_except: None, ..*context };
+            LimitExcept {
+                methods: limit.methods.iter().map(|method| method.as_bytes().into()).collect(),
+                place: self.place(&limit.settings, &inner, Default::default()),
+            }
+        });
+        let client = &settings.client;
+        let content = &settings.content;
+        let handler = match &settings.handler {
+            None => Handler::Files,
+            Some(HandlerConf::Origin { protocol, target }) => {
+                Handler::Origin(Box::new(self.origin(settings, *protocol, target)))
+            }
+        };
+        let place = Place {
+            prefix: context.prefix.into(),
+            named: context.named,
+            internal: content.internal,
+            rewrite,
+            ifs,
+            handler,
+            limit_except,
+            access: access(settings),
+            max_body: client.max_body_size,
+            body_timeout_ms: client.body_timeout,
+            timeouts: timeouts(client),
+            keepalive_header_s: client.keepalive_header_s.map_or(0, |seconds| seconds as u32),
+            chunked: client.chunked_transfer_encoding,
+            rates: self.rates(&content.limit_rate, &content.limit_rate_after),
+            files: self.files(settings, context),
+            error_pages: content.error_pages.iter().map(|page| self.error_page(page)).collect(),
+            recursive_error_pages: content.recursive_error_pages,
+            headers: self.headers(&settings.headers, &content.server_tokens),
+            offer: self.offer(&settings.encoding),
+            access_logs: settings.log.access.iter().filter_map(|log| self.access_log(log)).collect(),
+            error_log: self.error_log(&settings.log.error),
+            log_not_found: settings.log.not_found,
+            rewrite_log: settings.log.rewrite,
+            uninitialized_warn: settings.log.uninitialized_variable_warn,
+            redirects: RedirectRules {
+                absolute: content.absolute_redirect,
+                port: content.port_in_redirect,
+                server_name: content.server_name_in_redirect,
+            },
+        };
+        self.places.push(place);
+        self.places.len() as PlaceId - 1
+    }
+
+    fn rates(&mut self, rate: &Text, after: &Text) -> Option<Rates> {
+        let plain = |text: &Text| text.bytes() == b"0";
+        let off = plain(rate) && plain(after);
+        (!off).then(|| Rates { rate: self.template(rate), after: self.template(after) })
+    }
+
+    fn files(&mut self, settings: &Settings, context: &PlaceContext<'_>) -> FilePlace {
+        let content = &settings.content;
+        let open = &settings.open_files;
+        let mut precompressed = CodingSet::EMPTY;
+        let encoding = &settings.encoding;
+        for (coding, mode) in [
+            (Coding::Gzip, encoding.gzip.static_files),
+            (Coding::Brotli, encoding.brotli.static_files),
+            (Coding::Zstd, encoding.zstd.static_files),
+        ] {
+            if mode != StaticMode::Off {
+                precompressed.insert(coding);
+            }
+        }
+        FilePlace {
+            root: self.root(&content.root),
+            alias: content.alias,
+            alias_whole: content.alias && context.regex,
+            index: content.index.iter().map(|name| self.template(name)).collect(),
+            try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files)),
+            types: Arc::new(
+                content.types.iter().map(|(k, v)| (k.as_slice().into(), v.as_slice().into())).collect::<HashMap<_, _>>(),
+            ),
+            default_type: content.default_type.bytes().into(),
+            etag: content.etag,
+            if_modified_since: match content.if_modified_since {
+                IfModifiedSinceConf::Off => IfModifiedSince::Off,
+                IfModifiedSinceConf::Exact => IfModifiedSince::Exact,
+                IfModifiedSinceConf::Before => IfModifiedSince::Before,
+            },
+            max_ranges: content.max_ranges.map_or(usize::MAX, |most| most as usize),
+            valid_ms: match open.cache {
+                None => FILE_TESTS_VALID_MS,
+                Some(None) => 0,
+                Some(Some(_)) => open.valid,
+            },
+            precompressed,
+        }
+    }
+
+    /// A root without variables is made absolute once; one that starts with a variable is taken as it comes.
+    fn root(&mut self, root: &Text) -> Template {
+        if root.bytes().starts_with(b"$") {
+            return self.template(root);
+        }
+        let absolute = self.absolute(root);
+        let text = Text::new(absolute.as_os_str().as_encoded_bytes().to_vec(), root.span);
+        self.template(&text)
+    }
+
+    fn try_files(&mut self, try_files: &settings::TryFiles) -> TryFiles {
+        TryFiles {
+            candidates: try_files
+                .candidates
+                .iter()
+                .map(|text| match text.bytes().strip_suffix(b"/") {
+                    Some(bare) if !bare.is_empty() => {
+                        // The slash stays in the name, so that the index of the directory is looked for.
+                        (self.template(text), true)
+                    }
+                    _ => (self.template(text), false),
+                })
+                .collect(),
+            end: match &try_files.end {
+                TryFilesEnd::Code(code) => TryEnd::Code(*code),
+                TryFilesEnd::Named(name) => TryEnd::Named(name.bytes().into()),
+                TryFilesEnd::Uri(uri) => TryEnd::Uri(self.template(uri)),
+            },
+        }
+    }
+
+    fn error_page(&mut self, page: &settings::ErrorPage) -> ErrorPage {
+        ErrorPage {
+            codes: page.codes.clone(),
+            answer: match page.answer {
+                ErrorPageCode::Keep => None,
+                ErrorPageCode::FromPage => Some(0),
+                ErrorPageCode::Fixed(code) => Some(code),
+            },
+            target: if page.target.bytes().starts_with(b"@") {
+                ErrorTarget::Named(page.target.bytes().into())
+            } else {
+                ErrorTarget::Uri(self.template(&page.target))
+            },
+        }
+    }
+
+    fn headers(&mut self, headers: &HeaderSettings, tokens: &ServerTokens) -> HeaderRules {
+        let server_name = match tokens {
+            ServerTokens::Off => "Myriad".to_owned(),
+            ServerTokens::On | ServerTokens::Build => format!("Myriad/{VERSION}"),
+        };
+        HeaderRules {
+            server_line: format!("Server: {server_name}\r\n").into_bytes().into(),
+            server_name: server_name.into(),
+            add: headers
+                .add
+                .iter()
+                .map(|field| AddField {
+                    name: field.name.bytes().into(),
+                    value: self.template(&field.value),
+                    always: field.always,
+                    replaces: false,
+                })
+                .collect(),
+            expires: match &headers.expires {
+                settings::Expires::Off => Expires::Off,
+                settings::Expires::Epoch => Expires::Epoch,
+                settings::Expires::Max => Expires::Max,
+                settings::Expires::Access(seconds) => Expires::Access(*seconds),
+                settings::Expires::Modified(seconds) => Expires::Modified(*seconds),
+                settings::Expires::Daily(second) => Expires::Daily(*second),
+                settings::Expires::Variable { text, .. } => Expires::Variable(self.template(text)),
+            },
+        }
+    }
+
+    /// `gzip` decides for all codings unless brotli or zstd are written: a site that lets its pages be compressed
+    /// wants them small.
+    fn offer(&mut self, encoding: &EncodingSettings) -> Offer {
+        let gzip = &encoding.gzip;
+        let types = |types: &[String]| {
+            let any = types.iter().any(|known| known == "*");
+            (!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect::<Vec<Box<[u8]>>>())
+        };
+        let by = |on: Option<bool>, own: Option<&Vec<String>>, min_length: u64, level: u8| {
+            on.unwrap_or(gzip.on).then(|| OfferRules {
+                types: types(own.unwrap_or(&gzip.types)),
+                min_length: if on.is_some() { min_length } else { gzip.min_length },
+                level,
+            })
+        };
+        let (brotli, zstd) = (&encoding.brotli, &encoding.zstd);
+        Offer {
+            gzip: by(Some(gzip.on), None, gzip.min_length, gzip.comp_level),
+            brotli: by(brotli.on, brotli.types.as_ref(), brotli.min_length, brotli.comp_level),
+            zstd: by(zstd.on, zstd.types.as_ref(), zstd.min_length, zstd.comp_level),
+            vary: gzip.vary,
+            http_1_0: gzip.http_1_0,
+            proxied: gzip.proxied,
+            disable: gzip.disable.iter().filter_map(|disable| self.gzip_disable(disable)).collect(),
+            disable_msie6: gzip.disable.contains(&GzipDisable::Msie6),
+            gunzip: gzip.gunzip,
+        }
+    }
+
+    fn gzip_disable(&mut self, disable: &GzipDisable) -> Option<myriad_script::Regex> {
+        let GzipDisable::Regex(pattern) = disable else { return None };
+        let source = self.utf8(pattern);
+        match self.scripts.regex(source, true) {
+            Ok(regex) => Some(regex),
+            Err(error) => {
+                self.fail(pattern.span, error);
+                None
+            }
+        }
+    }
+}
+
+fn access(settings: &Settings) -> Vec<(bool, Network)> {
+    settings
+        .access
+        .rules
+        .iter()
+        .map(|rule| {
+            let network = rule.network;
+            (rule.allow, Network(Box::new(move |client| network.contains(client))))
+        })
+        .collect()
+}

@@ -1,0 +1,169 @@
+//! Rewrite directives: from the model's steps to a compiled program.
+
+use myriad_conf::Span;
+use myriad_conf::model::{Condition, FileTest, RewriteFlag, RewriteStep, StringTest};
+use myriad_script::{IfId, Program, StepKind, StepSource};
+
+use super::Compile;
+use super::place::PlaceContext;
+use crate::runtime::PlaceId;
+
+/// Steps with the words that the script compiler wants to borrow.
+pub(super) struct Owned(Vec<Step>);
+
+enum Step {
+    Set { variable: String, value: String, span: Span },
+    Rewrite { pattern: String, replacement: String, flag: Option<&'static str>, span: Span },
+    Return { code: String, text: Option<String>, span: Span },
+    Break { span: Span },
+    If { words: Vec<String>, block: Owned, own_settings: bool, span: Span },
+}
+
+impl Owned {
+    pub(super) fn of(steps: &[RewriteStep]) -> Self {
+        Self(steps.iter().map(step).collect())
+    }
+
+    /// The steps as sources; the spans of their tags are appended to `spans`.
+    pub(super) fn sources(&self, spans: &mut Vec<Span>) -> Vec<StepSource<'_>> {
+        self.sources_from(spans, &mut 0)
+    }
+
+    fn sources_from(&self, spans: &mut Vec<Span>, next_if: &mut u32) -> Vec<StepSource<'_>> {
+        let mut sources = Vec::with_capacity(self.0.len());
+        for step in &self.0 {
+            let tag = spans.len();
+            let kind = match step {
+                Step::Set { variable, value, span } => {
+                    spans.push(*span);
+                    StepKind::Set { variable, value }
+                }
+                Step::Rewrite { pattern, replacement, flag, span } => {
+                    spans.push(*span);
+                    StepKind::Rewrite { pattern, replacement, flag: *flag }
+                }
+                Step::Return { code, text, span } => {
+                    spans.push(*span);
+                    StepKind::Return { code, text: text.as_deref() }
+                }
+                Step::Break { span } => {
+                    spans.push(*span);
+                    StepKind::Break
+                }
+                Step::If { words, block, own_settings, span } => {
+                    spans.push(*span);
+                    let id = IfId(*next_if);
+                    *next_if += 1;
+                    StepKind::If {
+                        condition: words.iter().map(String::as_str).collect(),
+                        block: block.sources_from(spans, next_if),
+                        id: own_settings.then_some(id),
+                    }
+                }
+            };
+            sources.push(StepSource { tag, kind });
+        }
+        sources
+    }
+}
+
+fn step(step: &RewriteStep) -> Step {
+    match step {
+        RewriteStep::Set { variable, value } => Step::Set {
+            variable: format!("${}", variable.lossy()),
+            value: value.lossy().into_owned(),
+            span: variable.span,
+        },
+        RewriteStep::Rewrite { pattern, replacement, flag, span } => Step::Rewrite {
+            pattern: pattern.lossy().into_owned(),
+            replacement: replacement.lossy().into_owned(),
+            flag: match flag {
+                RewriteFlag::None => None,
+                RewriteFlag::Last => Some("last"),
+                RewriteFlag::Break => Some("break"),
+                RewriteFlag::Redirect => Some("redirect"),
+                RewriteFlag::Permanent => Some("permanent"),
+            },
+            span: *span,
+        },
+        RewriteStep::Return { code, text, span } => Step::Return {
+            code: code.to_string(),
+            text: text.as_ref().map(|text| text.lossy().into_owned()),
+            span: *span,
+        },
+        RewriteStep::Break { span } => Step::Break { span: *span },
+        RewriteStep::If(block) => Step::If {
+            words: words(&block.condition),
+            block: Owned::of(&block.rewrite),
+            own_settings: block.changes_settings,
+            span: block.span,
+        },
+    }
+}
+
+/// A condition as the words between `if` and its block.
+fn words(condition: &Condition) -> Vec<String> {
+    match condition {
+        Condition::True(variable) => vec![format!("${}", variable.lossy())],
+        Condition::Compare { variable, test, value } => {
+            let operator = if *test == StringTest::Equal { "=" } else { "!=" };
+            vec![format!("${}", variable.lossy()), operator.to_owned(), value.lossy().into_owned()]
+        }
+        Condition::Match { variable, pattern, caseless, negated } => {
+            let operator = match (negated, caseless) {
+                (false, false) => "~",
+                (false, true) => "~*",
+                (true, false) => "!~",
+                (true, true) => "!~*",
+            };
+            vec![format!("${}", variable.lossy()), operator.to_owned(), pattern.lossy().into_owned()]
+        }
+        Condition::Test { test, negated, path } => {
+            let letter = match test {
+                FileTest::File => 'f',
+                FileTest::Directory => 'd',
+                FileTest::Exists => 'e',
+                FileTest::Executable => 'x',
+            };
+            let mark = if *negated { "!" } else { "" };
+            vec![format!("{mark}-{letter}"), path.lossy().into_owned()]
+        }
+    }
+}
+
+impl Compile<'_> {
+    /// Compiles the steps of a server or location, with a place for each `if` in them.
+    pub(super) fn program(
+        &mut self,
+        steps: &[RewriteStep],
+        context: &PlaceContext<'_>,
+    ) -> (Program, Vec<PlaceId>) {
+        let owned = Owned::of(steps);
+        let mut spans = Vec::new();
+        let compiled = self.scripts.program(&owned.sources(&mut spans));
+        let program = compiled.unwrap_or_else(|errors| {
+            for error in errors {
+                let span = error.item.and_then(|tag| spans.get(tag)).copied().unwrap_or_default();
+                self.fail(span, error);
+            }
+            Program::default()
+        });
+        let mut ifs = Vec::new();
+        self.if_places(steps, context, &mut ifs);
+        (program, ifs)
+    }
+
+    /// In the order of [`IfId`]: an `if` comes before those within it.
+    fn if_places(&mut self, steps: &[RewriteStep], context: &PlaceContext<'_>, ifs: &mut Vec<PlaceId>) {
+        for step in steps {
+            let RewriteStep::If(block) = step else { continue };
+            let place = if block.changes_settings {
+                self.place(&block.settings, context, (Program::default(), Vec::new()))
+            } else {
+                0
+            };
+            ifs.push(place);
+            self.if_places(&block.rewrite, context, ifs);
+        }
+    }
+}

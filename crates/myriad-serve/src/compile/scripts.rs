@@ -1,0 +1,181 @@
+//! Names first, then what they mean: maps, geos, splits, log formats.
+
+use myriad_conf::model::{GeoConf, LocationConf, LogEscape, MapConf, MapKey, Matcher, ServerName, SplitClientsConf};
+use myriad_conf::{Diagnostic, Span, Text};
+use myriad_script::ScriptError;
+
+use super::{Compile, program};
+use crate::exchange::variables::Source;
+use crate::log::{Escaping, Format};
+
+impl Compile<'_> {
+    /// Declares every name that the configuration makes, so that order does not matter.
+    pub(super) fn declare(&mut self) {
+        for map in &self.http.maps {
+            let lines = map_lines(map);
+            if let Err(errors) = self.scripts.declare_map(&map.variable.lossy(), &lines) {
+                self.fail_all(map.span, errors);
+            }
+        }
+        let lazies = self.http.geos.iter().map(|geo| &geo.variable);
+        for variable in lazies.chain(self.http.split_clients.iter().map(|split| &split.variable)) {
+            if let Err(error) = self.scripts.declare_lazy(&variable.lossy()) {
+                self.fail(variable.span, error);
+            }
+        }
+        for server in &self.http.servers {
+            self.declare_steps(&server.rewrite);
+            for name in &server.names {
+                if let ServerName::Regex(pattern) = name {
+                    self.declare_captures(pattern);
+                }
+            }
+            for location in &server.locations {
+                self.declare_location(location);
+            }
+        }
+    }
+
+    fn declare_location(&mut self, location: &LocationConf) {
+        if matches!(location.matcher, Matcher::Regex { .. }) {
+            self.declare_captures(&location.pattern);
+        }
+        self.declare_steps(&location.rewrite);
+        for nested in &location.locations {
+            self.declare_location(nested);
+        }
+    }
+
+    fn declare_captures(&mut self, pattern: &Text) {
+        let source = self.utf8(pattern);
+        if let Err(error) = self.scripts.declare_captures(source) {
+            self.fail(pattern.span, error);
+        }
+    }
+
+    fn declare_steps(&mut self, steps: &[myriad_conf::model::RewriteStep]) {
+        let owned = program::Owned::of(steps);
+        if let Err(errors) = self.scripts.declare_program(&owned.sources(&mut Vec::new())) {
+            // The same errors come again, with their places, when the program is compiled.
+            drop(errors);
+        }
+    }
+
+    /// Compiles maps, geos, splits and log formats.
+    pub(super) fn define(&mut self) {
+        for map in &self.http.maps {
+            let lines = map_lines(map);
+            let source = map.source.lossy();
+            let defined = self.scripts.define_map(&map.variable.lossy(), &source, &lines);
+            self.report(map.span, defined);
+        }
+        for geo in &self.http.geos {
+            let lines = geo_lines(geo);
+            let source = geo.source.as_ref().map(|source| format!("${}", source.lossy()));
+            let defined = self.scripts.define_geo(&geo.variable.lossy(), source.as_deref(), &lines);
+            self.report(geo.span, defined);
+        }
+        for split in &self.http.split_clients {
+            let lines = split_lines(split);
+            let defined =
+                self.scripts.define_split_clients(&split.variable.lossy(), &split.source.lossy(), &lines);
+            self.report(split.span, defined);
+        }
+        for format in &self.http.log_formats {
+            let template = self.template(&format.format);
+            let names = self.scripts.catalogue();
+            let reads_sent_fields =
+                template.reads(|id| matches!(names.source(id), Source::SentField(_)));
+            let escaping = match format.escape {
+                LogEscape::Default => Escaping::Default,
+                LogEscape::Json => Escaping::Json,
+                LogEscape::None => Escaping::None,
+            };
+            self.formats.push(Format { name: format.name.clone(), template, escaping, reads_sent_fields });
+        }
+    }
+
+    fn report(&mut self, span: Span, defined: Result<(), Vec<ScriptError>>) {
+        if let Err(errors) = defined {
+            self.fail_all(span, errors);
+        }
+    }
+
+    pub(super) fn fail_all(&mut self, span: Span, errors: Vec<ScriptError>) {
+        self.errors.extend(errors.into_iter().map(|error| Diagnostic::error(span, error.message)));
+    }
+}
+
+/// The lines of a `map` as the script compiler reads them.
+fn map_lines(map: &MapConf) -> Vec<Vec<String>> {
+    let mut lines = vec![vec!["default".to_owned(), map.default.lossy().into_owned()]];
+    if map.hostnames {
+        lines.push(vec!["hostnames".to_owned()]);
+    }
+    if map.volatile {
+        lines.push(vec!["volatile".to_owned()]);
+    }
+    for entry in &map.entries {
+        let key = match &entry.key {
+            MapKey::Exact(text) => escape_word(&text.lossy()),
+            MapKey::Regex { pattern, caseless: true } => format!("~*{}", pattern.lossy()),
+            MapKey::Regex { pattern, caseless: false } => format!("~{}", pattern.lossy()),
+            MapKey::HostSuffix(text) | MapKey::HostPrefix(text) => text.lossy().into_owned(),
+        };
+        lines.push(vec![key, entry.value.lossy().into_owned()]);
+    }
+    lines
+}
+
+/// A backslash keeps an exact value from being read as one of `map`'s own words.
+fn escape_word(text: &str) -> String {
+    let special = matches!(text, "default" | "include" | "hostnames" | "volatile");
+    if special || text.starts_with(['~', '\\']) { format!("\\{text}") } else { text.to_owned() }
+}
+
+fn geo_lines(geo: &GeoConf) -> Vec<Vec<String>> {
+    let mut lines = vec![vec!["ranges".to_owned()]];
+    lines.push(vec!["default".to_owned(), geo.default.lossy().into_owned()]);
+    if !geo.ranges {
+        lines.remove(0);
+    }
+    for entry in &geo.entries {
+        let key = if geo.ranges || entry.first != entry.last {
+            networks(entry.first, entry.last, geo.ranges)
+        } else {
+            vec![entry.first.to_string()]
+        };
+        lines.extend(key.into_iter().map(|key| vec![key, entry.value.lossy().into_owned()]));
+    }
+    lines
+}
+
+/// A stretch of addresses as `geo` writes it: a range, or the network that it came from.
+fn networks(first: std::net::IpAddr, last: std::net::IpAddr, ranges: bool) -> Vec<String> {
+    if ranges {
+        return vec![format!("{first}-{last}")];
+    }
+    match (first, last) {
+        (std::net::IpAddr::V4(a), std::net::IpAddr::V4(b)) => {
+            vec![format!("{first}/{}", (u32::from(a) ^ u32::from(b)).leading_zeros())]
+        }
+        (std::net::IpAddr::V6(a), std::net::IpAddr::V6(b)) => {
+            vec![format!("{first}/{}", (u128::from(a) ^ u128::from(b)).leading_zeros())]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn split_lines(split: &SplitClientsConf) -> Vec<Vec<String>> {
+    split
+        .shares
+        .iter()
+        .map(|share| {
+            let share_word = match share.share {
+                Some(hundredths) => format!("{}.{:02}%", hundredths / 100, hundredths % 100),
+                None => "*".to_owned(),
+            };
+            vec![share_word, share.value.lossy().into_owned()]
+        })
+        .collect()
+}

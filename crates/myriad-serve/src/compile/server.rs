@@ -1,0 +1,164 @@
+//! Servers, their names, their locations, and the sockets they stand behind.
+
+use std::collections::HashMap;
+
+use myriad_conf::Diagnostic;
+use myriad_conf::model::{ListenAddress, LocationConf, Matcher, ServerConf, ServerName};
+use myriad_conf::settings::{ClientSettings, Handler, Lingering};
+use myriad_http::h1::HeadLimits;
+use myriad_net::{Limits, Timeouts};
+
+use super::Compile;
+use super::place::PlaceContext;
+use crate::runtime::{Listener, Locations, Names, Server, ServerId};
+
+impl Compile<'_> {
+    pub(super) fn server(&mut self, server: &ServerConf) -> Server {
+        let context = PlaceContext::default();
+        let place = self.place(&server.settings, &context, Default::default());
+        let (rewrite, ifs) = self.program(&server.rewrite, &context);
+        let mut locations = Locations::default();
+        for location in &server.locations {
+            self.location(location, &mut locations);
+        }
+        Server {
+            name: server.primary_name.bytes().into(),
+            place,
+            rewrite,
+            ifs,
+            locations,
+            limits: limits(&server.settings.client),
+            merge_slashes: server.settings.client.merge_slashes,
+        }
+    }
+
+    fn location(&mut self, location: &LocationConf, into: &mut Locations) {
+        let regex = matches!(location.matcher, Matcher::Regex { .. });
+        let context = PlaceContext {
+            prefix: if regex { b"" } else { location.pattern.bytes() },
+            regex,
+            named: location.matcher == Matcher::Named,
+            limit_except: location.limit_except.as_ref(),
+        };
+        let program = self.program(&location.rewrite, &context);
+        let place = self.place(&location.settings, &context, program);
+        let mut nested = Locations::default();
+        for inner in &location.locations {
+            self.location(inner, &mut nested);
+        }
+        let pattern = location.pattern.bytes();
+        match location.matcher {
+            Matcher::Exact => into.add_exact(pattern, place),
+            Matcher::Named => into.add_named(pattern, place),
+            Matcher::Prefix | Matcher::PrefixNoRegex => {
+                let no_regex = location.matcher == Matcher::PrefixNoRegex;
+                let redirects_bare =
+                    pattern.ends_with(b"/") && matches!(location.settings.handler, Some(Handler::Origin { .. }));
+                into.add_prefix(pattern, place, no_regex, redirects_bare, nested);
+            }
+            Matcher::Regex { caseless } => {
+                let source = self.utf8(&location.pattern);
+                match self.scripts.regex(source, caseless) {
+                    Ok(regex) => into.add_regex(regex, place, nested),
+                    Err(error) => self.fail(location.pattern.span, error),
+                }
+            }
+        }
+    }
+
+    /// The servers behind each listening socket, by listener number.
+    pub(super) fn listeners(&mut self) -> HashMap<u32, Listener> {
+        let mut listeners: HashMap<u32, Listener> = HashMap::new();
+        for (id, server) in self.http.servers.iter().enumerate() {
+            for listen in &server.listens {
+                let Some(&number) = self.around.listeners.get(&address_name(&listen.address)) else { continue };
+                let port = match &listen.address {
+                    ListenAddress::Ip(address) => address.port(),
+                    ListenAddress::Host(_, port) => *port,
+                    ListenAddress::Unix(_) => 0,
+                };
+                let id = id as ServerId;
+                let listener = listeners
+                    .entry(number)
+                    .or_insert_with(|| Listener { default: id, names: Names::default(), port });
+                if listen.default_server {
+                    listener.default = id;
+                }
+                let mut names = std::mem::take(&mut listener.names);
+                self.names(server, id, &mut names);
+                if let Some(listener) = listeners.get_mut(&number) {
+                    listener.names = names;
+                }
+            }
+        }
+        listeners
+    }
+
+    fn names(&mut self, server: &ServerConf, id: ServerId, names: &mut Names) {
+        for name in &server.names {
+            match name {
+                ServerName::Exact(name) => {
+                    names.add_exact(name.as_bytes(), id);
+                }
+                ServerName::WildcardPrefix(suffix) => names.add_suffix(suffix.as_bytes(), id),
+                ServerName::Dot(suffix) => {
+                    names.add_exact(suffix.trim_start_matches('.').as_bytes(), id);
+                    names.add_suffix(suffix.as_bytes(), id);
+                }
+                ServerName::WildcardSuffix(prefix) => names.add_prefix(prefix.as_bytes(), id),
+                ServerName::Hostname => {
+                    let name = rustix::system::uname().nodename().to_bytes().to_ascii_lowercase();
+                    names.add_exact(&name, id);
+                }
+                ServerName::Regex(pattern) => {
+                    let source = self.utf8(pattern);
+                    match self.scripts.regex(source, true) {
+                        Ok(regex) => names.add_regex(regex, id),
+                        Err(error) => {
+                            self.errors.push(Diagnostic::error(pattern.span, error.message));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How an address is named where its socket was made.
+pub fn address_name(address: &ListenAddress) -> String {
+    match address {
+        ListenAddress::Ip(address) => address.to_string(),
+        ListenAddress::Host(host, port) => format!("{host}:{port}"),
+        ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),
+    }
+}
+
+/// How heads are read, and the time-outs before a location is known.
+fn limits(client: &ClientSettings) -> Limits {
+    let large = client.large_header_buffers;
+    let line = large.size.max(client.header_buffer_size) as usize;
+    Limits {
+        head: HeadLimits {
+            line,
+            total: (large.size as usize).saturating_mul(large.count as usize).max(line),
+            fields: client.max_headers as usize,
+            ignore_invalid_headers: client.ignore_invalid_headers,
+            underscores_in_headers: client.underscores_in_headers,
+        },
+        header_buffer: client.header_buffer_size as usize,
+        header_timeout_ms: client.header_timeout,
+        timeouts: timeouts(client),
+    }
+}
+
+/// The connection's time-outs.
+pub(super) fn timeouts(client: &ClientSettings) -> Timeouts {
+    Timeouts {
+        keepalive_ms: client.keepalive_timeout,
+        keepalive_requests: u32::try_from(client.keepalive_requests).unwrap_or(u32::MAX),
+        send_ms: client.send_timeout,
+        lingering_ms: if client.lingering_close == Lingering::Off { 0 } else { client.lingering_time },
+        lingering_idle_ms: client.lingering_timeout,
+        reset_timed_out: client.reset_timedout_connection,
+    }
+}

@@ -1,0 +1,337 @@
+//! A location with a cache: look-up, waiting for who fetches, stale pages.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::Poll;
+use std::time::Duration;
+
+use myriad_http::{Fields, Method};
+use myriad_net::ResponseBody;
+use myriad_policy::{
+    BypassReason, CacheStatus, Failure, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
+};
+use myriad_store::{Claim, ClaimOptions, FlightEnd, FlightHead, FlightReader, KeyRef};
+use tokio::sync::oneshot;
+
+use super::fetch::{self, Own};
+use super::reader::FlightBody;
+use super::{Step, Work, error, origin, page};
+use crate::counters::Counters;
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::output::Answer;
+use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
+
+/// How long a reader that has the head waits for the whole page, so that it can be sent compressed and with its tag.
+/// An application that sends its page in one burst is done by then; one that streams is streamed on.
+const WHOLE_PAGE: Duration = Duration::from_millis(20);
+
+/// A page that is being fetched.
+pub struct Wait {
+    reader: FlightReader<PageMeta>,
+    /// The leader's own part of the answer.
+    own: Option<oneshot::Receiver<Own>>,
+    stale: Option<Arc<Page>>,
+    /// `*_cache_lock_timeout`, where it counts.
+    patience: Option<Duration>,
+}
+
+/// Looks the page up: a hit is answered here and now.
+pub fn begin(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace) -> Step {
+    match look_up(exchange, origin, cache) {
+        Ok(step) => step,
+        Err(error) => {
+            exchange.request.log(Level::Error, format_args!("{error}"));
+            Step::Error(500)
+        }
+    }
+}
+
+fn look_up(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+) -> Result<Step, myriad_script::EvalError> {
+    let Exchange { request, frame } = exchange;
+    let condition = cache.bypass.any_true(request, frame)?;
+    let facts = RequestFacts {
+        method: request.head.method(),
+        fields: request.head.fields(),
+        cache_bypass: condition,
+    };
+    let reason = bypass(&facts, &cache.rules);
+    // A body makes the answer depend on more than the key: such a request is nobody else's.
+    let reason = reason.or_else(|| (!request.body.is_empty()).then_some(BypassReason::Method));
+    if let Some(reason) = reason
+        && !reason.may_store()
+    {
+        request.cache.status = reason.status();
+        return Ok(Step::Wait(Work::Origin));
+    }
+    request.as_get = request.head.method() == Method::Head && cache.convert_head;
+    let mut key = std::mem::take(&mut request.cache.key);
+    key.clear();
+    cache.key.eval(request, frame, &mut key)?;
+    request.cache.key = key;
+    if let Some(reason) = reason {
+        request.cache.status = reason.status();
+        return Ok(lead_alone(exchange, origin, cache));
+    }
+    let now = request.received_ms;
+    let fields = request.head.fields();
+    let found = cache.zone.zone.get(
+        KeyRef::new(&request.cache.key),
+        |selector, variant| write_variant(selector, fields, variant),
+        now,
+    );
+    match found {
+        Some(page) if page.is_fresh(now) => Ok(serve(exchange, origin, page, CacheStatus::Hit)),
+        found => Ok(stale_or_fetch(exchange, origin, cache, found)),
+    }
+}
+
+/// Derives a request's variant from the field names that a stored page varies by.
+pub fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<u8>) {
+    if let Ok(rule) = VaryRule::parse([selector]) {
+        // Too long to be told apart: the empty variant, which nothing stored bears.
+        let _ = rule.write_variant(fields, variant);
+    }
+}
+
+fn stale_or_fetch(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    stale: Option<Arc<Page>>,
+) -> Step {
+    let now = exchange.request.received_ms;
+    if let Some(page) = &stale {
+        match reuse(&facts_of(page), &cache.rules, now, page.is_updating(now), None) {
+            Reuse::Serve(status) => return serve(exchange, origin, Arc::clone(page), status),
+            Reuse::ServeStaleAndRefresh => {
+                let lease_ms = origin.timeouts.read_ms.saturating_add(origin.timeouts.connect_ms);
+                let status = match cache.zone.zone.begin_refresh(page, now, lease_ms) {
+                    Some(writer) => {
+                        fetch::start(exchange, origin, cache, writer, None);
+                        CacheStatus::Stale
+                    }
+                    None => CacheStatus::Updating,
+                };
+                return serve(exchange, origin, Arc::clone(page), status);
+            }
+            Reuse::Fetch { .. } | Reuse::PassFailure => {}
+        }
+    }
+    exchange.request.cache.status =
+        Some(if stale.is_some() { CacheStatus::Expired } else { CacheStatus::Miss });
+    claim(exchange, origin, cache, stale)
+}
+
+fn facts_of(page: &Page) -> StoredFacts {
+    StoredFacts { lifetime: page.meta().lifetime, validators: false }
+}
+
+fn claim(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    stale: Option<Arc<Page>>,
+) -> Step {
+    let Some(lock) = cache.rules.lock else { return lead_alone(exchange, origin, cache) };
+    let request = &exchange.request;
+    let now = myriad_net::clock::now_ms();
+    let fields = request.head.fields();
+    let claimed = cache.zone.zone.claim(
+        KeyRef::new(&request.cache.key),
+        |selector, variant| write_variant(selector, fields, variant),
+        |page| page.is_fresh(now),
+        ClaimOptions { now, lock_age_ms: lock.age_ms.unwrap_or(u64::MAX) },
+    );
+    match claimed {
+        Claim::Hit(page) => serve(exchange, origin, page, CacheStatus::Hit),
+        Claim::Lead(writer) => {
+            Counters::count(&request.site.worker.counters.misses);
+            let reader = writer.reader();
+            let (sender, own) = oneshot::channel();
+            fetch::start(exchange, origin, cache, writer, Some(sender));
+            Step::Wait(Work::Page(Wait { reader, own: Some(own), stale, patience: None }))
+        }
+        Claim::Follow(reader) => {
+            let patience = lock.timeout_ms.map(Duration::from_millis);
+            Step::Wait(Work::Page(Wait { reader, own: None, stale, patience }))
+        }
+        Claim::Pass => lead_alone(exchange, origin, cache),
+    }
+}
+
+/// Fetches without waiting for anyone; the answer may still be stored.
+fn lead_alone(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace) -> Step {
+    Counters::count(&exchange.request.site.worker.counters.misses);
+    let key = KeyRef::new(&exchange.request.cache.key);
+    let writer = cache.zone.zone.fetch_alone(key, myriad_net::clock::now_ms());
+    let reader = writer.reader();
+    let (sender, own) = oneshot::channel();
+    fetch::start(exchange, origin, cache, writer, Some(sender));
+    Step::Wait(Work::Page(Wait { reader, own: Some(own), stale: None, patience: None }))
+}
+
+/// Waits for the page that somebody, or this request itself, fetches.
+pub async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
+        return Step::Error(500);
+    };
+    let Some(cache) = &origin.cache else { return Step::Error(500) };
+    let Wait { reader, own, stale, patience } = wait;
+    let Some(own) = own else { return follow(exchange, origin, cache, reader, stale, patience).await };
+    match own.await {
+        Ok(Own::Admitted(head)) => {
+            exchange.request.origin_mut().head = Some(head);
+            follow(exchange, origin, cache, reader, stale, None).await
+        }
+        Ok(Own::Refused(response)) => {
+            let status = response.head.status;
+            match stale_after(exchange, origin, cache, stale, Failure::Http(status)) {
+                Some(step) => step,
+                None => origin::respond(exchange, origin, response),
+            }
+        }
+        Ok(Own::Failed(error)) => {
+            let status = error.status();
+            match stale_after(exchange, origin, cache, stale, fetch::failure(&error)) {
+                Some(step) => step,
+                None => Step::Error(status),
+            }
+        }
+        // The fetch was abandoned, as when the worker ends.
+        Err(_) => Step::Error(502),
+    }
+}
+
+async fn follow(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    mut reader: FlightReader<PageMeta>,
+    stale: Option<Arc<Page>>,
+    patience: Option<Duration>,
+) -> Step {
+    let status = exchange.request.cache.status.unwrap_or(CacheStatus::Miss);
+    let Some(head) = head(exchange, &mut reader, patience).await else {
+        // `*_cache_lock_timeout`: asked for by the configuration; the answer is not stored.
+        return Step::Wait(Work::Origin);
+    };
+    match head {
+        FlightHead::Object(page) => serve(exchange, origin, page, status),
+        FlightHead::Head(meta) => match whole(exchange, &mut reader).await {
+            Some(page) => serve(exchange, origin, page, status),
+            None => Step::Answer(streaming(exchange, origin, &meta, reader)),
+        },
+        FlightHead::Failed(failure) => {
+            let kind = if failure.0 == 504 { Failure::Timeout } else { Failure::Http(failure.0) };
+            let failed = stale_after(exchange, origin, cache, stale, kind);
+            failed.unwrap_or(Step::Error(failure.0))
+        }
+        FlightHead::Mismatch | FlightHead::Aborted if exchange.request.retries < 3 => {
+            exchange.request.retries += 1;
+            claim(exchange, origin, cache, stale)
+        }
+        FlightHead::Uncacheable | FlightHead::Mismatch | FlightHead::Aborted => Step::Wait(Work::Origin),
+    }
+}
+
+async fn head(
+    exchange: &Exchange,
+    reader: &mut FlightReader<PageMeta>,
+    patience: Option<Duration>,
+) -> Option<FlightHead<PageMeta>> {
+    let fields = exchange.request.head.fields();
+    let arrives = poll_fn(|cx| {
+        reader.poll_head(cx, |selector, variant| write_variant(selector, fields, variant))
+    });
+    match patience {
+        None => Some(arrives.await),
+        Some(patience) => tokio::time::timeout(patience, arrives).await.ok(),
+    }
+}
+
+/// The whole page, if it is there soon.
+async fn whole(exchange: &Exchange, reader: &mut FlightReader<PageMeta>) -> Option<Arc<Page>> {
+    let fields = exchange.request.head.fields();
+    let mut end = None;
+    let arrives = poll_fn(|cx| {
+        let polled = reader.poll_end(cx, |selector, variant| write_variant(selector, fields, variant));
+        if let Poll::Ready(polled) = polled {
+            end = Some(polled);
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    });
+    let _ = tokio::time::timeout(WHOLE_PAGE, arrives).await;
+    match end {
+        Some(FlightEnd::Object(page)) => Some(page),
+        _ => None,
+    }
+}
+
+/// An answer whose body follows the fetch.
+fn streaming(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    meta: &PageMeta,
+    reader: FlightReader<PageMeta>,
+) -> Answer {
+    let mut answer = page::answer_of_head(meta);
+    if exchange.request.head.method() != Method::Head {
+        answer.body = ResponseBody::Stream(Box::pin(FlightBody(reader)), None);
+    }
+    answer.compressible = !meta.no_transform;
+    own_cookies(exchange, origin, &mut answer);
+    answer
+}
+
+/// A stale page in the place of a failure, where the rules allow it.
+fn stale_after(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    stale: Option<Arc<Page>>,
+    failure: Failure,
+) -> Option<Step> {
+    let page = stale?;
+    let now = myriad_net::clock::now_ms();
+    match reuse(&facts_of(&page), &cache.rules, now, false, Some(failure)) {
+        Reuse::Serve(status) => Some(serve(exchange, origin, page, status)),
+        _ => None,
+    }
+}
+
+/// Serves a stored page.
+fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status: CacheStatus) -> Step {
+    let request = &mut exchange.request;
+    request.cache.status = Some(status);
+    if status != CacheStatus::Miss && status != CacheStatus::Expired {
+        request.site.worker.counters.hits.fetch_add(1, Relaxed);
+    }
+    let code = page.meta().status;
+    if origin.intercept_errors && code >= 300 && request.error_status.is_none() {
+        let site = std::rc::Rc::clone(&request.site);
+        if error::has_page(&site.runtime.place(request.place).error_pages, code) {
+            return Step::Error(code);
+        }
+    }
+    let mut answer = page::answer(request, origin, page);
+    own_cookies(exchange, origin, &mut answer);
+    Step::Answer(answer)
+}
+
+/// The visitor who caused the fetch gets the cookies that came with it; nobody else does.
+fn own_cookies(exchange: &Exchange, origin: &OriginPlace, answer: &mut Answer) {
+    let Some(head) = exchange.request.origin.as_ref().and_then(|facts| facts.head.as_ref()) else { return };
+    for cookie in head.fields.known_all(myriad_http::Known::SetCookie) {
+        if origin::passes(Some(myriad_http::Known::SetCookie), b"Set-Cookie", origin, true) {
+            answer.field(b"Set-Cookie", cookie);
+        }
+    }
+}

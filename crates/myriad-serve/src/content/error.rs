@@ -1,0 +1,81 @@
+//! Errors: `error_page`, else the built-in page.
+
+use bytes::Bytes;
+use myriad_net::ResponseBody;
+
+use super::Step;
+use crate::exchange::Exchange;
+use crate::output::{Answer, error_body};
+use crate::phases;
+use crate::runtime::{ErrorPage, ErrorTarget};
+
+/// What an error comes to: an internal redirect to its page, a redirect of the client, or the built-in page.
+pub fn step(exchange: &mut Exchange, status: u16) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.place);
+    let nested = exchange.request.error_status.is_some() && !place.recursive_error_pages;
+    let page = if nested { None } else { find(&place.error_pages, status) };
+    match page {
+        Some(page) => lead(exchange, page, status),
+        None => Step::Answer(plain(exchange, status)),
+    }
+}
+
+/// Whether the place has a page for a status, so that an origin's answer is replaced (`*_intercept_errors`).
+pub fn has_page(pages: &[ErrorPage], status: u16) -> bool {
+    find(pages, status).is_some()
+}
+
+fn find(pages: &[ErrorPage], status: u16) -> Option<&ErrorPage> {
+    pages.iter().find(|page| page.codes.contains(&status))
+}
+
+fn lead(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> Step {
+    exchange.request.error_status = Some(status);
+    exchange.request.forced_status = match page.answer {
+        None => Some(shown(status)),
+        Some(0) => None,
+        Some(code) => Some(code),
+    };
+    let template = match &page.target {
+        ErrorTarget::Named(name) => return Step::Named(name.clone()),
+        ErrorTarget::Uri(template) => template,
+    };
+    let mut target = Vec::new();
+    let Exchange { request, frame } = exchange;
+    if template.eval(request, frame, &mut target).is_err() {
+        return Step::Answer(plain(exchange, 500));
+    }
+    if target.starts_with(b"/") {
+        phases::local_redirect(request, &target);
+        // The page is fetched by GET whatever was asked (RFC 9110 section 9.3.8 keeps HEAD bodiless).
+        return Step::Redirect;
+    }
+    request.forced_status = None;
+    let code = page.answer.filter(|code| matches!(code, 301 | 302 | 303 | 307 | 308)).unwrap_or(302);
+    Step::Answer(phases::redirect(request, code, &target))
+}
+
+/// The status that a client sees for nginx's own codes.
+fn shown(status: u16) -> u16 {
+    match status {
+        494..=497 => 400,
+        status => status,
+    }
+}
+
+/// The built-in page.
+pub fn plain(exchange: &Exchange, status: u16) -> Answer {
+    let place = exchange.request.place();
+    if status == 444 {
+        let mut answer = Answer::new(444, ResponseBody::None);
+        answer.dropped = true;
+        return answer;
+    }
+    let body = error_body(status, &place.headers.server_name);
+    let mut answer = Answer::new(shown(status), ResponseBody::Full(Bytes::from(body)));
+    answer.media_type = Some(b"text/html"[..].into());
+    // The framing of what follows such a request is in doubt, or it was too large to read on.
+    answer.close = matches!(status, 400 | 408 | 413 | 414 | 494..=497 | 505);
+    answer
+}

@@ -1,0 +1,223 @@
+//! The fetch of a page: it belongs to nobody's connection, and goes on when the visitor who caused it has gone.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use myriad_http::{Known, Method, ResponseHead};
+use myriad_policy::{Admission, Failure, Lifetime, ResponseFacts, admit};
+use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef};
+use myriad_upstream::{ErrorKind, Group, OriginError, OriginRequest, OriginResponse, RequestPayload};
+use tokio::sync::oneshot;
+
+use super::params::{self, Purpose};
+use super::{origin, page};
+use crate::counters::Counters;
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::runtime::{CachePlace, Handler, OriginPlace, PageMeta};
+
+/// What the visitor who caused the fetch gets besides the page.
+pub enum Own {
+    /// The page is on its way into the cache; this is the origin's head, cookies and all.
+    Admitted(ResponseHead),
+    /// The answer is for this visitor alone.
+    Refused(OriginResponse),
+    /// There is no answer.
+    Failed(OriginError),
+}
+
+struct Job {
+    exchange: Box<Exchange>,
+    writer: FlightWriter<PageMeta>,
+    request: OriginRequest,
+    group: Arc<Group>,
+    own: Option<oneshot::Sender<Own>>,
+    uses: u64,
+    usable_page: bool,
+}
+
+/// Starts the fetch of a page from a copy of the request. A fetch that cannot start frees the waiters at once.
+pub fn start(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    writer: FlightWriter<PageMeta>,
+    own: Option<oneshot::Sender<Own>>,
+) {
+    let Ok(group) = origin::group(exchange, origin) else {
+        return writer.fail(StoreFailure(502));
+    };
+    let attempts = match &own {
+        Some(_) => exchange.request.origin_mut().attempts.clone(),
+        None => myriad_upstream::Attempts::default(),
+    };
+    let request = match params::fastcgi(exchange, origin, Purpose::Store, RequestPayload::Empty, attempts) {
+        Ok(request) => request,
+        Err(error) => {
+            exchange.request.log(Level::Error, format_args!("{error}"));
+            return writer.fail(StoreFailure(500));
+        }
+    };
+    let now = exchange.request.received_ms;
+    let uses = if cache.rules.min_uses > 1 {
+        u64::from(cache.zone.zone.uses(KeyRef::new(&exchange.request.cache.key), now))
+    } else {
+        1
+    };
+    Counters::count(&exchange.request.site.worker.counters.fetches);
+    let usable_page = writer.previous().is_some_and(|page| page.meta().status < 500);
+    let job = Job { exchange: exchange.snapshot(), writer, request, group, own, uses, usable_page };
+    tokio::task::spawn_local(run(job));
+}
+
+async fn run(job: Job) {
+    let Job { mut exchange, writer, request, group, own, uses, usable_page } = job;
+    let began = myriad_net::clock::monotonic_ms();
+    let method = request.method;
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let Handler::Origin(place) = &site.runtime.place(exchange.request.place).handler else { return };
+    let Some(cache) = &place.cache else { return };
+    let response = match origin::fetch(&mut exchange, &group, request).await {
+        Ok(response) => response,
+        Err(error) => {
+            exchange.request.log(Level::Error, format_args!("{error}"));
+            writer.fail(StoreFailure(error.status()));
+            if let Some(own) = own {
+                let _ = own.send(Own::Failed(error));
+            }
+            return;
+        }
+    };
+    let now = myriad_net::clock::now_ms();
+    let verdict = judge(&mut exchange, place, cache, &response.head, method, (uses, usable_page), now);
+    match verdict {
+        Admission::Refuse(why) => {
+            if response.head.status >= 500 {
+                // The waiters would only find the same: they get their stale pages, or the status.
+                writer.fail(StoreFailure(response.head.status));
+            } else {
+                writer.uncacheable(now, why.hit_for_miss_ms());
+            }
+            if let Some(own) = own {
+                let _ = own.send(Own::Refused(response));
+            }
+        }
+        Admission::Store(lifetime) => {
+            let cost_ms = myriad_net::clock::monotonic_ms() - began;
+            store(&exchange, place, cache, writer, response, own, (lifetime, now, cost_ms)).await;
+        }
+    }
+}
+
+fn judge(
+    exchange: &mut Exchange,
+    place: &OriginPlace,
+    cache: &CachePlace,
+    head: &ResponseHead,
+    method: Method,
+    (uses, usable_page): (u64, bool),
+    now: u64,
+) -> Admission {
+    exchange.request.origin_mut().head = Some(head.clone());
+    let Exchange { request, frame } = exchange;
+    // What cannot be judged is not stored.
+    let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
+    let redirects = head.fields.has(Known::XAccelRedirect) && !place.ignore_accel.redirect;
+    let fields = request.head.fields();
+    let facts = ResponseFacts {
+        status: head.status,
+        fields: &head.fields,
+        method,
+        authorization: fields.has(Known::Authorization),
+        personal: false,
+        no_cache: no_cache || redirects,
+        uses,
+        usable_page,
+    };
+    admit(&facts, &cache.rules, now)
+}
+
+async fn store(
+    exchange: &Exchange,
+    place: &OriginPlace,
+    cache: &CachePlace,
+    writer: FlightWriter<PageMeta>,
+    response: OriginResponse,
+    own: Option<oneshot::Sender<Own>>,
+    (lifetime, now, cost_ms): (Lifetime, u64, u64),
+) {
+    let OriginResponse { head, mut body, .. } = response;
+    let meta = page::meta_of(&head, place, &cache.rules, lifetime, now, cost_ms);
+    let selection = page::selection(&head.fields, &cache.rules, exchange.request.head.fields());
+    let length = head.known(Known::ContentLength).and_then(origin::parse_length);
+    let coding = page::origin_coding(&head);
+    let admission = myriad_store::Admission {
+        head: Arc::new(meta.clone()),
+        selection,
+        length: if coding.is_some() { None } else { length },
+    };
+    let mut writer = writer.admit(admission);
+    if let Some(own) = own {
+        let _ = own.send(Own::Admitted(head));
+    }
+    let mut decoder = coding.and_then(page::decoder);
+    let mut arrived = 0;
+    loop {
+        match poll_fn(|cx| writer.poll_capacity(cx)).await {
+            Capacity::Ready => {}
+            Capacity::Abandoned => return,
+        }
+        let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
+        match piece {
+            Some(Ok(piece)) => {
+                arrived += piece.len() as u64;
+                let Ok(piece) = page::decoded(decoder.as_mut(), piece) else {
+                    exchange.request.log(Level::Error, format_args!("upstream sent a broken content coding"));
+                    return writer.fail(StoreFailure(502));
+                };
+                writer.push(piece);
+            }
+            Some(Err(error)) => {
+                exchange.request.log(Level::Error, format_args!("{error}"));
+                return writer.fail(StoreFailure(502));
+            }
+            None => break,
+        }
+    }
+    if length.is_some_and(|length| length != arrived) {
+        exchange.request.log(Level::Error, format_args!("upstream prematurely closed connection"));
+        return writer.fail(StoreFailure(502));
+    }
+    complete(exchange, writer, meta);
+}
+
+/// The page is whole: its tag, its first encoding, and into the store.
+fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: PageMeta) {
+    let Some(body) = writer.body() else {
+        let fresh_until = meta.lifetime.fresh_until;
+        let now = myriad_net::clock::now_ms();
+        let alternatives = [const { None }; myriad_store::ALTERNATIVES];
+        writer.complete(myriad_store::Completion { meta, now, fresh_until, alternatives });
+        return;
+    };
+    let alternatives = match writer.unchanged() {
+        Some(previous) => page::alternatives_of(&previous),
+        None => page::first_encodings(exchange, &meta, &body),
+    };
+    if meta.tag.is_none() {
+        meta.tag = Some(page::tag_of(&body));
+    }
+    let fresh_until = meta.lifetime.fresh_until;
+    let now = myriad_net::clock::now_ms();
+    writer.complete(myriad_store::Completion { meta, now, fresh_until, alternatives });
+}
+
+/// The failure as the rules for stale pages tell it.
+pub fn failure(error: &OriginError) -> Failure {
+    match error.kind() {
+        ErrorKind::Timeout => Failure::Timeout,
+        ErrorKind::InvalidHead | ErrorKind::TooLargeHead => Failure::InvalidHeader,
+        _ => Failure::Error,
+    }
+}

@@ -1,0 +1,89 @@
+//! What makes the answers: files, origins, the cache in front of them, errors.
+
+pub mod cached;
+pub mod error;
+mod fetch;
+mod observer;
+mod origin;
+mod page;
+mod params;
+mod reader;
+mod static_file;
+pub mod streamed;
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::exchange::{Exchange, Request};
+use crate::files::Entry;
+use crate::output::Answer;
+use crate::phases::{self, Decision};
+use crate::runtime::Handler;
+
+/// What a handler came to.
+pub enum Step {
+    /// The answer.
+    Answer(Answer),
+    /// Something to wait for.
+    Wait(Work),
+    /// The URI is another one now: an internal redirect.
+    Redirect,
+    /// Go on in a named location.
+    Named(Box<[u8]>),
+    /// An error, to be answered by an `error_page` or the built-in page.
+    Error(u16),
+}
+
+/// Something to wait for.
+pub enum Work {
+    /// A file to be read.
+    Load {
+        /// What is known of it.
+        entry: Arc<Entry>,
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// An origin to be asked for this request alone.
+    Origin,
+    /// A page that is on its way into the cache.
+    Page(cached::Wait),
+}
+
+/// Makes the content of the current place.
+pub fn begin(exchange: &mut Exchange) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    match &site.runtime.place(exchange.request.place).handler {
+        Handler::Files => static_file::begin(exchange),
+        Handler::Origin(origin) => match &origin.cache {
+            Some(cache) => cached::begin(exchange, origin, cache),
+            None => Step::Wait(Work::Origin),
+        },
+    }
+}
+
+/// Waits for what the phases could not give at once, and goes on until there is an answer.
+pub async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
+    loop {
+        let step = match work {
+            Work::Load { entry, path } => static_file::load(exchange, entry, path).await,
+            Work::Origin => origin::pass(exchange).await,
+            Work::Page(wait) => cached::wait(exchange, wait).await,
+        };
+        match phases::run(exchange, phases::Entry::Step(step)) {
+            Decision::Ready(answer) => return answer,
+            Decision::Wait(next) => work = next,
+        }
+    }
+}
+
+/// The media type that the place gives to a path.
+pub fn media_type(request: &Request, path: &[u8]) -> Cow<'static, [u8]> {
+    let files = &request.place().files;
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let extension = name.iter().rposition(|byte| *byte == b'.').filter(|at| *at > 0).map(|at| &name[at + 1..]);
+    let found = extension.and_then(|extension| {
+        files.types.get(extension).or_else(|| files.types.get(&extension.to_ascii_lowercase()[..]))
+    });
+    Cow::Owned(found.unwrap_or(&files.default_type).to_vec())
+}

@@ -1,0 +1,51 @@
+//! What an origin says on the side goes to the error log.
+
+use std::fmt;
+use std::rc::Rc;
+
+use myriad_upstream::{Address, OriginError};
+
+use crate::error_log::{ErrorLog, Level};
+use crate::exchange::Exchange;
+
+/// Writes to the error log of the exchange that asked.
+pub struct Observer {
+    log: ErrorLog,
+    connection: u64,
+    request: String,
+}
+
+impl Observer {
+    /// The observer of one exchange's origin request.
+    pub fn of(exchange: &Exchange) -> Rc<dyn myriad_upstream::Observer> {
+        let request = &exchange.request;
+        Rc::new(Self {
+            log: request.place().error_log.clone(),
+            connection: request.connection.id,
+            request: String::from_utf8_lossy(request.head.request_line()).into_owned(),
+        })
+    }
+
+    fn write(&self, level: Level, message: fmt::Arguments<'_>) {
+        self.log.write(level, Some(self.connection), format_args!("{message}, request: \"{}\"", self.request));
+    }
+}
+
+impl myriad_upstream::Observer for Observer {
+    fn stderr(&self, peer: &Address, text: &[u8]) {
+        let text = String::from_utf8_lossy(text);
+        let text = text.trim_end();
+        self.write(
+            Level::Error,
+            format_args!("FastCGI sent in stderr: \"{text}\" while reading from upstream, upstream: \"{peer}\""),
+        );
+    }
+
+    fn warning(&self, peer: &Address, text: &str) {
+        self.write(Level::Warn, format_args!("{text}, upstream: \"{peer}\""));
+    }
+
+    fn retried(&self, error: &OriginError) {
+        self.write(Level::Error, format_args!("{error}"));
+    }
+}

@@ -1,0 +1,256 @@
+//! Stored pages: made from an origin's answer, and served.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_encode::{Coding, CodingSet, Level, StreamDecoder, coding_from_token, compress};
+use myriad_http::cache_control::CacheControl;
+use myriad_http::date::parse_http_date;
+use myriad_http::{Fields, Known, ResponseHead};
+use myriad_net::ResponseBody;
+use myriad_policy::{EntityTag, Lifetime, Rules, StoredFields, VaryRule};
+use myriad_store::{ALTERNATIVES, Alternative, Body, Selection};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::{cached, origin};
+use crate::exchange::{Exchange, Request};
+use crate::output::{self, Answer, Source};
+use crate::runtime::{OriginPlace, Page, PageMeta, ProxiedFacts, STRONG_GZIP, alternative, slot};
+
+/// Most bytes of a page that are compressed on the worker's own time, as it is stored.
+const INLINE: u64 = 256 << 10;
+/// Most bytes of a page that are compressed at all.
+const COMPRESSED_AT_MOST: u64 = 8 << 20;
+/// Hits after which gzip's strong level is worth making.
+const HOT: u32 = 8;
+/// Most bytes that a page compressed by its origin may become.
+const DECODED_AT_MOST: u64 = 64 << 20;
+
+/// What is kept of an origin's head.
+pub fn meta_of(
+    head: &ResponseHead,
+    place: &OriginPlace,
+    rules: &Rules,
+    lifetime: Lifetime,
+    now: u64,
+    cost_ms: u64,
+) -> PageMeta {
+    let fields = &head.fields;
+    let coding = origin_coding(head);
+    let mut lines = Vec::with_capacity(512);
+    for (known, name, value) in StoredFields::new(fields, rules).iter() {
+        let own_line =
+            matches!(known, Some(Known::ETag | Known::LastModified)) || is_undone(known, coding.is_some());
+        if !own_line && origin::passes(known, name, place, false) {
+            lines.extend_from_slice(name);
+            lines.extend_from_slice(b": ");
+            lines.extend_from_slice(value);
+            lines.extend_from_slice(b"\r\n");
+        }
+    }
+    let control = CacheControl::parse(fields.known_all(Known::CacheControl));
+    let media_type = fields.known(Known::ContentType).unwrap_or_default();
+    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    let modified = fields.known(Known::LastModified);
+    let modified = modified.and_then(|text| Some((text.into(), parse_http_date(text, now / 1000)?)));
+    let tag = fields.known(Known::ETag);
+    let tag = tag.and_then(|value| EntityTag::from_origin(value, coding.unwrap_or(Coding::Identity)));
+    PageMeta {
+        status: head.status,
+        reason: String::from_utf8_lossy(&head.reason).into(),
+        lines: lines.into(),
+        media_type: media_type.to_ascii_lowercase().into(),
+        proxied: ProxiedFacts {
+            expired: false,
+            no_cache: control.no_cache,
+            no_store: control.no_store,
+            private: control.private,
+            has_last_modified: modified.is_some(),
+            has_etag: tag.is_some(),
+        },
+        tag,
+        last_modified: modified,
+        origin_encoded: coding.is_some(),
+        no_transform: control.no_transform || is_opaque(head),
+        lifetime,
+        stored_ms: now,
+        cost_ms,
+    }
+}
+
+fn is_undone(known: Option<Known>, decoded: bool) -> bool {
+    decoded && matches!(known, Some(Known::ContentEncoding | Known::AcceptRanges))
+}
+
+/// Coded in a way that cannot be undone here: served as it is, to everyone.
+fn is_opaque(head: &ResponseHead) -> bool {
+    head.known(Known::ContentEncoding).is_some_and(|token| coding_from_token(token).is_none())
+}
+
+/// The coding that the origin used, where it can be undone.
+pub fn origin_coding(head: &ResponseHead) -> Option<Coding> {
+    let coding = coding_from_token(head.known(Known::ContentEncoding)?)?;
+    (coding != Coding::Identity).then_some(coding)
+}
+
+/// A decoder for an origin's coding.
+pub fn decoder(coding: Coding) -> Option<StreamDecoder> {
+    StreamDecoder::new(coding, DECODED_AT_MOST).ok()
+}
+
+/// A piece as it is stored: undone where the origin coded it.
+pub fn decoded(decoder: Option<&mut StreamDecoder>, piece: Bytes) -> Result<Bytes, myriad_encode::DecodeError> {
+    let Some(decoder) = decoder else { return Ok(piece) };
+    let mut out = Vec::with_capacity(piece.len() * 4);
+    decoder.push(&piece, &mut out)?;
+    Ok(Bytes::from(out))
+}
+
+/// Which variant an answer is, by its `Vary`.
+pub fn selection(fields: &Fields, rules: &Rules, request: &Fields) -> Option<Selection> {
+    if rules.ignore.vary {
+        return None;
+    }
+    let rule = VaryRule::parse(fields.known_all(Known::Vary)).ok().filter(|rule| !rule.is_empty())?;
+    let selector = rule.names().collect::<Vec<_>>().join(&b","[..]);
+    let mut variant = Vec::new();
+    cached::write_variant(&selector, request, &mut variant);
+    Some(Selection { selector: selector.into(), variant: variant.into() })
+}
+
+/// A strong tag from the bytes.
+pub fn tag_of(body: &Body) -> EntityTag {
+    let mut hash = Xxh3Default::new();
+    body.segments().iter().for_each(|segment| hash.update(segment));
+    EntityTag::made(hash.digest())
+}
+
+/// The encodings of a page whose refresh brought the same bytes.
+pub fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNATIVES] {
+    std::array::from_fn(|index| {
+        let known = page.alternative(index as u8)?;
+        Some(Alternative { bytes: known.bytes.clone(), meta: known.meta })
+    })
+}
+
+/// gzip at its fast level, made as the page is stored, where the place offers it.
+pub fn first_encodings(
+    exchange: &Exchange,
+    meta: &PageMeta,
+    body: &Body,
+) -> [Option<Alternative<u8>>; ALTERNATIVES] {
+    let mut alternatives = [const { None }; ALTERNATIVES];
+    let offer = &exchange.request.place().offer;
+    let offered = meta.origin_encoded
+        || offer.gzip.as_ref().is_some_and(|rules| rules.fit(&meta.media_type, Some(body.len())));
+    if offered && !meta.no_transform && (1..=INLINE).contains(&body.len()) {
+        alternatives[usize::from(slot(Coding::Gzip))] = encode(body, Coding::Gzip, Level::Fast);
+    }
+    alternatives
+}
+
+fn encode(body: &Body, coding: Coding, level: Level) -> Option<Alternative<u8>> {
+    let contiguous: Cow<'_, [u8]> = match body.segments() {
+        [one] => Cow::Borrowed(one),
+        segments => Cow::Owned(segments.concat()),
+    };
+    let bytes = compress(coding, level, &contiguous).ok()?;
+    Some(Alternative { bytes: Bytes::from(bytes.into_boxed_slice()), meta: level.number(coding) })
+}
+
+/// Serves a stored page in the best encoding at hand, and has a better one made.
+pub fn answer(request: &Request, origin: &OriginPlace, page: Arc<Page>) -> Answer {
+    let meta = page.meta();
+    let length = page.body().len();
+    let coding = if meta.no_transform || length == 0 {
+        Coding::Identity
+    } else {
+        let encodings = output::encodings(
+            request,
+            &meta.media_type,
+            Some(length),
+            meta.proxied,
+            meta.origin_encoded,
+        );
+        let parts = request.head.fields().has(Known::Range) && encodings.allowed.contains(Coding::Identity);
+        let coding = if parts { Coding::Identity } else { choose(request, origin, &page, &encodings) };
+        return body_of(page, coding, encodings.varies);
+    };
+    body_of(page, coding, false)
+}
+
+fn choose(
+    request: &Request,
+    origin: &OriginPlace,
+    page: &Arc<Page>,
+    encodings: &output::Encodings,
+) -> Coding {
+    let wanted = encodings.wanted();
+    if wanted == Coding::Identity {
+        return Coding::Identity;
+    }
+    let strong = match wanted {
+        Coding::Gzip => page.alternative(STRONG_GZIP).is_some() || page.hits() < HOT,
+        coding => page.alternative(slot(coding)).is_some(),
+    };
+    if !strong && page.body().len() <= COMPRESSED_AT_MOST {
+        queue(request, origin, page, wanted);
+    }
+    let mut available = CodingSet::EMPTY.with(Coding::Identity);
+    for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
+        if alternative(page, coding).is_some() {
+            available.insert(coding);
+        }
+    }
+    encodings.best(available).unwrap_or(Coding::Identity)
+}
+
+/// Has an encoding made in the background; it attaches to this generation of the page only.
+fn queue(request: &Request, origin: &OriginPlace, page: &Arc<Page>, coding: Coding) {
+    let Some(cache) = &origin.cache else { return };
+    let zone = Arc::clone(&cache.zone);
+    let page = Arc::clone(page);
+    let index = if coding == Coding::Gzip { STRONG_GZIP } else { slot(coding) };
+    let key = (Arc::as_ptr(&page) as u64).rotate_left(8) ^ u64::from(index);
+    request.site.worker.encoder.submit(key, move || {
+        if page.alternative(index).is_none()
+            && let Some(encoded) = encode(page.body(), coding, Level::Strong)
+        {
+            // Gone, or another was quicker: both are well.
+            let _ = zone.zone.attach(&page, index, encoded);
+        }
+    });
+}
+
+fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
+    let mut answer = Answer::new(page.meta().status, ResponseBody::None);
+    if !page.meta().reason.is_empty()
+        && *page.meta().reason != *myriad_http::head::reason_phrase(page.meta().status)
+    {
+        answer.reason = Some(page.meta().reason.clone());
+    }
+    answer.coding = coding;
+    answer.varies_by_encoding = varies;
+    answer.ranges = coding == Coding::Identity && page.meta().status == 200;
+    answer.body = match alternative(&page, coding) {
+        Some(encoded) => ResponseBody::Full(encoded.bytes.clone()),
+        None => match page.body().segments() {
+            [one] => ResponseBody::Full(one.clone()),
+            segments => ResponseBody::Parts(segments.iter().cloned().collect()),
+        },
+    };
+    answer.source = Source::Page(page);
+    answer
+}
+
+/// The head of a page that is still arriving, its body to be set.
+pub fn answer_of_head(meta: &PageMeta) -> Answer {
+    let mut answer = Answer::new(meta.status, ResponseBody::None);
+    answer.media_type = output::line_named(&meta.lines, b"content-type").map(|value| Cow::Owned(value.to_vec()));
+    output::copy_lines(&meta.lines, &[b"content-type"], |line| answer.lines.extend_from_slice(line));
+    if let Some((text, _)) = &meta.last_modified {
+        answer.field(b"Last-Modified", text);
+    }
+    answer
+}

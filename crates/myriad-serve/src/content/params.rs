@@ -1,0 +1,116 @@
+//! A request in the form that an origin is asked in.
+
+use bytes::Bytes;
+use myriad_fastcgi::Params;
+use myriad_http::{Known, Method};
+use myriad_script::EvalError;
+use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
+
+use crate::exchange::{Exchange, scratch};
+use crate::runtime::OriginPlace;
+
+/// What the request is made for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// For one visitor: everything is passed on.
+    Visitor,
+    /// To be stored: what asks for a part, a confirmation or an encoding is left out, and HEAD becomes GET.
+    Store,
+}
+
+/// Fields that an answer to be stored must not depend on.
+const NOT_FOR_STORING: [Known; 7] = [
+    Known::AcceptEncoding,
+    Known::IfMatch,
+    Known::IfModifiedSince,
+    Known::IfNoneMatch,
+    Known::IfRange,
+    Known::IfUnmodifiedSince,
+    Known::Range,
+];
+
+/// Makes the FastCGI request of the current place.
+///
+/// Parameters that the configuration sets come first and hide the client's own fields of that name, so that no client
+/// can pose as a parameter.
+pub fn fastcgi(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    purpose: Purpose,
+    payload: RequestPayload,
+    attempts: Attempts,
+) -> Result<OriginRequest, EvalError> {
+    let mut params = Params::with_capacity(2048);
+    let Exchange { request, frame } = exchange;
+    for param in &origin.params {
+        if let Some(value) = param.value.as_static() {
+            if !(value.is_empty() && param.if_not_empty) {
+                params.push(&param.name, value);
+            }
+            continue;
+        }
+        scratch::with_buffer(|value| {
+            param.value.eval(request, frame, value)?;
+            if !(value.is_empty() && param.if_not_empty) {
+                params.push(&param.name, value);
+            }
+            Ok::<_, EvalError>(())
+        })?;
+    }
+    if origin.pass_request_headers {
+        push_fields(exchange, origin, purpose, &mut params);
+    }
+    let method = match (purpose, exchange.request.head.method()) {
+        (Purpose::Store, Method::Head) => Method::Get,
+        (_, method) => method,
+    };
+    Ok(OriginRequest {
+        protocol: Protocol::FastCgi { params: Bytes::from(params.into_bytes()), keep_conn: origin.keep_conn },
+        method,
+        body: payload,
+        timeouts: origin.timeouts,
+        retry: origin.next.clone(),
+        max_head: origin.head_bytes,
+        affinity: exchange.request.client().map_or(Affinity::None, Affinity::Client),
+        observer: None,
+        attempts,
+    })
+}
+
+/// The client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` never goes: applications take it for a setting.
+fn push_fields(exchange: &Exchange, origin: &OriginPlace, purpose: Purpose, params: &mut Params) {
+    let fields = exchange.request.head.fields();
+    let mut name = Vec::with_capacity(64);
+    let mut seen: Vec<Known> = Vec::new();
+    for (known, field, value) in fields.iter_known() {
+        if let Some(known) = known {
+            let framing = matches!(known, Known::ContentLength | Known::ContentType | Known::TransferEncoding);
+            let unwanted = purpose == Purpose::Store && NOT_FOR_STORING.contains(&known);
+            if framing || unwanted || seen.contains(&known) {
+                continue;
+            }
+        }
+        name.clear();
+        name.extend_from_slice(b"HTTP_");
+        name.extend(field.iter().map(|byte| match byte {
+            b'-' => b'_',
+            byte => byte.to_ascii_uppercase(),
+        }));
+        let set = origin.params.iter().any(|param| *param.name == *name);
+        if set || &name[..] == b"HTTP_PROXY" {
+            continue;
+        }
+        match known {
+            Some(known) if fields.is_repeated(known) => {
+                // RFC 9110 section 5.3: several fields are one list; cookies are joined as RFC 9113 section 8.2.3 says.
+                let separator: &[u8] = if known == Known::Cookie { b"; " } else { b", " };
+                let values: Vec<&[u8]> = fields.known_all(known).collect();
+                params.push(&name, &values.join(separator));
+                seen.push(known);
+            }
+            _ => {
+                params.push(&name, value);
+            }
+        }
+    }
+}

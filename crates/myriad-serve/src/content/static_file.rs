@@ -1,0 +1,208 @@
+//! Files under the root.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_encode::{Coding, CodingSet, Level, compress};
+use myriad_http::{Known, Method};
+use myriad_net::ResponseBody;
+
+use super::{Step, Work, media_type};
+use crate::error_log::Level as LogLevel;
+use crate::exchange::{Exchange, Request, scratch};
+use crate::files::path::{self, as_path};
+use crate::files::{Entry, FileEntry, Kind};
+use crate::output::{self, Answer, Source};
+use crate::phases;
+use crate::runtime::ProxiedFacts;
+
+/// Serves the file that the URI names, the index of a directory, or a redirect to it.
+pub fn begin(exchange: &mut Exchange) -> Step {
+    if !matches!(exchange.request.head.method(), Method::Get | Method::Head) {
+        return Step::Error(405);
+    }
+    if exchange.request.uri.contains(&0) {
+        return Step::Error(404);
+    }
+    if exchange.request.uri.ends_with(b"/") {
+        return index(exchange);
+    }
+    let found = scratch::with_buffer(|file| {
+        let Exchange { request, frame } = exchange;
+        path::of_uri(request, &request.uri, frame, file)?;
+        let valid_ms = request.place().files.valid_ms;
+        let entry = request.site.worker.files.look(file, valid_ms, request.received_ms);
+        let to_load = entry.file().is_some_and(|file| !file.is_loaded()).then(|| as_path(file).to_owned());
+        Ok::<_, myriad_script::EvalError>((entry, to_load))
+    });
+    match found {
+        Ok((entry, None)) => serve(exchange, &entry),
+        Ok((entry, Some(path))) => Step::Wait(Work::Load { entry, path }),
+        Err(error) => {
+            exchange.request.log(LogLevel::Error, format_args!("{error}"));
+            Step::Error(500)
+        }
+    }
+}
+
+/// Reads a file on the pool of blocking work, then serves it.
+pub async fn load(exchange: &mut Exchange, entry: Arc<Entry>, path: PathBuf) -> Step {
+    let loading = Arc::clone(&entry);
+    let named = path.clone();
+    let loaded = tokio::task::spawn_blocking(move || match loading.file() {
+        Some(file) => file.load(&named),
+        None => Ok(()),
+    })
+    .await;
+    let error = match loaded {
+        Ok(Ok(())) => return serve(exchange, &entry),
+        Ok(Err(error)) => error,
+        Err(_) => std::io::Error::other("reading was abandoned"),
+    };
+    let path = path.display();
+    exchange.request.log(LogLevel::Error, format_args!("open() \"{path}\" failed ({error})"));
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => Step::Error(403),
+        std::io::ErrorKind::NotFound => Step::Error(404),
+        _ => Step::Error(500),
+    }
+}
+
+/// A directory: the first of `index` that is there.
+fn index(exchange: &mut Exchange) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.place);
+    for template in &place.files.index {
+        let mut target = Vec::new();
+        let Exchange { request, frame } = exchange;
+        if template.eval(request, frame, &mut target).is_err() {
+            return Step::Error(500);
+        }
+        if target.starts_with(b"/") {
+            let args = std::mem::take(&mut request.args);
+            phases::local_redirect(request, &target);
+            request.args = args;
+            return Step::Redirect;
+        }
+        let found = scratch::with_buffer(|file| {
+            path::of_uri(request, &request.uri, frame, file).ok()?;
+            file.extend_from_slice(&target);
+            let entry = site.worker.files.look(file, place.files.valid_ms, request.received_ms);
+            entry.file().map(|_| ())
+        });
+        if found.is_some() {
+            request.uri.extend_from_slice(&target);
+            return Step::Redirect;
+        }
+    }
+    directory_without_index(exchange)
+}
+
+fn directory_without_index(exchange: &mut Exchange) -> Step {
+    let Exchange { request, frame } = exchange;
+    let there = scratch::with_buffer(|file| {
+        let _ = path::of_uri(request, &request.uri, frame, file);
+        let valid_ms = request.place().files.valid_ms;
+        let entry = request.site.worker.files.look(file, valid_ms, request.received_ms);
+        if entry.is_directory() {
+            let shown = String::from_utf8_lossy(file);
+            request.log(LogLevel::Error, format_args!("directory index of \"{shown}\" is forbidden"));
+        }
+        entry.is_directory()
+    });
+    Step::Error(if there { 403 } else { 404 })
+}
+
+fn serve(exchange: &mut Exchange, entry: &Arc<Entry>) -> Step {
+    match &entry.kind {
+        Kind::File(file) => answer(exchange, entry, file),
+        Kind::Directory => Step::Answer(crate::phases::add_slash(&mut exchange.request)),
+        Kind::Other => Step::Error(404),
+        Kind::Missing(std::io::ErrorKind::PermissionDenied) => Step::Error(403),
+        Kind::Missing(kind) => {
+            let request = &exchange.request;
+            if request.place().log_not_found {
+                let uri = String::from_utf8_lossy(&request.uri);
+                request.log(LogLevel::Error, format_args!("open() for \"{uri}\" failed ({kind})"));
+            }
+            Step::Error(404)
+        }
+    }
+}
+
+fn answer(exchange: &mut Exchange, entry: &Arc<Entry>, file: &FileEntry) -> Step {
+    let request = &exchange.request;
+    let media_type = media_type(request, &request.uri);
+    let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
+    let whole = request.head.fields().has(Known::Range);
+    let encodings = output::encodings(request, &media_type, Some(file.length), facts, false);
+    let mut answer = Answer::new(200, ResponseBody::None);
+    answer.varies_by_encoding = encodings.varies;
+    answer.media_type = Some(media_type);
+    answer.source = Source::File(Arc::clone(entry));
+    answer.ranges = true;
+    match file.contents() {
+        Some(contents) => {
+            let encoded = if whole { None } else { encoded(request, entry, file, contents, &encodings) };
+            let (coding, bytes) = encoded.unwrap_or_else(|| (Coding::Identity, contents.clone()));
+            answer.coding = coding;
+            answer.ranges = coding == Coding::Identity;
+            answer.body = ResponseBody::Full(bytes);
+        }
+        None => match file.descriptor() {
+            Some(descriptor) => {
+                answer.body =
+                    ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length };
+            }
+            None => return Step::Error(500),
+        },
+    }
+    Step::Answer(answer)
+}
+
+/// The best encoding at hand; a better one that is allowed is made in the background, once.
+fn encoded(
+    request: &Request,
+    entry: &Arc<Entry>,
+    file: &FileEntry,
+    contents: &Bytes,
+    encodings: &output::Encodings,
+) -> Option<(Coding, Bytes)> {
+    let wanted = encodings.wanted();
+    if wanted == Coding::Identity {
+        return None;
+    }
+    if let Some((_, bytes)) = file.encoded(wanted) {
+        return (bytes.len() < contents.len()).then_some((wanted, bytes));
+    }
+    let kept = Arc::clone(entry);
+    let key = Arc::as_ptr(entry) as u64 ^ ((wanted as u64) << 60);
+    request.site.worker.encoder.submit(key, move || make(&kept, wanted, Level::Strong));
+    let mut available = CodingSet::EMPTY.with(Coding::Identity);
+    for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
+        if file.encoded(coding).is_some() {
+            available.insert(coding);
+        }
+    }
+    match encodings.best(available) {
+        Some(coding) if coding != Coding::Identity => file.encoded(coding).map(|(_, bytes)| (coding, bytes)),
+        // Nothing yet: gzip at its fast level costs less than sending identity to a phone.
+        _ if encodings.allowed.contains(Coding::Gzip) && contents.len() <= INLINE => {
+            make(entry, Coding::Gzip, Level::Fast);
+            file.encoded(Coding::Gzip).map(|(_, bytes)| (Coding::Gzip, bytes))
+        }
+        _ => None,
+    }
+}
+
+/// Most bytes that are compressed on the worker's own time.
+const INLINE: usize = 256 << 10;
+
+fn make(entry: &Entry, coding: Coding, level: Level) {
+    let Some(file) = entry.file() else { return };
+    let Some(contents) = file.contents() else { return };
+    if let Ok(encoded) = compress(coding, level, contents) {
+        file.attach(coding, level.number(coding), Bytes::from(encoded));
+    }
+}

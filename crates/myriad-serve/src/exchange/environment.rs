@@ -1,0 +1,91 @@
+//! The request as scripts see it.
+
+use std::fmt;
+
+use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame};
+
+use super::{Request, variables};
+use crate::error_log::Level;
+
+impl Environment for Request {
+    fn variable(&self, id: Builtin, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+        variables::append(self, &self.runtime().variables[id.0 as usize], frame, out)
+    }
+
+    fn variable_ref(&self, id: Builtin) -> Option<Option<&[u8]>> {
+        variables::borrow(self, &self.runtime().variables[id.0 as usize])
+    }
+
+    fn assign(&mut self, id: Builtin, value: &[u8]) -> Result<(), EvalError> {
+        match self.site.runtime.variables[id.0 as usize] {
+            variables::Source::Args => {
+                self.args.clear();
+                self.args.extend_from_slice(value);
+            }
+            variables::Source::LimitRate => {
+                self.limit_rate = variables::parse_size(value);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn file_test(&self, test: FileTest, path: &[u8]) -> bool {
+        let valid_ms = self.place().files.valid_ms;
+        self.site.worker.files.test(test, path, valid_ms, self.received_ms)
+    }
+
+    fn uri(&self) -> &[u8] {
+        &self.uri
+    }
+
+    fn args(&self) -> &[u8] {
+        &self.args
+    }
+
+    fn uri_was_escaped(&self) -> bool {
+        self.escaped
+    }
+
+    fn rewrite(&mut self, uri: &[u8], args: &[u8]) {
+        self.uri.clear();
+        self.uri.extend_from_slice(uri);
+        self.args.clear();
+        self.args.extend_from_slice(args);
+        self.escaped = false;
+    }
+
+    fn uninitialized(&self, name: &str) {
+        if self.place().uninitialized_warn {
+            self.log(Level::Warn, format_args!("using uninitialized \"{name}\" variable"));
+        }
+    }
+
+    fn rewrite_log(&self) -> bool {
+        self.place().rewrite_log
+    }
+
+    fn rewrite_notice(&self, message: fmt::Arguments<'_>) {
+        self.log(Level::Notice, message);
+    }
+}
+
+impl Request {
+    /// Writes to the error log of the place, with nginx's account of the request behind the message.
+    pub fn log(&self, level: Level, message: fmt::Arguments<'_>) {
+        let log = &self.place().error_log;
+        if !log.enabled(level) {
+            return;
+        }
+        let client = self.client().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
+        let server = String::from_utf8_lossy(&self.server().name);
+        let line = String::from_utf8_lossy(self.head.request_line());
+        let host = self.head.known(myriad_http::Known::Host).map(String::from_utf8_lossy);
+        let host = host.map_or_else(String::new, |host| format!(", host: \"{host}\""));
+        log.write(
+            level,
+            Some(self.connection.id),
+            format_args!("{message}, client: {client}, server: {server}, request: \"{line}\"{host}"),
+        );
+    }
+}

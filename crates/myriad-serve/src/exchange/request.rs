@@ -1,0 +1,148 @@
+//! What scripts may read of a request.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use myriad_http::RequestHead;
+use myriad_net::{Connection, RequestBody, Sent};
+use myriad_policy::CacheStatus;
+
+use super::OriginFacts;
+use crate::runtime::{Place, PlaceId, Runtime, Server, ServerId};
+use crate::worker::Generation;
+
+/// The state of a request that its variables show.
+pub struct Request {
+    /// The site as it was when the request began.
+    pub site: Rc<Generation>,
+    /// The client's connection.
+    pub connection: Rc<Connection>,
+    /// The head as it came.
+    pub head: RequestHead,
+    /// The body, still to be read.
+    pub body: RequestBody,
+    /// The virtual server.
+    pub server: ServerId,
+    /// The settings that hold now.
+    pub place: PlaceId,
+    /// The URI: decoded, normalised, as rewrites left it.
+    pub uri: Vec<u8>,
+    /// The arguments, without `?`.
+    pub args: Vec<u8>,
+    /// The host in lower case without port; the server's name where the request has none.
+    pub host: Vec<u8>,
+    /// Whether the URI as sent held an escape.
+    pub escaped: bool,
+    /// Whether an internal redirect led here.
+    pub internal: bool,
+    /// Internal redirects so far.
+    pub redirects: u8,
+    /// Set while an error page is made: the status of the error.
+    pub error_status: Option<u16>,
+    /// The status that an `error_page` has set for the answer to come.
+    pub forced_status: Option<u16>,
+    /// When the head was complete, milliseconds since the epoch.
+    pub received_ms: u64,
+    /// What `set $limit_rate` or `X-Accel-Limit-Rate` said, bytes a second.
+    pub limit_rate: Option<u64>,
+    /// A HEAD request that stands for the GET whose page it shares.
+    pub as_get: bool,
+    /// How often the page was waited for in vain.
+    pub retries: u8,
+    /// The cache's part.
+    pub cache: CacheFacts,
+    /// The origin's part.
+    pub origin: Option<Box<OriginFacts>>,
+    /// The answer, once its head was made.
+    pub answered: Answered,
+    /// What was sent; set when the exchange is over.
+    pub sent: Sent,
+    /// When the exchange was over.
+    pub finished_ms: u64,
+}
+
+/// The cache's part in an exchange.
+#[derive(Default)]
+pub struct CacheFacts {
+    /// `$upstream_cache_status`.
+    pub status: Option<CacheStatus>,
+    /// `$upstream_cache_key`.
+    pub key: Vec<u8>,
+    /// `$upstream_cache_age`, seconds.
+    pub age_s: Option<u64>,
+}
+
+/// The head of the answer.
+#[derive(Default)]
+pub struct Answered {
+    /// `$status`.
+    pub status: u16,
+    /// Field lines, for `$sent_http_*`; kept only where a log format reads them.
+    pub fields: Vec<u8>,
+    /// Bytes before compression, for `$gzip_ratio`; 0 where nothing was compressed.
+    pub uncompressed: u64,
+}
+
+impl Request {
+    #[expect(clippy::too_many_arguments)]
+    pub(super) fn new(
+        site: &Rc<Generation>,
+        head: RequestHead,
+        connection: &Rc<Connection>,
+        body: RequestBody,
+        uri: Vec<u8>,
+        args: Vec<u8>,
+        host: Vec<u8>,
+    ) -> Self {
+        Self {
+            site: Rc::clone(site),
+            connection: Rc::clone(connection),
+            head,
+            body,
+            server: 0,
+            place: 0,
+            uri,
+            args,
+            host,
+            escaped: false,
+            internal: false,
+            redirects: 0,
+            error_status: None,
+            forced_status: None,
+            received_ms: myriad_net::clock::now_ms(),
+            limit_rate: None,
+            as_get: false,
+            retries: 0,
+            cache: CacheFacts::default(),
+            origin: None,
+            answered: Answered::default(),
+            sent: Sent::default(),
+            finished_ms: 0,
+        }
+    }
+
+    /// The site.
+    pub fn runtime(&self) -> &Runtime {
+        &self.site.runtime
+    }
+
+    /// The settings that hold now.
+    pub fn place(&self) -> &Place {
+        self.site.runtime.place(self.place)
+    }
+
+    /// The virtual server.
+    pub fn server(&self) -> &Server {
+        self.site.runtime.server(self.server)
+    }
+
+    /// The client's address; none on a unix socket.
+    pub fn client(&self) -> Option<IpAddr> {
+        self.connection.peer.ip()
+    }
+
+    /// The origin's part, made where there is none yet.
+    pub fn origin_mut(&mut self) -> &mut OriginFacts {
+        self.origin.get_or_insert_default()
+    }
+}

@@ -1,0 +1,280 @@
+//! Variables whose value has to be built.
+
+use std::io::Write;
+use std::net::IpAddr;
+
+use myriad_http::{Known, date};
+use myriad_script::{EvalError, Frame};
+
+use super::{Source, borrow};
+use crate::exchange::origin_facts::seconds;
+use crate::exchange::{Request, time};
+use crate::files;
+use crate::runtime::Handler;
+
+/// Appends the value of `source`; false where it does not exist for this request.
+pub fn append(
+    request: &Request,
+    source: &Source,
+    frame: &mut Frame,
+    out: &mut Vec<u8>,
+) -> Result<bool, EvalError> {
+    if let Some(value) = borrow(request, source) {
+        out.extend_from_slice(value.unwrap_or_default());
+        return Ok(value.is_some());
+    }
+    match source {
+        Source::DocumentRoot => files::path::root(request, frame, out)?,
+        Source::RealpathRoot => {
+            let mut root = frame.take_buffer();
+            files::path::root(request, frame, &mut root)?;
+            let real = std::fs::canonicalize(files::path::as_path(&root));
+            frame.give_buffer(root);
+            match real {
+                Ok(path) => out.extend_from_slice(path.as_os_str().as_encoded_bytes()),
+                Err(_) => return Ok(false),
+            }
+        }
+        Source::RequestFilename => files::path::of_uri(request, &request.uri, frame, out)?,
+        Source::FastCgiScriptName => split_uri(request, frame, Half::Script, out)?,
+        Source::FastCgiPathInfo => split_uri(request, frame, Half::PathInfo, out)?,
+        Source::Field(known) => {
+            let separator: &[u8] = if *known == Known::Cookie { b"; " } else { b", " };
+            join(request.head.fields().known_all(*known), separator, out);
+        }
+        Source::OtherField(name) => join(request.head.fields().get_all(name.as_bytes()), b", ", out),
+        Source::OriginField(name) => {
+            let head = request.origin.as_ref().and_then(|origin| origin.head.as_ref());
+            if let Some(head) = head {
+                join(head.fields.get_all(name.as_bytes()), b", ", out);
+            }
+        }
+        Source::RemoteAddr => address(request.client(), out),
+        Source::BinaryRemoteAddr => match request.client() {
+            Some(IpAddr::V4(ip)) => out.extend_from_slice(&ip.octets()),
+            Some(IpAddr::V6(ip)) => out.extend_from_slice(&ip.octets()),
+            None => out.extend_from_slice(b"unix:"),
+        },
+        Source::RemotePort => match request.connection.peer {
+            myriad_net::Peer::Inet(peer) => show(out, peer.port()),
+            myriad_net::Peer::Unix => {}
+        },
+        Source::RemoteUser => return Ok(remote_user(request, out)),
+        Source::ServerAddr => match request.connection.local() {
+            Some(local) => address(Some(local.ip()), out),
+            None => out.extend_from_slice(b"unix:"),
+        },
+        Source::ServerPort => {
+            if let Some(local) = request.connection.local() {
+                show(out, local.port());
+            }
+        }
+        Source::SentField(name) => return Ok(sent_field(request, name, out)),
+        Source::ProxyAddForwardedFor => {
+            let before = out.len();
+            join(request.head.fields().get_all(b"X-Forwarded-For"), b", ", out);
+            if out.len() > before {
+                out.extend_from_slice(b", ");
+            }
+            address(request.client(), out);
+        }
+        Source::SentTrailer(_) | Source::OriginCookie(_) | Source::ProxyHost | Source::ProxyPort => {
+            return Ok(false);
+        }
+        source => return Ok(append_figure(request, source, out)),
+    }
+    Ok(true)
+}
+
+/// Counts, times and the like.
+fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {
+    let now = if request.finished_ms == 0 { request.received_ms } else { request.finished_ms };
+    let thousandths = |out: &mut Vec<u8>, ms: u64| show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000));
+    match source {
+        Source::RequestId => request_id(request, out),
+        Source::RequestLength => show(out, request.sent.request_bytes.max(request.head.raw().len() as u64)),
+        Source::RequestTime => thousandths(out, now.saturating_sub(request.received_ms)),
+        Source::BytesSent => show(out, request.sent.bytes),
+        Source::BodyBytesSent => show(out, request.sent.body_bytes),
+        Source::Connection => show(out, request.connection.id),
+        Source::ConnectionRequests => show(out, request.connection.requests.get()),
+        Source::ConnectionTime => thousandths(out, now.saturating_sub(request.connection.accepted_ms)),
+        Source::Msec => thousandths(out, now),
+        Source::TimeLocal => {
+            out.extend_from_slice(&date::format_time_local(now / 1000, time::offset_minutes()));
+        }
+        Source::TimeIso8601 => {
+            out.extend_from_slice(&date::format_time_iso8601(now / 1000, time::offset_minutes()));
+        }
+        Source::Status => {
+            let status = if request.answered.status == 0 { 9 } else { request.answered.status };
+            show(out, format_args!("{status:03}"));
+        }
+        Source::Pid => show(out, std::process::id()),
+        Source::LimitRate => show(out, request.limit_rate.unwrap_or(0)),
+        Source::GzipRatio => return gzip_ratio(request, out),
+        Source::CacheAge => match request.cache.age_s {
+            Some(age) => show(out, age),
+            None => return false,
+        },
+        source => return append_origin(request, source, out),
+    }
+    true
+}
+
+fn append_origin(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {
+    use std::fmt::Write;
+    let Some(origin) = &request.origin else { return false };
+    match source {
+        Source::OriginAddr => origin.list(out, |attempt, text| text.push_str(&attempt.address)),
+        Source::OriginStatus => origin.list(out, |attempt, text| {
+            let _ = match attempt.status {
+                0 => write!(text, "-"),
+                status => write!(text, "{status}"),
+            };
+        }),
+        Source::OriginResponseTime => origin.list(out, |attempt, text| seconds(attempt.response_ms, text)),
+        Source::OriginConnectTime => origin.list(out, |attempt, text| seconds(attempt.connect_ms, text)),
+        Source::OriginHeaderTime => origin.list(out, |attempt, text| seconds(attempt.header_ms, text)),
+        Source::OriginResponseLength => origin.list(out, |attempt, text| {
+            let _ = write!(text, "{}", attempt.response_length);
+        }),
+        Source::OriginBytesSent => origin.list(out, |attempt, text| {
+            let _ = write!(text, "{}", attempt.bytes_sent);
+        }),
+        Source::OriginBytesReceived => origin.list(out, |attempt, text| {
+            let _ = write!(text, "{}", attempt.bytes_received);
+        }),
+        _ => false,
+    }
+}
+
+fn show(out: &mut Vec<u8>, value: impl std::fmt::Display) {
+    let _ = write!(out, "{value}");
+}
+
+fn address(ip: Option<IpAddr>, out: &mut Vec<u8>) {
+    match ip {
+        Some(ip) => show(out, ip),
+        None => out.extend_from_slice(b"unix:"),
+    }
+}
+
+fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &mut Vec<u8>) {
+    for (index, value) in values.enumerate() {
+        if index > 0 {
+            out.extend_from_slice(separator);
+        }
+        out.extend_from_slice(value);
+    }
+}
+
+/// The user of `Authorization: Basic` (RFC 7617), as the access log shows it; nothing has checked it.
+fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
+    let Some(value) = request.head.known(Known::Authorization) else { return false };
+    let Some(encoded) = value.get(..6).filter(|scheme| scheme.eq_ignore_ascii_case(b"basic ")) else {
+        return false;
+    };
+    let decoded = decode_base64(value[encoded.len()..].trim_ascii());
+    match decoded.iter().position(|byte| *byte == b':') {
+        Some(colon) => {
+            out.extend_from_slice(&decoded[..colon]);
+            true
+        }
+        None => false,
+    }
+}
+
+fn decode_base64(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0u32, 0);
+    for byte in text {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => break,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    out
+}
+
+fn sent_field(request: &Request, name: &str, out: &mut Vec<u8>) -> bool {
+    let before = out.len();
+    let mut found = false;
+    for line in request.answered.fields.split(|byte| *byte == b'\n') {
+        let line = line.trim_ascii_end();
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        if line[..colon].eq_ignore_ascii_case(name.as_bytes()) {
+            if out.len() > before {
+                out.extend_from_slice(b", ");
+            }
+            out.extend_from_slice(line[colon + 1..].trim_ascii());
+            found = true;
+        }
+    }
+    found
+}
+
+/// Sixteen bytes that no other request has, in hexadecimal: a process seed, the connection and its request number.
+fn request_id(request: &Request, out: &mut Vec<u8>) {
+    use std::hash::{BuildHasher, RandomState};
+    static SEEDS: std::sync::OnceLock<(RandomState, RandomState)> = std::sync::OnceLock::new();
+    let (first, second) = SEEDS.get_or_init(|| (RandomState::new(), RandomState::new()));
+    let identity = (request.connection.id, request.connection.requests.get(), request.received_ms);
+    show(out, format_args!("{:016x}{:016x}", first.hash_one(identity), second.hash_one(identity)));
+}
+
+fn gzip_ratio(request: &Request, out: &mut Vec<u8>) -> bool {
+    let (whole, sent) = (request.answered.uncompressed, request.sent.body_bytes);
+    if whole == 0 || sent == 0 {
+        return false;
+    }
+    let hundredths = whole * 100 / sent;
+    show(out, format_args!("{}.{:02}", hundredths / 100, hundredths % 100));
+    true
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Half {
+    Script,
+    PathInfo,
+}
+
+/// `fastcgi_split_path_info` applied to the URI, and `fastcgi_index` where it ends in a slash.
+fn split_uri(request: &Request, frame: &mut Frame, half: Half, out: &mut Vec<u8>) -> Result<(), EvalError> {
+    let Handler::Origin(origin) = &request.place().handler else {
+        if half == Half::Script {
+            out.extend_from_slice(&request.uri);
+        }
+        return Ok(());
+    };
+    if let Some(regex) = &origin.split_path_info {
+        // A frame of its own: the location's captures must survive, for they may stand in other parameters.
+        let mut own = Frame::new();
+        if regex.matches(&request.uri, &mut own)? {
+            let group = if half == Half::Script { 1 } else { 2 };
+            out.extend_from_slice(own.capture(group).unwrap_or_default());
+            if half == Half::PathInfo {
+                return Ok(());
+            }
+        } else if half == Half::Script {
+            out.extend_from_slice(&request.uri);
+        }
+    } else if half == Half::Script {
+        out.extend_from_slice(&request.uri);
+    }
+    let _ = frame;
+    if half == Half::Script && out.ends_with(b"/") {
+        out.extend_from_slice(&origin.index);
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Variables whose value lies ready as one slice: no copy is made for them.
+
+use myriad_http::uri;
+
+use super::Source;
+use crate::exchange::Request;
+
+/// The value of `source` as a slice. None: it must be built; `Some(None)`: it does not exist for this request.
+pub fn borrow<'a>(request: &'a Request, source: &'a Source) -> Option<Option<&'a [u8]>> {
+    Some(match source {
+        Source::Args => Some(&request.args),
+        Source::IsArgs => Some(if request.args.is_empty() { b"" } else { b"?" }),
+        Source::Uri => Some(&request.uri),
+        Source::RequestUri => Some(request.head.target()),
+        Source::RequestLine => Some(request.head.request_line()).filter(|line| !line.is_empty()),
+        Source::Method if request.as_get => Some(b"GET"),
+        Source::Method => Some(request.head.method_bytes()).filter(|method| !method.is_empty()),
+        Source::Host => Some(&request.host),
+        Source::Hostname => Some(&request.runtime().hostname),
+        Source::Scheme => Some(b"http"),
+        Source::Https => Some(b""),
+        Source::ServerName => Some(&request.server().name),
+        Source::ServerProtocol => Some(request.head.version().as_str().as_bytes()),
+        Source::RequestBody => Some(b""),
+        Source::RequestCompletion => Some(if request.sent.complete { b"OK" } else { b"" }),
+        Source::Pipe => Some(if request.sent.pipelined { b"p" } else { b"." }),
+        Source::NginxVersion => Some(b"1.31.4"),
+        Source::Field(known) => return borrow_field(request, request.head.fields().known_all(*known)),
+        Source::OtherField(name) => {
+            return borrow_field(request, request.head.fields().get_all(name.as_bytes()));
+        }
+        Source::Arg(name) => uri::arg(&request.args, name),
+        Source::Cookie(name) => request
+            .head
+            .fields()
+            .known_all(myriad_http::Known::Cookie)
+            .find_map(|header| uri::cookie(header, name)),
+        Source::OriginField(name) => {
+            let head = request.origin.as_ref().and_then(|origin| origin.head.as_ref());
+            match head {
+                Some(head) => return borrow_field(request, head.fields.get_all(name.as_bytes())),
+                None => None,
+            }
+        }
+        Source::CacheStatus => request.cache.status.map(|status| status.as_str().as_bytes()),
+        Source::CacheKey => (!request.cache.key.is_empty()).then_some(&request.cache.key),
+        _ => return None,
+    })
+}
+
+/// One value is borrowed; several are joined, which needs a buffer.
+fn borrow_field<'a>(
+    _: &'a Request,
+    mut values: impl Iterator<Item = &'a [u8]>,
+) -> Option<Option<&'a [u8]>> {
+    let first = values.next();
+    if values.next().is_some() { None } else { Some(first) }
+}

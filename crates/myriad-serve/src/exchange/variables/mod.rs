@@ -1,0 +1,157 @@
+//! The built-in variables of nginx's HTTP modules: their names, and where each reads its value.
+
+mod append;
+mod borrow;
+mod names;
+
+pub use append::append;
+pub use borrow::borrow;
+pub use names::VariableNames;
+
+use myriad_http::Known;
+
+/// Where a variable reads its value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// `$args`, `$query_string`.
+    Args,
+    /// `$is_args`.
+    IsArgs,
+    /// `$uri`, `$document_uri`.
+    Uri,
+    /// `$request_uri`.
+    RequestUri,
+    /// `$request`.
+    RequestLine,
+    /// `$request_method`.
+    Method,
+    /// `$host`.
+    Host,
+    /// `$hostname`.
+    Hostname,
+    /// `$scheme`.
+    Scheme,
+    /// `$https`.
+    Https,
+    /// `$server_name`.
+    ServerName,
+    /// `$server_addr`.
+    ServerAddr,
+    /// `$server_port`.
+    ServerPort,
+    /// `$server_protocol`.
+    ServerProtocol,
+    /// `$remote_addr`.
+    RemoteAddr,
+    /// `$remote_port`.
+    RemotePort,
+    /// `$binary_remote_addr`.
+    BinaryRemoteAddr,
+    /// `$remote_user`.
+    RemoteUser,
+    /// `$document_root`.
+    DocumentRoot,
+    /// `$realpath_root`.
+    RealpathRoot,
+    /// `$request_filename`.
+    RequestFilename,
+    /// `$request_body`, `$request_body_file`: the body is streamed and never held, so these are empty.
+    RequestBody,
+    /// `$request_completion`.
+    RequestCompletion,
+    /// `$request_id`.
+    RequestId,
+    /// `$request_length`.
+    RequestLength,
+    /// `$request_time`.
+    RequestTime,
+    /// `$bytes_sent`.
+    BytesSent,
+    /// `$body_bytes_sent`.
+    BodyBytesSent,
+    /// `$connection`.
+    Connection,
+    /// `$connection_requests`.
+    ConnectionRequests,
+    /// `$connection_time`.
+    ConnectionTime,
+    /// `$msec`.
+    Msec,
+    /// `$time_local`.
+    TimeLocal,
+    /// `$time_iso8601`.
+    TimeIso8601,
+    /// `$status`.
+    Status,
+    /// `$pipe`.
+    Pipe,
+    /// `$pid`.
+    Pid,
+    /// `$limit_rate`.
+    LimitRate,
+    /// `$nginx_version`.
+    NginxVersion,
+    /// `$gzip_ratio`.
+    GzipRatio,
+    /// `$content_type`, `$content_length` and any `$http_*` of a well-known field.
+    Field(Known),
+    /// Any other `$http_*`: the field's name.
+    OtherField(Box<str>),
+    /// `$arg_*`.
+    Arg(Box<[u8]>),
+    /// `$cookie_*`.
+    Cookie(Box<[u8]>),
+    /// `$sent_http_*`.
+    SentField(Box<str>),
+    /// `$sent_trailer_*`.
+    SentTrailer(Box<str>),
+    /// `$upstream_http_*`.
+    OriginField(Box<str>),
+    /// `$upstream_cookie_*`.
+    OriginCookie(Box<[u8]>),
+    /// `$upstream_addr`.
+    OriginAddr,
+    /// `$upstream_status`.
+    OriginStatus,
+    /// `$upstream_response_time`.
+    OriginResponseTime,
+    /// `$upstream_connect_time`.
+    OriginConnectTime,
+    /// `$upstream_header_time`.
+    OriginHeaderTime,
+    /// `$upstream_response_length`.
+    OriginResponseLength,
+    /// `$upstream_bytes_sent`.
+    OriginBytesSent,
+    /// `$upstream_bytes_received`.
+    OriginBytesReceived,
+    /// `$upstream_cache_status`.
+    CacheStatus,
+    /// `$upstream_cache_key`.
+    CacheKey,
+    /// `$upstream_cache_age`.
+    CacheAge,
+    /// `$upstream_cache_last_modified`.
+    CacheLastModified,
+    /// `$fastcgi_script_name`.
+    FastCgiScriptName,
+    /// `$fastcgi_path_info`.
+    FastCgiPathInfo,
+    /// `$proxy_host`.
+    ProxyHost,
+    /// `$proxy_port`.
+    ProxyPort,
+    /// `$proxy_add_x_forwarded_for`.
+    ProxyAddForwardedFor,
+}
+
+/// Reads a size as nginx writes it (`10k`, `1m`); none where it is no size.
+pub fn parse_size(text: &[u8]) -> Option<u64> {
+    let (digits, unit) = match text.split_last()? {
+        (b'k' | b'K', digits) => (digits, 1 << 10),
+        (b'm' | b'M', digits) => (digits, 1 << 20),
+        (b'g' | b'G', digits) => (digits, 1 << 30),
+        _ => (text, 1),
+    };
+    std::str::from_utf8(digits).ok()?.parse::<u64>().ok()?.checked_mul(unit)
+}

@@ -1,0 +1,144 @@
+//! Variable names to sources.
+
+use myriad_http::Known;
+use myriad_script::{Builtin, Catalogue, Role};
+
+use super::Source;
+
+const FIXED: &[(&str, Source)] = &[
+    ("args", Source::Args),
+    ("query_string", Source::Args),
+    ("is_args", Source::IsArgs),
+    ("uri", Source::Uri),
+    ("document_uri", Source::Uri),
+    ("request_uri", Source::RequestUri),
+    ("request", Source::RequestLine),
+    ("request_method", Source::Method),
+    ("host", Source::Host),
+    ("hostname", Source::Hostname),
+    ("scheme", Source::Scheme),
+    ("https", Source::Https),
+    ("server_name", Source::ServerName),
+    ("server_addr", Source::ServerAddr),
+    ("server_port", Source::ServerPort),
+    ("server_protocol", Source::ServerProtocol),
+    ("remote_addr", Source::RemoteAddr),
+    ("remote_port", Source::RemotePort),
+    ("binary_remote_addr", Source::BinaryRemoteAddr),
+    ("remote_user", Source::RemoteUser),
+    ("document_root", Source::DocumentRoot),
+    ("realpath_root", Source::RealpathRoot),
+    ("request_filename", Source::RequestFilename),
+    ("request_body", Source::RequestBody),
+    ("request_body_file", Source::RequestBody),
+    ("request_completion", Source::RequestCompletion),
+    ("request_id", Source::RequestId),
+    ("request_length", Source::RequestLength),
+    ("request_time", Source::RequestTime),
+    ("bytes_sent", Source::BytesSent),
+    ("body_bytes_sent", Source::BodyBytesSent),
+    ("connection", Source::Connection),
+    ("connection_requests", Source::ConnectionRequests),
+    ("connection_time", Source::ConnectionTime),
+    ("msec", Source::Msec),
+    ("time_local", Source::TimeLocal),
+    ("time_iso8601", Source::TimeIso8601),
+    ("status", Source::Status),
+    ("pipe", Source::Pipe),
+    ("pid", Source::Pid),
+    ("limit_rate", Source::LimitRate),
+    ("nginx_version", Source::NginxVersion),
+    ("gzip_ratio", Source::GzipRatio),
+    ("content_type", Source::Field(Known::ContentType)),
+    ("content_length", Source::Field(Known::ContentLength)),
+    ("upstream_addr", Source::OriginAddr),
+    ("upstream_status", Source::OriginStatus),
+    ("upstream_response_time", Source::OriginResponseTime),
+    ("upstream_connect_time", Source::OriginConnectTime),
+    ("upstream_header_time", Source::OriginHeaderTime),
+    ("upstream_response_length", Source::OriginResponseLength),
+    ("upstream_bytes_sent", Source::OriginBytesSent),
+    ("upstream_bytes_received", Source::OriginBytesReceived),
+    ("upstream_cache_status", Source::CacheStatus),
+    ("upstream_cache_key", Source::CacheKey),
+    ("upstream_cache_age", Source::CacheAge),
+    ("upstream_cache_last_modified", Source::CacheLastModified),
+    ("fastcgi_script_name", Source::FastCgiScriptName),
+    ("fastcgi_path_info", Source::FastCgiPathInfo),
+    ("proxy_host", Source::ProxyHost),
+    ("proxy_port", Source::ProxyPort),
+    ("proxy_add_x_forwarded_for", Source::ProxyAddForwardedFor),
+];
+
+/// Resolves names while a configuration is compiled, and collects the sources in use.
+#[derive(Default)]
+pub struct VariableNames {
+    sources: Vec<Source>,
+}
+
+impl VariableNames {
+    /// The sources, indexed by [`Builtin`].
+    pub fn into_sources(self) -> Vec<Source> {
+        self.sources
+    }
+
+    /// The source behind an id that this catalogue gave.
+    pub fn source(&self, id: Builtin) -> &Source {
+        &self.sources[id.0 as usize]
+    }
+
+    fn intern(&mut self, source: Source) -> Builtin {
+        let index = self.sources.iter().position(|known| *known == source).unwrap_or_else(|| {
+            self.sources.push(source);
+            self.sources.len() - 1
+        });
+        Builtin(index as u32)
+    }
+}
+
+impl Catalogue for VariableNames {
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
+        if let Some((_, source)) = FIXED.iter().find(|(known, _)| *known == name) {
+            let role = match source {
+                Source::Args | Source::LimitRate => Role::Assignable,
+                _ => Role::Fixed,
+            };
+            return Some((self.intern(source.clone()), role));
+        }
+        let source = prefixed(name)?;
+        Some((self.intern(source), Role::Shadowable))
+    }
+
+    fn names(&self) -> &[&str] {
+        static NAMES: std::sync::OnceLock<Vec<&'static str>> = std::sync::OnceLock::new();
+        NAMES.get_or_init(|| FIXED.iter().map(|(name, _)| *name).collect())
+    }
+}
+
+fn prefixed(name: &str) -> Option<Source> {
+    let field = |rest: &str| rest.replace('_', "-").into_boxed_str();
+    if let Some(rest) = name.strip_prefix("http_") {
+        let field = field(rest);
+        return Some(match Known::from_bytes(field.as_bytes()) {
+            Some(known) => Source::Field(known),
+            None => Source::OtherField(field),
+        });
+    }
+    if let Some(rest) = name.strip_prefix("arg_") {
+        return Some(Source::Arg(rest.as_bytes().into()));
+    }
+    if let Some(rest) = name.strip_prefix("cookie_") {
+        return Some(Source::Cookie(rest.as_bytes().into()));
+    }
+    if let Some(rest) = name.strip_prefix("sent_http_") {
+        return Some(Source::SentField(field(rest)));
+    }
+    if let Some(rest) = name.strip_prefix("sent_trailer_") {
+        return Some(Source::SentTrailer(field(rest)));
+    }
+    if let Some(rest) = name.strip_prefix("upstream_http_") {
+        return Some(Source::OriginField(field(rest)));
+    }
+    let rest = name.strip_prefix("upstream_cookie_")?;
+    Some(Source::OriginCookie(rest.as_bytes().into()))
+}

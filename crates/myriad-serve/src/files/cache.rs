@@ -1,0 +1,131 @@
+//! What is known of paths, shared by all workers (nginx's `open_file_cache`, and the memory for small files).
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use myriad_script::FileTest;
+use parking_lot::Mutex;
+
+use super::entry::Entry;
+use super::path::as_path;
+
+const SHARDS: usize = 16;
+/// Paths kept by a shard; a flood of names that do not exist must not fill the memory.
+const PATHS_PER_SHARD: usize = 2048;
+/// Bytes of contents and encodings kept by a shard: 64 MB in all.
+const BYTES_PER_SHARD: usize = 4 << 20;
+
+type Shard = HashMap<Box<[u8]>, Arc<Entry>>;
+
+/// Paths and what is known of them.
+pub struct FileCache {
+    shards: [Mutex<Shard>; SHARDS],
+    hasher: RandomState,
+}
+
+impl Default for FileCache {
+    fn default() -> Self {
+        Self { shards: std::array::from_fn(|_| Mutex::default()), hasher: RandomState::new() }
+    }
+}
+
+impl FileCache {
+    /// What is known of `path`, no older than `valid_ms`.
+    pub fn look(&self, path: &[u8], valid_ms: u64, now: u64) -> Arc<Entry> {
+        let shard = &self.shards[self.hasher.hash_one(path) as usize % SHARDS];
+        let known = shard.lock().get(path).cloned();
+        if let Some(entry) = known {
+            if now.saturating_sub(entry.checked_ms()) < valid_ms {
+                return entry;
+            }
+            if entry.unchanged(as_path(path)) {
+                entry.checked_ms.store(now, Relaxed);
+                return entry;
+            }
+        }
+        let entry = Arc::new(Entry::look(as_path(path), now));
+        let mut shard = shard.lock();
+        match shard.entry(path.into()) {
+            Slot::Occupied(mut slot) => {
+                slot.insert(Arc::clone(&entry));
+            }
+            Slot::Vacant(slot) => {
+                slot.insert(Arc::clone(&entry));
+                bound(&mut shard);
+            }
+        }
+        entry
+    }
+
+    /// nginx's `-f`, `-d`, `-e` and `-x`.
+    pub fn test(&self, test: FileTest, path: &[u8], valid_ms: u64, now: u64) -> bool {
+        let entry = self.look(path, valid_ms, now);
+        match test {
+            FileTest::File => entry.file().is_some(),
+            FileTest::Directory => entry.is_directory(),
+            FileTest::Exists => entry.exists(),
+            FileTest::Executable => entry.executable,
+        }
+    }
+
+    /// Drops what is beyond the bounds; called by a sweep, since contents and encodings arrive after the entry.
+    pub fn sweep(&self) {
+        for shard in &self.shards {
+            bound(&mut shard.lock());
+        }
+    }
+}
+
+/// Drops the entries that were not asked for longest until the shard is within its bounds.
+fn bound(shard: &mut Shard) {
+    let weight: usize = shard.values().filter_map(|entry| entry.file()).map(super::FileEntry::weight).sum();
+    if shard.len() <= PATHS_PER_SHARD && weight <= BYTES_PER_SHARD {
+        return;
+    }
+    let mut ages: Vec<u64> = shard.values().map(|entry| entry.checked_ms()).collect();
+    let middle = ages.len() / 2;
+    let (_, median, _) = ages.select_nth_unstable(middle);
+    let median = *median;
+    let before = shard.len();
+    shard.retain(|_, entry| entry.checked_ms() > median);
+    if shard.len() == before {
+        shard.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn change_is_seen_after_the_validity_and_not_before() {
+        let folder = std::env::temp_dir().join(format!("myriad-files-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.css");
+        let key = path.as_os_str().as_encoded_bytes();
+        let cache = FileCache::default();
+        assert!(!cache.test(FileTest::Exists, key, 1000, 5_000));
+        std::fs::write(&path, "one").unwrap();
+        assert!(!cache.test(FileTest::Exists, key, 1000, 5_999));
+        assert!(cache.test(FileTest::File, key, 1000, 6_000));
+        let entry = cache.look(key, 1000, 6_500);
+        entry.file().unwrap().load(&path).unwrap();
+        std::fs::write(&path, "other").unwrap();
+        assert_eq!(cache.look(key, 1000, 6_900).file().unwrap().contents().unwrap(), "one");
+        assert_eq!(cache.look(key, 1000, 7_100).file().unwrap().length, 5);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn flood_of_missing_names_stays_bounded() {
+        let cache = FileCache::default();
+        for index in 0..100_000u64 {
+            cache.look(format!("/nonexistent/{index}").as_bytes(), 1000, index);
+        }
+        let held: usize = cache.shards.iter().map(|shard| shard.lock().len()).sum();
+        assert!(held <= SHARDS * PATHS_PER_SHARD, "{held}");
+    }
+}

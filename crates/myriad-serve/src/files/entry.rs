@@ -1,0 +1,217 @@
+//! What is known of one path.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use myriad_encode::Coding;
+use myriad_policy::EntityTag;
+use parking_lot::Mutex;
+
+/// Files up to this many bytes are held in memory; larger ones go by `sendfile`.
+pub const IN_MEMORY: u64 = 1 << 20;
+
+/// What a path is.
+pub enum Kind {
+    /// A regular file.
+    File(FileEntry),
+    /// A directory.
+    Directory,
+    /// Neither: a socket, a device.
+    Other,
+    /// Nothing that can be served, with the reason.
+    Missing(io::ErrorKind),
+}
+
+/// One path, as it was when it was last looked at.
+pub struct Entry {
+    /// What it is.
+    pub kind: Kind,
+    /// Whether anybody may execute it.
+    pub executable: bool,
+    /// When that was known last, milliseconds since the epoch.
+    pub(super) checked_ms: AtomicU64,
+    pub(super) identity: Identity,
+}
+
+/// What tells two states of a file apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Identity {
+    device: u64,
+    inode: u64,
+    length: u64,
+    modified_s: i64,
+    modified_ns: i64,
+    changed_ns: i64,
+    mode: u32,
+}
+
+/// A regular file.
+pub struct FileEntry {
+    /// Bytes.
+    pub length: u64,
+    /// Last change, seconds since the epoch.
+    pub modified_s: u64,
+    /// nginx's tag: time and length in hexadecimal.
+    pub tag: EntityTag,
+    contents: OnceLock<Bytes>,
+    descriptor: OnceLock<Arc<OwnedFd>>,
+    encoded: Mutex<[Option<Encoded>; 4]>,
+}
+
+#[derive(Clone)]
+struct Encoded {
+    level: u8,
+    bytes: Bytes,
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            length: metadata.len(),
+            modified_s: metadata.mtime(),
+            modified_ns: metadata.mtime_nsec(),
+            changed_ns: metadata.ctime_nsec(),
+            mode: metadata.mode(),
+        }
+    }
+}
+
+impl Entry {
+    /// Looks at a path. A symbolic link is followed, as nginx does by default.
+    pub(super) fn look(path: &Path, now: u64) -> Self {
+        let checked_ms = AtomicU64::new(now);
+        match std::fs::metadata(path) {
+            Err(error) => Self {
+                kind: Kind::Missing(error.kind()),
+                executable: false,
+                checked_ms,
+                identity: Identity::default(),
+            },
+            Ok(metadata) => Self {
+                kind: if metadata.is_file() {
+                    Kind::File(FileEntry::new(&metadata))
+                } else if metadata.is_dir() {
+                    Kind::Directory
+                } else {
+                    Kind::Other
+                },
+                executable: metadata.mode() & 0o111 != 0,
+                checked_ms,
+                identity: Identity::of(&metadata),
+            },
+        }
+    }
+
+    /// Whether the path still is what it was; then the entry, with all that was made of it, stays.
+    pub(super) fn unchanged(&self, path: &Path) -> bool {
+        match std::fs::metadata(path) {
+            Ok(metadata) => self.identity == Identity::of(&metadata),
+            Err(error) => matches!(self.kind, Kind::Missing(kind) if kind == error.kind()),
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn file(&self) -> Option<&FileEntry> {
+        match &self.kind {
+            Kind::File(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        matches!(self.kind, Kind::Directory)
+    }
+
+    /// Whether there is anything.
+    pub fn exists(&self) -> bool {
+        !matches!(self.kind, Kind::Missing(_))
+    }
+
+    pub(super) fn checked_ms(&self) -> u64 {
+        self.checked_ms.load(Relaxed)
+    }
+}
+
+impl FileEntry {
+    fn new(metadata: &Metadata) -> Self {
+        let modified_s = u64::try_from(metadata.mtime()).unwrap_or(0);
+        let opaque = format!("{modified_s:x}-{:x}", metadata.len());
+        Self {
+            length: metadata.len(),
+            modified_s,
+            tag: EntityTag::Origin { opaque: opaque.into_bytes().into(), weak: false },
+            contents: OnceLock::new(),
+            descriptor: OnceLock::new(),
+            encoded: Mutex::new([const { None }; 4]),
+        }
+    }
+
+    /// The contents, if they are in memory.
+    pub fn contents(&self) -> Option<&Bytes> {
+        self.contents.get()
+    }
+
+    /// Whether the contents belong in memory.
+    pub fn is_small(&self) -> bool {
+        self.length <= IN_MEMORY
+    }
+
+    /// Opens the file, and reads it where it is small. Blocks: for the pool of blocking work.
+    ///
+    /// A file that has another length than when it was looked at is an error: what is sent must be one state of it.
+    pub fn load(&self, path: &Path) -> io::Result<()> {
+        let mut file = File::open(path)?;
+        if !self.is_small() {
+            let _ = self.descriptor.set(Arc::new(OwnedFd::from(file)));
+            return Ok(());
+        }
+        let mut contents = Vec::with_capacity(self.length as usize);
+        file.by_ref().take(IN_MEMORY + 1).read_to_end(&mut contents)?;
+        if contents.len() as u64 != self.length {
+            return Err(io::Error::other("the file changed while it was read"));
+        }
+        let _ = self.contents.set(Bytes::from(contents));
+        Ok(())
+    }
+
+    /// The open file of a large one, once [`FileEntry::load`] has run.
+    pub fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
+        self.descriptor.get()
+    }
+
+    /// Whether everything needed to serve it is at hand.
+    pub fn is_loaded(&self) -> bool {
+        self.contents.get().is_some() || self.descriptor.get().is_some()
+    }
+
+    /// The file in a coding, with the level that made it.
+    pub fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
+        let encoded = self.encoded.lock();
+        encoded[coding as usize].as_ref().map(|encoded| (encoded.level, encoded.bytes.clone()))
+    }
+
+    /// Adds the file in a coding, unless a stronger level is there.
+    pub fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
+        let mut encoded = self.encoded.lock();
+        let slot = &mut encoded[coding as usize];
+        if slot.as_ref().is_none_or(|known| known.level < level) {
+            *slot = Some(Encoded { level, bytes });
+        }
+    }
+
+    /// Bytes of memory that the contents and their encodings take.
+    pub(super) fn weight(&self) -> usize {
+        let encoded = self.encoded.lock();
+        self.contents.get().map_or(0, Bytes::len)
+            + encoded.iter().flatten().map(|encoded| encoded.bytes.len()).sum::<usize>()
+    }
+}

@@ -1,0 +1,8 @@
+//! Files under the roots: paths, what is known of them, and the small ones in memory.
+
+mod cache;
+mod entry;
+pub mod path;
+
+pub use cache::FileCache;
+pub use entry::{Entry, FileEntry, Kind};

@@ -1,0 +1,29 @@
+//! A compiled `log_format`.
+
+use myriad_script::{EvalError, Frame, Piece, Template};
+
+use super::Escaping;
+use crate::exchange::Request;
+
+/// A `log_format`.
+pub struct Format {
+    /// Its name.
+    pub name: String,
+    /// The text.
+    pub template: Template,
+    /// How values are written.
+    pub escaping: Escaping,
+    /// Whether it reads `$sent_http_*`, so that the fields sent have to be kept.
+    pub reads_sent_fields: bool,
+}
+
+impl Format {
+    /// Appends a line, without its end.
+    pub fn write(&self, request: &Request, frame: &mut Frame, line: &mut Vec<u8>) -> Result<(), EvalError> {
+        self.template.for_each_piece(request, frame, |piece| match piece {
+            Piece::Literal(text) => line.extend_from_slice(text),
+            Piece::Value(value) => self.escaping.write(value, line),
+            Piece::Missing => line.extend_from_slice(self.escaping.missing()),
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! The access log (nginx's `access_log`, `log_format`).
+
+mod escape;
+mod format;
+mod target;
+
+pub use escape::Escaping;
+pub use format::Format;
+pub use target::{LogTarget, LogWriter};
+
+use myriad_script::EvalError;
+
+use crate::exchange::{Exchange, scratch};
+
+/// Writes a finished exchange to the logs of the place that answered it.
+pub fn write(exchange: &mut Exchange) {
+    if exchange.request.place().access_logs.is_empty() {
+        return;
+    }
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.place);
+    for log in &place.access_logs {
+        let wanted = match &log.condition {
+            Some(condition) => condition.any_true(&exchange.request, &mut exchange.frame).unwrap_or(true),
+            None => true,
+        };
+        if wanted {
+            scratch::with_buffer(|line| {
+                if line_of(exchange, &site.runtime.formats[log.format], line).is_ok() {
+                    let path = log.target.path(&exchange.request, &mut exchange.frame);
+                    site.worker.logs.write(&log.target, path.as_deref(), line);
+                }
+            });
+        }
+    }
+}
+
+fn line_of(exchange: &mut Exchange, format: &Format, line: &mut Vec<u8>) -> Result<(), EvalError> {
+    format.write(&exchange.request, &mut exchange.frame, line)?;
+    line.push(b'\n');
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! The `expires` directive.
+
+use myriad_http::date::write_http_date;
+use myriad_script::Frame;
+
+use crate::exchange::{Request, time};
+use crate::runtime::Expires;
+
+/// What `expires` comes to for one answer.
+enum Verdict {
+    Off,
+    Epoch,
+    Max,
+    /// Seconds from now; negative for the past.
+    In(i64),
+}
+
+/// Statuses that `expires` and plain `add_header` touch.
+pub fn is_decorated(status: u16) -> bool {
+    matches!(status, 200 | 201 | 204 | 206 | 301 | 302 | 303 | 304 | 307 | 308)
+}
+
+/// Appends `Expires` and `Cache-Control`. Returns whether it did: then the origin's own are left out.
+pub fn write_expires(
+    request: &Request,
+    frame: &mut Frame,
+    modified_s: Option<u64>,
+    now_s: u64,
+    out: &mut Vec<u8>,
+) -> bool {
+    let verdict = judge(&request.place().headers.expires, request, frame, modified_s, now_s);
+    match verdict {
+        Verdict::Off => return false,
+        Verdict::Epoch => out.extend_from_slice(
+            b"Expires: Thu, 01 Jan 1970 00:00:01 GMT\r\nCache-Control: no-cache\r\n",
+        ),
+        Verdict::Max => out.extend_from_slice(
+            b"Expires: Thu, 31 Dec 2037 23:55:55 GMT\r\nCache-Control: max-age=315360000\r\n",
+        ),
+        Verdict::In(seconds) => {
+            out.extend_from_slice(b"Expires: ");
+            write_http_date(now_s.saturating_add_signed(seconds), out);
+            if seconds < 0 {
+                out.extend_from_slice(b"\r\nCache-Control: no-cache\r\n");
+            } else {
+                out.extend_from_slice(format!("\r\nCache-Control: max-age={seconds}\r\n").as_bytes());
+            }
+        }
+    }
+    true
+}
+
+fn judge(
+    expires: &Expires,
+    request: &Request,
+    frame: &mut Frame,
+    modified_s: Option<u64>,
+    now_s: u64,
+) -> Verdict {
+    match expires {
+        Expires::Off => Verdict::Off,
+        Expires::Epoch => Verdict::Epoch,
+        Expires::Max => Verdict::Max,
+        Expires::Access(seconds) => Verdict::In(*seconds),
+        Expires::Modified(seconds) => match modified_s {
+            Some(modified) => Verdict::In(modified.cast_signed() + seconds - now_s.cast_signed()),
+            None => Verdict::In(*seconds),
+        },
+        Expires::Daily(second) => Verdict::In(until_daily(*second, now_s)),
+        Expires::Variable(template) => {
+            let mut text = Vec::new();
+            match template.eval(request, frame, &mut text) {
+                Ok(()) => parse(&text, modified_s, now_s),
+                Err(_) => Verdict::Off,
+            }
+        }
+    }
+}
+
+fn until_daily(second: u32, now_s: u64) -> i64 {
+    let local = now_s.cast_signed() + i64::from(time::offset_minutes()) * 60;
+    (i64::from(second) - local.rem_euclid(86_400)).rem_euclid(86_400)
+}
+
+/// What a variable says: the words of the directive itself.
+fn parse(text: &[u8], modified_s: Option<u64>, now_s: u64) -> Verdict {
+    let Ok(text) = std::str::from_utf8(text) else { return Verdict::Off };
+    match text.trim() {
+        "epoch" => Verdict::Epoch,
+        "max" => Verdict::Max,
+        "" | "off" => Verdict::Off,
+        text => {
+            let (text, base) = match text.strip_prefix("modified ") {
+                Some(rest) => (rest, modified_s.unwrap_or(now_s)),
+                None => (text, now_s),
+            };
+            let (negative, text) = match text.strip_prefix('-') {
+                Some(rest) => (true, rest),
+                None => (false, text.strip_prefix('+').unwrap_or(text)),
+            };
+            match myriad_conf::number::parse_millis(text.as_bytes()) {
+                Ok(ms) => {
+                    let seconds = (ms / 1000).cast_signed();
+                    let offset = if negative { -seconds } else { seconds };
+                    Verdict::In(base.cast_signed() + offset - now_s.cast_signed())
+                }
+                Err(_) => Verdict::Off,
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The last step of every exchange: conditions, ranges, the head.
+
+use bytes::Bytes;
+use myriad_encode::Coding;
+use myriad_http::date::write_http_date;
+use myriad_http::head::reason_phrase;
+use myriad_http::{Known, Method};
+use myriad_net::{Head, Rate, Response, ResponseBody};
+use myriad_policy::{Condition, Encoding, judge_conditions};
+use myriad_script::Frame;
+
+use super::date::write_date_line;
+use super::expires::{is_decorated, write_expires};
+use super::ranges;
+use super::{Answer, Source, copy_lines, error_body};
+use crate::content::streamed;
+use crate::exchange::{Exchange, Request, scratch, variables};
+use crate::runtime::Place;
+
+/// Turns an answer into the response that the driver sends.
+pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exchange>> {
+    if answer.dropped {
+        let mut response = Response::new(Head::new(answer.status, ""), ResponseBody::None, exchange);
+        response.drop_connection = true;
+        response.close = true;
+        return response;
+    }
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.place);
+    let encoding = judge(&mut exchange.request, place, &mut answer);
+    let mut head = begin_head(&exchange.request, place, &answer);
+    write_fields(&exchange.request, place, &answer, encoding, &mut head);
+    let Exchange { frame, request } = &mut *exchange;
+    decorate(request, frame, place, &answer, &mut head);
+    keep_facts(request, place, &answer, &head);
+    let rate = rate(request, frame, place, &answer);
+    let mut response = Response::new(head, answer.body, exchange);
+    response.close = answer.close;
+    response.chunked = place.chunked;
+    response.keepalive_header_s = place.keepalive_header_s;
+    response.timeouts = place.timeouts;
+    response.rate = rate;
+    response
+}
+
+/// Applies the status of an `error_page`, conditions, ranges and streaming compression. Returns the encoding sent.
+fn judge(request: &mut Request, place: &Place, answer: &mut Answer) -> Encoding {
+    if let Some(status) = request.forced_status {
+        answer.status = status;
+        answer.reason = None;
+    }
+    streamed::encode(request, answer);
+    let conditional = answer.status == 200
+        && request.error_status.is_none()
+        && matches!(request.head.method(), Method::Get | Method::Head)
+        && !matches!(answer.source, Source::Plain);
+    let validators = ranges::validators(answer, place.files.etag);
+    let encoding = validators.encoding;
+    if !conditional {
+        return encoding;
+    }
+    let fields = request.head.fields();
+    match judge_conditions(fields, &validators, place.files.if_modified_since, request.received_ms / 1000) {
+        Condition::Pass => {}
+        Condition::NotModified => {
+            answer.status = 304;
+            answer.reason = None;
+            answer.body = ResponseBody::None;
+            return encoding;
+        }
+        Condition::Failed => {
+            plain_error(place, answer, 412);
+            return Encoding::IDENTITY;
+        }
+    }
+    if answer.ranges && fields.has(Known::Range) {
+        let plan = ranges::plan(request, answer, &validators);
+        if let Err(content_range) = ranges::apply(answer, &plan) {
+            plain_error(place, answer, 416);
+            answer.field(b"Content-Range", content_range.as_bytes());
+            return Encoding::IDENTITY;
+        }
+    }
+    encoding
+}
+
+fn plain_error(place: &Place, answer: &mut Answer, status: u16) {
+    let mut error = Answer::new(status, ResponseBody::None);
+    error.media_type = Some(b"text/html"[..].into());
+    error.body = ResponseBody::Full(Bytes::from(error_body(status, &place.headers.server_name)));
+    *answer = error;
+}
+
+fn begin_head(request: &Request, place: &Place, answer: &Answer) -> Head {
+    let reason = answer.reason.as_deref().unwrap_or_else(|| reason_phrase(answer.status));
+    let mut head = Head::new(answer.status, reason);
+    head.lines(&place.headers.server_line);
+    write_date_line(request.received_ms, &mut |line| head.lines(line));
+    head
+}
+
+/// The fields of the answer itself.
+fn write_fields(request: &Request, place: &Place, answer: &Answer, encoding: Encoding, head: &mut Head) {
+    let bodiless = matches!(answer.status, 204 | 304) || answer.status < 200;
+    if let Some(media_type) = &answer.media_type
+        && answer.status != 304
+    {
+        head.field(b"Content-Type", media_type);
+    }
+    let length = answer.length.or_else(|| answer.body.length());
+    if let (Some(length), false) = (length, bodiless) {
+        head.number(b"Content-Length", length);
+    }
+    if let Source::Page(page) = &answer.source {
+        let meta = page.meta();
+        if let Some((text, _)) = &meta.last_modified {
+            head.field(b"Last-Modified", text);
+        }
+        let replaced = replaced_by_expires(request, place, answer);
+        if answer.status == 206 || answer.media_type.is_some() {
+            copy_lines(&meta.lines, &[b"content-type"], |lines| head.lines(lines));
+        } else {
+            copy_lines(&meta.lines, replaced, |lines| head.lines(lines));
+        }
+    } else if let Some(modified) = answer.modified_s() {
+        head.lines(b"Last-Modified: ");
+        write_http_date(modified, head.text());
+        head.lines(b"\r\n");
+    }
+    if let Some(tag) = answer.tag(place.files.etag) {
+        head.lines(b"ETag: ");
+        tag.write(encoding, head.text());
+        head.lines(b"\r\n");
+    }
+    if answer.coding != Coding::Identity && answer.status != 304 {
+        head.field(b"Content-Encoding", answer.coding.as_str().as_bytes());
+    }
+    if answer.varies_by_encoding && place.offer.vary {
+        head.lines(b"Vary: Accept-Encoding\r\n");
+    }
+    if answer.ranges && answer.status == 200 {
+        head.lines(b"Accept-Ranges: bytes\r\n");
+    }
+    copy_lines(&answer.lines, replaced_by_expires(request, place, answer), |lines| head.lines(lines));
+}
+
+fn replaced_by_expires(_: &Request, place: &Place, answer: &Answer) -> &'static [&'static [u8]] {
+    match place.headers.expires {
+        crate::runtime::Expires::Off => &[],
+        _ if is_decorated(answer.status) => &[b"expires", b"cache-control"],
+        _ => &[],
+    }
+}
+
+/// `expires` and `add_header`.
+fn decorate(request: &Request, frame: &mut Frame, place: &Place, answer: &Answer, head: &mut Head) {
+    let rules = &place.headers;
+    let decorated = is_decorated(answer.status);
+    if decorated {
+        let now_s = request.received_ms / 1000;
+        write_expires(request, frame, answer.modified_s(), now_s, head.text());
+    }
+    for field in rules.add.iter().filter(|field| decorated || field.always) {
+        if let Some(value) = field.value.as_static() {
+            head.field(&field.name, value);
+            continue;
+        }
+        scratch::with_buffer(|value| {
+            // A header that cannot be evaluated is left out: the answer itself is sound.
+            if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
+                value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+                head.field(&field.name, value);
+            }
+        });
+    }
+}
+
+fn keep_facts(request: &mut Request, place: &Place, answer: &Answer, head: &Head) {
+    request.answered.status = answer.status;
+    let formats = &request.site.runtime.formats;
+    if place.access_logs.iter().any(|log| formats[log.format].reads_sent_fields) {
+        request.answered.fields = head.fields().to_vec();
+    }
+}
+
+/// `limit_rate`, `X-Accel-Limit-Rate` and `set $limit_rate`.
+fn rate(request: &Request, frame: &mut Frame, place: &Place, answer: &Answer) -> Option<Rate> {
+    let said = answer.limit_rate.or(request.limit_rate);
+    if said.is_none() && place.rates.is_none() {
+        return None;
+    }
+    let mut evaluate = |template: &myriad_script::Template| {
+        scratch::with_buffer(|text| {
+            template.eval(request, frame, text).ok()?;
+            variables::parse_size(text)
+        })
+    };
+    let rates = place.rates.as_ref();
+    let bytes_per_second = said.or_else(|| rates.and_then(|rates| evaluate(&rates.rate)))?;
+    let after = rates.and_then(|rates| evaluate(&rates.after)).unwrap_or(0);
+    (bytes_per_second > 0).then_some(Rate { bytes_per_second, after })
+}

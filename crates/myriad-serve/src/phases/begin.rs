@@ -1,0 +1,109 @@
+//! The start: which server, which URI.
+
+use myriad_http::Known;
+use myriad_http::uri::{normalize_path, parse_host, split_target};
+use myriad_net::service::Rejection;
+
+use super::{Decision, Entry, run};
+use crate::content::{Step, error};
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+
+/// Takes a request whose head has been read through the phases.
+pub fn begin(exchange: &mut Exchange) -> Decision {
+    let entry = match choose_server(exchange) {
+        Ok(()) => match normalise(exchange) {
+            Ok(()) => Entry::Server,
+            Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
+        },
+        Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid host")),
+    };
+    run(exchange, entry)
+}
+
+/// Answers a request that could not be read.
+pub fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
+    default_server(exchange);
+    let status = match why {
+        Rejection::Malformed(error) => {
+            exchange.request.log(Level::Info, format_args!("{}", error.as_str()));
+            error.error_page_code()
+        }
+        Rejection::TimedOut => {
+            exchange.request.log(Level::Info, format_args!("client timed out while reading client request headers"));
+            408
+        }
+    };
+    run(exchange, Entry::Step(Step::Error(status)))
+}
+
+/// Statuses of this stage end the connection: nobody knows what the client meant to say next.
+fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
+    exchange.request.log(Level::Info, format_args!("{message}"));
+    match error::step(exchange, status) {
+        Step::Answer(mut answer) => {
+            answer.close = true;
+            Step::Answer(answer)
+        }
+        step => step,
+    }
+}
+
+fn default_server(exchange: &mut Exchange) {
+    let runtime = &exchange.request.site.runtime;
+    let server = runtime.listeners.get(&exchange.request.connection.listener).map_or(0, |known| known.default);
+    exchange.request.server = server;
+    exchange.request.place = runtime.server(server).place;
+}
+
+/// Finds the server by the host of an absolute target, else of `Host` (RFC 9112 section 3.2.2).
+fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
+    default_server(exchange);
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let Exchange { request, frame } = exchange;
+    let target = request.head.target();
+    let authority = if target.first() == Some(&b'/') {
+        None
+    } else {
+        split_target(target).map_err(|error| error.status())?.authority
+    };
+    let sent = authority.or_else(|| request.head.known(Known::Host));
+    if let Some(sent) = sent.filter(|sent| !sent.is_empty()) {
+        let host = parse_host(sent).map_err(|error| error.status())?;
+        request.host.clear();
+        request.host.extend_from_slice(&host.name);
+        if let Some(listener) = site.runtime.listeners.get(&request.connection.listener) {
+            match listener.names.find(&request.host, frame) {
+                Ok(Some(server)) => {
+                    request.server = server;
+                    request.place = site.runtime.server(server).place;
+                }
+                Ok(None) => {}
+                Err(_) => return Err(400),
+            }
+        }
+    } else {
+        if let Some(listener) = site.runtime.listeners.get(&request.connection.listener)
+            && let Ok(Some(server)) = listener.names.find(b"", frame)
+        {
+            request.server = server;
+            request.place = site.runtime.server(server).place;
+        }
+        let name = &site.runtime.server(request.server).name;
+        request.host.extend_from_slice(name);
+    }
+    Ok(())
+}
+
+fn normalise(exchange: &mut Exchange) -> Result<(), u16> {
+    let request = &mut exchange.request;
+    let merge = request.site.runtime.server(request.server).merge_slashes;
+    let target = request.head.target();
+    let split = split_target(target).map_err(|error| error.status())?;
+    request.uri.clear();
+    normalize_path(split.path, merge, &mut request.uri).map_err(|error| error.status())?;
+    request.args.clear();
+    request.args.extend_from_slice(split.query.unwrap_or_default());
+    request.escaped = split.path.iter().any(|byte| matches!(byte, b'%' | b'+'));
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Finding the location and running what stands before its content.
+
+use super::rewrite::Rewritten;
+use super::{MAX_REDIRECTS, access, failed, redirect, rewrite, try_files};
+use crate::content::{self, Step};
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::runtime::Found;
+
+/// Searches the location of the current URI and goes on in it.
+pub fn run(exchange: &mut Exchange) -> Step {
+    for _ in 0..=MAX_REDIRECTS {
+        let site = std::rc::Rc::clone(&exchange.request.site);
+        let server = site.runtime.server(exchange.request.server);
+        let Exchange { request, frame } = exchange;
+        match server.locations.find(&request.uri, frame) {
+            Ok(Found::Place(place)) => request.place = place,
+            Ok(Found::None) => request.place = server.place,
+            Ok(Found::AddSlash(place)) => {
+                request.place = place;
+                return Step::Answer(redirect::add_slash(request));
+            }
+            Err(error) => return failed(exchange, &error),
+        }
+        if request.place().internal && !request.internal {
+            return Step::Error(404);
+        }
+        match rewrite::location(exchange) {
+            Rewritten::Stay => return arrived(exchange),
+            Rewritten::Again => {}
+            Rewritten::Step(step) => return step,
+        }
+    }
+    let uri = String::from_utf8_lossy(&exchange.request.uri);
+    exchange
+        .request
+        .log(Level::Error, format_args!("rewrite or internal redirection cycle while processing \"{uri}\""));
+    Step::Error(500)
+}
+
+/// Goes on in a named location.
+pub fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let server = site.runtime.server(exchange.request.server);
+    let Some(place) = server.locations.named(name) else {
+        let name = String::from_utf8_lossy(name);
+        exchange.request.log(Level::Error, format_args!("could not find named location \"{name}\""));
+        return Step::Error(500);
+    };
+    exchange.request.place = place;
+    match rewrite::location(exchange) {
+        Rewritten::Stay => arrived(exchange),
+        Rewritten::Again => run(exchange),
+        Rewritten::Step(step) => step,
+    }
+}
+
+/// The place is known: access, the size of the body, `try_files`, content.
+fn arrived(exchange: &mut Exchange) -> Step {
+    let request = &mut exchange.request;
+    if let Some(limit) = &request.place().limit_except {
+        let method = request.head.method_bytes();
+        if !limit.methods.iter().any(|known| **known == *method) {
+            request.place = limit.place;
+        }
+    }
+    let place = request.place();
+    if !access::allowed(request, place) {
+        return Step::Error(403);
+    }
+    let limit = place.max_body;
+    if limit > 0 && request.body.length().is_some_and(|length| length > limit) {
+        let length = request.body.length().unwrap_or(0);
+        request.log(Level::Error, format_args!("client intended to send too large body: {length} bytes"));
+        return Step::Error(413);
+    }
+    request.body.configure(limit, place.body_timeout_ms);
+    match try_files::run(exchange) {
+        Some(step) => step,
+        None => content::begin(exchange),
+    }
+}

@@ -1,0 +1,93 @@
+//! The way of a request up to its content: rewrite, location, access, `try_files`. Nothing here waits.
+//!
+//! ```text
+//! begin -> host -> server rewrite -> locate -> location rewrite -> access -> content
+//!                                      ^            |                           |
+//!                                      +-- changed -+        internal redirect -+
+//! ```
+
+mod access;
+mod begin;
+mod locate;
+mod redirect;
+mod rewrite;
+mod try_files;
+
+pub use begin::{begin, reject};
+pub use redirect::{add_slash, local_redirect, redirect};
+
+use crate::content::{self, Step, Work};
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::output::Answer;
+
+/// nginx allows ten internal redirects, rewrites included, before it gives up with 500.
+const MAX_REDIRECTS: u8 = 10;
+
+/// What the phases came to.
+pub enum Decision {
+    /// The answer.
+    Ready(Answer),
+    /// Something to wait for, which gives the next step.
+    Wait(Work),
+}
+
+/// Where the phases go on.
+pub enum Entry {
+    /// At the server's rewrite directives, with the URI as it is.
+    Server,
+    /// At the location search, after an internal redirect.
+    Locate,
+    /// In a named location.
+    Named(Box<[u8]>),
+    /// At what a step of the content came to.
+    Step(Step),
+}
+
+/// Runs the phases until there is an answer or something to wait for.
+pub fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
+    let mut entry = entry;
+    loop {
+        let step = match entry {
+            Entry::Server => rewrite::server(exchange).unwrap_or_else(|| locate::run(exchange)),
+            Entry::Locate => locate::run(exchange),
+            Entry::Named(name) => locate::named(exchange, &name),
+            Entry::Step(step) => step,
+        };
+        entry = match step {
+            Step::Answer(answer) => return Decision::Ready(answer),
+            Step::Wait(work) => return Decision::Wait(work),
+            Step::Redirect => match count_redirect(exchange) {
+                Ok(()) => Entry::Server,
+                Err(step) => Entry::Step(step),
+            },
+            Step::Named(name) => match count_redirect(exchange) {
+                Ok(()) => Entry::Named(name),
+                Err(step) => Entry::Step(step),
+            },
+            Step::Error(status) => Entry::Step(content::error::step(exchange, status)),
+        };
+    }
+}
+
+/// Counts an internal redirect; too many of them are an error.
+fn count_redirect(exchange: &mut Exchange) -> Result<(), Step> {
+    let request = &mut exchange.request;
+    request.redirects += 1;
+    request.internal = true;
+    if request.redirects <= MAX_REDIRECTS {
+        return Ok(());
+    }
+    let uri = String::from_utf8_lossy(&request.uri);
+    request.log(
+        Level::Error,
+        format_args!("rewrite or internal redirection cycle while internally redirecting to \"{uri}\""),
+    );
+    Err(Step::Answer(content::error::plain(exchange, 500)))
+}
+
+/// A script failed: the reason goes to the error log, the client gets 500.
+fn failed(exchange: &Exchange, error: &myriad_script::EvalError) -> Step {
+    exchange.request.log(Level::Error, format_args!("{error}"));
+    Step::Error(500)
+}

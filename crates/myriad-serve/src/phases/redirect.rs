@@ -1,0 +1,81 @@
+//! Redirects: told to the client, or kept inside.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use myriad_http::uri::{Escape, escape};
+use myriad_net::ResponseBody;
+
+use crate::exchange::Request;
+use crate::output::{Answer, error_body};
+
+/// An answer that sends the client to `url`. A path becomes absolute, as `absolute_redirect` says.
+pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
+    let place = request.place();
+    let body = error_body(status, &place.headers.server_name);
+    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(body)));
+    answer.media_type = Some(b"text/html"[..].into());
+    let mut location = Vec::with_capacity(url.len() + 64);
+    if url.starts_with(b"/") && place.redirects.absolute {
+        write_origin(request, &mut location);
+    }
+    location.extend_from_slice(url);
+    location.retain(|byte| !byte.is_ascii_control());
+    answer.field(b"Location", &location);
+    answer
+}
+
+/// nginx's redirect to the same URI with a slash at its end.
+pub fn add_slash(request: &mut Request) -> Answer {
+    let mut url = Vec::with_capacity(request.uri.len() + request.args.len() + 2);
+    escape(&request.uri, Escape::Uri, &mut url);
+    url.push(b'/');
+    if !request.args.is_empty() {
+        url.push(b'?');
+        url.extend_from_slice(&request.args);
+    }
+    // Two slashes at the start would name another host.
+    while url.starts_with(b"//") {
+        url.remove(0);
+    }
+    redirect(request, 301, &url)
+}
+
+/// Scheme, host and port of this server, as the redirect rules write them.
+fn write_origin(request: &Request, out: &mut Vec<u8>) {
+    let place = request.place();
+    let name = &request.server().name;
+    let host: &[u8] = if place.redirects.server_name && !name.is_empty() { name } else { &request.host };
+    let local = request.connection.local();
+    out.extend_from_slice(b"http://");
+    if host.is_empty() {
+        if let Some(local) = local {
+            let _ = match local.ip() {
+                std::net::IpAddr::V4(ip) => write!(out, "{ip}"),
+                std::net::IpAddr::V6(ip) => write!(out, "[{ip}]"),
+            };
+        }
+    } else {
+        out.extend_from_slice(host);
+    }
+    let port = local.map_or(80, |local| local.port());
+    if place.redirects.port && port != 80 {
+        let _ = write!(out, ":{port}");
+    }
+}
+
+/// Takes a new URI, arguments behind `?` and all, for an internal redirect. Without `?` the arguments go, as in nginx.
+pub fn local_redirect(request: &mut Request, target: &[u8]) {
+    let (path, args) = match target.iter().position(|byte| *byte == b'?') {
+        Some(at) => (&target[..at], &target[at + 1..]),
+        None => (target, &b""[..]),
+    };
+    request.uri.clear();
+    if !path.starts_with(b"/") {
+        request.uri.push(b'/');
+    }
+    request.uri.extend_from_slice(path);
+    request.args.clear();
+    request.args.extend_from_slice(args);
+    request.escaped = false;
+}

@@ -1,0 +1,89 @@
+//! Running the rewrite directives of a server or a location.
+
+use bytes::Bytes;
+use myriad_net::ResponseBody;
+use myriad_script::{Action, Flow, Program};
+
+use super::failed;
+use crate::content::Step;
+use crate::exchange::Exchange;
+use crate::output::Answer;
+use crate::runtime::PlaceId;
+
+/// What a location's rewrite directives came to.
+pub enum Rewritten {
+    /// Go on in this place.
+    Stay,
+    /// The URI has changed: look for a location again.
+    Again,
+    /// An answer, or an error.
+    Step(Step),
+}
+
+/// The server's own directives; none to go on.
+pub fn server(exchange: &mut Exchange) -> Option<Step> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let server = site.runtime.server(exchange.request.server);
+    exchange.request.place = server.place;
+    match program(exchange, &server.rewrite, &server.ifs) {
+        Rewritten::Stay | Rewritten::Again => None,
+        Rewritten::Step(step) => Some(step),
+    }
+}
+
+/// The directives of the place where the request is.
+pub fn location(exchange: &mut Exchange) -> Rewritten {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.place);
+    program(exchange, &place.rewrite, &place.ifs)
+}
+
+fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewritten {
+    if program.is_empty() {
+        return Rewritten::Stay;
+    }
+    let Exchange { request, frame } = exchange;
+    let flow = match program.run(request, frame) {
+        Ok(flow) => flow,
+        Err(error) => return Rewritten::Step(failed(exchange, &error)),
+    };
+    if let Some(place) = flow.matched_if.and_then(|id| ifs.get(id.0 as usize)) {
+        exchange.request.place = *place;
+    }
+    act(exchange, &flow)
+}
+
+fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
+    match flow.action {
+        Action::Continue | Action::Break => Rewritten::Stay,
+        Action::UriChanged => Rewritten::Again,
+        Action::Redirect { status } => {
+            let url = exchange.frame.output().to_vec();
+            Rewritten::Step(Step::Answer(super::redirect(&mut exchange.request, status, &url)))
+        }
+        Action::Return { status, text: true } => {
+            let text = exchange.frame.output().to_vec();
+            Rewritten::Step(text_answer(exchange, status, text))
+        }
+        Action::Return { status: 444, .. } => {
+            let mut answer = Answer::new(444, ResponseBody::None);
+            answer.dropped = true;
+            Rewritten::Step(Step::Answer(answer))
+        }
+        Action::Return { status: status @ (204 | 304), .. } => {
+            Rewritten::Step(Step::Answer(Answer::new(status, ResponseBody::None)))
+        }
+        Action::Return { status: 200, .. } => Rewritten::Step(text_answer(exchange, 200, Vec::new())),
+        Action::Return { status, .. } => Rewritten::Step(Step::Error(status)),
+    }
+}
+
+/// `return code text`: the location's own media type, as nginx has it.
+fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> Step {
+    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
+    if !matches!(status, 204 | 304) {
+        let request = &exchange.request;
+        answer.media_type = Some(crate::content::media_type(request, &request.uri));
+    }
+    Step::Answer(answer)
+}

@@ -1,0 +1,103 @@
+//! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
+
+mod locations;
+mod names;
+mod place;
+mod zone;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use myriad_net::Limits;
+use myriad_script::Program;
+use myriad_upstream::Group;
+
+pub use locations::{Found, Locations};
+pub use names::Names;
+pub use place::{
+    AccessLog, AddField, CachePlace, ErrorPage, ErrorTarget, Expires, FilePlace, Handler,
+    HeaderRules, LimitExcept, Network, Offer, OfferRules, OriginPlace, Param, Place, Rates, RedirectRules, Target,
+    TryEnd, TryFiles,
+};
+pub use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
+
+use crate::error_log::ErrorLog;
+use crate::exchange::variables::Source;
+use crate::log::Format;
+
+/// Index of a place in [`Runtime::places`].
+pub type PlaceId = u32;
+/// Index of a server in [`Runtime::servers`].
+pub type ServerId = u32;
+
+/// Everything that a request needs to know of the site.
+pub struct Runtime {
+    /// Counts reloads, from 1.
+    pub generation: u64,
+    /// Folder that relative paths of the configuration start from.
+    pub prefix: PathBuf,
+    /// The machine's name (`$hostname`).
+    pub hostname: Box<[u8]>,
+    /// Virtual servers by listener number.
+    pub listeners: HashMap<u32, Listener>,
+    /// Virtual servers.
+    pub servers: Vec<Server>,
+    /// Servers, locations and ifs, resolved.
+    pub places: Vec<Place>,
+    /// What the compiled scripts' built-in variables read.
+    pub variables: Vec<Source>,
+    /// Access-log formats.
+    pub formats: Vec<Format>,
+    /// Cache zones by name.
+    pub zones: HashMap<String, Arc<PageZone>>,
+    /// Origin groups by name, for targets that variables name.
+    pub groups: HashMap<String, Arc<Group>>,
+    /// The log for what belongs to no location.
+    pub error_log: ErrorLog,
+}
+
+/// The servers behind one listening socket.
+pub struct Listener {
+    /// The server for hosts that no name covers.
+    pub default: ServerId,
+    /// The names.
+    pub names: Names,
+    /// The port that `$server_port` shows where the kernel is not asked.
+    pub port: u16,
+}
+
+/// A `server` block.
+pub struct Server {
+    /// The first name as written, for `$server_name` and redirects.
+    pub name: Box<[u8]>,
+    /// Its own settings, for requests that reach no location.
+    pub place: PlaceId,
+    /// Its rewrite directives.
+    pub rewrite: Program,
+    /// Places of the `if` blocks in `rewrite`, by `IfId`.
+    pub ifs: Vec<PlaceId>,
+    /// Its locations.
+    pub locations: Locations,
+    /// How heads are read on its connections.
+    pub limits: Limits,
+    /// `merge_slashes`.
+    pub merge_slashes: bool,
+}
+
+impl Runtime {
+    /// A place.
+    pub fn place(&self, id: PlaceId) -> &Place {
+        &self.places[id as usize]
+    }
+
+    /// An origin group by name.
+    pub fn group(&self, name: &str) -> Option<Arc<Group>> {
+        self.groups.get(name).cloned()
+    }
+
+    /// A server.
+    pub fn server(&self, id: ServerId) -> &Server {
+        &self.servers[id as usize]
+    }
+}

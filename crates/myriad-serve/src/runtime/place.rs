@@ -1,0 +1,329 @@
+//! A place: the settings that hold where a request is, be it a server, a location or an `if` in one.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use myriad_net::Timeouts;
+use myriad_policy::Rules;
+use myriad_script::{Predicates, Program, Regex, Template};
+use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
+
+use super::{PageZone, PlaceId};
+use crate::error_log::ErrorLog;
+use crate::log::LogTarget;
+
+/// Settings of a level, compiled.
+pub struct Place {
+    /// The literal part of the location's pattern (for `alias`); empty for a regex.
+    pub prefix: Box<[u8]>,
+    /// `location @name`.
+    pub named: bool,
+    /// `internal`.
+    pub internal: bool,
+    /// The location's rewrite directives.
+    pub rewrite: Program,
+    /// Places of the `if` blocks in `rewrite`, by `IfId`.
+    pub ifs: Vec<PlaceId>,
+    /// What makes the content.
+    pub handler: Handler,
+    /// `limit_except`.
+    pub limit_except: Option<LimitExcept>,
+    /// `allow` and `deny` in order: whether it allows, and whom it covers.
+    pub access: Vec<(bool, Network)>,
+    /// `client_max_body_size`, bytes, 0 for any.
+    pub max_body: u64,
+    /// `client_body_timeout`, milliseconds.
+    pub body_timeout_ms: u64,
+    /// The connection's time-outs.
+    pub timeouts: Timeouts,
+    /// Second argument of `keepalive_timeout`, seconds, 0 for none.
+    pub keepalive_header_s: u32,
+    /// `chunked_transfer_encoding`.
+    pub chunked: bool,
+    /// `limit_rate` and `limit_rate_after`, unless both are plain 0.
+    pub rates: Option<Rates>,
+    /// Files.
+    pub files: FilePlace,
+    /// `error_page`, by status.
+    pub error_pages: Vec<ErrorPage>,
+    /// `recursive_error_pages`.
+    pub recursive_error_pages: bool,
+    /// Response fields.
+    pub headers: HeaderRules,
+    /// Encodings that may be offered.
+    pub offer: Offer,
+    /// `access_log`.
+    pub access_logs: Vec<AccessLog>,
+    /// `error_log`.
+    pub error_log: ErrorLog,
+    /// `log_not_found`.
+    pub log_not_found: bool,
+    /// `rewrite_log`.
+    pub rewrite_log: bool,
+    /// `uninitialized_variable_warn`.
+    pub uninitialized_warn: bool,
+    /// How redirects are written.
+    pub redirects: RedirectRules,
+}
+
+/// What an access rule covers; made from the configuration's own form.
+pub struct Network(pub Box<dyn Fn(Option<IpAddr>) -> bool + Send + Sync>);
+
+/// What makes the content of a place.
+pub enum Handler {
+    /// Files under `root`.
+    Files,
+    /// An origin.
+    Origin(Box<OriginPlace>),
+}
+
+/// `limit_except`: another place for the methods that are not listed.
+pub struct LimitExcept {
+    /// Methods that stay.
+    pub methods: Vec<Box<[u8]>>,
+    /// Where the others go.
+    pub place: PlaceId,
+}
+
+/// `limit_rate`, `limit_rate_after`.
+pub struct Rates {
+    /// Bytes a second.
+    pub rate: Template,
+    /// Bytes at full speed first.
+    pub after: Template,
+}
+
+/// How files become answers.
+pub struct FilePlace {
+    /// `root` or `alias`, absolute.
+    pub root: Template,
+    /// Whether `root` is an `alias`.
+    pub alias: bool,
+    /// Whether an `alias` with captures replaces the whole URI.
+    pub alias_whole: bool,
+    /// `index`.
+    pub index: Vec<Template>,
+    /// `try_files`.
+    pub try_files: Option<TryFiles>,
+    /// Media types by extension.
+    pub types: Arc<HashMap<Box<[u8]>, Box<[u8]>>>,
+    /// `default_type`.
+    pub default_type: Box<[u8]>,
+    /// `etag`.
+    pub etag: bool,
+    /// `if_modified_since`.
+    pub if_modified_since: myriad_policy::IfModifiedSince,
+    /// `max_ranges`; `usize::MAX` without a limit.
+    pub max_ranges: usize,
+    /// How long what is known of a file is believed, milliseconds.
+    pub valid_ms: u64,
+    /// Whether `.gz`, `.br` or `.zst` files beside a file are looked for.
+    pub precompressed: myriad_encode::CodingSet,
+}
+
+/// `try_files`.
+pub struct TryFiles {
+    /// Names to try; the flag says that a directory is asked for.
+    pub candidates: Vec<(Template, bool)>,
+    /// What follows when none is there.
+    pub end: TryEnd,
+}
+
+/// The last word of `try_files`.
+pub enum TryEnd {
+    /// `=404`.
+    Code(u16),
+    /// `@name`.
+    Named(Box<[u8]>),
+    /// An URI.
+    Uri(Template),
+}
+
+/// One `error_page`.
+pub struct ErrorPage {
+    /// Statuses it answers.
+    pub codes: Vec<u16>,
+    /// The status to send: none keeps the error's, `Some(0)` takes the page's own.
+    pub answer: Option<u16>,
+    /// Where it leads.
+    pub target: ErrorTarget,
+}
+
+/// Where an `error_page` leads.
+pub enum ErrorTarget {
+    /// A named location.
+    Named(Box<[u8]>),
+    /// An URI on this server, or an URL to redirect to.
+    Uri(Template),
+}
+
+/// What is added to an answer's fields.
+pub struct HeaderRules {
+    /// The whole `Server` line.
+    pub server_line: Box<[u8]>,
+    /// The name shown on error pages.
+    pub server_name: Box<str>,
+    /// `add_header`.
+    pub add: Vec<AddField>,
+    /// `expires`.
+    pub expires: Expires,
+}
+
+/// One `add_header`.
+pub struct AddField {
+    /// The name.
+    pub name: Box<[u8]>,
+    /// The value; nothing is added where it comes out empty.
+    pub value: Template,
+    /// `always`.
+    pub always: bool,
+    /// A field that may stand once and is replaced (`Last-Modified`, `ETag`).
+    pub replaces: bool,
+}
+
+/// `expires`; offsets in seconds.
+pub enum Expires {
+    /// Leaves the fields alone.
+    Off,
+    /// `epoch`.
+    Epoch,
+    /// `max`.
+    Max,
+    /// From now.
+    Access(i64),
+    /// From the last change.
+    Modified(i64),
+    /// At a time of day, seconds after midnight.
+    Daily(u32),
+    /// As a variable says.
+    Variable(Template),
+}
+
+/// Which encodings a place offers.
+#[derive(Default)]
+pub struct Offer {
+    /// `gzip`, if on.
+    pub gzip: Option<OfferRules>,
+    /// `brotli`, if on.
+    pub brotli: Option<OfferRules>,
+    /// `zstd`, if on.
+    pub zstd: Option<OfferRules>,
+    /// `gzip_vary`.
+    pub vary: bool,
+    /// `gzip_http_version 1.0`.
+    pub http_1_0: bool,
+    /// `gzip_proxied any`; otherwise a request with `Via` gets identity unless the answer says it may not be cached.
+    pub proxied: myriad_conf::settings::Proxied,
+    /// `gzip_disable`.
+    pub disable: Vec<Regex>,
+    /// `gzip_disable msie6`.
+    pub disable_msie6: bool,
+    /// `gunzip`.
+    pub gunzip: bool,
+}
+
+/// What one coding is offered for.
+pub struct OfferRules {
+    /// Media types, lower case; none for every type.
+    pub types: Option<Vec<Box<[u8]>>>,
+    /// Bytes below which nothing is compressed.
+    pub min_length: u64,
+    /// The level for what is not stored.
+    pub level: u8,
+}
+
+/// One `access_log`.
+pub struct AccessLog {
+    /// Index in [`super::Runtime::formats`].
+    pub format: usize,
+    /// Where lines go.
+    pub target: LogTarget,
+    /// `if=`.
+    pub condition: Option<Predicates>,
+}
+
+/// How redirects are written.
+#[derive(Clone, Copy)]
+pub struct RedirectRules {
+    /// `absolute_redirect`.
+    pub absolute: bool,
+    /// `port_in_redirect`.
+    pub port: bool,
+    /// `server_name_in_redirect`.
+    pub server_name: bool,
+}
+
+/// How an origin is asked.
+pub struct OriginPlace {
+    /// Who is asked.
+    pub target: Target,
+    /// `fastcgi_param` or `proxy_set_header`, in order.
+    pub params: Vec<Param>,
+    /// Whether the client's fields are passed on.
+    pub pass_request_headers: bool,
+    /// Whether the client's body is.
+    pub pass_request_body: bool,
+    /// `fastcgi_index`.
+    pub index: Box<[u8]>,
+    /// `fastcgi_split_path_info`.
+    pub split_path_info: Option<Regex>,
+    /// Fields not passed to the client, lower case.
+    pub hide: Vec<Box<[u8]>>,
+    /// Fields passed although hidden by default, lower case.
+    pub pass: Vec<Box<[u8]>>,
+    /// `*_intercept_errors`.
+    pub intercept_errors: bool,
+    /// `*_ignore_client_abort`.
+    pub ignore_client_abort: bool,
+    /// `*_request_buffering`.
+    pub request_buffering: bool,
+    /// `fastcgi_keep_conn`.
+    pub keep_conn: bool,
+    /// Which `X-Accel-*` fields are not obeyed.
+    pub ignore_accel: myriad_conf::settings::AcceleratorHeaders,
+    /// `*_connect_timeout` and its like.
+    pub timeouts: OriginTimeouts,
+    /// `*_next_upstream` and its like.
+    pub next: NextUpstream,
+    /// `*_buffer_size`: most bytes of an answer's head.
+    pub head_bytes: usize,
+    /// `*_limit_rate`.
+    pub cache: Option<CachePlace>,
+    /// `fastcgi_catch_stderr`.
+    pub catch_stderr: Vec<Box<[u8]>>,
+}
+
+/// Who is asked.
+pub enum Target {
+    /// A group that the configuration names, or an address.
+    Group(Arc<Group>),
+    /// A text with variables: a group's name or an address.
+    Variable(Template),
+}
+
+/// One `fastcgi_param` or `proxy_set_header`.
+pub struct Param {
+    /// The name.
+    pub name: Box<[u8]>,
+    /// The value.
+    pub value: Template,
+    /// `if_not_empty`.
+    pub if_not_empty: bool,
+}
+
+/// How answers of an origin are cached.
+pub struct CachePlace {
+    /// The zone.
+    pub zone: Arc<PageZone>,
+    /// `*_cache_key`.
+    pub key: Template,
+    /// `*_cache_bypass`.
+    pub bypass: Predicates,
+    /// `*_no_cache`.
+    pub no_cache: Predicates,
+    /// What may be stored and served, for the policy.
+    pub rules: Rules,
+    /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
+    pub convert_head: bool,
+}

@@ -1,0 +1,127 @@
+//! The site as the drivers see it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use myriad_http::RequestHead;
+use myriad_net::service::Rejection;
+use myriad_net::{Connection, Limits, Outcome, RequestBody, Sent, Service};
+
+use crate::content;
+use crate::counters::Counters;
+use crate::error_log::Level;
+use crate::exchange::{Exchange, scratch};
+use crate::log;
+use crate::output;
+use crate::phases::{self, Decision};
+use crate::worker::{Generation, WorkerState};
+
+/// One worker's share of the site.
+pub struct SiteService {
+    /// The worker's own state.
+    worker: Rc<WorkerState>,
+    current: RefCell<Rc<Generation>>,
+}
+
+impl SiteService {
+    /// A service that runs `site`.
+    pub fn new(site: Rc<Generation>) -> Self {
+        Self { worker: Rc::clone(&site.worker), current: RefCell::new(site) }
+    }
+
+    /// Replaces the site; exchanges under way end with the one they began with.
+    pub fn replace(&self, site: Rc<Generation>) {
+        *self.current.borrow_mut() = site;
+        scratch::forget();
+    }
+
+    /// The worker's own state.
+    pub fn worker(&self) -> &Rc<WorkerState> {
+        &self.worker
+    }
+
+    /// The site as it is now.
+    pub fn current(&self) -> Rc<Generation> {
+        Rc::clone(&self.current.borrow())
+    }
+}
+
+fn outcome(exchange: Box<Exchange>, decision: Decision) -> Outcome<Box<Exchange>> {
+    match decision {
+        Decision::Ready(answer) => Outcome::Ready(output::send(exchange, answer)),
+        Decision::Wait(work) => Outcome::Later(Box::pin(async move {
+            let mut waiting = Waiting(Some(exchange));
+            let answer = waiting.answer(work).await;
+            output::send(waiting.end(), answer)
+        })),
+    }
+}
+
+/// An exchange that waits. Dropped before its answer was made, it is logged with nginx's status for that, 499.
+struct Waiting(Option<Box<Exchange>>);
+
+impl Waiting {
+    async fn answer(&mut self, work: content::Work) -> output::Answer {
+        content::wait(self.0.as_mut().expect("taken only by `end`"), work).await
+    }
+
+    fn end(mut self) -> Box<Exchange> {
+        self.0.take().expect("taken only here")
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(mut exchange) = self.0.take() {
+            exchange.request.log(Level::Info, format_args!("client closed the connection while waiting"));
+            exchange.request.answered.status = 499;
+            exchange.request.finished_ms = myriad_net::clock::now_ms();
+            log::write(&mut exchange);
+        }
+    }
+}
+
+impl Service for SiteService {
+    type Ticket = Box<Exchange>;
+
+    fn limits(&self, connection: &Connection) -> Limits {
+        let current = self.current.borrow();
+        let runtime = &current.runtime;
+        let server = runtime.listeners.get(&connection.listener).map_or(0, |listener| listener.default);
+        runtime.server(server).limits
+    }
+
+    fn begin(
+        &self,
+        head: &mut RequestHead,
+        connection: &Rc<Connection>,
+        body: RequestBody,
+    ) -> Outcome<Box<Exchange>> {
+        let mut exchange = Exchange::begin(&self.current(), head, connection, body);
+        let decision = phases::begin(&mut exchange);
+        outcome(exchange, decision)
+    }
+
+    fn reject(
+        &self,
+        error: Rejection,
+        head: &mut RequestHead,
+        connection: &Rc<Connection>,
+    ) -> Outcome<Box<Exchange>> {
+        let mut exchange = Exchange::begin(&self.current(), head, connection, RequestBody::empty());
+        let decision = phases::reject(&mut exchange, &error);
+        outcome(exchange, decision)
+    }
+
+    fn finish(&self, _: &RequestHead, _: &Rc<Connection>, mut exchange: Box<Exchange>, sent: &Sent) {
+        let counters = &self.worker.counters;
+        Counters::count(&counters.requests);
+        counters.bytes.fetch_add(sent.bytes, std::sync::atomic::Ordering::Relaxed);
+        exchange.request.sent = *sent;
+        if !exchange.request.place().access_logs.is_empty() {
+            exchange.request.finished_ms = myriad_net::clock::now_ms();
+            log::write(&mut exchange);
+        }
+        exchange.recycle();
+    }
+}

@@ -1,0 +1,345 @@
+//! The running site: worker threads, reload, the end.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use myriad_conf::model::WorkerProcesses;
+use myriad_conf::{Diagnostic, Model};
+use myriad_encode::{Pool, PoolOptions};
+use myriad_net::{Acceptor, Worker};
+use myriad_upstream::HttpPool;
+use parking_lot::Mutex;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::mpsc as channel;
+
+use crate::compile::{self, Kept, Logs, Surroundings};
+use crate::counters::Counters;
+use crate::files::FileCache;
+use crate::log::LogWriter;
+use crate::runtime::Runtime;
+use crate::service::SiteService;
+use crate::worker::{Generation, WorkerState};
+
+/// How often zones and files are swept, and log buffers flushed.
+const HOUSEKEEPING: Duration = Duration::from_secs(1);
+/// Keys of a zone that one sweep looks at.
+const SWEEP_BUDGET: usize = 4096;
+
+/// What the supervisor opened for the worker process.
+#[derive(Debug)]
+pub struct Inherited {
+    /// Listening sockets under the name of their address; several of one name with `reuseport`.
+    pub listeners: Vec<(String, OwnedFd)>,
+    /// Log files under their absolute paths.
+    pub logs: Vec<(PathBuf, OwnedFd)>,
+    /// What relative paths start from.
+    pub prefix: PathBuf,
+}
+
+/// Why a configuration could not be run.
+#[derive(Debug)]
+pub enum StartError {
+    /// It has errors.
+    Configuration(Vec<Diagnostic>),
+    /// The machine would not give what it needs.
+    System(std::io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration(errors) => {
+                for (index, error) in errors.iter().enumerate() {
+                    let separator = if index > 0 { "; " } else { "" };
+                    write!(f, "{separator}{}", error.message)?;
+                }
+                Ok(())
+            }
+            Self::System(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<std::io::Error> for StartError {
+    fn from(error: std::io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Called when the last exchange of a configuration that was replaced has ended.
+type Drained = Box<dyn FnOnce() + Send>;
+
+enum Order {
+    Run { runtime: Arc<Runtime>, sockets: Vec<Socket>, done: mpsc::Sender<std::io::Result<()>> },
+    Quit,
+}
+
+struct Socket {
+    number: u32,
+    unix: bool,
+    descriptor: OwnedFd,
+}
+
+/// A running site.
+pub struct Site {
+    inner: Mutex<Inner>,
+    logs: Logs,
+    shutdown_timeout: Mutex<Option<Duration>>,
+}
+
+struct Inner {
+    kept: Kept,
+    numbers: HashMap<String, u32>,
+    generation: u64,
+    runtime: Arc<Runtime>,
+    workers: Vec<WorkerThread>,
+}
+
+struct WorkerThread {
+    orders: channel::UnboundedSender<Order>,
+    thread: JoinHandle<()>,
+}
+
+impl Site {
+    /// Starts the worker threads; returns when every socket is accepted from.
+    pub fn start(model: Model, inherited: Inherited) -> Result<Self, StartError> {
+        let logs = Logs::default();
+        logs.take(inherited.logs);
+        let mut kept = Kept::default();
+        let mut numbers = HashMap::new();
+        let sockets = number(inherited.listeners, &mut numbers);
+        let surroundings = Surroundings {
+            prefix: &inherited.prefix,
+            listeners: &numbers,
+            logs: &logs,
+            kept: &mut kept,
+            generation: 1,
+        };
+        let runtime = Arc::new(compile::compile(&model, surroundings).map_err(StartError::Configuration)?);
+        let shared = Shared {
+            files: Arc::default(),
+            encoder: Arc::new(Pool::start(&PoolOptions::default())?),
+            counters: Arc::default(),
+        };
+        let count = match model.main.worker_processes {
+            WorkerProcesses::Count(count) => count as usize,
+            WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        };
+        let connections = model.main.worker_connections as usize;
+        let mut workers = Vec::with_capacity(count);
+        for index in 0..count {
+            workers.push(WorkerThread::spawn(index, connections, shared.clone())?);
+        }
+        run(&workers, &runtime, &sockets)?;
+        let inner = Inner { kept, numbers, generation: 1, runtime, workers };
+        Ok(Self {
+            inner: Mutex::new(inner),
+            logs,
+            shutdown_timeout: Mutex::new(model.main.worker_shutdown_timeout.map(Duration::from_millis)),
+        })
+    }
+
+    /// Swaps the configuration. Exchanges under way end with the one they began with; `drained` is called when the
+    /// last of them has.
+    pub fn reload(
+        &self,
+        model: Model,
+        inherited: Inherited,
+        drained: Box<dyn FnOnce() + Send>,
+    ) -> Result<(), StartError> {
+        let mut inner = self.inner.lock();
+        let inner = &mut *inner;
+        self.logs.take(inherited.logs);
+        let sockets = number(inherited.listeners, &mut inner.numbers);
+        let surroundings = Surroundings {
+            prefix: &inherited.prefix,
+            listeners: &inner.numbers,
+            logs: &self.logs,
+            kept: &mut inner.kept,
+            generation: inner.generation + 1,
+        };
+        let runtime = Arc::new(compile::compile(&model, surroundings).map_err(StartError::Configuration)?);
+        run(&inner.workers, &runtime, &sockets)?;
+        inner.generation += 1;
+        inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
+        inner.kept.peers.prune();
+        *self.shutdown_timeout.lock() = model.main.worker_shutdown_timeout.map(Duration::from_millis);
+        let previous = std::mem::replace(&mut inner.runtime, runtime);
+        watch(previous, drained);
+        Ok(())
+    }
+
+    /// Stops accepting; idle connections close at once, the others after their answer.
+    pub fn quit(&self) {
+        for worker in &self.inner.lock().workers {
+            // A worker that has ended already has no need of the order.
+            let _ = worker.orders.send(Order::Quit);
+        }
+    }
+
+    /// Returns when the last exchange has ended, or `worker_shutdown_timeout` has passed.
+    pub fn wait(&self) {
+        let limit = *self.shutdown_timeout.lock();
+        let workers = std::mem::take(&mut self.inner.lock().workers);
+        let began = std::time::Instant::now();
+        for worker in workers {
+            while !worker.thread.is_finished() {
+                if limit.is_some_and(|limit| began.elapsed() >= limit) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = worker.thread.join();
+        }
+    }
+
+    /// Writes to these files from now on.
+    pub fn reopen(&self, logs: Vec<(PathBuf, OwnedFd)>) {
+        self.logs.take(logs);
+    }
+}
+
+/// Gives each address its number, the same over reloads.
+fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<String, u32>) -> Vec<Socket> {
+    listeners
+        .into_iter()
+        .map(|(name, descriptor)| {
+            let next = numbers.len() as u32;
+            let unix = name.starts_with("unix:");
+            Socket { number: *numbers.entry(name).or_insert(next), unix, descriptor }
+        })
+        .collect()
+}
+
+/// Has every worker run the site. Sockets of one address are dealt out among the workers where there are several
+/// (`reuseport`); a single one is shared by all.
+fn run(workers: &[WorkerThread], runtime: &Arc<Runtime>, sockets: &[Socket]) -> std::io::Result<()> {
+    let (done, started) = mpsc::channel();
+    for (index, worker) in workers.iter().enumerate() {
+        let mut own = Vec::new();
+        for (position, socket) in sockets.iter().enumerate() {
+            let twins = sockets.iter().filter(|twin| twin.number == socket.number).count();
+            let rank = sockets[..position].iter().filter(|twin| twin.number == socket.number).count();
+            if twins == 1 || rank % workers.len() == index % twins.min(workers.len()) {
+                let descriptor = socket.descriptor.try_clone()?;
+                own.push(Socket { number: socket.number, unix: socket.unix, descriptor });
+            }
+        }
+        let order = Order::Run { runtime: Arc::clone(runtime), sockets: own, done: done.clone() };
+        let _ = worker.orders.send(order);
+    }
+    drop(done);
+    for _ in workers {
+        started.recv().map_err(|_| std::io::Error::other("a worker thread has ended"))??;
+    }
+    Ok(())
+}
+
+/// Calls `drained` once nobody uses a replaced runtime any more.
+fn watch(runtime: Arc<Runtime>, drained: Drained) {
+    std::thread::spawn(move || {
+        while Arc::strong_count(&runtime) > 1 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(runtime);
+        drained();
+    });
+}
+
+#[derive(Clone)]
+struct Shared {
+    files: Arc<FileCache>,
+    encoder: Arc<Pool>,
+    counters: Arc<Counters>,
+}
+
+impl WorkerThread {
+    fn spawn(index: usize, connections: usize, shared: Shared) -> std::io::Result<Self> {
+        let (orders, inbox) = channel::unbounded_channel();
+        let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+            match runtime {
+                Ok(runtime) => runtime.block_on(work(inbox, connections, shared)),
+                Err(error) => eprintln!("myriad: [emerg] a worker thread could not start: {error}"),
+            }
+        })?;
+        Ok(Self { orders, thread })
+    }
+}
+
+/// The life of a worker thread.
+async fn work(mut inbox: channel::UnboundedReceiver<Order>, connections: usize, shared: Shared) {
+    let state = Rc::new(WorkerState {
+        files: shared.files,
+        logs: LogWriter::default(),
+        encoder: shared.encoder,
+        counters: shared.counters,
+    });
+    let mut running: Option<(Rc<SiteService>, Worker<SiteService>)> = None;
+    let mut acceptors: Vec<Acceptor> = Vec::new();
+    while let Some(order) = inbox.recv().await {
+        match order {
+            Order::Quit => break,
+            Order::Run { runtime, sockets, done } => {
+                let site =
+                    Rc::new(Generation { runtime, worker: Rc::clone(&state), pool: HttpPool::new() });
+                let (service, worker) = match running.take() {
+                    Some((service, worker)) => {
+                        service.replace(site);
+                        (service, worker)
+                    }
+                    None => {
+                        let service = Rc::new(SiteService::new(site));
+                        tokio::task::spawn_local(housekeeping(Rc::clone(&service)));
+                        (Rc::clone(&service), Worker::new(service, connections))
+                    }
+                };
+                let accepted = accept(&worker, sockets);
+                running = Some((service, worker));
+                let _ = done.send(accepted.map(|next| acceptors = next));
+            }
+        }
+    }
+    drop(acceptors);
+    if let Some((_, worker)) = &running {
+        worker.drain().await;
+    }
+    state.logs.flush(true);
+}
+
+/// Accepts from the sockets of a configuration; those of the one before are dropped once these are all there.
+fn accept(worker: &Worker<SiteService>, sockets: Vec<Socket>) -> std::io::Result<Vec<Acceptor>> {
+    sockets
+        .into_iter()
+        .map(|socket| {
+            if socket.unix {
+                worker.listen_unix(socket.number, socket.descriptor)
+            } else {
+                worker.listen_tcp(socket.number, socket.descriptor)
+            }
+        })
+        .collect()
+}
+
+/// Sweeps zones and files, flushes logs.
+async fn housekeeping(service: Rc<SiteService>) {
+    loop {
+        tokio::time::sleep(HOUSEKEEPING).await;
+        let site = service.current();
+        site.worker.logs.flush(false);
+        site.worker.files.sweep();
+        let now = myriad_net::clock::now_ms();
+        for zone in site.runtime.zones.values() {
+            zone.zone.sweep(now, SWEEP_BUDGET);
+        }
+    }
+}

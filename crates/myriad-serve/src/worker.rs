@@ -1,0 +1,34 @@
+//! What belongs to one worker thread.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_encode::Pool;
+use myriad_upstream::HttpPool;
+
+use crate::counters::Counters;
+use crate::files::FileCache;
+use crate::log::LogWriter;
+use crate::runtime::Runtime;
+
+/// A worker thread's own state; it outlives reloads.
+pub struct WorkerState {
+    /// What is known of files; shared with the other workers.
+    pub files: Arc<FileCache>,
+    /// Log buffers.
+    pub logs: LogWriter,
+    /// Background compression; shared with the other workers.
+    pub encoder: Arc<Pool>,
+    /// Figures.
+    pub counters: Arc<Counters>,
+}
+
+/// The site as one worker runs it, from one reload to the next.
+pub struct Generation {
+    /// The site.
+    pub runtime: Arc<Runtime>,
+    /// The worker.
+    pub worker: Rc<WorkerState>,
+    /// Idle connections to HTTP origins.
+    pub pool: HttpPool,
+}
