@@ -120,6 +120,10 @@ impl Builder<'_> {
             self.findings
                 .push(Diagnostic::error(node.span, format!("no servers are inside upstream \"{name}\"")));
         }
+        if !upstream.servers.is_empty() && upstream.servers.iter().all(|server| server.backup) {
+            let message = format!("all servers inside upstream \"{name}\" are backups");
+            self.findings.push(Diagnostic::error(node.span, message));
+        }
         Some(upstream)
     }
 }

@@ -227,9 +227,6 @@ fn read_matcher(node: &Node) -> Result<(Matcher, Text), Diagnostic> {
         [word, ..] => glued(word),
         [] => return Err(Diagnostic::error(node.span, "a location needs a pattern")),
     };
-    if pattern.is_empty() && matches!(matcher, Matcher::Regex { .. }) {
-        return Err(Diagnostic::error(node.span, "empty regex in a location"));
-    }
     Ok((matcher, pattern))
 }
 

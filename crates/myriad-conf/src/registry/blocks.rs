@@ -72,7 +72,7 @@ fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
             map.default = value;
             continue;
         }
-        let key = map_key(&line.name, map.hostnames)?;
+        let key = map_key(&line.name, map.hostnames);
         if !matches!(key, MapKey::Regex { .. }) && map.entries.iter().any(|entry| entry.key.same(&key)) {
             let message = format!("conflicting parameter \"{}\"", String::from_utf8_lossy(&line.name.text));
             return Err(Diagnostic::error(line.name.span, message));
@@ -83,10 +83,9 @@ fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn map_key(word: &Word, hostnames: bool) -> Result<MapKey, Diagnostic> {
+fn map_key(word: &Word, hostnames: bool) -> MapKey {
     let text = |bytes: &[u8]| Text::new(bytes, word.span);
-    Ok(match word.text.as_slice() {
-        [b'~'] | [b'~', b'*'] => return Err(Diagnostic::error(word.span, "empty regex in a map")),
+    match word.text.as_slice() {
         [b'~', b'*', pattern @ ..] => MapKey::Regex { pattern: text(pattern), caseless: true },
         [b'~', pattern @ ..] => MapKey::Regex { pattern: text(pattern), caseless: false },
         [b'*', b'.', _, ..] | [b'.', _, ..] if hostnames => MapKey::HostSuffix(text(&word.text)),
@@ -94,7 +93,7 @@ fn map_key(word: &Word, hostnames: bool) -> Result<MapKey, Diagnostic> {
         // `\` lets a key start with what else would be a word of the map.
         [b'\\', rest @ ..] if is_special(rest) => MapKey::Exact(text(rest)),
         plain => MapKey::Exact(text(plain)),
-    })
+    }
 }
 
 fn is_special(word: &[u8]) -> bool {

@@ -61,8 +61,6 @@ fn variable_condition(
         |caseless, negated, variable, pattern| Condition::Match { variable, pattern, caseless, negated };
     let operand = match rest {
         [_, operand] => operand.clone(),
-        // `($a = )` compares with nothing, as in nginx: the last word was `)` alone.
-        [operator] if matches!(operator.value.as_slice(), b"=" | b"!=") => Text::new("", operator.span),
         _ => return Err(invalid(rest[rest.len() - 1].span)),
     };
     match operator.value.as_slice() {

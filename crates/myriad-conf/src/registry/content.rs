@@ -329,16 +329,16 @@ fn charset_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut types = if args.first { Types::new() } else { Types::clone(&settings.content.types) };
     for line in args.node.block.as_deref().unwrap_or_default() {
-        add_types(&mut types, line, args)?;
+        add_type_line(&mut types, line, args)?;
     }
     settings.content.types = Arc::new(types);
     Ok(())
 }
 
-fn add_types(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> Done {
+fn add_type_line(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> Done {
     use crate::diagnostic::Diagnostic;
     let media_type = &line.name.text;
-    if line.block.is_some() || line.args.is_empty() {
+    if line.block.is_some() {
         let message = "a line of \"types\" is a media type and the extensions it stands for";
         return Err(Diagnostic::error(line.span, message));
     }

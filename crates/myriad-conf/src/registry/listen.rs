@@ -47,8 +47,10 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
         ("bind", None) => conf.bind = true,
         ("reuseport", None) => conf.reuseport = true,
         ("deferred", None) => conf.deferred = true,
-        ("backlog", Some("-1")) => conf.backlog = None,
-        ("backlog", Some(_)) => conf.backlog = Some(args.small(index, 8)?),
+        ("backlog", Some(_)) => match args.small(index, 8)? {
+            0 => return Err(args.invalid(index, "at least 1")),
+            backlog => conf.backlog = Some(backlog),
+        },
         ("fastopen", Some(_)) => conf.fastopen = Some(args.small(index, 9)?),
         ("rcvbuf", Some(_)) => conf.rcvbuf = Some(args.size_after(index, 7)?),
         ("sndbuf", Some(_)) => conf.sndbuf = Some(args.size_after(index, 7)?),
@@ -94,7 +96,7 @@ fn keep_alive(args: &Arguments<'_>, index: usize, value: &str) -> Result<KeepAli
     }
     let must_be = "on, off or [idle]:[interval]:[count]";
     let parts: Vec<&str> = value.split(':').collect();
-    if !(2..=3).contains(&parts.len()) {
+    if parts.len() > 3 {
         return Err(args.invalid(index, must_be));
     }
     let seconds = |part: &str| -> Result<Option<u32>, Diagnostic> {
@@ -105,7 +107,7 @@ fn keep_alive(args: &Arguments<'_>, index: usize, value: &str) -> Result<KeepAli
         seconds.map(Some).ok_or_else(|| args.invalid(index, must_be))
     };
     probe.idle_s = seconds(parts[0])?;
-    probe.interval_s = seconds(parts[1])?;
+    probe.interval_s = parts.get(1).map_or(Ok(None), |part| seconds(part))?;
     if let Some(count) = parts.get(2).filter(|count| !count.is_empty()) {
         probe.count = Some(count.parse().map_err(|_| args.invalid(index, must_be))?);
     }

@@ -287,6 +287,9 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         if !text.starts_with(b"http://") {
             return Err(args.error(0, "invalid URL prefix").help("it starts with http://"));
         }
+        if matches!(text[b"http://".len()..], [] | [b'/' | b':' | b'?', ..]) {
+            return Err(args.error(0, "no host in \"proxy_pass\""));
+        }
     }
     settings.handler = Some(Handler::Origin { protocol, target });
     Ok(())

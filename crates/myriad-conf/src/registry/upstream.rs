@@ -32,7 +32,8 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Upstream(ip_hash),
         "The same client, the same server.",
     )
-    .group("balancing"),
+    .group("balancing")
+    .repeats(),
     Directive::new(
         "least_conn",
         UPSTREAM,
@@ -40,11 +41,14 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Upstream(least_conn),
         "The server with least to do.",
     )
-    .group("balancing"),
+    .group("balancing")
+    .repeats(),
     Directive::new("hash", UPSTREAM, between(1, 2), Set::Upstream(hash), "The same key, the same server.")
-        .group("balancing"),
+        .group("balancing")
+        .repeats(),
     Directive::new("random", UPSTREAM, between(0, 2), Set::Upstream(random), "A server by chance.")
-        .group("balancing"),
+        .group("balancing")
+        .repeats(),
     Directive::new(
         "keepalive",
         UPSTREAM,
@@ -166,14 +170,21 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
     }
 }
 
-fn ip_hash(upstream: &mut UpstreamConf, _args: &mut Arguments<'_>) -> Done {
-    upstream.balance = Balance::IpHash;
+/// The last method counts, as in nginx.
+fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balance) -> Done {
+    if !args.first {
+        args.warnings.push(Diagnostic::warning(args.node.span, "load balancing method redefined"));
+    }
+    upstream.balance = method;
     Ok(())
 }
 
-fn least_conn(upstream: &mut UpstreamConf, _args: &mut Arguments<'_>) -> Done {
-    upstream.balance = Balance::LeastConnections;
-    Ok(())
+fn ip_hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    balance(upstream, args, Balance::IpHash)
+}
+
+fn least_conn(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    balance(upstream, args, Balance::LeastConnections)
 }
 
 fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
@@ -181,8 +192,8 @@ fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     if consistent {
         args.choice(1, &[("consistent", ())])?;
     }
-    upstream.balance = Balance::Hash { key: args.text(0)?, consistent };
-    Ok(())
+    let method = Balance::Hash { key: args.text(0)?, consistent };
+    balance(upstream, args, method)
 }
 
 fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
@@ -193,8 +204,7 @@ fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     if args.len() > 1 {
         args.choice(1, &[("least_conn", ())])?;
     }
-    upstream.balance = Balance::Random { two };
-    Ok(())
+    balance(upstream, args, Balance::Random { two })
 }
 
 fn keepalive(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {

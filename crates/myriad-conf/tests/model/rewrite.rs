@@ -65,9 +65,21 @@ fn if_has_every_operator_with_spaces_anywhere() {
 
 #[test]
 fn wrong_conditions_are_refused() {
-    for wrong in
-        ["$a", "($a", "()", "(a)", "($a b)", "($a = b c)", "(-f)", "(-f a b)", "(-q a)", "($)", "($a ~)"]
-    {
+    for wrong in [
+        "$a",
+        "($a",
+        "()",
+        "(a)",
+        "($a b)",
+        "($a = b c)",
+        "(-f)",
+        "(-f a b)",
+        "(-q a)",
+        "($)",
+        "($a ~)",
+        "($a =)",
+        "($a = )",
+    ] {
         refusal(&format!("http {{ server {{ if {wrong} {{ return 403; }} }} }}"));
     }
 }

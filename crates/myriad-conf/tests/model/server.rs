@@ -44,6 +44,8 @@ fn listen_refuses_what_is_no_address() {
         "unix:",
         "a b",
         "1.2.3",
+        "80 backlog=0",
+        "80 backlog=-1",
     ] {
         refusal(&format!("http {{ server {{ listen {wrong}; }} }}"));
     }
