@@ -1,0 +1,39 @@
+//! `docs/nginx-compatibility.md` says what the registry says.
+
+#[path = "../examples/compatibility.rs"]
+#[allow(dead_code, reason = "the program's `main` is not called from here")]
+mod compatibility;
+
+use std::{fs, path::Path};
+
+#[test]
+fn the_page_is_what_the_registry_says_today() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/nginx-compatibility.md");
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    let page = compatibility::page();
+    let first = page.lines().zip(written.lines()).position(|(now, then)| now != then);
+    let line = first.unwrap_or_else(|| page.lines().count().min(written.lines().count())) + 1;
+    assert!(
+        written == page,
+        "docs/nginx-compatibility.md is out of date from line {line} on; write it again:\n\
+         cargo run -p myriad-conf --example compatibility > docs/nginx-compatibility.md"
+    );
+}
+
+#[test]
+fn what_comes_later_is_a_name_that_the_language_accepts() {
+    assert_eq!(compatibility::stale_names(), [""; 0]);
+}
+
+#[test]
+fn every_family_has_its_table() {
+    assert_eq!(compatibility::untitled_families(), [""; 0]);
+}
+
+#[test]
+fn every_name_of_the_registry_is_on_the_page() {
+    let page = compatibility::page();
+    for row in myriad_conf::registry::rows() {
+        assert!(page.contains(&format!("`{}`", row.name)), "{}", row.name);
+    }
+}
