@@ -1,0 +1,35 @@
+//! The binary under test.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::process::run;
+
+/// The workspace's folder.
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests stand in the workspace")
+}
+
+/// The `myriad` of the profile that the tests were built with, brought up to date once a test program.
+///
+/// `MYRIAD_TEST_BINARY` names another one, for instance a release build or an older version.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| env::var_os("MYRIAD_TEST_BINARY").map_or_else(build, PathBuf::from))
+}
+
+fn build() -> PathBuf {
+    // .../target/PROFILE/deps/THIS-TEST
+    let test = env::current_exe().expect("this program's path");
+    let profile = test.ancestors().nth(2).expect("a profile's folder").to_owned();
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(workspace()).args(["build", "--quiet", "--package", "myriad", "--bin", "myriad"]);
+    match profile.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => {}
+        Some(name) => drop(cargo.args(["--profile", name])),
+    }
+    run(&mut cargo, "cargo build");
+    profile.join("myriad")
+}

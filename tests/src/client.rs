@@ -1,0 +1,195 @@
+//! A minimal HTTP/1.1 client: bytes out, responses in.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+
+use crate::{Answer, PATIENCE, Request};
+
+/// One connection.
+#[derive(Debug)]
+pub struct Client {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    in_response: bool,
+}
+
+impl Client {
+    /// Connects to a port of the loopback address.
+    pub fn connect(port: u16) -> Self {
+        Self::try_connect(port).expect("a connection")
+    }
+
+    /// The same where a refusal is an answer too.
+    pub fn try_connect(port: u16) -> io::Result<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, buffer: Vec::new(), in_response: false })
+    }
+
+    /// Sends bytes.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.try_send(bytes).expect("send");
+    }
+
+    /// Sends bytes, where the other side may have closed.
+    pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.stream.write_all(bytes.as_ref())
+    }
+
+    /// Says that nothing more will be sent.
+    pub fn finish_sending(&mut self) {
+        self.stream.shutdown(Shutdown::Write).expect("shutdown");
+    }
+
+    /// Sends a request and reads its response.
+    pub fn fetch(&mut self, request: &Request) -> Answer {
+        self.try_fetch(request).unwrap_or_else(|error| panic!("{request:?}: {error}"))
+    }
+
+    /// The same where a broken connection is an answer too.
+    pub fn try_fetch(&mut self, request: &Request) -> io::Result<Answer> {
+        self.try_send(request.bytes())?;
+        self.try_answer(&request.method)
+    }
+
+    /// Reads the response to a request by a method other than `HEAD`.
+    pub fn answer(&mut self) -> Answer {
+        self.try_answer("GET").expect("a response")
+    }
+
+    /// Reads the head of a response and leaves its body to [`Client::some`]; 1xx responses come one by one.
+    pub fn head(&mut self) -> Answer {
+        self.read_head().expect("a response head")
+    }
+
+    /// Reads a final response.
+    pub fn try_answer(&mut self, method: &str) -> io::Result<Answer> {
+        let mut answer = self.read_head()?;
+        self.in_response = true;
+        while answer.status < 200 && answer.status != 101 {
+            answer = self.read_head()?;
+        }
+        if method == "HEAD" || answer.status == 204 || answer.status == 304 {
+            self.in_response = false;
+            return Ok(answer);
+        }
+        let chunked = answer.field("Transfer-Encoding").is_some();
+        let length = answer.field("Content-Length").map(|length| length.parse::<usize>());
+        answer.body = match (chunked, length) {
+            (true, _) => self.read_chunks()?,
+            (false, Some(length)) => self.take(length.map_err(|_| bad("Content-Length"))?)?,
+            (false, None) => self.read_to_end()?,
+        };
+        self.in_response = false;
+        Ok(answer)
+    }
+
+    /// Reads whatever comes next, at least one byte; nothing at the end.
+    pub fn some(&mut self) -> Vec<u8> {
+        if self.buffer.is_empty() {
+            let _ = self.fill();
+        }
+        std::mem::take(&mut self.buffer)
+    }
+
+    /// Waits until the other side closes, and tells what it still sent; a reset is a close.
+    pub fn rest(&mut self) -> Vec<u8> {
+        self.read_to_end().unwrap_or_else(|error| panic!("the connection stays open: {error}"))
+    }
+
+    /// Whether the other side closes without another byte.
+    pub fn is_closed(&mut self) -> bool {
+        self.rest().is_empty()
+    }
+
+    /// Whether bytes of a response have come that no caller has had.
+    pub(crate) fn has_begun(&self) -> bool {
+        !self.buffer.is_empty() || self.in_response
+    }
+
+    fn read_head(&mut self) -> io::Result<Answer> {
+        let end = self.fill_until(b"\r\n\r\n")?;
+        let head: Vec<u8> = self.buffer.drain(..end).collect();
+        let text = String::from_utf8_lossy(&head);
+        let mut lines = text.trim_end().split("\r\n");
+        let status_line = lines.next().unwrap_or_default().to_owned();
+        let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let fields = lines.map(|line| {
+            let (name, value) = line.split_once(':').ok_or_else(|| bad("a field without a colon"))?;
+            Ok((name.to_owned(), value.trim().to_owned()))
+        });
+        let fields = fields.collect::<io::Result<_>>()?;
+        let status = status.ok_or_else(|| bad("the status line"))?;
+        Ok(Answer { status, status_line, fields, body: Vec::new() })
+    }
+
+    fn read_chunks(&mut self) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let end = self.fill_until(b"\r\n")?;
+            let line: Vec<u8> = self.buffer.drain(..end).collect();
+            let line = String::from_utf8_lossy(&line);
+            let size = usize::from_str_radix(line.trim().split(';').next().unwrap_or_default(), 16);
+            let size = size.map_err(|_| bad("a chunk size"))?;
+            if size == 0 {
+                break;
+            }
+            body.extend(self.take(size)?);
+            if self.take(2)? != b"\r\n" {
+                return Err(bad("a chunk's end"));
+            }
+        }
+        loop {
+            let end = self.fill_until(b"\r\n")?;
+            self.buffer.drain(..end);
+            if end == 2 {
+                return Ok(body);
+            }
+        }
+    }
+
+    fn take(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        while self.buffer.len() < length {
+            if self.fill()? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(self.buffer.drain(..length).collect())
+    }
+
+    fn fill_until(&mut self, mark: &[u8]) -> io::Result<usize> {
+        loop {
+            if let Some(at) = self.buffer.windows(mark.len()).position(|window| window == mark) {
+                return Ok(at + mark.len());
+            }
+            if self.fill()? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    fn read_to_end(&mut self) -> io::Result<Vec<u8>> {
+        loop {
+            match self.fill() {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(std::mem::take(&mut self.buffer))
+    }
+
+    fn fill(&mut self) -> io::Result<usize> {
+        let mut piece = [0; 65536];
+        let count = self.stream.read(&mut piece)?;
+        self.buffer.extend(&piece[..count]);
+        Ok(count)
+    }
+}
+
+fn bad(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, format!("malformed: {what}"))
+}

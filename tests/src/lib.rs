@@ -1,0 +1,36 @@
+//! The harness of the whole-system tests: servers, origins and clients that are real processes and sockets.
+//!
+//! A test makes a [`Place`] (a folder and a port of its own), writes files into it, starts [`Server`] on a configuration,
+//! and speaks HTTP/1.1 to it as bytes through [`Client`]. Behind the server stand php-fpm ([`Php`]), a WordPress
+//! ([`WordPress`]) or an origin that does whatever a test wants of it ([`Origin`]). Everything ends when it is dropped.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod binary;
+mod client;
+mod crowd;
+mod fastcgi;
+mod origin;
+mod php;
+mod place;
+mod process;
+mod request;
+mod server;
+mod visitor;
+mod wait;
+mod wordpress;
+
+pub use answer::Answer;
+pub use binary::{binary, workspace};
+pub use client::Client;
+pub use crowd::{Load, all_at_once};
+pub use origin::{Call, Origin};
+pub use php::Php;
+pub use place::Place;
+pub use process::{Signal, children_of, is_alive, signal};
+pub use request::Request;
+pub use server::Server;
+pub use visitor::Visitor;
+pub use wait::{Gate, PATIENCE, wait_for};
+pub use wordpress::WordPress;

@@ -1,0 +1,248 @@
+//! A FastCGI origin that does what a test wants of it, well or badly.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::fastcgi::{BEGIN_REQUEST, END_REQUEST, PARAMS, Record, STDERR, STDIN, STDOUT};
+use crate::fastcgi::{pairs, read_record, record, records};
+use crate::{PATIENCE, wait_for};
+
+type Script = dyn Fn(&mut Call) + Send + Sync;
+
+/// An origin on a port of its own; it hangs up on new connections once it is dropped.
+pub struct Origin {
+    /// `127.0.0.1:PORT`, for `fastcgi_pass`.
+    pub address: String,
+    state: Arc<State>,
+    listening: Option<JoinHandle<()>>,
+}
+
+struct State {
+    script: Box<Script>,
+    calls: Mutex<Vec<String>>,
+    stopped: AtomicBool,
+    reads_body_first: bool,
+}
+
+/// One request as the origin sees it, and its way to answer.
+///
+/// Unless the script hangs up, the request ends in order when the script returns.
+#[derive(Debug)]
+pub struct Call {
+    /// How many requests the origin has had, this one included.
+    pub number: usize,
+    /// The body, where the origin reads it before its script runs.
+    pub body: Vec<u8>,
+    params: HashMap<String, String>,
+    stream: TcpStream,
+    id: u16,
+    keeps: bool,
+    body_ended: bool,
+    hung_up: bool,
+}
+
+impl Origin {
+    /// Runs the script once a request, in a thread a connection, after the whole body has been read.
+    pub fn start(script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
+        Self::listen("127.0.0.1:0", true, Box::new(script))
+    }
+
+    /// The same, with the body left for the script to read.
+    pub fn start_streaming(script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
+        Self::listen("127.0.0.1:0", false, Box::new(script))
+    }
+
+    /// Comes back on an address that an earlier origin had.
+    pub fn start_at(address: &str, script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
+        Self::listen(address, true, Box::new(script))
+    }
+
+    fn listen(address: &str, reads_body_first: bool, script: Box<Script>) -> Self {
+        let listener = TcpListener::bind(address).expect("the origin's port");
+        let address = listener.local_addr().expect("address").to_string();
+        let (calls, stopped) = (Mutex::default(), AtomicBool::new(false));
+        let state = Arc::new(State { script, calls, stopped, reads_body_first });
+        let shared = Arc::clone(&state);
+        let listening = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if shared.stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (shared, Ok(stream)) = (Arc::clone(&shared), stream) else { continue };
+                thread::spawn(move || shared.serve(&stream));
+            }
+        });
+        Self { address, state, listening: Some(listening) }
+    }
+
+    /// How many requests have come.
+    pub fn count(&self) -> usize {
+        self.calls().len()
+    }
+
+    /// What was asked for, in order: `METHOD URI`.
+    pub fn calls(&self) -> Vec<String> {
+        self.state.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until so many requests have come.
+    pub fn wait_for(&self, count: usize) {
+        wait_for(&format!("request {count} at the origin"), || self.count() >= count);
+    }
+
+    /// Stops listening: whoever connects from now on is refused.
+    pub fn stop(&mut self) {
+        if let Some(listening) = self.listening.take() {
+            self.state.stopped.store(true, Ordering::SeqCst);
+            let _ = TcpStream::connect(&self.address);
+            let _ = listening.join();
+        }
+    }
+}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl State {
+    /// Serves a connection until it ends or somebody hangs up; errors are the server's way to say that it left.
+    fn serve(&self, stream: &TcpStream) {
+        let _ = stream.set_nodelay(true);
+        while let Ok(Some(mut call)) = Call::read(stream) {
+            if self.reads_body_first && call.read_body().is_err() {
+                return;
+            }
+            call.number = {
+                let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+                calls.push(format!("{} {}", call.param("REQUEST_METHOD"), call.param("REQUEST_URI")));
+                calls.len()
+            };
+            (self.script)(&mut call);
+            if call.hung_up || call.end().is_err() || !call.keeps {
+                break;
+            }
+        }
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+}
+
+impl Call {
+    fn read(stream: &TcpStream) -> io::Result<Option<Self>> {
+        let mut stream = stream.try_clone()?;
+        let begin = read_record(&mut stream)?;
+        if begin.kind != BEGIN_REQUEST {
+            return Ok(None);
+        }
+        let mut params = Vec::new();
+        loop {
+            let Record { kind, content, .. } = read_record(&mut stream)?;
+            match kind {
+                PARAMS if content.is_empty() => break,
+                PARAMS => params.extend(content),
+                _ => return Ok(None),
+            }
+        }
+        let keeps = begin.content[2] & 1 == 1;
+        let params = pairs(&params);
+        let (number, id, body) = (0, begin.id, Vec::new());
+        Ok(Some(Self { number, body, params, stream, id, keeps, body_ended: false, hung_up: false }))
+    }
+
+    /// A parameter; empty where it was not sent.
+    pub fn param(&self, name: &str) -> &str {
+        self.params.get(name).map_or("", String::as_str)
+    }
+
+    /// The request's target, as the visitor sent it.
+    pub fn uri(&self) -> &str {
+        self.param("REQUEST_URI")
+    }
+
+    /// Whether a parameter was sent at all.
+    pub fn has(&self, name: &str) -> bool {
+        self.params.contains_key(name)
+    }
+
+    /// The next piece of the body; nothing at its end, or when the server has gone.
+    pub fn piece(&mut self) -> Option<Vec<u8>> {
+        if self.body_ended {
+            return None;
+        }
+        let record = read_record(&mut self.stream).ok()?;
+        self.body_ended = record.content.is_empty();
+        (record.kind == STDIN && !self.body_ended).then_some(record.content)
+    }
+
+    fn read_body(&mut self) -> io::Result<()> {
+        while let Some(piece) = self.piece() {
+            self.body.extend(piece);
+        }
+        if self.body_ended { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    /// A page: the CGI head's fields, a line each, then the body.
+    pub fn answer(&mut self, head: &str, body: impl AsRef<[u8]>) {
+        let mut page = head.trim_end().replace('\n', "\r\n").into_bytes();
+        page.extend(b"\r\n\r\n");
+        page.extend(body.as_ref());
+        self.send(page);
+    }
+
+    /// Writes to the standard output stream; that nobody listens any more is no error.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        let bytes = records(STDOUT, self.id, bytes.as_ref());
+        self.raw(bytes)
+    }
+
+    /// Writes to the standard error stream.
+    pub fn error(&mut self, text: &str) {
+        let bytes = records(STDERR, self.id, text.as_bytes());
+        self.raw(bytes);
+    }
+
+    /// Writes bytes that need not be records; tells whether they could be written.
+    pub fn raw(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.stream.write_all(bytes.as_ref()).is_ok()
+    }
+
+    /// Closes the connection without an end.
+    pub fn hang_up(&mut self) {
+        // A close with unread bytes would reset, and the server might lose what it has not read yet.
+        while self.piece().is_some() {}
+        let _ = self.stream.shutdown(Shutdown::Both);
+        self.hung_up = true;
+    }
+
+    /// Waits until the server closes the connection.
+    pub fn wait_for_hang_up(&mut self) -> bool {
+        let _ = self.stream.set_read_timeout(Some(PATIENCE));
+        let ended = match read_record(&mut self.stream) {
+            Ok(_) => false,
+            Err(error) => !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut),
+        };
+        self.hung_up = true;
+        ended
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let mut bytes = record(STDOUT, self.id, b"");
+        bytes.extend(record(END_REQUEST, self.id, &[0; 8]));
+        self.stream.write_all(&bytes)?;
+        if self.body_ended {
+            return Ok(());
+        }
+        self.read_body()
+    }
+}
+
+impl std::fmt::Debug for Origin {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Origin").field("address", &self.address).finish_non_exhaustive()
+    }
+}

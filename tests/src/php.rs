@@ -1,0 +1,85 @@
+//! A real php-fpm.
+
+use std::env;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::process::{Signal, is_root, missing, signal_group};
+use crate::{Place, wait_for};
+
+/// php-fpm with its socket in a test's folder; killed with its children when dropped.
+#[derive(Debug)]
+pub struct Php {
+    folder: PathBuf,
+    master: Child,
+}
+
+impl Php {
+    /// Starts with four children and gives the configuration's `@PHP@` the socket's address.
+    pub fn start(place: &mut Place) -> Self {
+        place.set("PHP", &format!("unix:{}/php.sock", place.folder().display()));
+        let identity = if is_root() { "user = www-data\ngroup = www-data\n" } else { "" };
+        let folder = place.folder().to_owned();
+        let configuration = format!(
+            "[global]\nerror_log = {0}/php.log\nlog_level = warning\n[test]\n{identity}listen = {0}/php.sock\n\
+             listen.mode = 0666\nlisten.backlog = 1024\npm = static\npm.max_children = 4\n\
+             php_value[upload_max_filesize] = 100M\nphp_value[post_max_size] = 100M\nphp_value[memory_limit] = 256M\n",
+            folder.display()
+        );
+        place.write("php-fpm.conf", configuration);
+        let master = spawn(&folder);
+        Self { folder, master }
+    }
+
+    /// Kills the master and its children at once, as `kill -9` does; the socket's file stays.
+    pub fn kill(&mut self) {
+        signal_group(self.master.id(), Signal::KILL);
+        let _ = self.master.wait();
+    }
+
+    /// Starts it anew on the same socket.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.master = spawn(&self.folder);
+    }
+}
+
+fn spawn(folder: &Path) -> Child {
+    let socket = folder.join("php.sock");
+    let _ = std::fs::remove_file(&socket);
+    let program = program();
+    let mut command = Command::new(&program);
+    command.arg("--nodaemonize").arg("--fpm-config").arg(folder.join("php-fpm.conf"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut master =
+        command.spawn().unwrap_or_else(|error| panic!("{}", missing(&program.display().to_string(), &error)));
+    wait_for("php-fpm", || {
+        assert!(
+            master.try_wait().expect("wait").is_none(),
+            "php-fpm ended; see php.log in {}",
+            folder.display()
+        );
+        UnixStream::connect(&socket).is_ok()
+    });
+    master
+}
+
+/// The newest php-fpm of the machine: Debian gives the program its version's name.
+fn program() -> PathBuf {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    let programs = folders.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+    let programs = programs.map(|entry| entry.path());
+    let is_fpm = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("php-fpm"))
+    };
+    programs.filter(is_fpm).max().unwrap_or_else(|| "php-fpm".into())
+}
+
+impl Drop for Php {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,92 @@
+//! A folder and a port for one test.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder of a test's own, removed when dropped, with what configurations may name in it.
+///
+/// In configurations `@PORT@` and `@DIR@` stand for the port and the folder, `@PARAMS@` for the usual `fastcgi_param` lines,
+/// and further words for what [`Place::set`] gave them.
+#[derive(Debug)]
+pub struct Place {
+    folder: PathBuf,
+    /// The port that `@PORT@` names.
+    pub port: u16,
+    words: Vec<(String, String)>,
+}
+
+/// What every test tells its origin.
+const PARAMS: &str = "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; \
+                      fastcgi_param QUERY_STRING $query_string; fastcgi_param CONTENT_TYPE $content_type; \
+                      fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param SERVER_PROTOCOL $server_protocol; \
+                      fastcgi_param SCRIPT_NAME $fastcgi_script_name; \
+                      fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;";
+
+/// A free port of the loopback address, as far as one can know.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|probe| probe.local_addr()).expect("a free port").port()
+}
+
+impl Place {
+    /// A folder with `logs/` and `html/` that every user may read, and a free port.
+    #[expect(clippy::new_without_default, reason = "it makes a folder: nothing that a default should do")]
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("myriad-system-{}-{number}", std::process::id()));
+        for name in ["logs", "html"] {
+            fs::create_dir_all(folder.join(name)).expect("folder");
+        }
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("permissions");
+        let mut place = Self { port: free_port(), words: Vec::new(), folder };
+        let (port, folder) = (place.port.to_string(), place.folder.display().to_string());
+        place.set("PORT", &port);
+        place.set("DIR", &folder);
+        place.set("PARAMS", PARAMS);
+        place
+    }
+
+    /// Gives `@WORD@` its meaning in this place's configurations.
+    pub fn set(&mut self, word: &str, meaning: &str) {
+        self.words.push((format!("@{word}@"), meaning.to_owned()));
+    }
+
+    /// A configuration with its words replaced.
+    pub fn fill(&self, text: &str) -> String {
+        let replace = |text: String, (word, meaning): &(String, String)| text.replace(word, meaning);
+        self.words.iter().fold(text.to_owned(), replace)
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Writes a file, and the folders on the way to it.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a file in a folder")).expect("folders");
+        fs::write(&path, bytes).expect(name);
+    }
+
+    /// What a file holds; nothing where there is none.
+    pub fn read(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.path(name)).unwrap_or_default()).into_owned()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::env::var_os("MYRIAD_TEST_KEEP").is_none() {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}

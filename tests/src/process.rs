@@ -1,0 +1,61 @@
+//! Processes by their ids.
+
+use std::fs;
+use std::io;
+use std::process::Command;
+
+pub use rustix::process::Signal;
+use rustix::process::{Pid, kill_process, kill_process_group};
+
+/// Sends a signal to one process; that it is gone already is no error.
+pub fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Sends a signal to the group that this process leads.
+pub(crate) fn signal_group(leader: u32, signal: Signal) {
+    if let Some(leader) = Pid::from_raw(leader.cast_signed()) {
+        let _ = kill_process_group(leader, signal);
+    }
+}
+
+/// Whether a process lives; a zombie does not, its parent only has not looked yet.
+pub fn is_alive(pid: u32) -> bool {
+    stat(pid).is_some_and(|(state, _)| state != "Z")
+}
+
+/// The living children of a process.
+pub fn children_of(parent: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").expect("/proc");
+    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|&pid| stat(pid).is_some_and(|(state, of)| of == parent && state != "Z")).collect()
+}
+
+fn stat(pid: u32) -> Option<(String, u32)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = text.rsplit_once(") ")?.1.split(' ');
+    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
+}
+
+/// Whether root runs the tests, so that servers give their rights away.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// What to say when a program that a test needs is not there.
+pub(crate) fn missing(program: &str, error: &io::Error) -> String {
+    format!("{program} does not start ({error}); its packages come with: scripts/install-packages test")
+}
+
+/// Runs to the end and demands success; a failure shows what the program said.
+pub(crate) fn run(command: &mut Command, what: &str) {
+    let output = command.output().unwrap_or_else(|error| panic!("{}", missing(what, &error)));
+    assert!(
+        output.status.success(),
+        "{what} failed (if something is missing: scripts/install-packages test)\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

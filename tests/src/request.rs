@@ -1,0 +1,72 @@
+//! Requests, written as bytes.
+
+/// A request to be sent; `Host: localhost` unless another one is given.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub(crate) method: String,
+    target: String,
+    fields: Vec<(String, String)>,
+    body: Option<Vec<u8>>,
+}
+
+impl Request {
+    /// A request by any method.
+    pub fn new(method: &str, target: &str) -> Self {
+        Self { method: method.into(), target: target.into(), fields: Vec::new(), body: None }
+    }
+
+    /// `GET`.
+    pub fn get(target: &str) -> Self {
+        Self::new("GET", target)
+    }
+
+    /// `HEAD`.
+    pub fn head(target: &str) -> Self {
+        Self::new("HEAD", target)
+    }
+
+    /// `POST` with a body of this length.
+    pub fn post(target: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self { body: Some(body.into()), ..Self::new("POST", target) }
+    }
+
+    /// Adds a field.
+    #[must_use]
+    pub fn field(mut self, name: &str, value: &str) -> Self {
+        self.fields.push((name.into(), value.into()));
+        self
+    }
+
+    /// Another host name.
+    #[must_use]
+    pub fn host(self, name: &str) -> Self {
+        self.field("Host", name)
+    }
+
+    /// What the client accepts to have the body encoded with.
+    #[must_use]
+    pub fn accepting(self, codings: &str) -> Self {
+        self.field("Accept-Encoding", codings)
+    }
+
+    /// The bytes that go over the wire.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut text = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
+        let mut line = |name: &str, value: &str| {
+            text.extend([name, ": ", value, "\r\n"]);
+        };
+        if !self.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            line("Host", "localhost");
+        }
+        for (name, value) in &self.fields {
+            line(name, value);
+        }
+        if let Some(body) = &self.body {
+            line("Content-Length", &body.len().to_string());
+        }
+        text.push_str("\r\n");
+        let mut bytes = text.into_bytes();
+        bytes.extend(self.body.iter().flatten());
+        bytes
+    }
+}

@@ -1,0 +1,138 @@
+//! The server under test.
+
+use std::fs::{self, File};
+use std::ops::Deref;
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::process::{Signal, children_of, signal, signal_group};
+use crate::{Answer, Client, Place, Request, binary, wait_for};
+
+/// A running `myriad`, killed when dropped; its place goes with it.
+#[derive(Debug)]
+pub struct Server {
+    place: Place,
+    child: Child,
+}
+
+/// What stands around every `http` block.
+const MAIN: &str = "daemon off;\npid @DIR@/myriad.pid;\nerror_log @DIR@/error.log info;\n\
+                    events { worker_connections 4096; }\n";
+
+impl Server {
+    /// Starts on `http { TEXT }` and waits until every socket listens.
+    pub fn start(place: Place, http: &str) -> Self {
+        Self::start_with(place, "", http)
+    }
+
+    /// The same with further directives in the main context.
+    pub fn start_with(place: Place, main: &str, http: &str) -> Self {
+        place.write("myriad.conf", configuration(&place, main, http));
+        let mut command = Command::new(binary());
+        command.arg("-p").arg(place.folder()).args(["-c", "myriad.conf", "-e", "error.log"]);
+        Self::run(place, command)
+    }
+
+    /// Starts a command that serves from this place and writes `myriad.pid` into it.
+    pub fn run(place: Place, mut command: Command) -> Self {
+        let stderr = File::create(place.path("stderr")).expect("stderr");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+        let child = std::os::unix::process::CommandExt::process_group(&mut command, 0).spawn();
+        let mut server = Self { place, child: child.expect("myriad starts") };
+        wait_for("the pid file", || {
+            let ended = server.child.try_wait().expect("wait");
+            assert!(ended.is_none(), "the server did not start:\n{}", server.complaints());
+            server.place.path("myriad.pid").exists()
+        });
+        server
+    }
+
+    /// Writes another configuration and has it read.
+    pub fn reload(&self, http: &str) {
+        self.place.write("myriad.conf", configuration(&self.place, "", http));
+        self.signal(Signal::HUP);
+    }
+
+    /// Sends a signal to the supervisor.
+    pub fn signal(&self, sent: Signal) {
+        signal(self.child.id(), sent);
+    }
+
+    /// The worker processes.
+    pub fn workers(&self) -> Vec<u32> {
+        children_of(self.child.id())
+    }
+
+    /// Waits until the server has ended by itself, and tells whether it did so in peace.
+    pub fn ended(&mut self) -> bool {
+        let mut status = None;
+        wait_for("the end of the server", || {
+            status = self.child.try_wait().expect("wait");
+            status.is_some()
+        });
+        status.is_some_and(|status| status.success())
+    }
+
+    /// A connection to the server.
+    pub fn connect(&self) -> Client {
+        Client::connect(self.place.port)
+    }
+
+    /// `GET` on a connection of its own.
+    pub fn get(&self, target: &str) -> Answer {
+        self.fetch(&Request::get(target))
+    }
+
+    /// A request on a connection of its own.
+    pub fn fetch(&self, request: &Request) -> Answer {
+        self.connect().fetch(request)
+    }
+
+    /// Waits for a text in the error log.
+    pub fn log_has(&self, text: &str) {
+        wait_for(&format!("{text:?} in the error log"), || self.place.read("error.log").contains(text));
+    }
+
+    /// Runs `myriad -t` on what the configuration file holds now.
+    pub fn test_configuration(&self) -> Output {
+        let mut command = Command::new(binary());
+        command.arg("-p").arg(self.place.folder()).args(["-c", "myriad.conf", "-e", "error.log", "-t"]);
+        command.output().expect("myriad starts")
+    }
+
+    fn complaints(&self) -> String {
+        format!("{}{}", self.place.read("stderr"), self.place.read("error.log"))
+    }
+}
+
+fn configuration(place: &Place, main: &str, http: &str) -> String {
+    place.fill(&format!("{MAIN}{main}\nhttp {{\n{http}\n}}\n"))
+}
+
+impl Deref for Server {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        &self.place
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = self.complaints();
+            eprintln!("--- what the server said ---\n{log}");
+        } else {
+            let log = fs::read_to_string(self.place.path("error.log")).unwrap_or_default();
+            let broken = log.lines().find(|line| line.contains("panicked") || line.contains("[alert]"));
+            if let Some(line) = broken {
+                eprintln!("--- the server's log has ---\n{line}");
+            }
+        }
+        signal_group(self.child.id(), Signal::KILL);
+        for worker in self.workers() {
+            signal(worker, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,68 @@
+//! A visitor with a browser: cookies, redirects, forms.
+
+use std::collections::BTreeMap;
+
+use crate::{Answer, Client, Request};
+
+/// Somebody who keeps the cookies that the site gives.
+#[derive(Clone, Debug)]
+pub struct Visitor {
+    port: u16,
+    cookies: BTreeMap<String, String>,
+}
+
+impl Visitor {
+    /// A visitor without cookies, who reaches the site on this port of `127.0.0.1`.
+    pub fn new(port: u16) -> Self {
+        Self { port, cookies: BTreeMap::new() }
+    }
+
+    /// Gets a page.
+    pub fn get(&mut self, target: &str) -> Answer {
+        self.fetch(Request::get(target))
+    }
+
+    /// Sends a form.
+    pub fn post(&mut self, target: &str, form: &[(&str, &str)]) -> Answer {
+        let pair = |(name, value): &(&str, &str)| format!("{}={}", escaped(name), escaped(value));
+        let body = form.iter().map(pair).collect::<Vec<_>>().join("&");
+        self.fetch(Request::post(target, body).field("Content-Type", "application/x-www-form-urlencoded"))
+    }
+
+    /// Sends any request with the visitor's cookies, and keeps those of the answer; redirects are not followed.
+    pub fn fetch(&mut self, request: Request) -> Answer {
+        let mut request = request.host(&format!("127.0.0.1:{}", self.port));
+        if !self.cookies.is_empty() {
+            let cookies: Vec<_> =
+                self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            request = request.field("Cookie", &cookies.join("; "));
+        }
+        let answer = Client::connect(self.port).fetch(&request);
+        for cookie in answer.all("Set-Cookie") {
+            let pair = cookie.split(';').next().unwrap_or_default();
+            if let Some((name, value)) = pair.split_once('=') {
+                self.cookies.insert(name.trim().to_owned(), value.to_owned());
+            }
+        }
+        answer
+    }
+
+    /// Whether a cookie whose name begins so was given.
+    pub fn has_cookie(&self, prefix: &str) -> bool {
+        self.cookies.keys().any(|name| name.starts_with(prefix))
+    }
+
+    /// Takes a cookie that no page gave.
+    pub fn take_cookie(&mut self, name: &str, value: &str) {
+        self.cookies.insert(name.into(), value.into());
+    }
+}
+
+/// The `application/x-www-form-urlencoded` escape of a text.
+fn escaped(text: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escape).collect()
+}

@@ -1,0 +1,88 @@
+//! A real WordPress with sixty posts, made by `scripts/site`.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::process::run;
+use crate::{Place, Server, binary, workspace};
+
+/// A site that runs: its files, its MariaDB, its php-fpm. Stopped and removed when the last test lets go of it.
+#[derive(Debug)]
+pub struct WordPress {
+    place: Place,
+}
+
+impl WordPress {
+    /// The site that the tests of one program share; a test that changes it uses pages of its own.
+    pub fn shared() -> Arc<Self> {
+        static SHARED: Mutex<Weak<WordPress>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let site = Arc::new(Self::create());
+            *shared = Arc::downgrade(&site);
+            site
+        })
+    }
+
+    fn create() -> Self {
+        let site = Self { place: Place::new() };
+        site.script("create");
+        site.script("start");
+        site
+    }
+
+    fn script(&self, verb: &str) {
+        let mut command = Command::new(workspace().join("scripts/site"));
+        run(command.arg(verb).arg(self.folder()), &format!("scripts/site {verb}"));
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.place.path("site")
+    }
+
+    /// The document root.
+    pub fn root(&self) -> PathBuf {
+        self.folder().join("wordpress")
+    }
+
+    /// php-fpm's socket.
+    pub fn php(&self) -> PathBuf {
+        self.folder().join("run/php.sock")
+    }
+
+    /// Name and password of the administrator.
+    pub fn administrator(&self) -> (String, String) {
+        let secrets = self.place.read("site/site.env");
+        let value = |name: &str| {
+            let line = secrets.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+            line.expect(name).to_owned()
+        };
+        (value("ADMIN_USER"), value("ADMIN_PASSWORD"))
+    }
+
+    /// How many requests PHP has answered.
+    pub fn php_requests(&self) -> usize {
+        self.place.read("site/log/php-access.log").lines().count()
+    }
+
+    /// `myriad wordpress` in front of the site.
+    pub fn serve(&self) -> Server {
+        self.serve_with_php(Place::new(), &self.php().display().to_string())
+    }
+
+    /// The same with another php-fpm behind it.
+    pub fn serve_with_php(&self, place: Place, php: &str) -> Server {
+        let mut command = Command::new(binary());
+        command.args(["wordpress", "--php", php, "--root"]).arg(self.root());
+        command.arg("--prefix").arg(place.folder()).args(["--listen", &format!("127.0.0.1:{}", place.port)]);
+        Server::run(place, command)
+    }
+}
+
+impl Drop for WordPress {
+    fn drop(&mut self) {
+        let mut command = Command::new(workspace().join("scripts/site"));
+        let _ = command.arg("stop").arg(self.folder()).output();
+    }
+}
