@@ -87,7 +87,7 @@ impl Service for SiteService {
     fn limits(&self, connection: &Connection) -> Limits {
         let current = self.current.borrow();
         let runtime = &current.runtime;
-        let server = runtime.listeners.get(&connection.listener).map_or(0, |listener| listener.default);
+        let server = runtime.listener(connection.listener).map_or(0, |listener| listener.default);
         runtime.server(server).limits
     }
 

@@ -30,6 +30,8 @@ struct Facts {
     head_only: bool,
     http11: bool,
     keep_alive: bool,
+    /// The request could not be read: what else arrives is of no use, but must not reset the answer.
+    rejected: bool,
     bytes: u64,
 }
 
@@ -39,17 +41,40 @@ impl Facts {
             head_only: head.method() == Method::Head,
             http11: head.version() != Version::Http10,
             keep_alive: wants_keep_alive(head),
+            rejected: false,
             bytes: head.raw().len() as u64,
         }
     }
 }
 
+/// How far an exchange got without waiting.
+pub(super) enum Ran {
+    /// It is over.
+    Done(After),
+    /// It goes on in a future of its own, so that an idle connection does not carry the room for it.
+    Waiting(Pin<Box<dyn Future<Output = After>>>),
+}
+
+impl Ran {
+    pub(super) async fn end(self) -> After {
+        match self {
+            Self::Done(after) => after,
+            Self::Waiting(future) => future.await,
+        }
+    }
+}
+
+/// What an exchange is made of once its head has been read.
+struct Parts<S: Service> {
+    service: Rc<S>,
+    connection: Rc<Connection>,
+    work: Box<Work>,
+    body: RequestBody,
+    facts: Facts,
+}
+
 /// Answers a request whose head has been read.
-pub(super) async fn run<S: Service>(
-    service: &S,
-    connection: &Rc<Connection>,
-    mut work: Box<Work>,
-) -> After {
+pub(super) fn run<S: Service>(service: &Rc<S>, connection: &Rc<Connection>, mut work: Box<Work>) -> Ran {
     let body = match request_framing(&work.head) {
         Ok(Framing::None) => RequestBody::empty(),
         Ok(framing) => {
@@ -59,44 +84,94 @@ pub(super) async fn run<S: Service>(
             });
             RequestBody::new(Rc::clone(connection), framing, input, expects)
         }
-        Err(error) => return reject(service, connection, work, Rejection::Malformed(error)).await,
+        Err(error) => return reject(service, connection, work, Rejection::Malformed(error)),
     };
     connection.requests.set(connection.requests.get() + 1);
     let facts = Facts::of(&work.head);
     let held = body.handle();
-    let response = match service.begin(&mut work.head, connection, body) {
-        Outcome::Ready(response) => response,
-        Outcome::Later(future) => match wait(future, connection, &held).await {
-            Some(response) => response,
-            None => return After::Close,
-        },
-    };
-    answer(service, connection, work, response, &facts, &held).await
+    let outcome = service.begin(&mut work.head, connection, body);
+    let (service, connection) = (Rc::clone(service), Rc::clone(connection));
+    Parts { service, connection, work, body: held, facts }.go_on(outcome)
 }
 
 /// Answers what could not be read, then closes.
-pub(super) async fn reject<S: Service>(
-    service: &S,
+pub(super) fn reject<S: Service>(
+    service: &Rc<S>,
     connection: &Rc<Connection>,
     mut work: Box<Work>,
     why: Rejection,
-) -> After {
+) -> Ran {
     connection.requests.set(connection.requests.get() + 1);
-    let facts = Facts { keep_alive: false, ..Facts::of(&work.head) };
+    let facts = Facts { keep_alive: false, rejected: true, ..Facts::of(&work.head) };
     let outcome = service.reject(why, &mut work.head, connection);
-    let held = RequestBody::empty();
-    let mut response = match outcome {
-        Outcome::Ready(response) => response,
-        Outcome::Later(future) => match wait(future, connection, &held).await {
-            Some(response) => response,
-            None => return After::Close,
-        },
-    };
-    response.close = true;
-    let timeouts = response.timeouts;
-    match answer(service, connection, work, response, &facts, &held).await {
-        After::KeepAlive(_) | After::Close if timeouts.lingering_ms > 0 => After::Linger(timeouts),
-        after => after,
+    let (service, connection) = (Rc::clone(service), Rc::clone(connection));
+    Parts { service, connection, work, body: RequestBody::empty(), facts }.go_on(outcome)
+}
+
+impl<S: Service> Parts<S> {
+    fn go_on(self, outcome: Outcome<S::Ticket>) -> Ran {
+        match outcome {
+            Outcome::Ready(response) => self.answer(response),
+            Outcome::Later(future) => Ran::Waiting(Box::pin(async move {
+                match wait(future, &self.connection, &self.body).await {
+                    Some(response) => self.answer(response).end().await,
+                    None => After::Close,
+                }
+            })),
+        }
+    }
+
+    /// Sends the response and says what becomes of the connection.
+    fn answer(self, mut response: Response<S::Ticket>) -> Ran {
+        let timeouts = response.timeouts;
+        let keep = self.facts.keep_alive
+            && self.body.is_done()
+            && !response.close
+            && timeouts.keepalive_ms > 0
+            && self.connection.requests.get() < timeouts.keepalive_requests
+            && !deadline::draining();
+        let head_only = self.facts.head_only;
+        let keep = send::frame(&mut response, self.facts.http11, head_only, keep);
+        if response.drop_connection {
+            return Ran::Done(self.finish(response, send::Progress::default(), false));
+        }
+        match send::now(&self.connection, &mut response, head_only) {
+            Some(progress) => Ran::Done(self.finish(response, progress, keep)),
+            None => Ran::Waiting(Box::pin(async move {
+                let progress = send::rest(&self.connection, &mut response, head_only).await;
+                self.finish(response, progress, keep)
+            })),
+        }
+    }
+
+    fn finish(self, response: Response<S::Ticket>, progress: send::Progress, keep: bool) -> After {
+        let Self { service, connection, mut work, body, facts } = self;
+        let timeouts = response.timeouts;
+        let whole = body.is_done();
+        let sent = Sent {
+            status: if response.drop_connection { 0 } else { response.head.status() },
+            head_bytes: progress.written.min(progress.head),
+            body_bytes: progress.written.saturating_sub(progress.head),
+            bytes: progress.written,
+            complete: progress.complete,
+            client_closed: progress.client_closed,
+            pipelined: !work.input.is_empty(),
+            request_bytes: facts.bytes + body.received(),
+        };
+        service.finish(&work.head, &connection, response.ticket, &sent);
+        work::give_head(response.head.text);
+        if let Some(input) = body.take_input() {
+            work.input = input;
+        }
+        if !progress.complete {
+            return After::Close;
+        }
+        if keep {
+            connection.deadline.set(timeouts.keepalive_ms);
+            return After::KeepAlive(work);
+        }
+        let unread = facts.rejected || !whole || !work.input.is_empty();
+        if unread && timeouts.lingering_ms > 0 { After::Linger(timeouts) } else { After::Close }
     }
 }
 
@@ -118,57 +193,4 @@ async fn wait<T>(
         Poll::Pending
     })
     .await
-}
-
-/// Sends the response and says what becomes of the connection.
-async fn answer<S: Service>(
-    service: &S,
-    connection: &Rc<Connection>,
-    mut work: Box<Work>,
-    mut response: Response<S::Ticket>,
-    facts: &Facts,
-    body: &RequestBody,
-) -> After {
-    let timeouts = response.timeouts;
-    let whole = body.is_done();
-    let keep = facts.keep_alive
-        && whole
-        && !response.close
-        && timeouts.keepalive_ms > 0
-        && connection.requests.get() < timeouts.keepalive_requests
-        && !deadline::draining();
-    let keep = send::frame(&mut response, facts.http11, facts.head_only, keep);
-    let status = if response.drop_connection { 0 } else { response.head.status() };
-    let progress = if response.drop_connection {
-        send::Progress::default()
-    } else {
-        match send::now(connection, &mut response, facts.head_only) {
-            Some(progress) => progress,
-            None => Box::pin(send::rest(connection, &mut response, facts.head_only)).await,
-        }
-    };
-    let sent = Sent {
-        status,
-        head_bytes: progress.written.min(progress.head),
-        body_bytes: progress.written.saturating_sub(progress.head),
-        bytes: progress.written,
-        complete: progress.complete,
-        client_closed: progress.client_closed,
-        pipelined: !work.input.is_empty(),
-        request_bytes: facts.bytes + body.received(),
-    };
-    service.finish(&work.head, connection, response.ticket, &sent);
-    work::give_head(response.head.text);
-    if let Some(input) = body.take_input() {
-        work.input = input;
-    }
-    if !progress.complete {
-        return After::Close;
-    }
-    if keep {
-        connection.deadline.set(timeouts.keepalive_ms);
-        return After::KeepAlive(work);
-    }
-    let unread = !whole || !work.input.is_empty();
-    if unread && timeouts.lingering_ms > 0 { After::Linger(timeouts) } else { After::Close }
 }

@@ -27,12 +27,12 @@ use read::Read;
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>) {
     let mut carried: Option<Box<Work>> = None;
     loop {
-        let after = match read::head(&*service, &connection, carried.take()).await {
+        let ran = match read::head(&*service, &connection, carried.take()).await {
             Read::Closed => return,
-            Read::Request(work) => exchange::run(&*service, &connection, work).await,
-            Read::Rejected(work, why) => exchange::reject(&*service, &connection, work, why).await,
+            Read::Request(work) => exchange::run(&service, &connection, work),
+            Read::Rejected(work, why) => exchange::reject(&service, &connection, work, why),
         };
-        match after {
+        match ran.end().await {
             After::KeepAlive(work) if work.input.is_empty() => work::give(work),
             After::KeepAlive(work) => carried = Some(work),
             After::Close => return,

@@ -25,9 +25,11 @@ pub(super) async fn head<S: Service>(
     connection: &Connection,
     carried: Option<Box<Work>>,
 ) -> Read {
-    let limits = service.limits(connection);
+    // After an answer the deadline is set already: `keepalive_timeout` of the place that answered.
     let first = connection.requests.get() == 0;
-    connection.deadline.set(if first { limits.header_timeout_ms } else { limits.timeouts.keepalive_ms });
+    if first {
+        connection.deadline.set(service.limits(connection).header_timeout_ms);
+    }
     let mut reader = HeadReader { work: carried, timed: first, parsed: 0 };
     poll_fn(|cx| reader.poll(service, connection, cx)).await
 }
@@ -51,8 +53,12 @@ impl HeadReader {
             if let Some(read) = self.parse(service, connection) {
                 return Poll::Ready(read);
             }
-            let most = service.limits(connection).head.total;
             let work = self.work.get_or_insert_with(work::take);
+            let most = if work.input.len() < work::READ_BUFFER {
+                work::READ_BUFFER
+            } else {
+                service.limits(connection).head.total
+            };
             match connection.socket.poll_read(cx, work.input.room(most)) {
                 Poll::Ready(Ok(count)) if count > 0 => work.input.filled(count),
                 Poll::Ready(_) => return Poll::Ready(self.closed()),

@@ -133,7 +133,7 @@ impl<'a> Compile<'a> {
             generation: around.generation,
             prefix: around.prefix.to_owned(),
             hostname: rustix::system::uname().nodename().to_bytes().to_ascii_lowercase().into(),
-            listeners,
+            listeners: by_number(listeners),
             servers,
             places,
             variables,
@@ -171,4 +171,12 @@ impl<'a> Compile<'a> {
     fn absolute(&self, path: &Text) -> PathBuf {
         self.around.prefix.join(crate::files::path::as_path(path.bytes()))
     }
+}
+
+/// A list with a place for every number: the look-up of each request is an index.
+fn by_number(
+    mut listeners: HashMap<u32, crate::runtime::Listener>,
+) -> Vec<Option<crate::runtime::Listener>> {
+    let count = listeners.keys().max().map_or(0, |most| most + 1);
+    (0..count).map(|number| listeners.remove(&number)).collect()
 }

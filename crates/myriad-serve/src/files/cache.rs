@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use foldhash::fast::RandomState;
 use myriad_script::FileTest;
 use parking_lot::Mutex;
 
@@ -18,7 +19,7 @@ const PATHS_PER_SHARD: usize = 2048;
 /// Bytes of contents and encodings kept by a shard: 64 MB in all.
 const BYTES_PER_SHARD: usize = 4 << 20;
 
-type Shard = HashMap<Box<[u8]>, Arc<Entry>>;
+type Shard = HashMap<Box<[u8]>, Arc<Entry>, RandomState>;
 
 /// Paths and what is known of them.
 pub struct FileCache {
@@ -28,7 +29,7 @@ pub struct FileCache {
 
 impl Default for FileCache {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| Mutex::default()), hasher: RandomState::new() }
+        Self { shards: std::array::from_fn(|_| Mutex::default()), hasher: RandomState::default() }
     }
 }
 

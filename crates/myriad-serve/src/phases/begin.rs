@@ -51,7 +51,7 @@ fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
 
 fn default_server(exchange: &mut Exchange) {
     let runtime = &exchange.request.site.runtime;
-    let server = runtime.listeners.get(&exchange.request.connection.listener).map_or(0, |known| known.default);
+    let server = runtime.listener(exchange.request.connection.listener).map_or(0, |known| known.default);
     exchange.request.server = server;
     exchange.request.place = runtime.server(server).place;
 }
@@ -72,7 +72,7 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
         let host = parse_host(sent).map_err(|error| error.status())?;
         request.host.clear();
         request.host.extend_from_slice(&host.name);
-        if let Some(listener) = site.runtime.listeners.get(&request.connection.listener) {
+        if let Some(listener) = site.runtime.listener(request.connection.listener) {
             match listener.names.find(&request.host, frame) {
                 Ok(Some(server)) => {
                     request.server = server;
@@ -83,7 +83,7 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
             }
         }
     } else {
-        if let Some(listener) = site.runtime.listeners.get(&request.connection.listener)
+        if let Some(listener) = site.runtime.listener(request.connection.listener)
             && let Ok(Some(server)) = listener.names.find(b"", frame)
         {
             request.server = server;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use myriad_script::{EvalError, Frame, Regex};
 
 use super::PlaceId;
@@ -9,12 +10,12 @@ use super::PlaceId;
 /// The locations of a server, or those nested in one location.
 #[derive(Default)]
 pub struct Locations {
-    exact: HashMap<Box<[u8]>, PlaceId>,
+    exact: HashMap<Box<[u8]>, PlaceId, RandomState>,
     /// Longest first, so that the first that fits is the longest.
     prefixes: Vec<Prefix>,
     /// In source order.
     regexes: Vec<Pattern>,
-    named: HashMap<Box<[u8]>, PlaceId>,
+    named: HashMap<Box<[u8]>, PlaceId, RandomState>,
 }
 
 struct Prefix {

@@ -40,7 +40,7 @@ pub struct Runtime {
     /// The machine's name (`$hostname`).
     pub hostname: Box<[u8]>,
     /// Virtual servers by listener number.
-    pub listeners: HashMap<u32, Listener>,
+    pub listeners: Vec<Option<Listener>>,
     /// Virtual servers.
     pub servers: Vec<Server>,
     /// Servers, locations and ifs, resolved.
@@ -86,6 +86,11 @@ pub struct Server {
 }
 
 impl Runtime {
+    /// What stands behind a listening socket; none for one that a reload has dropped.
+    pub fn listener(&self, number: u32) -> Option<&Listener> {
+        self.listeners.get(number as usize)?.as_ref()
+    }
+
     /// A place.
     pub fn place(&self, id: PlaceId) -> &Place {
         &self.places[id as usize]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use myriad_script::{EvalError, Frame, Regex};
 
 use super::ServerId;
@@ -9,7 +10,7 @@ use super::ServerId;
 /// The server names of one listening socket.
 #[derive(Default)]
 pub struct Names {
-    exact: HashMap<Box<[u8]>, ServerId>,
+    exact: HashMap<Box<[u8]>, ServerId, RandomState>,
     /// `.example.com` for `*.example.com`: longest first.
     suffixes: Vec<(Box<[u8]>, ServerId)>,
     /// `www.example.` for `www.example.*`: longest first.
