@@ -76,7 +76,7 @@ impl Client {
             return Ok(answer);
         }
         let chunked = answer.field("Transfer-Encoding").is_some();
-        let length = answer.field("Content-Length").map(|length| length.parse::<usize>());
+        let length = answer.field("Content-Length").map(str::parse::<usize>);
         answer.body = match (chunked, length) {
             (true, _) => self.read_chunks()?,
             (false, Some(length)) => self.take(length.map_err(|_| bad("Content-Length"))?)?,
@@ -183,7 +183,7 @@ impl Client {
     }
 
     fn fill(&mut self) -> io::Result<usize> {
-        let mut piece = [0; 65536];
+        let mut piece = [0; 16384];
         let count = self.stream.read(&mut piece)?;
         self.buffer.extend(&piece[..count]);
         Ok(count)
