@@ -1,0 +1,438 @@
+//! Static files: validators, ranges, encodings, changes on disk, and paths that climb.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use myriad_tests::{Answer, Client, Php, Place, Request, Server, wait_for};
+
+/// Text that compresses, long enough to be worth it.
+fn style() -> String {
+    (0..2000).map(|number| format!(".class-{number} {{ margin: {}px; color: red }}\n", number % 7)).collect()
+}
+
+const FILES: &str = "
+    open_file_cache max=100; open_file_cache_valid 1s; open_file_cache_errors on;
+    gzip on; gzip_vary on; gzip_types text/css; gzip_min_length 100;
+    types { text/html html; text/css css; text/plain txt; image/png png; }
+    server { listen 127.0.0.1:@PORT@; root @DIR@/html; }
+";
+
+fn serve() -> Server {
+    let place = Place::new();
+    place.write("html/style.css", style());
+    place.write("html/short.css", "a{}");
+    place.write("html/digits.txt", "0123456789");
+    place.write("html/picture.png", style());
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut large = vec![0; 3_000_000];
+    random.fill(&mut large);
+    place.write("html/large.txt", &large);
+    Server::start(place, FILES)
+}
+
+fn content(answer: &Answer) -> String {
+    String::from_utf8_lossy(&answer.content()).into_owned()
+}
+
+#[test]
+fn a_repeat_visitor_gets_304() {
+    let server = serve();
+    let first = server.get("/digits.txt");
+    let (tag, date) = (
+        first.field("ETag").expect("ETag").to_owned(),
+        first.field("Last-Modified").expect("date").to_owned(),
+    );
+    let matching = |name: &str, value: &str| server.fetch(&Request::get("/digits.txt").field(name, value));
+    let not_modified = matching("If-None-Match", &tag);
+    assert_eq!((not_modified.status, not_modified.field("ETag")), (304, Some(tag.as_str())));
+    assert_eq!(
+        not_modified.field("Content-Length").unwrap_or("0"),
+        "0",
+        "no length that a client might wait for"
+    );
+    assert_eq!(matching("If-None-Match", "*").status, 304);
+    assert_eq!(
+        matching("If-None-Match", &format!("\"other\", W/{tag}")).status,
+        304,
+        "a list, compared weakly"
+    );
+    assert_eq!(matching("If-None-Match", "\"other\"").status, 200);
+    assert_eq!(matching("If-Modified-Since", &date).status, 304);
+    assert_eq!(matching("If-Modified-Since", "Thu, 01 Jan 1970 00:00:00 GMT").status, 200);
+    assert_eq!(matching("If-Modified-Since", "nonsense").status, 200);
+    assert_eq!(matching("If-Match", &tag).status, 200);
+    assert_eq!(matching("If-Match", "\"other\"").status, 412);
+    assert_eq!(matching("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT").status, 412);
+    let both =
+        Request::get("/digits.txt").field("If-None-Match", "\"other\"").field("If-Modified-Since", &date);
+    assert_eq!(server.fetch(&both).status, 200, "the tag wins over the date (RFC 9110, 13.2.2)");
+}
+
+#[test]
+fn ranges_cut_what_was_asked_for() {
+    let server = serve();
+    let range = |range: &str| server.fetch(&Request::get("/digits.txt").field("Range", range));
+    for (asked, bytes, named) in [
+        ("bytes=0-3", "0123", "bytes 0-3/10"),
+        ("bytes=4-", "456789", "bytes 4-9/10"),
+        ("bytes=-3", "789", "bytes 7-9/10"),
+        ("bytes=8-99", "89", "bytes 8-9/10"),
+        ("bytes=-99", "0123456789", "bytes 0-9/10"),
+    ] {
+        let answer = range(asked);
+        assert_eq!((answer.status, content(&answer).as_str()), (206, bytes), "{asked}");
+        assert_eq!(answer.field("Content-Range"), Some(named), "{asked}");
+    }
+    let outside = range("bytes=10-");
+    assert_eq!((outside.status, outside.field("Content-Range")), (416, Some("bytes */10")));
+    for nonsense in ["bytes=a-b", "lines=1-2", "bytes"] {
+        let answer = range(nonsense);
+        assert!(matches!(answer.status, 200 | 416), "{nonsense}: {}", answer.status);
+    }
+    assert_eq!(server.get("/digits.txt").field("Accept-Ranges"), Some("bytes"));
+}
+
+#[test]
+fn several_ranges_come_as_parts() {
+    let server = serve();
+    let answer = server.fetch(&Request::get("/digits.txt").field("Range", "bytes=0-1,5-6,-1"));
+    assert_eq!(answer.status, 206);
+    let kind = answer.field("Content-Type").expect("type");
+    let boundary = kind.strip_prefix("multipart/byteranges; boundary=").expect("parts");
+    let part = |range: &str, bytes: &str| {
+        format!(
+            "--{boundary}\r\nContent-Type: text/plain\r\nContent-Range: bytes {range}/10\r\n\r\n{bytes}\r\n"
+        )
+    };
+    let expected =
+        part("0-1", "01") + &part("5-6", "56") + &part("9-9", "9") + &format!("--{boundary}--\r\n");
+    assert_eq!(content(&answer).trim_start_matches("\r\n"), expected);
+}
+
+#[test]
+fn if_range_gives_the_whole_when_the_file_changed() {
+    let server = serve();
+    let whole = server.get("/digits.txt");
+    let ask = |condition: &str| {
+        server
+            .fetch(&Request::get("/digits.txt").field("Range", "bytes=0-1").field("If-Range", condition))
+            .status
+    };
+    assert_eq!(ask(whole.field("ETag").expect("ETag")), 206);
+    assert_eq!(ask(whole.field("Last-Modified").expect("date")), 206);
+    assert_eq!(ask("\"other\""), 200);
+    assert_eq!(ask("Thu, 01 Jan 1970 00:00:00 GMT"), 200);
+}
+
+#[test]
+fn a_large_file_arrives_whole_and_in_ranges() {
+    let server = serve();
+    let large = fs::read(server.path("html/large.txt")).expect("file");
+    let mut client = server.connect();
+    assert!(client.fetch(&Request::get("/large.txt")).body == large);
+    let mut random = fastrand::Rng::with_seed(2);
+    for _ in 0..20 {
+        let from = random.usize(..large.len());
+        let to = random.usize(from..large.len());
+        let answer = client.fetch(&Request::get("/large.txt").field("Range", &format!("bytes={from}-{to}")));
+        assert_eq!(answer.status, 206);
+        assert!(answer.body == large[from..=to], "bytes {from}-{to}");
+    }
+}
+
+/// Asks until this coding comes: stronger ones may be made behind the visitors' backs.
+fn in_coding(server: &Server, target: &str, accepted: &str, coding: &str) -> Answer {
+    let mut answer = server.fetch(&Request::get(target).accepting(accepted));
+    wait_for(&format!("{target} in {coding}"), || {
+        answer = server.fetch(&Request::get(target).accepting(accepted));
+        answer.coding() == coding
+    });
+    answer
+}
+
+#[test]
+fn a_file_is_compressed_as_the_visitor_accepts_and_decodes_to_the_same() {
+    let server = serve();
+    let plain = server.get("/style.css");
+    assert_eq!(plain.coding(), "identity");
+    assert!(content(&plain) == style());
+    let mut tags = BTreeSet::from([plain.field("ETag").expect("ETag").to_owned()]);
+    for (accepted, coding) in
+        [("gzip", "gzip"), ("gzip, deflate", "gzip"), ("gzip;q=0.5, identity;q=0.1", "gzip")]
+    {
+        let answer = in_coding(&server, "/style.css", accepted, coding);
+        assert!(content(&answer) == style(), "{accepted}");
+        assert!(answer.body.len() * 4 < style().len(), "{accepted}: {} bytes", answer.body.len());
+        assert_eq!(answer.field("Vary"), Some("Accept-Encoding"));
+        tags.extend(answer.field("ETag").map(str::to_owned));
+    }
+    for accepted in
+        ["identity", "gzip;q=0", "*;q=0, identity", "deflate", "gzip;q=0.1, identity;q=0.9", "x-unknown"]
+    {
+        let answer = server.fetch(&Request::get("/style.css").accepting(accepted));
+        assert_eq!(answer.coding(), "identity", "{accepted}");
+        assert!(content(&answer) == style(), "{accepted}");
+        assert_eq!(answer.field("Vary"), Some("Accept-Encoding"), "caches need it on every representation");
+    }
+    for target in ["/short.css", "/picture.png", "/digits.txt"] {
+        assert_eq!(server.fetch(&Request::get(target).accepting("gzip")).coding(), "identity", "{target}");
+    }
+}
+
+#[test]
+fn a_compressed_file_has_validators_and_ranges_of_its_own() {
+    let server = serve();
+    let plain = server.get("/style.css");
+    let packed = in_coding(&server, "/style.css", "gzip", "gzip");
+    let tag = packed.field("ETag").expect("ETag");
+    let again = server.fetch(&Request::get("/style.css").accepting("gzip").field("If-None-Match", tag));
+    assert_eq!(again.status, 304);
+    if !tag.starts_with("W/") {
+        assert_ne!(Some(tag), plain.field("ETag"), "a strong tag names one representation");
+    }
+    let part = server.fetch(&Request::get("/style.css").accepting("gzip").field("Range", "bytes=0-9"));
+    match (part.status, part.coding()) {
+        (206, "gzip") => assert_eq!(part.body, packed.body[..10]),
+        (206, "identity") => assert_eq!(part.body, style().as_bytes()[..10]),
+        (200, _) => assert!(content(&part) == style()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn brotli_and_zstd_are_offered_where_they_are_on() {
+    let place = Place::new();
+    place.write("html/style.css", style());
+    let http = format!("brotli on; brotli_types text/css; zstd on; zstd_types text/css;\n{FILES}");
+    let server = Server::start(place, &http);
+    for (accepted, coding) in [
+        ("br", "br"),
+        ("zstd", "zstd"),
+        ("gzip", "gzip"),
+        ("gzip;q=0.2, br;q=0.1", "gzip"),
+        ("gzip;q=0, br;q=0, zstd", "zstd"),
+    ] {
+        let answer = in_coding(&server, "/style.css", accepted, coding);
+        assert!(content(&answer) == style(), "{accepted}");
+        assert!(answer.body.len() * 4 < style().len(), "{accepted}");
+    }
+}
+
+#[test]
+fn gzip_static_sends_the_file_that_lies_beside() {
+    let place = Place::new();
+    place.write("html/page.txt", "plain");
+    place.write("html/page.txt.gz", "packed elsewhere");
+    let http = "server { listen 127.0.0.1:@PORT@; root @DIR@/html; gzip_static on; gzip_vary on; }";
+    let server = Server::start(place, http);
+    let packed = server.fetch(&Request::get("/page.txt").accepting("gzip"));
+    assert_eq!((packed.coding(), packed.body.as_slice()), ("gzip", b"packed elsewhere".as_slice()));
+    assert_eq!(server.get("/page.txt").body, b"plain");
+}
+
+#[test]
+fn a_file_that_changes_is_noticed() {
+    let server = serve();
+    let before = server.fetch(&Request::get("/style.css").accepting("gzip"));
+    in_coding(&server, "/style.css", "gzip", "gzip");
+    server.write("html/style.css.new", "/* another one */ ".repeat(100));
+    fs::rename(server.path("html/style.css.new"), server.path("html/style.css")).expect("rename");
+    wait_for("the new file", || content(&server.get("/style.css")).starts_with("/* another"));
+    let after = server.fetch(&Request::get("/style.css").accepting("gzip"));
+    assert!(content(&after).starts_with("/* another"), "the compressed copy changes with it");
+    assert_ne!(after.field("ETag"), before.field("ETag"));
+    fs::remove_file(server.path("html/style.css")).expect("remove");
+    wait_for("its absence", || server.get("/style.css").status == 404);
+    server.write("html/style.css", "back");
+    wait_for("its return", || content(&server.get("/style.css")) == "back");
+}
+
+#[test]
+fn a_file_that_shrinks_in_place_is_never_padded() {
+    let server = serve();
+    assert_eq!(content(&server.get("/digits.txt")), "0123456789");
+    server.write("html/digits.txt", "012");
+    wait_for("the shorter file", || {
+        let Ok(answer) = Client::connect(server.port).try_fetch(&Request::get("/digits.txt")) else {
+            return false;
+        };
+        let text = content(&answer);
+        assert!(text == "0123456789" || text == "012", "{text:?}");
+        text == "012"
+    });
+}
+
+/// Paths that mean to leave the root, or that some reader takes for ones that do.
+const CLIMBING: &[&str] = &[
+    "/../secret.txt",
+    "/../../../../../../etc/passwd",
+    "/a/../../secret.txt",
+    "/./../secret.txt",
+    "/%2e%2e/secret.txt",
+    "/%2E%2E/secret.txt",
+    "/.%2e/secret.txt",
+    "/%2e./secret.txt",
+    "/..%2fsecret.txt",
+    "/%2e%2e%2fsecret.txt",
+    "/a/..%2f..%2fsecret.txt",
+    "/..%5csecret.txt",
+    "/..\\secret.txt",
+    "/a\\..\\..\\secret.txt",
+    "/%252e%252e/secret.txt",
+    "/..%252fsecret.txt",
+    "/%c0%ae%c0%ae/secret.txt",
+    "/..;/secret.txt",
+    "/a/..;/..;/secret.txt",
+    "//../secret.txt",
+    "/a//../../secret.txt",
+    "/a/%2e%2e//%2e%2e/secret.txt",
+    "/alias../secret.txt",
+    "/alias/../secret.txt",
+    "/alias/..%2f..%2fsecret.txt",
+    "/alias/%2e%2e/%2e%2e/secret.txt",
+    "/secret.txt%00",
+    "/../secret.txt%00.css",
+    "/digits.txt%00.css",
+    "/%00/../../secret.txt",
+    "../secret.txt",
+    "http://localhost/../secret.txt",
+    "http://localhost/%2e%2e/secret.txt",
+];
+
+#[test]
+fn a_path_that_climbs_never_leaves_the_root() {
+    let place = Place::new();
+    place.write("secret.txt", "the secret\n");
+    place.write("html/digits.txt", "0123456789");
+    place.write("html/a/inside.txt", "inside");
+    place.write("html/aliased/x.txt", "x");
+    let http = "server { listen 127.0.0.1:@PORT@; root @DIR@/html; location /alias { alias @DIR@/html/aliased/; } \
+                location /try/ { try_files $uri $uri/ /digits.txt; } location ~ ^/re/(.*)$ { alias @DIR@/html/$1; } }";
+    let server = Server::start(place, http);
+    for path in CLIMBING {
+        for prefix in ["", "/try", "/re"] {
+            if !prefix.is_empty() && !path.starts_with('/') {
+                continue;
+            }
+            let mut client = server.connect();
+            client
+                .send(format!("GET {prefix}{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+            let answer = String::from_utf8_lossy(&client.rest()).into_owned();
+            assert!(
+                !answer.contains("the secret") && !answer.contains("root:x:"),
+                "{prefix}{path}\n{answer}"
+            );
+            assert!(!answer.starts_with("HTTP/1.1 5"), "{prefix}{path}\n{answer}");
+        }
+    }
+    assert_eq!(server.get("/a/../digits.txt").body, b"0123456789", "a path that stays inside is served");
+    assert_eq!(server.get("/a/%2e%2e/digits%2etxt").body, b"0123456789");
+    assert_eq!(server.get("//a///inside.txt").body, b"inside");
+}
+
+#[test]
+fn random_paths_never_leave_the_root() {
+    let place = Place::new();
+    place.write("secret.txt", "the secret\n");
+    place.write("html/a/b/c.txt", "c");
+    let http =
+        "server { listen 127.0.0.1:@PORT@; root @DIR@/html; location /alias/ { alias @DIR@/html/a/; } }";
+    let server = Server::start(place, http);
+    let parts = [
+        "..",
+        ".",
+        "/",
+        "//",
+        "%2e",
+        "%2f",
+        "%5c",
+        "\\",
+        "a",
+        "b",
+        "alias",
+        "secret.txt",
+        "%00",
+        "%",
+        "?",
+        ";",
+        "..%2f",
+    ];
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut client = server.connect();
+    for _ in 0..2000 {
+        let length = random.usize(1..12);
+        let path: String = (0..length).map(|_| *random.choice(&parts).expect("a part")).collect();
+        match client.try_fetch(&Request::get(&format!("/{path}"))) {
+            Ok(answer) => {
+                assert!(!answer.text().contains("the secret"), "/{path}");
+                assert!(answer.status < 500, "/{path}: {}", answer.status);
+                if answer.field("Connection") == Some("close") {
+                    client = server.connect();
+                }
+            }
+            Err(_) => client = server.connect(),
+        }
+    }
+}
+
+#[test]
+fn php_source_is_never_sent_as_text() {
+    let mut place = Place::new();
+    let _php = Php::start(&mut place);
+    for name in [
+        "index.php",
+        "page.php",
+        "wp-includes/functions.php",
+        "wp-content/uploads/evil.php",
+        "upper.PHP",
+        "old.php5",
+        "page.php.bak",
+        "page.phtml",
+        "page.php~",
+    ] {
+        place.write(&format!("html/{name}"), "<?php echo 'ran ', 6 * 7; // the source\n");
+    }
+    place.write("html/wp-content/uploads/picture.jpg", "<?php echo 'ran from a picture'; // the source\n");
+    let (root, php) = (place.path("html"), place.fill("@PHP@"));
+    let mut command = std::process::Command::new(myriad_tests::binary());
+    command.args(["wordpress", "--php", &php, "--root"]).arg(root).arg("--prefix").arg(place.folder());
+    command.args(["--listen", &format!("127.0.0.1:{}", place.port)]);
+    let server = Server::run(place, command);
+    assert_eq!(server.get("/page.php").text(), "ran 42");
+    for path in [
+        "/page.php/",
+        "/page.php/x.css",
+        "/page.php%2fx.css",
+        "/page.php%00",
+        "/page.php%00.css",
+        "/page.php%20",
+        "/page.php.",
+        "/page%2ephp",
+        "/page.%70hp",
+        "/page.PHP",
+        "/page.php;x",
+        "/page.php?x=.css",
+        "//page.php",
+        "/./page.php",
+        "/x/../page.php",
+        "/page.php\\",
+        "/upper.PHP",
+        "/old.php5",
+        "/page.php.bak",
+        "/page.phtml",
+        "/page.php~",
+        "/wp-includes/functions.php",
+        "/wp-content/uploads/evil.php",
+        "/wp-content/uploads/picture.jpg/x.php",
+        "/wp-content/uploads/picture.jpg%00.php",
+        "/index.php/../page.php",
+        "/page.php::$DATA",
+    ] {
+        let mut client = server.connect();
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        let answer = String::from_utf8_lossy(&client.rest()).into_owned();
+        assert!(!answer.contains("<?php") && !answer.contains("the source"), "{path}\n{answer}");
+        assert!(!answer.contains("ran from a picture"), "{path}: an upload was run\n{answer}");
+    }
+    assert!(!server.get("/wp-content/uploads/evil.php").text().contains("ran"), "nothing in uploads is run");
+}
