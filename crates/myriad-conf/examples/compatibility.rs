@@ -4,8 +4,8 @@
 //! cargo run -p myriad-conf --example compatibility > docs/nginx-compatibility.md
 //! ```
 //!
-//! What a directive means is said in its row of the registry. Here stand only the rules that belong to no directive,
-//! and the names that the server does not act on yet. `tests/compatibility.rs` holds the page against this program.
+//! What a directive means is said in its row of the registry. Here stand only the rules that belong to no directive.
+//! `tests/compatibility.rs` holds the page against this program.
 
 use std::fmt::Write as _;
 
@@ -123,78 +123,6 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
     ("Logs", &[("error log", "times are UTC; the access log's `$time_local` is local time")]),
 ];
 
-/// Names that the language has and the server does not act on yet, by family, with what it does meanwhile. A name leaves
-/// this list with the commit that brings its code. What is said of `fastcgi_` holds for the `proxy_` twin too.
-const LATER: &[(&str, &str, &str)] = &[
-    ("process", "master_process", "the supervisor is always there"),
-    ("process", "pcre_jit", "`off` is not heeded"),
-    (
-        "client",
-        "client_body_buffer_size client_body_in_single_buffer",
-        "bodies go to the origin as they arrive",
-    ),
-    ("client", "client_body_in_file_only", "no body goes to a file"),
-    (
-        "client",
-        "keepalive_min_timeout keepalive_time",
-        "`keepalive_timeout` and `keepalive_requests` decide alone",
-    ),
-    ("client", "keepalive_disable", "no browser is treated apart"),
-    (
-        "client",
-        "tcp_nodelay tcp_nopush",
-        "the server chooses: an answer is written in one piece where it can be",
-    ),
-    (
-        "content",
-        "sendfile sendfile_max_chunk output_buffers",
-        "files above 1 MB go by sendfile(2), smaller ones from memory",
-    ),
-    ("content", "msie_padding msie_refresh", "no browser is treated apart"),
-    (
-        "content",
-        "open_file_cache_min_uses open_file_cache_errors",
-        "`open_file_cache_valid` decides alone, for absent files too",
-    ),
-    ("content", "charset charset_types override_charset", "media types are sent as they are"),
-    ("headers", "add_trailer", "no trailers are sent"),
-    ("log", "open_log_file_cache", "a log whose path holds variables is opened for each line"),
-    ("encoding", "brotli_window", "the coder chooses its window"),
-    ("upstream", "hash random", "round robin"),
-    ("origin", "fastcgi_catch_stderr", "the error stream goes to the error log and spoils no answer"),
-    (
-        "origin",
-        "fastcgi_buffering fastcgi_buffers fastcgi_busy_buffers_size",
-        "what is not cached is read as fast as it is taken",
-    ),
-    (
-        "origin",
-        "fastcgi_max_temp_file_size fastcgi_temp_file_write_size",
-        "no answer goes to a temporary file",
-    ),
-    ("origin", "fastcgi_request_buffering", "a request's body is sent while it arrives"),
-    ("origin", "fastcgi_limit_rate", "the origin is read at full speed"),
-    (
-        "origin",
-        "fastcgi_ignore_client_abort",
-        "a fetch for the cache goes on without its client, any other ends with it",
-    ),
-    ("origin", "fastcgi_socket_keepalive", "the system's default holds"),
-    ("origin", "fastcgi_force_ranges", "ranges are cut from stored pages and files"),
-    (
-        "origin",
-        "proxy_pass",
-        "refused when the configuration is checked; until then no other `proxy_*` has anything to do",
-    ),
-    (
-        "cache",
-        "fastcgi_cache_path",
-        "pages are in memory only: `levels`, `max_size`, `min_free` wait for the disk tier",
-    ),
-    ("cache", "fastcgi_cache_revalidate", "an expired page is fetched whole"),
-    ("cache", "fastcgi_cache_max_range_offset", "ranges are cut from the whole stored page"),
-];
-
 const FAMILIES: &[(&str, &str)] = &[
     ("process", "Processes"),
     ("server", "Servers and locations"),
@@ -224,18 +152,6 @@ pub(crate) fn page() -> String {
     }
     refused(&mut out, &rows);
     out
-}
-
-/// Names of [`LATER`] that the registry does not have, or does not take by itself; for the test.
-#[cfg(test)]
-pub(crate) fn stale_names() -> Vec<&'static str> {
-    let rows = rows();
-    let taken = |family: &str, name: &str| {
-        let named = rows.iter().find(|row| row.family == family && row.name == name);
-        named.is_some_and(|row| matches!(row.status, Status::Same | Status::Differs(_)))
-    };
-    let names = LATER.iter().flat_map(|(family, names, _)| names.split(' ').map(move |name| (*family, name)));
-    names.filter(|(family, name)| !taken(family, name)).map(|(_, name)| name).collect()
 }
 
 /// Families of the registry that the page has no title for; for the test.
@@ -287,35 +203,17 @@ fn table(out: &mut String, title: &str, members: &[&Row]) {
 }
 
 fn fares_alike(a: &Row, b: &Row) -> bool {
-    a.contexts == b.contexts
-        && a.default == b.default
-        && a.doc == b.doc
-        && a.status == b.status
-        && later(a) == later(b)
-}
-
-/// The note on a name that is not acted on yet.
-fn later(row: &Row) -> Option<&'static str> {
-    let note = |name: &str| {
-        let listed = |names: &str| names.split(' ').any(|known| known == name);
-        LATER.iter().find(|(family, names, _)| *family == row.family && listed(names))
-    };
-    let twin = || note(&format!("fastcgi_{}", row.name.strip_prefix("proxy_")?));
-    note(&row.name).or_else(twin).map(|(_, _, note)| *note)
+    a.contexts == b.contexts && a.default == b.default && a.doc == b.doc && a.status == b.status
 }
 
 fn state(row: &Row) -> String {
-    let status = match row.status {
+    match row.status {
         Status::Same => "as nginx".to_owned(),
         Status::Differs(note) => format!("**differs**: {note}"),
         Status::NoEffect(note) => format!("**no effect**: {note}"),
+        Status::Later(note) => format!("**later**: {note}"),
         Status::Refused(reason) => format!("**refused**: {reason}"),
         Status::Own => "**Myriad's own**".to_owned(),
-    };
-    match (row.status, later(row)) {
-        (_, None) => status,
-        (Status::Differs(_), Some(note)) => format!("{status}; **later**: {note}"),
-        (_, Some(note)) => format!("**later**: {note}"),
     }
 }
 

@@ -21,11 +21,6 @@ fn the_page_is_what_the_registry_says_today() {
 }
 
 #[test]
-fn what_comes_later_is_a_name_that_the_language_accepts() {
-    assert_eq!(compatibility::stale_names(), [""; 0]);
-}
-
-#[test]
 fn every_family_has_its_table() {
     assert_eq!(compatibility::untitled_families(), [""; 0]);
 }

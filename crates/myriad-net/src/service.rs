@@ -63,8 +63,6 @@ pub enum Outcome<T> {
 pub struct Limits {
     /// Limits of the request head.
     pub head: HeadLimits,
-    /// `client_header_buffer_size`, bytes.
-    pub header_buffer: usize,
     /// `client_header_timeout`, milliseconds; 0 for none.
     pub header_timeout_ms: u64,
     /// Time-outs that hold until a request has been routed.
@@ -84,7 +82,9 @@ pub struct Timeouts {
     pub lingering_ms: u64,
     /// `lingering_timeout`: the longest silence while lingering.
     pub lingering_idle_ms: u64,
-    /// `reset_timedout_connection`: close with a reset when a client times out.
+    /// `lingering_close always`: linger also where nothing more is expected of the client.
+    pub lingering_always: bool,
+    /// `reset_timedout_connection`: close with a reset when a client times out, and on 444.
     pub reset_timed_out: bool,
 }
 
@@ -97,6 +97,7 @@ impl Default for Timeouts {
             send_ms: 60_000,
             lingering_ms: 30_000,
             lingering_idle_ms: 5_000,
+            lingering_always: false,
             reset_timed_out: false,
         }
     }

@@ -55,7 +55,9 @@ impl Socket {
     /// Writes once.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         loop {
-            let outcome = on_stream!(self, stream => stream.try_write_vectored(parts));
+            let send = |socket: BorrowedFd<'_>| send_once(socket, parts);
+            let outcome =
+                on_stream!(self, stream => stream.try_io(Interest::WRITABLE, || send(stream.as_fd())));
             match outcome {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     ready!(on_stream!(self, stream => stream.poll_write_ready(cx)))?;
@@ -117,14 +119,35 @@ impl Socket {
         let _ = rustix::net::shutdown(self.as_fd(), rustix::net::Shutdown::Write);
     }
 
+    /// Makes the close that follows a reset: what is queued for a silent client is forgotten at once.
+    pub(crate) fn reset_on_close(&self) {
+        let _ = rustix::net::sockopt::set_socket_linger(self.as_fd(), Some(std::time::Duration::ZERO));
+    }
+
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         on_stream!(self, stream => stream.as_fd())
     }
 }
 
+/// `recv` and `sendmsg` rather than `read` and `writev`: the same bytes without the detour through the file layer,
+/// some 50 ns less a call. A closed connection is an error, never a signal.
 fn read_fd(fd: &impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
-        match rustix::io::read(fd, &mut *buffer) {
+        match rustix::net::recv(fd, &mut *buffer, rustix::net::RecvFlags::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            outcome => return outcome.map(|(count, _)| count).map_err(io::Error::from),
+        }
+    }
+}
+
+fn send_once(fd: BorrowedFd<'_>, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
+    loop {
+        let outcome = match parts {
+            [one] => send(fd, one, SendFlags::NOSIGNAL),
+            parts => sendmsg(fd, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),
+        };
+        match outcome {
             Err(rustix::io::Errno::INTR) => {}
             outcome => return outcome.map_err(io::Error::from),
         }

@@ -35,11 +35,6 @@ impl SiteService {
         scratch::forget();
     }
 
-    /// The worker's own state.
-    pub fn worker(&self) -> &Rc<WorkerState> {
-        &self.worker
-    }
-
     /// The site as it is now.
     pub fn current(&self) -> Rc<Generation> {
         Rc::clone(&self.current.borrow())
@@ -87,7 +82,7 @@ impl Service for SiteService {
     fn limits(&self, connection: &Connection) -> Limits {
         let current = self.current.borrow();
         let runtime = &current.runtime;
-        let server = runtime.listener(connection.listener).map_or(0, |listener| listener.default);
+        let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
         runtime.server(server).limits
     }
 

@@ -99,7 +99,6 @@ pub struct Site {
 struct Inner {
     kept: Kept,
     numbers: HashMap<String, u32>,
-    generation: u64,
     runtime: Arc<Runtime>,
     workers: Vec<WorkerThread>,
 }
@@ -122,7 +121,6 @@ impl Site {
             listeners: &numbers,
             logs: &logs,
             kept: &mut kept,
-            generation: 1,
         };
         let runtime = Arc::new(compile::compile(&model, surroundings).map_err(StartError::Configuration)?);
         let shared = Shared {
@@ -140,7 +138,7 @@ impl Site {
             workers.push(WorkerThread::spawn(index, connections, shared.clone())?);
         }
         run(&workers, &runtime, &sockets)?;
-        let inner = Inner { kept, numbers, generation: 1, runtime, workers };
+        let inner = Inner { kept, numbers, runtime, workers };
         Ok(Self {
             inner: Mutex::new(inner),
             logs,
@@ -165,11 +163,9 @@ impl Site {
             listeners: &inner.numbers,
             logs: &self.logs,
             kept: &mut inner.kept,
-            generation: inner.generation + 1,
         };
         let runtime = Arc::new(compile::compile(&model, surroundings).map_err(StartError::Configuration)?);
         run(&inner.workers, &runtime, &sockets)?;
-        inner.generation += 1;
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
         *self.shutdown_timeout.lock() = model.main.worker_shutdown_timeout.map(Duration::from_millis);

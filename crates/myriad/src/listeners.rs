@@ -222,6 +222,8 @@ fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<
     if reuseport {
         sockopt::set_socket_reuseport(&socket, true)?;
     }
+    // Accepted connections inherit it: no system call for each.
+    sockopt::set_tcp_nodelay(&socket, true)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, conf.ipv6only)?;
     }

@@ -74,10 +74,6 @@ pub struct GeoConf {
     pub ranges: bool,
     /// `volatile`: not remembered within a request.
     pub volatile: bool,
-    /// `proxy`: addresses whose `X-Forwarded-For` is trusted.
-    pub proxies: Vec<crate::settings::Network>,
-    /// `proxy_recursive`.
-    pub proxy_recursive: bool,
     /// The lines, in source order.
     pub entries: Vec<GeoEntry>,
     /// The directive.

@@ -36,7 +36,8 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(satisfy),
         "Whether all kinds of access rules must agree.",
     )
-    .default("all"),
+    .default("all")
+    .no_effect("allow and deny are the only kind so far, so all and any are one"),
 ];
 
 fn rule(settings: &mut Settings, args: &mut Arguments<'_>, allow: bool) -> Done {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::{
-    Arguments, Contexts, Directive, Done, Set,
+    Arguments, Contexts, Directive, Done, NOT_YET, Set,
     access::{mask, parse_cidr},
     block,
 };
@@ -11,7 +11,6 @@ use crate::{
     diagnostic::Diagnostic,
     model::{GeoConf, GeoEntry, HttpConf, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare},
     parsed::{Node, Word},
-    settings::Network,
     text::Text,
 };
 
@@ -120,8 +119,6 @@ fn geo(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
         default: Text::default(),
         ranges: false,
         volatile: false,
-        proxies: Vec::new(),
-        proxy_recursive: false,
         entries: Vec::new(),
         span: args.node.span,
     };
@@ -130,6 +127,12 @@ fn geo(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     }
     http.geos.push(geo);
     Ok(())
+}
+
+/// To take the address from `X-Forwarded-For` without asking who wrote it would let every client choose its own.
+fn later(line: &Node) -> Diagnostic {
+    let name = String::from_utf8_lossy(&line.name.text);
+    Diagnostic::error(line.span, format!("\"{name}\" in \"geo\" is {NOT_YET}"))
 }
 
 fn geo_line(geo: &mut GeoConf, line: &Node) -> Done {
@@ -143,7 +146,7 @@ fn geo_line(geo: &mut GeoConf, line: &Node) -> Done {
                 ));
             }
             b"volatile" => geo.volatile = true,
-            b"proxy_recursive" => geo.proxy_recursive = true,
+            b"proxy_recursive" => return Err(later(line)),
             _ => return Err(Diagnostic::error(line.span, "invalid number of the geo parameters")),
         }
         return Ok(());
@@ -154,10 +157,7 @@ fn geo_line(geo: &mut GeoConf, line: &Node) -> Done {
         || Diagnostic::error(key.span, format!("invalid network \"{}\"", String::from_utf8_lossy(&key.text)));
     match key.text.as_slice() {
         b"default" => geo.default = value.to_text(),
-        b"proxy" => {
-            let (ip, bits) = parse_cidr(&value.text).ok_or_else(invalid)?;
-            geo.proxies.push(Network::Cidr(mask(ip, bits), bits));
-        }
+        b"proxy" => return Err(later(line)),
         b"delete" => {
             let (first, last) = range(&value.text, geo.ranges).ok_or_else(invalid)?;
             geo.entries.retain(|entry| (entry.first, entry.last) != (first, last));

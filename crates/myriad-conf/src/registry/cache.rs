@@ -23,7 +23,9 @@ pub(super) static ROWS: &[FamilyRow] = &[
         Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
             .repeats()
             .differs(
-                "memory=SIZE caps the memory tier; one zone may serve fastcgi_cache and proxy_cache alike",
+                "pages are in memory only: `memory=SIZE` caps them, and the folder, `levels`, `max_size`, `min_free`, \
+                 `use_temp_path`, `loader_*` and `manager_*` wait for the disk tier; one zone may serve fastcgi_cache and \
+                 proxy_cache alike",
             ),
     ),
     FamilyRow::both(
@@ -123,7 +125,8 @@ pub(super) static ROWS: &[FamilyRow] = &[
             set!(Origin.flag => cache.revalidate),
             "Whether an expired page is refreshed with a conditional request.",
         )
-        .default("off"),
+        .default("off")
+        .later("an expired page is fetched whole; unchanged bytes keep their ETag and encodings"),
     ),
     FamilyRow::proxy(
         Directive::new(

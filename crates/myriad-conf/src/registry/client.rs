@@ -1,6 +1,6 @@
 //! Reading from and writing to the client: limits, time-outs, keep-alive.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, between, set};
+use super::{Arguments, Contexts, Directive, Done, FLAG, NOT_YET, ONE, Set, TWO, between, set};
 use crate::settings::{BodyInFile, ClientSettings, LargeBuffers, Lingering, Settings};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
@@ -22,7 +22,9 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.size => client.header_buffer_size),
         "First buffer for a request's head.",
     )
-    .default("1k"),
+    .default("1k")
+    .differs("a head has 16k at once, and none while the connection idles; a line may have what the larger of this and \
+              large_client_header_buffers says"),
     Directive::new(
         "large_client_header_buffers",
         HS,
@@ -70,7 +72,8 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(client_body_in_file_only),
         "Whether every body goes to a file.",
     )
-    .default("off"),
+    .default("off")
+    .differs("`clean` keeps a body out of memory; `on`, which leaves the files behind, is refused"),
     Directive::new(
         "client_body_in_single_buffer",
         HSL,
@@ -78,7 +81,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => client.body_in_single_buffer),
         "Whether a body is held in one piece.",
     )
-    .default("off"),
+    .default("off")
+    .no_effect("no variable shows the body"),
     Directive::new(
         "send_timeout",
         HSL,
@@ -102,7 +106,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.millis => client.keepalive_min_timeout),
         "How long an idle connection stays open at least, also when ending.",
     )
-    .default("0"),
+    .default("0")
+    .no_effect("a reload closes no connection; when the server ends, idle ones close at once"),
     Directive::new(
         "keepalive_requests",
         HSL,
@@ -160,9 +165,11 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .default("off"),
     Directive::new("tcp_nodelay", HSL, FLAG, set!(Settings.flag => client.tcp_nodelay), "TCP_NODELAY.")
-        .default("on"),
+        .default("on")
+        .no_effect("always on: what belongs together is written together"),
     Directive::new("tcp_nopush", HSL, FLAG, set!(Settings.flag => client.tcp_nopush), "TCP_CORK.")
-        .default("off"),
+        .default("off")
+        .no_effect("a head leaves together with a body that is in memory"),
     Directive::new(
         "chunked_transfer_encoding",
         HSL,
@@ -207,7 +214,12 @@ fn large_client_header_buffers(settings: &mut Settings, args: &mut Arguments<'_>
 }
 
 fn client_body_in_file_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let choices = [("off", BodyInFile::Off), ("on", BodyInFile::On), ("clean", BodyInFile::Clean)];
+    if args.bytes(0).eq_ignore_ascii_case(b"on") {
+        return Err(args
+            .error(0, format!("\"client_body_in_file_only on\" is {NOT_YET}"))
+            .help("\"clean\" keeps bodies out of memory, and leaves no files behind"));
+    }
+    let choices = [("off", BodyInFile::Off), ("clean", BodyInFile::Clean)];
     settings.client.body_in_file_only = args.choice(0, &choices)?;
     Ok(())
 }

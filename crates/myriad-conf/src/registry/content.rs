@@ -18,6 +18,8 @@ use crate::{
 const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
 const LOCATION: Contexts = Contexts::LOCATION;
+const SENDFILE: &str = "files up to 1 MB come from memory, larger ones go by sendfile(2)";
+const OLD_BROWSERS: &str = "the browsers it is for are gone";
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("root", HSL_IF, ONE, Set::Settings(root), "Folder that an URI's path is looked up in.")
@@ -40,8 +42,7 @@ pub(super) static ROWS: &[Directive] = &[
         at_least(2),
         Set::Settings(try_files),
         "Sends the first of several files that exists.",
-    )
-    .differs("a @name before the last argument is tried as a location, not as a file"),
+    ),
     Directive::new("error_page", HSL_IF, at_least(2), Set::Settings(error_page), "The page for an error.")
         .repeats(),
     Directive::new(
@@ -79,7 +80,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Whether sendfile(2) is used.",
     )
     .default("off")
-    .differs("small hot files come from memory either way"),
+    .no_effect(SENDFILE),
     Directive::new(
         "sendfile_max_chunk",
         HSL,
@@ -87,9 +88,11 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.size => content.sendfile_max_chunk),
         "How much one sendfile(2) may send.",
     )
-    .default("2m"),
+    .default("2m")
+    .no_effect("512k at a time, so that no client keeps a worker to itself"),
     Directive::new("output_buffers", HSL, TWO, Set::Settings(output_buffers), "Buffers to read a file with.")
-        .default("2 32k"),
+        .default("2 32k")
+        .no_effect(SENDFILE),
     Directive::new(
         "limit_rate",
         HSL_IF,
@@ -156,7 +159,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => content.msie_padding),
         "Pads short error pages for MSIE.",
     )
-    .default("on"),
+    .default("on")
+    .no_effect(OLD_BROWSERS),
     Directive::new(
         "msie_refresh",
         HSL,
@@ -164,7 +168,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => content.msie_refresh),
         "Refreshes instead of redirects for MSIE.",
     )
-    .default("off"),
+    .default("off")
+    .no_effect(OLD_BROWSERS),
     Directive::new(
         "open_file_cache",
         HSL,
@@ -173,7 +178,10 @@ pub(super) static ROWS: &[Directive] = &[
         "Remembers what files are there.",
     )
     .default("off")
-    .differs("where it is not written, file tests in front of a cached page are remembered for one second"),
+    .differs(
+        "where it is not written, what files are there is remembered for one second; the table bounds itself, so `max` and \
+         `inactive` change nothing",
+    ),
     Directive::new(
         "open_file_cache_valid",
         HSL,
@@ -189,7 +197,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.number => open_files.min_uses),
         "How often a file must be used to stay open.",
     )
-    .default("1"),
+    .default("1")
+    .no_effect("the table bounds itself"),
     Directive::new(
         "open_file_cache_errors",
         HSL,
@@ -197,7 +206,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => open_files.errors),
         "Whether absent files are remembered too.",
     )
-    .default("off"),
+    .default("off")
+    .differs("`off` still remembers them for one second"),
     Directive::new("charset", HSL_IF, ONE, Set::Settings(charset), "The charset that media types name.")
         .default("off")
         .differs("it is named; bodies are not converted"),
@@ -217,7 +227,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => content.override_charset),
         "Whether a charset that the origin names is replaced.",
     )
-    .default("off"),
+    .default("off")
+    .no_effect("without a charset_map nginx, too, leaves the charset that the origin names"),
     Directive::new("disable_symlinks", HSL, between(1, 2), Set::Nothing, "Which symbolic links are refused.")
         .refused(NOT_YET),
 ];

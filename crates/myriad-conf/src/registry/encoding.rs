@@ -116,7 +116,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.size => encoding.brotli.window),
         "Window of the coder.",
     )
-    .default("512k"),
+    .default("512k")
+    .no_effect("the coder chooses its window by what it compresses"),
     Directive::new(
         "brotli_static",
         HSL,

@@ -16,10 +16,11 @@ pub(super) static ROWS: &[Directive] = &[
         "add_trailer",
         WHERE,
         between(2, 3),
-        Set::Settings(add_trailer),
+        Set::Nothing,
         "Adds a field after the body.",
     )
-    .repeats(),
+    .repeats()
+    .refused(super::NOT_YET),
     Directive::new("add_header_inherit", WHERE, ONE, Set::Nothing, "How add_header is inherited.")
         .refused(super::NOT_YET),
     Directive::new("add_trailer_inherit", WHERE, ONE, Set::Nothing, "How add_trailer is inherited.")
@@ -45,12 +46,6 @@ fn read_header(args: &Arguments<'_>) -> Result<AddHeader, Diagnostic> {
 fn add_header(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     args.start(&mut settings.headers.add);
     settings.headers.add.push(read_header(args)?);
-    Ok(())
-}
-
-fn add_trailer(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    args.start(&mut settings.headers.trailers);
-    settings.headers.trailers.push(read_header(args)?);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! nginx's log module, and the switches that write to the error log.
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, Set, Use, at_least, between, process::level_error_log, set,
+    Arguments, Contexts, Directive, Done, FLAG, NOT_YET, Set, Use, at_least, between, process::level_error_log, set,
 };
 use crate::{
     model::{HttpConf, LogEscape, LogFormat},
@@ -30,6 +30,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Where requests are logged, and how.",
     )
     .repeats()
+    .differs("`gzip` is refused: let the log be compressed when it is rotated")
     .default("logs/access.log combined"),
     Directive::new(
         "open_log_file_cache",
@@ -38,7 +39,8 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(open_log_file_cache),
         "Keeps logs open whose path holds variables.",
     )
-    .default("off"),
+    .default("off")
+    .no_effect("a log whose path holds variables is opened for each line"),
     Directive::new(
         "error_log",
         HSL,
@@ -62,7 +64,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => log.subrequest),
         "Whether subrequests are logged.",
     )
-    .default("off"),
+    .default("off")
+    .no_effect("there are no subrequests yet"),
 ];
 
 fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
@@ -110,7 +113,6 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         format: "combined".to_owned(),
         buffer: None,
         flush: None,
-        gzip: None,
         condition: None,
     };
     let has_format = args.len() > 1 && !is_option(args.bytes(1));
@@ -120,9 +122,6 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     for index in if has_format { 2 } else { 1 }..args.len() {
         access_log_option(&mut log, args, index)?;
-    }
-    if log.gzip.is_some() && log.buffer.is_none() {
-        log.buffer = Some(64 << 10);
     }
     if log.flush.is_some() && log.buffer.is_none() {
         return Err(args
@@ -144,16 +143,12 @@ fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) ->
         log.buffer = Some(args.size_after(index, 7)?);
     } else if word.starts_with(b"flush=") {
         log.flush = Some(args.millis_after(index, 6)?);
-    } else if word == b"gzip" {
-        log.gzip = Some(1);
-    } else if word.starts_with(b"gzip=") {
-        let level = args.small(index, 5)?;
-        let level = u8::try_from(level).ok().filter(|level| (1..=9).contains(level));
-        log.gzip = Some(level.ok_or_else(|| args.invalid(index, "a level from 1 to 9"))?);
+    } else if word == b"gzip" || word.starts_with(b"gzip=") {
+        return Err(args.error(index, format!("\"gzip\" in \"access_log\" is {NOT_YET}")));
     } else if let Some(condition) = word.strip_prefix(b"if=") {
         log.condition = Some(Text::new(condition, args.words()[index].span));
     } else {
-        return Err(args.invalid(index, "buffer=SIZE, flush=TIME, gzip[=LEVEL] or if=CONDITION"));
+        return Err(args.invalid(index, "buffer=SIZE, flush=TIME or if=CONDITION"));
     }
     Ok(())
 }

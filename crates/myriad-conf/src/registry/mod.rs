@@ -49,6 +49,8 @@ pub enum Status {
     Differs(&'static str),
     /// It is accepted and changes nothing, for the reason that the note says.
     NoEffect(&'static str),
+    /// It is read and checked; a later version acts on it, this one does as the note says.
+    Later(&'static str),
     /// The configuration is refused, for this reason.
     Refused(&'static str),
     /// Myriad's own; nginx has no such directive.
@@ -199,6 +201,11 @@ impl Directive {
         self
     }
 
+    const fn later(mut self, note: &'static str) -> Self {
+        self.status = Status::Later(note);
+        self
+    }
+
     const fn refused(mut self, reason: &'static str) -> Self {
         self.status = Status::Refused(reason);
         self
@@ -217,6 +224,10 @@ impl Directive {
 
 /// The reason of directives that a later version brings.
 pub(crate) const NOT_YET: &str = "not supported yet by this version of Myriad";
+
+/// What becomes of `proxy_*` while no origin is asked over HTTP; it often stands in files shared by many sites.
+const WITHOUT_PROXY_PASS: &str = "`proxy_pass` is refused when the configuration is checked, and without it this has \
+                                  nothing to do";
 
 /// Every directive that is more than a refused name, by family, then in the order of its file.
 pub fn directives() -> &'static [Directive] {
@@ -275,7 +286,11 @@ impl FamilyRow {
             return None;
         }
         let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
-        Some(Directive { name, family, protocol: Some(protocol), ..self.row.clone() })
+        let status = match (protocol, self.row.status) {
+            (Protocol::Http, Status::Same | Status::Differs(_)) => Status::Later(WITHOUT_PROXY_PASS),
+            (_, status) => status,
+        };
+        Some(Directive { name, family, protocol: Some(protocol), status, ..self.row.clone() })
     }
 }
 

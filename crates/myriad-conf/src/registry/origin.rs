@@ -35,7 +35,8 @@ pub(super) static ROWS: &[FamilyRow] = &[
         ONE,
         Set::Settings(pass),
         "The HTTP server that makes the content.",
-    )),
+    )
+    .later("refused when the configuration is checked")),
     FamilyRow::fastcgi(
         both("param", between(2, 3), Set::Origin(param), "A parameter for the FastCGI server.").repeats(),
     ),
@@ -151,7 +152,8 @@ pub(super) static ROWS: &[FamilyRow] = &[
             set!(Origin.flag => buffering),
             "Whether the answer is read ahead of the client.",
         )
-        .default("on"),
+        .default("on")
+        .differs("what is read ahead goes to the client at once; what is cached never waits for a client"),
     ),
     FamilyRow::both(
         both(
@@ -163,15 +165,24 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("on"),
     ),
     FamilyRow::both(
-        both("buffer_size", ONE, Set::Origin(buffer_size), "Room for the answer's head.").default("4k"),
+        both("buffer_size", ONE, Set::Origin(buffer_size), "Room for the answer's head.")
+            .default("4k")
+            .differs("at least 16k"),
     ),
-    FamilyRow::both(both("buffers", TWO, Set::Origin(buffers), "Buffers for the answer.").default("8 4k")),
-    FamilyRow::both(both(
-        "busy_buffers_size",
-        ONE,
-        set!(Origin.size => Some busy_buffers_size),
-        "How much may wait for the client.",
-    )),
+    FamilyRow::both(
+        both("buffers", TWO, Set::Origin(buffers), "Buffers for the answer.")
+            .default("8 4k")
+            .differs("how much is read ahead in memory; the buffers size themselves"),
+    ),
+    FamilyRow::both(
+        both(
+            "busy_buffers_size",
+            ONE,
+            set!(Origin.size => Some busy_buffers_size),
+            "How much may wait for the client.",
+        )
+        .no_effect("buffers size themselves"),
+    ),
     FamilyRow::both(
         both(
             "max_temp_file_size",
@@ -181,12 +192,15 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("1g"),
     ),
-    FamilyRow::both(both(
-        "temp_file_write_size",
-        ONE,
-        set!(Origin.size => Some temp_file_write_size),
-        "How much is written to such a file at a time.",
-    )),
+    FamilyRow::both(
+        both(
+            "temp_file_write_size",
+            ONE,
+            set!(Origin.size => Some temp_file_write_size),
+            "How much is written to such a file at a time.",
+        )
+        .no_effect("buffers size themselves"),
+    ),
     FamilyRow::both(
         both("limit_rate", ONE, Set::Origin(limit_rate), "Bytes per second read from the origin.")
             .default("0"),
@@ -211,7 +225,8 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
     FamilyRow::both(
         both("next_upstream", at_least(1), Set::Origin(next_upstream), "When the next server is asked.")
-            .default("error timeout"),
+            .default("error timeout")
+            .differs("`denied` never happens: no directive denies an address"),
     ),
     FamilyRow::both(
         both(
@@ -232,7 +247,9 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("0"),
     ),
     FamilyRow::both(
-        both("socket_keepalive", FLAG, set!(Origin.flag => socket_keepalive), "SO_KEEPALIVE.").default("off"),
+        both("socket_keepalive", FLAG, set!(Origin.flag => socket_keepalive), "SO_KEEPALIVE.")
+            .default("off")
+            .no_effect("a dead origin is found by the time-outs, and an idle connection lives a second at most"),
     ),
     FamilyRow::both(
         both(

@@ -27,7 +27,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Main.flag => master_process),
         "Whether workers are started.",
     )
-    .default("on"),
+    .default("on")
+    .no_effect("a supervisor and a worker process are always there"),
     Directive::new("worker_processes", MAIN, ONE, Set::Main(worker_processes), "How many workers.")
         .default("1")
         .differs("workers are threads of one process"),
@@ -51,7 +52,8 @@ pub(super) static ROWS: &[Directive] = &[
         ONE,
         set!(Main.millis => Some worker_shutdown_timeout),
         "How long a graceful end may take.",
-    ),
+    )
+    .differs("a reload ends no connection, so only the end of the server is bounded"),
     Directive::new(
         "working_directory",
         MAIN,
@@ -77,7 +79,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Whether regexes are compiled to code.",
     )
     .default("off")
-    .differs("on where the machine allows it, unless written off"),
+    .later("on where the machine allows it; `off` is not heeded"),
     Directive::new(
         "worker_connections",
         EVENTS,
@@ -85,7 +87,8 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Main.count => worker_connections),
         "Connections of one worker.",
     )
-    .default("512"),
+    .default("512")
+    .differs("counts the connections of clients only; what is beyond waits in the kernel's queue"),
 ];
 
 fn user(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {

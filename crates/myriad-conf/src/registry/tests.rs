@@ -26,10 +26,10 @@ fn what_is_refused_by_name_only_is_not_implemented_too() {
 }
 
 #[test]
-fn only_what_has_no_effect_sets_nothing() {
+fn what_sets_nothing_has_no_effect() {
     for directive in directives() {
         let silent = matches!(directive.status, Status::NoEffect(_) | Status::Refused(_));
-        assert_eq!(matches!(directive.set, Set::Nothing), silent, "{}", directive.name);
+        assert!(silent || !matches!(directive.set, Set::Nothing), "{}", directive.name);
     }
 }
 

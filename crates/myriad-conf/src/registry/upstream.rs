@@ -45,10 +45,12 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats(),
     Directive::new("hash", UPSTREAM, between(1, 2), Set::Upstream(hash), "The same key, the same server.")
         .group("balancing")
-        .repeats(),
+        .repeats()
+        .differs("`consistent` spreads keys as nginx does without it: a changed group moves most of them"),
     Directive::new("random", UPSTREAM, between(0, 2), Set::Upstream(random), "A server by chance.")
         .group("balancing")
-        .repeats(),
+        .repeats()
+        .differs("the servers take turns"),
     Directive::new(
         "keepalive",
         UPSTREAM,

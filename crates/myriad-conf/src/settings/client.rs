@@ -27,8 +27,6 @@ pub enum BodyInFile {
     /// In memory while it fits.
     #[default]
     Off,
-    /// Always in a file, kept afterwards.
-    On,
     /// Always in a file, removed afterwards.
     Clean,
 }

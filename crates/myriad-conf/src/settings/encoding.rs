@@ -65,8 +65,6 @@ pub struct GzipSettings {
     pub disable: Vec<GzipDisable>,
     /// `gzip_static`.
     pub static_files: StaticMode,
-    /// `gunzip`.
-    pub gunzip: bool,
 }
 
 impl Default for GzipSettings {
@@ -81,7 +79,6 @@ impl Default for GzipSettings {
             http_1_0: false,
             disable: Vec::new(),
             static_files: StaticMode::Off,
-            gunzip: false,
         }
     }
 }

@@ -1,8 +1,8 @@
-//! nginx's headers module: `add_header`, `add_trailer`, `expires`.
+//! nginx's headers module: `add_header`, `expires`.
 
 use crate::text::Text;
 
-/// One `add_header` or `add_trailer`.
+/// One `add_header`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddHeader {
     /// The field's name.
@@ -43,8 +43,6 @@ pub enum Expires {
 pub struct HeaderSettings {
     /// `add_header`, in source order.
     pub add: Vec<AddHeader>,
-    /// `add_trailer`, in source order.
-    pub trailers: Vec<AddHeader>,
     /// `expires`.
     pub expires: Expires,
 }

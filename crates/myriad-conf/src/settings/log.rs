@@ -13,8 +13,6 @@ pub struct AccessLog {
     pub buffer: Option<u64>,
     /// `flush=`, milliseconds.
     pub flush: Option<u64>,
-    /// `gzip[=level]`, 1 to 9.
-    pub gzip: Option<u8>,
     /// `if=`: not logged where this is empty or `0`.
     pub condition: Option<Text>,
 }
@@ -59,7 +57,6 @@ impl Default for LogSettings {
                 format: "combined".to_owned(),
                 buffer: None,
                 flush: None,
-                gzip: None,
                 condition: None,
             }],
             error: Vec::new(),

@@ -1,6 +1,6 @@
 use myriad_conf::{
     model::{LogEscape, MapKey},
-    settings::{GzipDisable, Network, StaticMode},
+    settings::{GzipDisable, StaticMode},
 };
 
 use crate::{http, settings};
@@ -51,17 +51,24 @@ fn without_hostnames_a_star_is_text() {
 #[test]
 fn geo_holds_networks_or_ranges() {
     let http = http(
-        "geo $a { default 0; 10.0.0.0/8 1; 10.1.2.3 2; 2001:db8::/32 3; delete 10.1.2.3; proxy 10.0.0.1; }
+        "geo $a { default 0; 10.0.0.0/8 1; 10.1.2.3 2; 2001:db8::/32 3; delete 10.1.2.3; }
          geo $arg_ip $b { ranges; 10.0.0.1-10.0.0.9 x; }",
     );
     let geo = &http.geos[0];
     assert_eq!((geo.source.as_ref(), geo.variable.bytes(), geo.entries.len()), (None, b"a".as_slice(), 2));
     assert_eq!(geo.entries[0].last.to_string(), "10.255.255.255");
     assert_eq!(geo.entries[1].last.to_string(), "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff");
-    assert_eq!(geo.proxies, [Network::Cidr("10.0.0.1".parse().unwrap(), 32)]);
     let ranges = &http.geos[1];
     assert_eq!(ranges.source.as_ref().unwrap().bytes(), b"arg_ip");
     assert_eq!(ranges.entries[0].last.to_string(), "10.0.0.9");
+}
+
+#[test]
+fn geo_trusts_no_forwarded_address() {
+    for line in ["proxy 10.0.0.1;", "proxy_recursive;"] {
+        let refused = crate::refusal(&format!("http {{ geo $a {{ default 0; {line} }} }}"));
+        assert!(refused.contains("in \"geo\" is not supported yet"), "{refused}");
+    }
 }
 
 #[test]
@@ -76,17 +83,14 @@ fn split_clients_count_hundredths_of_a_per_cent() {
 #[test]
 fn log_formats_join_their_words() {
     let http =
-        http("log_format f escape=json '{' '\"u\":\"$uri\"}'; access_log a f buffer=8k flush=1m gzip if=$x;");
+        http("log_format f escape=json '{' '\"u\":\"$uri\"}'; access_log a f buffer=8k flush=1m if=$x;");
     assert_eq!(
         (http.log_formats[0].name.as_str(), http.log_formats[1].format.bytes()),
         ("combined", b"{\"u\":\"$uri\"}".as_slice())
     );
     assert_eq!(http.log_formats[1].escape, LogEscape::Json);
     let log = &http.settings.log.access[0];
-    assert_eq!(
-        (log.format.as_str(), log.buffer, log.flush, log.gzip),
-        ("f", Some(8192), Some(60_000), Some(1))
-    );
+    assert_eq!((log.format.as_str(), log.buffer, log.flush), ("f", Some(8192), Some(60_000)));
     assert_eq!(log.condition.as_ref().unwrap().bytes(), b"$x");
 }
 

@@ -164,13 +164,17 @@ impl<S: Service> Parts<S> {
             work.input = input;
         }
         if !progress.complete {
+            if timeouts.reset_timed_out && (progress.timed_out || response.drop_connection) {
+                connection.socket.reset_on_close();
+            }
             return After::Close;
         }
         if keep {
             connection.deadline.set(timeouts.keepalive_ms);
             return After::KeepAlive(work);
         }
-        let unread = facts.rejected || !whole || !work.input.is_empty();
+        let unread =
+            timeouts.lingering_always || facts.rejected || !whole || !work.input.is_empty();
         if unread && timeouts.lingering_ms > 0 { After::Linger(timeouts) } else { After::Close }
     }
 }

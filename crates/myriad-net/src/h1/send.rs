@@ -32,6 +32,8 @@ pub(super) struct Progress {
     pub(super) written: u64,
     pub(super) complete: bool,
     pub(super) client_closed: bool,
+    /// The client took nothing for `send_timeout`.
+    pub(super) timed_out: bool,
 }
 
 /// Completes the head with the connection's own fields. Returns whether the connection stays open.
@@ -85,6 +87,7 @@ pub(super) fn now<T>(
         written: written as u64,
         complete,
         client_closed,
+        timed_out: false,
     };
     match connection.socket.poll_write(&mut cx, &io[..=slices.len()]) {
         Poll::Ready(Ok(written)) if written == total => Some(progress(written, true, false)),
@@ -197,7 +200,7 @@ impl Sender {
                 Poll::Ready(Err(_)) => return Poll::Ready(self.progress(false, true)),
                 Poll::Pending => {
                     ready!(connection.deadline.poll_expired(cx));
-                    return Poll::Ready(self.progress(false, true));
+                    return Poll::Ready(Progress { timed_out: true, ..self.progress(false, true) });
                 }
             }
         }
@@ -212,7 +215,7 @@ impl Sender {
     }
 
     fn progress(&self, complete: bool, client_closed: bool) -> Progress {
-        Progress { head: self.head, written: self.written, complete, client_closed }
+        Progress { head: self.head, written: self.written, complete, client_closed, timed_out: false }
     }
 
     /// Pulls the stream until enough is gathered or it has nothing more for now.

@@ -42,8 +42,6 @@ pub struct Surroundings<'a> {
     pub logs: &'a Logs,
     /// What outlives a reload; new zones are added.
     pub kept: &'a mut Kept,
-    /// Counts reloads, from 1.
-    pub generation: u64,
 }
 
 /// Compiles what the model left as text, to find its errors, and throws the result away.
@@ -55,7 +53,6 @@ pub fn check(model: &Model) -> Result<(), Vec<Diagnostic>> {
         listeners: &HashMap::new(),
         logs: &logs,
         kept: &mut kept,
-        generation: 1,
     };
     compile(model, surroundings).map(drop)
 }
@@ -118,7 +115,7 @@ impl<'a> Compile<'a> {
         servers: Vec<Server>,
         listeners: HashMap<u32, crate::runtime::Listener>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
-        let Self { model, around, scripts, mut errors, places, formats, groups, .. } = self;
+        let Self { around, scripts, mut errors, places, formats, groups, .. } = self;
         let variables = match scripts.finish() {
             Ok(names) => names.into_sources(),
             Err(found) => {
@@ -130,7 +127,6 @@ impl<'a> Compile<'a> {
             return Err(errors);
         }
         Ok(Runtime {
-            generation: around.generation,
             prefix: around.prefix.to_owned(),
             hostname: rustix::system::uname().nodename().to_bytes().to_ascii_lowercase().into(),
             listeners: by_number(listeners),
@@ -140,7 +136,6 @@ impl<'a> Compile<'a> {
             formats,
             zones: around.kept.zones.clone(),
             groups,
-            error_log: around.logs.error_log(&model.main.error_logs, around.prefix),
         })
     }
 

@@ -29,7 +29,6 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(super) struct PlaceContext<'a> {
     pub(super) prefix: &'a [u8],
     pub(super) regex: bool,
-    pub(super) named: bool,
     pub(super) limit_except: Option<&'a LimitExceptConf>,
 }
 
@@ -58,7 +57,6 @@ impl Compile<'_> {
         };
         let place = Place {
             prefix: context.prefix.into(),
-            named: context.named,
             internal: content.internal,
             rewrite,
             ifs,
@@ -199,7 +197,6 @@ impl Compile<'_> {
                     name: field.name.bytes().into(),
                     value: self.template(&field.value),
                     always: field.always,
-                    replaces: false,
                 })
                 .collect(),
             expires: match &headers.expires {
@@ -239,7 +236,6 @@ impl Compile<'_> {
             proxied: gzip.proxied,
             disable: gzip.disable.iter().filter_map(|disable| self.gzip_disable(disable)).collect(),
             disable_msie6: gzip.disable.contains(&GzipDisable::Msie6),
-            gunzip: gzip.gunzip,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Servers, their names, their locations, and the sockets they stand behind.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::{ListenAddress, LocationConf, Matcher, ServerConf, ServerName};
@@ -37,7 +38,6 @@ impl Compile<'_> {
         let context = PlaceContext {
             prefix: if regex { b"" } else { location.pattern.bytes() },
             regex,
-            named: location.matcher == Matcher::Named,
             limit_except: location.limit_except.as_ref(),
         };
         let program = self.program(&location.rewrite, &context);
@@ -71,27 +71,32 @@ impl Compile<'_> {
         let mut listeners: HashMap<u32, Listener> = HashMap::new();
         for (id, server) in self.http.servers.iter().enumerate() {
             for listen in &server.listens {
-                let Some(&number) = self.around.listeners.get(&address_name(&listen.address)) else { continue };
-                let port = match &listen.address {
-                    ListenAddress::Ip(address) => address.port(),
-                    ListenAddress::Host(_, port) => *port,
-                    ListenAddress::Unix(_) => 0,
-                };
+                let Some((number, ip)) = self.socket_of(&listen.address) else { continue };
                 let id = id as ServerId;
-                let listener = listeners
-                    .entry(number)
-                    .or_insert_with(|| Listener { default: id, names: Names::default(), port });
+                let hosts = listeners.entry(number).or_default().at(ip, id);
                 if listen.default_server {
-                    listener.default = id;
+                    hosts.default = id;
                 }
-                let mut names = std::mem::take(&mut listener.names);
-                self.names(server, id, &mut names);
-                if let Some(listener) = listeners.get_mut(&number) {
-                    listener.names = names;
-                }
+                self.names(server, id, &mut hosts.names);
             }
         }
         listeners
+    }
+
+    /// The number of the socket that accepts for an address. An address that shares its port with a wildcard has no
+    /// socket of its own: its servers are found by the connection's local address, which is given then.
+    fn socket_of(&self, address: &ListenAddress) -> Option<(u32, Option<IpAddr>)> {
+        let number = |address: &ListenAddress| self.around.listeners.get(&address_name(address)).copied();
+        if let Some(number) = number(address) {
+            return Some((number, None));
+        }
+        let ListenAddress::Ip(specific) = address else { return None };
+        let any = match specific.ip() {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let wildcard = ListenAddress::Ip(SocketAddr::new(any, specific.port()));
+        Some((number(&wildcard)?, Some(specific.ip())))
     }
 
     fn names(&mut self, server: &ServerConf, id: ServerId, names: &mut Names) {
@@ -145,7 +150,6 @@ fn limits(client: &ClientSettings) -> Limits {
             ignore_invalid_headers: client.ignore_invalid_headers,
             underscores_in_headers: client.underscores_in_headers,
         },
-        header_buffer: client.header_buffer_size as usize,
         header_timeout_ms: client.header_timeout,
         timeouts: timeouts(client),
     }
@@ -159,6 +163,7 @@ pub(super) fn timeouts(client: &ClientSettings) -> Timeouts {
         send_ms: client.send_timeout,
         lingering_ms: if client.lingering_close == Lingering::Off { 0 } else { client.lingering_time },
         lingering_idle_ms: client.lingering_timeout,
+        lingering_always: client.lingering_close == Lingering::Always,
         reset_timed_out: client.reset_timedout_connection,
     }
 }

@@ -51,7 +51,7 @@ fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
 
 fn default_server(exchange: &mut Exchange) {
     let runtime = &exchange.request.site.runtime;
-    let server = runtime.listener(exchange.request.connection.listener).map_or(0, |known| known.default);
+    let server = runtime.hosts(&exchange.request.connection).map_or(0, |hosts| hosts.default);
     exchange.request.server = server;
     exchange.request.place = runtime.server(server).place;
 }
@@ -72,8 +72,8 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
         let host = parse_host(sent).map_err(|error| error.status())?;
         request.host.clear();
         request.host.extend_from_slice(&host.name);
-        if let Some(listener) = site.runtime.listener(request.connection.listener) {
-            match listener.names.find(&request.host, frame) {
+        if let Some(hosts) = site.runtime.hosts(&request.connection) {
+            match hosts.names.find(&request.host, frame) {
                 Ok(Some(server)) => {
                     request.server = server;
                     request.place = site.runtime.server(server).place;
@@ -83,8 +83,8 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
             }
         }
     } else {
-        if let Some(listener) = site.runtime.listener(request.connection.listener)
-            && let Ok(Some(server)) = listener.names.find(b"", frame)
+        if let Some(hosts) = site.runtime.hosts(&request.connection)
+            && let Ok(Some(server)) = hosts.names.find(b"", frame)
         {
             request.server = server;
             request.place = site.runtime.server(server).place;

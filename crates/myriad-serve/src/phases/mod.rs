@@ -36,8 +36,6 @@ pub enum Decision {
 pub enum Entry {
     /// At the server's rewrite directives, with the URI as it is.
     Server,
-    /// At the location search, after an internal redirect.
-    Locate,
     /// In a named location.
     Named(Box<[u8]>),
     /// At what a step of the content came to.
@@ -50,7 +48,6 @@ pub fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
     loop {
         let step = match entry {
             Entry::Server => rewrite::server(exchange).unwrap_or_else(|| locate::run(exchange)),
-            Entry::Locate => locate::run(exchange),
             Entry::Named(name) => locate::named(exchange, &name),
             Entry::Step(step) => step,
         };

@@ -1,5 +1,6 @@
 //! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
 
+mod listener;
 mod locations;
 mod names;
 mod place;
@@ -9,10 +10,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use myriad_net::Limits;
+use myriad_net::{Connection, Limits};
 use myriad_script::Program;
 use myriad_upstream::Group;
 
+pub use listener::{Hosts, Listener};
 pub use locations::{Found, Locations};
 pub use names::Names;
 pub use place::{
@@ -22,7 +24,6 @@ pub use place::{
 };
 pub use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
 
-use crate::error_log::ErrorLog;
 use crate::exchange::variables::Source;
 use crate::log::Format;
 
@@ -33,8 +34,6 @@ pub type ServerId = u32;
 
 /// Everything that a request needs to know of the site.
 pub struct Runtime {
-    /// Counts reloads, from 1.
-    pub generation: u64,
     /// Folder that relative paths of the configuration start from.
     pub prefix: PathBuf,
     /// The machine's name (`$hostname`).
@@ -53,18 +52,6 @@ pub struct Runtime {
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Origin groups by name, for targets that variables name.
     pub groups: HashMap<String, Arc<Group>>,
-    /// The log for what belongs to no location.
-    pub error_log: ErrorLog,
-}
-
-/// The servers behind one listening socket.
-pub struct Listener {
-    /// The server for hosts that no name covers.
-    pub default: ServerId,
-    /// The names.
-    pub names: Names,
-    /// The port that `$server_port` shows where the kernel is not asked.
-    pub port: u16,
 }
 
 /// A `server` block.
@@ -86,14 +73,14 @@ pub struct Server {
 }
 
 impl Runtime {
-    /// What stands behind a listening socket; none for one that a reload has dropped.
-    pub fn listener(&self, number: u32) -> Option<&Listener> {
-        self.listeners.get(number as usize)?.as_ref()
-    }
-
     /// A place.
     pub fn place(&self, id: PlaceId) -> &Place {
         &self.places[id as usize]
+    }
+
+    /// The servers that a connection may mean.
+    pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
+        self.listeners.get(connection.listener as usize)?.as_ref()?.hosts(connection)
     }
 
     /// An origin group by name.

@@ -17,8 +17,6 @@ use crate::log::LogTarget;
 pub struct Place {
     /// The literal part of the location's pattern (for `alias`); empty for a regex.
     pub prefix: Box<[u8]>,
-    /// `location @name`.
-    pub named: bool,
     /// `internal`.
     pub internal: bool,
     /// The location's rewrite directives.
@@ -178,8 +176,6 @@ pub struct AddField {
     pub value: Template,
     /// `always`.
     pub always: bool,
-    /// A field that may stand once and is replaced (`Last-Modified`, `ETag`).
-    pub replaces: bool,
 }
 
 /// `expires`; offsets in seconds.
@@ -219,8 +215,6 @@ pub struct Offer {
     pub disable: Vec<Regex>,
     /// `gzip_disable msie6`.
     pub disable_msie6: bool,
-    /// `gunzip`.
-    pub gunzip: bool,
 }
 
 /// What one coding is offered for.
