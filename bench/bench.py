@@ -4,11 +4,12 @@
     make bench                                     every row, every server; writes bench/REPORT.md
     bench/bench.py --rows home-gzip,idle --servers myriad,nginx-best --rounds 3 --seconds 1
 
-Each server runs alone on one core and wrk on the other; rounds alternate between the servers, medians are shown. A server
-whose answer is not the page (status, coding, decoded body, X-Cache) takes no part in that row.
+Each server runs alone on one core and wrk on the other; each is warmed up, then rounds alternate between the servers, medians
+are shown. A server whose answer is not the page (status, coding, decoded body, X-Cache) takes no part in that row.
 """
 
 import argparse
+import fcntl
 import json
 import os
 import pathlib
@@ -34,10 +35,11 @@ CROWD_MS = 300
 def main():
     options = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    lock = hold_machine()  # until this process ends
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65536)), hard))  # the servers inherit it
     site = prepare_site(options.site)
-    build_floor()
+    build_ends()
     stand = Stand(site, OUT / "servers", options.cores.split(",")[0])
     bench = Bench(stand, options)
     try:
@@ -65,11 +67,24 @@ def arguments():
     return parser.parse_args()
 
 
+def hold_machine():
+    """A lock: two benches at once would measure each other, and share folders."""
+    OUT.mkdir(exist_ok=True)
+    lock = (OUT / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit("bench: another one is running")
+    return lock
+
+
 def prepare_site(folder):
-    """The site, running, with a pool whose PHP compresses and CSS that was compressed ahead, for nginx at its best."""
+    """The site, running, with the page that says when it was done; and for nginx at its best a pool whose PHP compresses,
+    and CSS that was compressed ahead."""
     folder = folder.resolve()
     site = [PROJECT / "scripts" / "site"]
     subprocess.run([*site, "create", folder], check=True)
+    shutil.copy(HERE / "php" / "timed.php", folder / "wordpress")
     pool = (folder / "etc" / "php-fpm.conf").read_text().split("[site]", 1)[1]
     pool = pool.replace("/run/php.sock", "/run/php-compressing.sock")
     pools = folder / "etc" / "pools"
@@ -85,7 +100,8 @@ def prepare_site(folder):
     return folder
 
 
-def build_floor():
+def build_ends():
+    """The floor and the crowd."""
     subprocess.run(["cargo", "build", "--release", "--quiet", "--target-dir", "target"], cwd=HERE / "floor", check=True)
 
 
@@ -95,7 +111,6 @@ class Bench:
     def __init__(self, stand, options):
         self.stand, self.options = stand, options
         self.results, self.notes = {}, []
-        self.core = options.cores.split(",")[1]
 
     def run(self, row):
         print(f"{row.title}", flush=True)
@@ -121,9 +136,19 @@ class Bench:
                 continue
             try:
                 running[name] = self.stand.start(name, row.workers)
+                if name in row.against_one:
+                    running[one_worker(name)] = self.stand.start(name)
             except Unavailable as problem:
                 self.note(row, name, problem)
         return running
+
+    def client_cores(self, server):
+        """A core of its own; a server with more workers shares them all."""
+        return self.options.cores.split(",")[1] if server.workers == 1 else self.options.cores
+
+    def wrk(self, row, server, asked, seconds=None):
+        return load.measured_wrk(server, row.path, asked, seconds or self.options.seconds,
+                                 connections=self.options.connections, cores=self.client_cores(server))
 
     # --- rows that wrk loads -----------------------------------------------------------------------------------------
 
@@ -135,43 +160,51 @@ class Bench:
             except (load.Wrong, OSError, subprocess.CalledProcessError) as problem:
                 self.note(row, name, problem)
                 running.pop(name).stop()
-        if row.floor and asked:
-            source = next(name for name in ("myriad", "myriad-bare", "nginx-best", *asked) if name in asked)
-            response = load.fetch(running[source].port, row.path, asked[source])[0]
-            running["floor"] = self.stand.start("floor", response=response, close=row.close)
-            asked["floor"] = asked[source]
-        if not asked:
-            return
         samples = {name: [] for name in asked}
-        cores = self.core if row.workers == 1 else self.options.cores
-        for number in range(row.rounds or self.options.rounds):
-            # Each round begins with another server: what drifts on the machine falls on all.
-            names = list(asked)
-            turn = number % max(1, len(names))
-            names = names[turn:] + names[:turn]
+
+        def turn(names, kept):
             for name in names:
                 try:
-                    samples[name].append(load.measured_wrk(
-                        running[name], row.path, asked[name], self.options.seconds,
-                        connections=self.options.connections, cores=cores))
+                    sample = self.wrk(row, running[name], asked[name], seconds=None if kept else 1)
                 except (load.Wrong, OSError, subprocess.CalledProcessError) as problem:
                     self.note(row, name, problem)
                     del asked[name], samples[name]
+                    continue
+                if kept:
+                    samples[name].append(sample)
+
+        turn(list(asked), kept=False)  # warms up: caches, pools, buffers
+        if row.floor and asked:
+            # After the warming up, as an encoding that was quick to make is replaced by a shorter one behind it.
+            source = next(name for name in ("myriad", "myriad-bare", "nginx-best", *asked) if name in asked)
+            response = load.fetch(running[source].port, row.path, asked[source])[0]
+            running["floor"] = self.stand.start("floor", response=response, close=row.close)
+            asked["floor"], samples["floor"] = asked[source], []
+            turn(["floor"], kept=False)
+        for number in range(row.rounds or self.options.rounds):
+            turn(turned(asked, number), kept=True)
         for name, taken in samples.items():
             errors = sum(sample["status_errors"] + sample["socket_errors"] for sample in taken)
             if errors:
                 self.note(row, name, f"{errors} failed requests under load")
-            self.results[row.name][name] = self.summary(row, name, taken)
+            self.results[row.name][name] = self.summary(name, taken)
+        if "floor" in samples and source in samples:
+            sent, written = (self.results[row.name][name]["bytes"] for name in (source, "floor"))
+            if abs(sent - written) > 0.01 * written:
+                self.note(row, "floor", f"wrote {written:.0f} bytes a request where {source} wrote {sent:.0f}")
 
-    def summary(self, row, name, taken):
+    def summary(self, name, taken):
         figures = {
             "cpu_us": statistics.median(sample["cpu_us"] for sample in taken),
             "per_second": statistics.median(sample["per_second"] for sample in taken),
             "p99_us": statistics.median(sample["p99_us"] for sample in taken),
-            "bytes": taken[0]["bytes"] / taken[0]["requests"],
+            "bytes": sum(sample["bytes"] for sample in taken) / sum(sample["requests"] for sample in taken),
+            "busy": statistics.median(sample["busy"] for sample in taken),
+            "client_busy": statistics.median(sample["client_busy"] for sample in taken),
             "all_cpu_us": [sample["cpu_us"] for sample in taken],
         }
-        print(f"    {name:14} {figures['cpu_us']:8.2f} µs  {figures['per_second']:9.0f}/s  {figures['bytes']:7.0f} bytes")
+        print(f"    {name:14} {figures['cpu_us']:8.2f} µs  {figures['per_second']:9.0f}/s  {figures['bytes']:7.0f} bytes"
+              f"  {figures['busy']:5.0%} busy, wrk {figures['client_busy']:.0%}")
         return figures
 
     def checked(self, row, server):
@@ -232,56 +265,79 @@ class Bench:
     # --- crowds ------------------------------------------------------------------------------------------------------
 
     def crowded(self, row, running):
-        log = self.stand.site / "log" / "php-access.log"
         rounds = {name: [] for name in running}
+        for name, server in running.items():
+            load.fetch(server.port, f"/timed.php/0/{name}-{row.workers}-{os.getpid()}", row.fields)  # warms script and pools
         for number in range(row.rounds or self.options.rounds):
-            for name, server in running.items():
-                path = f"/slow.php/{CROWD_MS}/{name}-{row.workers}-{os.getpid()}-{number}"
-                seen = log.stat().st_size
+            for name in turned(running, number):
+                path = f"/timed.php/{CROWD_MS}/{name}-{row.workers}-{os.getpid()}-{number}"
                 try:
-                    answered = load.crowd(server.port, path, row.fields, CROWD)
-                except (load.Wrong, OSError) as problem:
+                    rounds[name].append(self.crowd(running[name], path, row.fields))
+                except (load.Wrong, OSError, subprocess.TimeoutExpired) as problem:
                     self.note(row, name, problem)
-                    continue
-                time.sleep(0.1)
-                with log.open() as lines:
-                    lines.seek(seen)
-                    origin = [float(line.split()[-1]) for line in lines if path in line]
-                if origin:
-                    excess = answered[-1] * 1000 - origin[0]
-                    rounds[name].append((excess, len(origin), statistics.median(answered) * 1000 - origin[0]))
         for name, taken in rounds.items():
             if not taken:
                 continue
-            figures = {"excess_ms": statistics.median(entry[0] for entry in taken),
-                       "origin_requests": max(entry[1] for entry in taken),
-                       "median_excess_ms": statistics.median(entry[2] for entry in taken)}
+            figures = {figure: statistics.median(entry[figure] for entry in taken) for figure in taken[0]}
+            figures["origin_requests"] = max(entry["origin_requests"] for entry in taken)
             self.results[row.name][name] = figures
-            print(f"    {name:14} slowest {figures['excess_ms']:8.1f} ms after the origin, {figures['origin_requests']} origin requests")
+            print(f"    {name:14} slowest {figures['slowest_late_ms']:8.2f} ms after the origin, median {figures['median_late_ms']:.2f}, "
+                  f"{figures['beyond_ms']:.2f} beyond its work, {figures['origin_requests']} origin requests "
+                  f"(client {figures['client_cpu_ms']:.2f} ms of CPU)")
+
+    def crowd(self, server, path, fields):
+        """What the crowd saw, with php-fpm's own count of the requests and, of the first of them, its own time."""
+        log = self.stand.site / "log" / "php-access.log"
+        seen = log.stat().st_size
+        figures = load.crowd(server.port, path, fields, CROWD, self.client_cores(server))
+        time.sleep(CROWD_MS / 1000 + 0.1)  # a second origin request may have begun late and need not have been waited for
+        with log.open() as lines:
+            lines.seek(seen)
+            taken = [float(line.split()[-1]) for line in lines if path in line]
+        if not taken:
+            raise load.Wrong("the crowd was answered, but php-fpm's log has no request of it")
+        if figures["origin_after_ms"] < CROWD_MS:
+            raise load.Wrong(f"the origin's stamp lies {figures['origin_after_ms']:.1f} ms after the first request: not of its making")
+        return {**figures, "origin_requests": len(taken), "beyond_ms": figures["longest_ms"] - taken[0]}
 
     # --- connections that stay ---------------------------------------------------------------------------------------
 
     def idle(self, row, running):
-        count = self.options.idle
-        cores = self.core if row.workers == 1 else self.options.cores
-        options = {"connections": self.options.connections, "cores": cores}
+        count, rounds = self.options.idle, self.options.rounds
         for name, server in running.items():
             try:
                 asked = self.checked(row, server)
-                alone = load.measured_wrk(server, row.path, asked, self.options.seconds, **options)
+                self.wrk(row, server, asked, seconds=1)  # warms up
+                alone = [self.wrk(row, server, asked) for _ in range(rounds)]
                 before = server.memory()
                 with load.Idle(server.port, row.path, asked, count) as crowd:
                     time.sleep(1)
                     each = (server.memory() - before) / count / 1024
-                    among = load.measured_wrk(server, row.path, asked, self.options.seconds, **options)
+                    among = [self.wrk(row, server, asked) for _ in range(rounds)]
                     dead = crowd.dead()
+                time.sleep(1)
+                alone += [self.wrk(row, server, asked) for _ in range(rounds)]  # before and after: drift falls on both
             except (load.Wrong, OSError, subprocess.CalledProcessError) as problem:
                 self.note(row, name, problem)
                 continue
-            figures = {"kilobytes_each": each, "dead": dead + among["socket_errors"] + among["status_errors"],
-                       "hit_alone_us": alone["cpu_us"], "hit_among_us": among["cpu_us"]}
+            middle = lambda samples: statistics.median(sample["cpu_us"] for sample in samples)
+            lost = sum(sample["socket_errors"] + sample["status_errors"] for sample in among)
+            figures = {"kilobytes_each": each, "dead": dead + lost, "hit_alone_us": middle(alone), "hit_among_us": middle(among)}
             self.results[row.name][name] = figures
-            print(f"    {name:14} {each:6.2f} KB each, hit {alone['cpu_us']:.2f} µs alone and {among['cpu_us']:.2f} µs among them, {figures['dead']} lost")
+            print(f"    {name:14} {each:6.2f} KB each, hit {figures['hit_alone_us']:.2f} µs alone and "
+                  f"{figures['hit_among_us']:.2f} µs among them, {figures['dead']} lost")
+
+
+def one_worker(name):
+    """What the results call a server that stands beside itself with one worker, in a row with more."""
+    return f"{name}, one worker"
+
+
+def turned(names, number):
+    """`names`, each round beginning with another: what drifts on the machine falls on all."""
+    names = list(names)
+    turn = number % max(1, len(names))
+    return names[turn:] + names[:turn]
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ LEGEND = {
 def write(results, notes, options, partial):
     """The report as text. A run of all rows and servers replaces bench/REPORT.md; others go to bench/out/."""
     measured = [row for row in ROWS if results.get(row.name)]
-    sections = [cpu_table(measured, results), other_tables(measured, results), targets(measured, results), remarks(notes)]
+    sections = [cpu_table(measured, results), busy_table(measured, results), other_tables(measured, results), targets(measured, results), remarks(notes)]
     text = "\n\n".join(section for section in sections if section)
     folder = HERE / "out" if partial else HERE
     (folder / "chart.svg").write_text(chart(measured, results))
@@ -105,21 +105,36 @@ def cpu_table(rows, results):
             + table(["row", *COLUMNS], lines))
 
 
+def busy_table(rows, results):
+    """Whether the server was the limit, wrk was, or something else had the cores."""
+    share = lambda figure: f"{figure['busy']:.0%} / {figure['client_busy']:.0%}" if "busy" in figure else ""
+    lines = [[row.title, *[share(results[row.name].get(name, {})) for name in COLUMNS]] for row in rows]
+    lines = [line for line in lines if any(line[1:])]
+    if not lines:
+        return ""
+    return ("## How busy server and wrk were\n\nCPU time by wall time, 100% is a core. Where wrk is at its limit and the server is "
+            "not, the server\nwas woken more often than it need have been, and its CPU time per request is rather too high. Where "
+            "neither is,\neach waited for something else: for PHP on a miss, or for others on the machine.\n\n"
+            + table(["row", *COLUMNS], lines))
+
+
 def other_tables(rows, results):
     crowd, idle = [], []
     for row in rows:
         for name in COLUMNS:
             figure = results[row.name].get(name, {})
-            if "excess_ms" in figure:
-                crowd.append([row.title, name, figure["origin_requests"], f"{figure['median_excess_ms']:.1f}",
-                              f"{figure['excess_ms']:.1f}"])
+            if "slowest_late_ms" in figure:
+                times = ("first_late_ms", "median_late_ms", "slowest_late_ms", "beyond_ms", "client_cpu_ms")
+                crowd.append([row.title, name, figure["origin_requests"], *[f"{figure[time]:.1f}" for time in times]])
             if "kilobytes_each" in figure:
                 idle.append([row.title, name, f"{figure['kilobytes_each']:.2f}", figure["dead"],
                              f"{figure['hit_alone_us']:.1f}", f"{figure['hit_among_us']:.1f}"])
     parts = []
     if crowd:
-        parts.append("## Crowds\n\nms beyond the origin's own answer, median and slowest client.\n\n"
-                     + table(["row", "server", "origin requests", "median", "slowest"], crowd))
+        parts.append("## Crowds\n\nms from the moment that PHP was done, by its own stamp on the answer, until the first, the "
+                     "median and the slowest client had all of it; what the longest wait of a client, from its own request, "
+                     "had beyond PHP's working time; and the CPU time of all clients together, to send and to receive.\n\n"
+                     + table(["row", "server", "origin requests", "first", "median", "slowest", "beyond", "clients"], crowd))
     if idle:
         parts.append("## Idle connections\n\n"
                      + table(["row", "server", "KB each", "lost", "hit alone, µs", "hit among them, µs"], idle))
