@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -24,6 +24,8 @@ pub struct Origin {
 struct State {
     script: Box<Script>,
     calls: Mutex<Vec<String>>,
+    connections: AtomicUsize,
+    finished: AtomicUsize,
     stopped: AtomicBool,
     reads_body_first: bool,
 }
@@ -64,8 +66,14 @@ impl Origin {
     fn listen(address: &str, reads_body_first: bool, script: Box<Script>) -> Self {
         let listener = TcpListener::bind(address).expect("the origin's port");
         let address = listener.local_addr().expect("address").to_string();
-        let (calls, stopped) = (Mutex::default(), AtomicBool::new(false));
-        let state = Arc::new(State { script, calls, stopped, reads_body_first });
+        let state = Arc::new(State {
+            script,
+            calls: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            finished: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            reads_body_first,
+        });
         let shared = Arc::clone(&state);
         let listening = thread::spawn(move || {
             for stream in listener.incoming() {
@@ -87,6 +95,16 @@ impl Origin {
     /// What was asked for, in order: `METHOD URI`.
     pub fn calls(&self) -> Vec<String> {
         self.state.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many connections have been made.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many requests the script is through with; one that panicked is never.
+    pub fn finished(&self) -> usize {
+        self.state.finished.load(Ordering::SeqCst)
     }
 
     /// Waits until so many requests have come.
@@ -114,6 +132,7 @@ impl State {
     /// Serves a connection until it ends or somebody hangs up; errors are the server's way to say that it left.
     fn serve(&self, stream: &TcpStream) {
         let _ = stream.set_nodelay(true);
+        self.connections.fetch_add(1, Ordering::SeqCst);
         while let Ok(Some(mut call)) = Call::read(stream) {
             if self.reads_body_first && call.read_body().is_err() {
                 return;
@@ -124,6 +143,7 @@ impl State {
                 calls.len()
             };
             (self.script)(&mut call);
+            self.finished.fetch_add(1, Ordering::SeqCst);
             if call.hung_up || call.end().is_err() || !call.keeps {
                 break;
             }
@@ -219,12 +239,23 @@ impl Call {
         self.hung_up = true;
     }
 
+    /// Ends the request in order, and the connection with it, whatever the server asked.
+    pub fn end_and_close(&mut self) {
+        self.keeps = false;
+        let _ = self.end();
+        self.hung_up = true;
+    }
+
     /// Waits until the server closes the connection.
     pub fn wait_for_hang_up(&mut self) -> bool {
         let _ = self.stream.set_read_timeout(Some(PATIENCE));
-        let ended = match read_record(&mut self.stream) {
-            Ok(_) => false,
-            Err(error) => !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut),
+        let ended = loop {
+            match read_record(&mut self.stream) {
+                Ok(_) => {} // FCGI_ABORT_REQUEST may come before the end
+                Err(error) => {
+                    break !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+                }
+            }
         };
         self.hung_up = true;
         ended

@@ -7,7 +7,8 @@ use myriad_tests::{Answer, Client, Php, Place, Request, Server, wait_for};
 
 /// Text that compresses, long enough to be worth it.
 fn style() -> String {
-    (0..2000).map(|number| format!(".class-{number} {{ margin: {}px; color: red }}\n", number % 7)).collect()
+    let rule = |number| format!(".class-{number} {{ margin: {}px; color: red }}\n", number % 7);
+    (0..2000).map(rule).collect::<Vec<_>>().concat()
 }
 
 const FILES: &str = "

@@ -1,0 +1,449 @@
+//! FastCGI: a real php-fpm, and an origin that misbehaves.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use myriad_tests::{Call, Gate, Origin, Php, Place, Request, Server, wait_for};
+
+/// PHP behind the usual location, with the files of `pages`.
+fn serve_php(location: &str, pages: &[(&str, &str)]) -> (Server, Php) {
+    let mut place = Place::new();
+    for (name, text) in pages {
+        place.write(&format!("html/{name}"), text);
+    }
+    let php = Php::start(&mut place);
+    let http = format!(
+        "client_max_body_size 100m; server {{ listen 127.0.0.1:@PORT@; root @DIR@/html; index index.php;
+         location ~ \\.php(/|$) {{ {location} @PARAMS@ fastcgi_pass @PHP@; }} }}"
+    );
+    (Server::start(place, &http), php)
+}
+
+/// A scripted origin behind every address but those of `locations`.
+fn serve_origin(locations: &str, script: impl Fn(&mut Call) + Send + Sync + 'static) -> (Server, Origin) {
+    serve(locations, Origin::start(script))
+}
+
+fn serve(locations: &str, origin: Origin) -> (Server, Origin) {
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let http = format!(
+        "fastcgi_read_timeout 20s; server {{ listen 127.0.0.1:@PORT@; root @DIR@/html; @PARAMS@
+         {locations} location / {{ fastcgi_pass @ORIGIN@; }} }}"
+    );
+    (Server::start(place, &http), origin)
+}
+
+#[test]
+fn php_is_told_what_was_asked() {
+    let show = "<?php header('Content-Type: text/plain'); foreach (explode(',', $_GET['show']) as $name) \
+                echo $name, '=', $_SERVER[$name] ?? '-', \"\\n\";";
+    let (server, _php) = serve_php(
+        "fastcgi_split_path_info ^(.+\\.php)(/.*)$; fastcgi_param PATH_INFO $fastcgi_path_info; \
+         fastcgi_param OWN \"a $remote_addr\"; fastcgi_param EMPTY $arg_none if_not_empty; fastcgi_param HTTP_PROXY '';",
+        &[
+            ("show.php", show),
+            ("index.php", "index by <?= $_SERVER['SCRIPT_NAME'] ?>"),
+            ("sub/index.php", "sub by <?= $_SERVER['SCRIPT_NAME'] ?>"),
+        ],
+    );
+    let asked = "REQUEST_METHOD,REQUEST_URI,SCRIPT_NAME,PATH_INFO,OWN,EMPTY,HTTP_X_OWN_FIELD,HTTP_COOKIE,HTTP_HOST,HTTP_PROXY,SCRIPT_FILENAME";
+    let target = format!("/show.php/a%20path/x?show={asked}");
+    let request = Request::get(&target)
+        .host("a.test")
+        .field("X-Own-Field", "v")
+        .field("Cookie", "a=1; b=2")
+        .field("Proxy", "evil");
+    let expected = format!(
+        "REQUEST_METHOD=GET\nREQUEST_URI={target}\nSCRIPT_NAME=/show.php\nPATH_INFO=/a path/x\nOWN=a 127.0.0.1\nEMPTY=-\n\
+         HTTP_X_OWN_FIELD=v\nHTTP_COOKIE=a=1; b=2\nHTTP_HOST=a.test\nHTTP_PROXY=-\nSCRIPT_FILENAME={}/show.php\n",
+        server.path("html").display()
+    );
+    assert_eq!(server.fetch(&request).text(), expected);
+    assert_eq!(server.get("/").text(), "index by /index.php");
+    assert_eq!(server.get("/sub/").text(), "sub by /sub/index.php");
+}
+
+#[test]
+fn a_form_and_a_status_of_php_s_own_pass_through() {
+    let text = "<?php http_response_code(418); header('X-Own: a'); header('X-Own: b', false); setcookie('c', '1'); \
+                header_remove('X-Powered-By'); echo strrev($_POST['word']);";
+    let (server, _php) = serve_php("", &[("form.php", text)]);
+    let form = Request::post("/form.php", "word=desserts")
+        .field("Content-Type", "application/x-www-form-urlencoded");
+    let answer = server.fetch(&form);
+    assert_eq!((answer.status, answer.text().as_str()), (418, "stressed"));
+    assert_eq!(answer.all("X-Own").collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(answer.field("Set-Cookie"), Some("c=1"));
+    assert_eq!(answer.field("X-Powered-By"), None);
+    assert_eq!(answer.field("Status"), None, "Status is between the origin and the server");
+}
+
+#[test]
+fn fifty_megabytes_go_up_and_come_down_unharmed() {
+    let take = "<?php $hash = 0; $length = 0; $in = fopen('php://input', 'rb'); \
+                while (!feof($in)) { $piece = fread($in, 65536); $length += strlen($piece); $hash = crc32($hash . $piece); } \
+                echo $length, ' ', $hash;";
+    let give = "<?php header('Content-Type: application/octet-stream'); for ($i = 0; $i < 50 * 16; $i++) \
+                { echo str_repeat(pack('N', $i), 16384); }";
+    let (server, _php) = serve_php("", &[("take.php", take), ("give.php", give)]);
+    let down = server.get("/give.php");
+    assert_eq!((down.status, down.body.len()), (200, 50 << 20));
+    let right = down.body.chunks_exact(65536).enumerate().all(|(number, piece)| {
+        let word = (number as u32).to_be_bytes();
+        piece.chunks_exact(4).all(|bytes| bytes == word)
+    });
+    assert!(right, "every piece stands in its place");
+    let up = server.fetch(
+        &Request::post("/take.php", down.body.clone()).field("Content-Type", "application/octet-stream"),
+    );
+    let here = myriad_tests::Client::connect(server.port).fetch(&Request::get("/give.php"));
+    assert!(here.body == down.body);
+    let (length, hash) =
+        up.text().split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).expect("two numbers");
+    assert_eq!(length, (50 << 20).to_string());
+    let again = server
+        .fetch(&Request::post("/take.php", down.body).field("Content-Type", "application/octet-stream"));
+    assert!(again.text().ends_with(&hash), "the same bytes again");
+}
+
+#[test]
+fn an_upload_streams_when_buffering_is_off() {
+    let sent = Arc::new(Gate::new());
+    let seen = Arc::clone(&sent);
+    let origin = Origin::start_streaming(move |call| {
+        let first = call.piece().expect("the first piece arrives before the last is sent");
+        seen.open();
+        let mut length = first.len();
+        while let Some(piece) = call.piece() {
+            length += piece.len();
+        }
+        call.answer("Content-Type: text/plain", length.to_string());
+    });
+    let (server, _origin) = serve("fastcgi_request_buffering off;", origin);
+    let mut client = server.connect();
+    client.send("POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n1234567890");
+    sent.pass();
+    client.send("1234567890");
+    assert_eq!(client.answer().text(), "20");
+}
+
+#[test]
+fn a_page_streams_when_buffering_is_off() {
+    let gate = Arc::new(Gate::new());
+    let passed = Arc::clone(&gate);
+    let (server, _origin) = serve_origin("fastcgi_buffering off;", move |call| {
+        call.answer("Content-Type: text/plain", "first ");
+        passed.pass();
+        call.send("second");
+    });
+    let mut client = server.connect();
+    client.send("GET /page HTTP/1.0\r\n\r\n");
+    assert_eq!(client.head().status, 200);
+    assert_eq!(client.some(), b"first ");
+    gate.open();
+    assert_eq!(client.rest(), b"second");
+}
+
+#[test]
+fn x_accel_buffering_turns_buffering_off_for_one_page() {
+    let gate = Arc::new(Gate::new());
+    let passed = Arc::clone(&gate);
+    let (server, _origin) = serve_origin("", move |call| {
+        call.answer("Content-Type: text/event-stream\nX-Accel-Buffering: no", "data: 1\n\n");
+        passed.pass();
+    });
+    let mut client = server.connect();
+    client.send("GET /events HTTP/1.0\r\n\r\n");
+    let head = client.head();
+    assert_eq!((head.status, head.field("X-Accel-Buffering")), (200, None));
+    assert_eq!(client.some(), b"data: 1\n\n");
+    gate.open();
+    assert!(client.is_closed());
+}
+
+#[test]
+fn what_php_says_on_stderr_is_in_the_error_log() {
+    let (server, _origin) = serve_origin("", |call| {
+        call.error("PHP message: a warning\n");
+        call.answer("Content-Type: text/plain", "fine");
+    });
+    assert_eq!(server.get("/").text(), "fine");
+    server.log_has("PHP message: a warning");
+    let (server, _php) = serve_php("", &[("log.php", "<?php error_log('said by a script'); echo 'ok';")]);
+    assert_eq!(server.get("/log.php").text(), "ok");
+    server.log_has("said by a script");
+}
+
+#[test]
+fn error_pages_replace_php_s_where_they_are_intercepted() {
+    let (server, _origin) = serve_origin(
+        "error_page 404 500 /own.html; location = /own.html { return 200 own; }
+         location /intercepted { fastcgi_intercept_errors on; fastcgi_pass @ORIGIN@; }",
+        |call| {
+            let status = if call.uri().ends_with("lost") { "404 Not Found" } else { "500 Broken" };
+            call.answer(&format!("Status: {status}\nContent-Type: text/plain"), "php's");
+        },
+    );
+    let page = |target: &str| {
+        let answer = server.get(target);
+        (answer.status, answer.text())
+    };
+    assert_eq!(page("/plain/lost"), (404, "php's".into()));
+    assert_eq!(page("/plain/x"), (500, "php's".into()));
+    assert_eq!(page("/intercepted/lost"), (404, "own".into()));
+    assert_eq!(page("/intercepted/x"), (500, "own".into()));
+}
+
+#[test]
+fn an_origin_that_is_not_there_is_a_502() {
+    let (server, mut origin) = serve_origin("", |call| call.answer("Content-Type: text/plain", "here"));
+    assert_eq!(server.get("/").text(), "here");
+    origin.stop();
+    let answer = server.get("/");
+    assert_eq!(answer.status, 502);
+    assert!(answer.text().contains("502 Bad Gateway"));
+    server.log_has("connect() failed");
+    let _back = Origin::start_at(&origin.address, |call| call.answer("Content-Type: text/plain", "back"));
+    wait_for("the origin's return", || server.get("/").text() == "back");
+}
+
+#[test]
+fn a_slow_origin_is_a_504_after_fastcgi_read_timeout() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let (server, _origin) =
+        serve_origin("location /slow { fastcgi_read_timeout 300ms; fastcgi_pass @ORIGIN@; }", move |_| {
+            held.pass()
+        });
+    let began = Instant::now();
+    let answer = server.get("/slow");
+    assert_eq!(answer.status, 504);
+    assert!(answer.text().contains("504 Gateway Time-out"));
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    server.log_has("upstream timed out");
+    gate.open();
+}
+
+#[test]
+fn broken_answers_are_a_502_and_never_a_page() {
+    let (server, origin) = serve_origin("", |call| match call.uri().trim_start_matches('/') {
+        "silence" => {}
+        "hang-up" => call.hang_up(),
+        "half-head" => {
+            call.send("Content-Type: text/pl");
+            call.hang_up();
+        }
+        "no-head" => drop(call.send("this is no head\r\n\r\nbody")),
+        "no-records" => {
+            call.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+            call.hang_up();
+        }
+        "version" => {
+            call.raw([9, 6, 0, 1, 0, 4, 0, 0, b'b', b'o', b'd', b'y']);
+            call.hang_up();
+        }
+        "other-id" => {
+            call.raw([1, 6, 0, 9, 0, 4, 0, 0, b'b', b'o', b'd', b'y']);
+            call.hang_up();
+        }
+        "huge-head" => {
+            for _ in 0..40 {
+                call.send(format!("X-Long: {}\r\n", "x".repeat(4000)));
+            }
+            call.send("\r\nbody");
+        }
+        "status" => call.answer("Status: abc\nContent-Type: text/plain", "body"),
+        other => panic!("{other}"),
+    });
+    for page in [
+        "silence",
+        "hang-up",
+        "half-head",
+        "no-head",
+        "no-records",
+        "version",
+        "other-id",
+        "huge-head",
+        "status",
+    ] {
+        let answer = server.get(&format!("/{page}"));
+        assert_eq!(answer.status, 502, "{page}: {}", answer.text());
+        assert!(answer.text().contains("502 Bad Gateway"), "{page}");
+    }
+    assert_eq!(
+        origin.count(),
+        9,
+        "a request that may have had an effect is not sent twice: {:?}",
+        origin.calls()
+    );
+}
+
+#[test]
+fn a_body_that_breaks_off_does_not_look_whole() {
+    let (server, _origin) = serve_origin("", |call| {
+        let length = if call.uri() == "/length" { "Content-Length: 100\n" } else { "" };
+        call.answer(&format!("{length}Content-Type: text/plain"), "the beginning");
+        if call.uri() != "/short" {
+            call.hang_up();
+        }
+    });
+    for target in ["/length", "/chunked"] {
+        let mut client = server.connect();
+        let answer = client.try_fetch(&Request::get(target));
+        let fooled = answer.as_ref().is_ok_and(|answer| answer.status == 200);
+        assert!(!fooled, "{target}: {answer:?}");
+    }
+}
+
+#[test]
+fn x_accel_redirect_hands_over_to_another_location() {
+    let mut place = Place::new();
+    place.write("private/report.txt", "a private report");
+    let origin = Origin::start(|call| {
+        match call.uri() {
+        "/file" => call.answer("X-Accel-Redirect: /private/report.txt\nContent-Type: text/x-own\nSet-Cookie: seen=1\nContent-Disposition: attachment", "unused"),
+        "/named" => call.answer("X-Accel-Redirect: @named", "unused"),
+        "/arguments" => call.answer("X-Accel-Redirect: /show?a=b", "unused"),
+        "/climb" => call.answer("X-Accel-Redirect: /private/../../secret", "unused"),
+        _ => call.answer("X-Accel-Redirect: /none", "unused"),
+    }
+    });
+    place.set("ORIGIN", &origin.address);
+    let http = "server { listen 127.0.0.1:@PORT@; root @DIR@/html; @PARAMS@ location / { fastcgi_pass @ORIGIN@; }
+                location /private/ { internal; alias @DIR@/private/; } location @named { return 200 named; }
+                location /show { internal; return 200 $uri?$args; } location /none { internal; return 404; } }";
+    let server = Server::start(place, http);
+    let file = server.get("/file");
+    assert_eq!((file.status, file.text().as_str()), (200, "a private report"));
+    assert_eq!(file.field("Content-Type"), Some("text/x-own"));
+    assert_eq!(file.field("Content-Disposition"), Some("attachment"));
+    assert_eq!(file.field("Set-Cookie"), Some("seen=1"));
+    assert_eq!(file.field("X-Accel-Redirect"), None);
+    assert_eq!(server.get("/named").text(), "named");
+    assert_eq!(server.get("/arguments").text(), "/show?a=b");
+    assert!(server.get("/climb").status >= 400);
+    assert_eq!(server.get("/private/report.txt").status, 404, "nobody gets there directly");
+}
+
+#[test]
+fn x_accel_charset_and_limit_rate_are_obeyed() {
+    let (server, _origin) = serve_origin("", |call| match call.uri() {
+        "/charset" => call.answer("Content-Type: text/plain\nX-Accel-Charset: koi8-r", "x"),
+        _ => call.answer("Content-Type: text/plain\nX-Accel-Limit-Rate: 20000", "x".repeat(40_000)),
+    });
+    assert_eq!(server.get("/charset").field("Content-Type"), Some("text/plain; charset=koi8-r"));
+    let began = Instant::now();
+    let limited = server.get("/limited");
+    assert_eq!((limited.body.len(), limited.field("X-Accel-Limit-Rate")), (40_000, None));
+    assert!(began.elapsed() >= Duration::from_millis(700), "{:?}", began.elapsed());
+}
+
+#[test]
+fn fields_are_hidden_and_passed_as_written() {
+    let (server, _origin) = serve_origin(
+        "location /hide { fastcgi_hide_header X-Secret; fastcgi_pass @ORIGIN@; }
+         location /pass { fastcgi_pass_header X-Accel-Expires; fastcgi_pass @ORIGIN@; }
+         location /ignore { fastcgi_ignore_headers X-Accel-Redirect; fastcgi_pass @ORIGIN@; }",
+        |call| {
+            let redirect = if call.uri() == "/ignore" { "X-Accel-Redirect: /none\n" } else { "" };
+            call.answer(
+                &format!("{redirect}Content-Type: text/plain\nX-Secret: s\nX-Accel-Expires: 10"),
+                "page",
+            );
+        },
+    );
+    assert_eq!(server.get("/").field("X-Secret"), Some("s"));
+    assert_eq!(server.get("/").field("X-Accel-Expires"), None);
+    assert_eq!(server.get("/hide").field("X-Secret"), None);
+    assert_eq!(server.get("/pass").field("X-Accel-Expires"), Some("10"));
+    assert_eq!(server.get("/ignore").text(), "page");
+}
+
+#[test]
+fn kept_connections_are_used_again_and_given_up_when_the_origin_closes_them() {
+    let mut place = Place::new();
+    let origin = Origin::start(|call| {
+        call.answer("Content-Type: text/plain", "page");
+        if call.uri() == "/last" {
+            call.end_and_close();
+        }
+    });
+    place.set("ORIGIN", &origin.address);
+    let http = "upstream php { server @ORIGIN@; keepalive 4; }
+                server { listen 127.0.0.1:@PORT@; @PARAMS@ location / { fastcgi_keep_conn on; fastcgi_pass php; } }";
+    let server = Server::start(place, http);
+    let mut client = server.connect();
+    for number in 1..=20 {
+        let target = if number % 5 == 0 { "/last" } else { "/page" };
+        let answer = client.fetch(&Request::get(target));
+        assert_eq!(answer.status, 200, "request {number}");
+    }
+    assert_eq!(origin.count(), 20);
+    assert!(origin.connections() <= 8, "{} connections for 20 requests", origin.connections());
+}
+
+#[test]
+fn php_fpm_may_be_restarted_between_two_requests() {
+    let (server, mut php) = serve_php("", &[("pid.php", "<?= getmypid() ?>")]);
+    for _ in 0..3 {
+        assert_eq!(server.get("/pid.php").status, 200);
+        php.restart();
+        assert_eq!(server.get("/pid.php").status, 200, "the next request after a restart");
+    }
+    php.kill();
+    assert_eq!(server.get("/pid.php").status, 502);
+    php.restart();
+    assert_eq!(server.get("/pid.php").status, 200, "the next request after an outage");
+}
+
+#[test]
+fn a_visitor_who_leaves_takes_the_origin_request_along() {
+    let (server, origin) = serve_origin("", |call| {
+        if call.uri() == "/left" {
+            assert!(call.wait_for_hang_up(), "the origin is told that nobody waits");
+        } else {
+            call.answer("Content-Type: text/plain", "still here");
+        }
+    });
+    let mut client = server.connect();
+    client.send(Request::get("/left").bytes());
+    origin.wait_for(1);
+    drop(client);
+    wait_for("the hang-up at the origin", || origin.finished() == 1);
+    assert_eq!(server.get("/").text(), "still here");
+}
+
+#[test]
+fn a_head_request_reaches_php_and_brings_no_body() {
+    let (server, _php) = serve_php(
+        "",
+        &[("page.php", "<?php header('X-Method: ' . $_SERVER['REQUEST_METHOD']); echo 'body';")],
+    );
+    let mut client = server.connect();
+    let answer = client.fetch(&Request::head("/page.php"));
+    assert_eq!((answer.status, answer.field("X-Method")), (200, Some("HEAD")));
+    assert_eq!(client.fetch(&Request::get("/page.php")).text(), "body", "the connection is in step");
+}
+
+#[test]
+fn many_visitors_at_once_get_their_own_pages() {
+    let (server, _php) = serve_php(
+        "",
+        &[(
+            "echo.php",
+            "<?php usleep(mt_rand(0, 3000)); echo $_GET['n'], ' ', str_repeat($_GET['n'], 5000);",
+        )],
+    );
+    let requests = (0..40).map(|number| Request::get(&format!("/echo.php?n={number}"))).collect();
+    let load = myriad_tests::Load::start(server.port, 20, requests, |request, answer| {
+        let text = answer.text();
+        let number = text.split(' ').next().unwrap_or_default().to_owned();
+        let asked = String::from_utf8_lossy(&request.bytes()).contains(&format!("?n={number} "));
+        let whole = answer.status == 200 && text.len() == number.len() * 5001 + 1;
+        if asked && whole { Ok(()) } else { Err(format!("{request:?}: {} {number}", answer.status)) }
+    });
+    load.wait_for(400);
+    let (_, failures) = load.stop();
+    assert!(failures.is_empty(), "{failures:?}");
+}
