@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_http::body::BoxBody;
-use smallvec::SmallVec;
 
 use crate::service::Timeouts;
 use crate::work;
@@ -99,7 +98,7 @@ pub enum ResponseBody {
     /// One stretch of memory.
     Full(Bytes),
     /// Several stretches, sent in order.
-    Parts(SmallVec<[Bytes; 4]>),
+    Parts(Vec<Bytes>),
     /// A stretch of a file, sent with `sendfile`.
     File {
         /// The open file.

@@ -98,6 +98,15 @@ impl Template {
         self.parts().iter().any(|part| matches!(part, Part::Builtin(id) if wanted(*id)))
     }
 
+    /// Whether nothing but text and the given variables of the embedder makes the value.
+    pub fn reads_only(&self, allowed: impl Fn(Builtin) -> bool) -> bool {
+        self.parts().iter().all(|part| match part {
+            Part::Literal(_) => true,
+            Part::Builtin(id) => allowed(*id),
+            _ => false,
+        })
+    }
+
     fn parts(&self) -> &[Part] {
         match &self.shape {
             Shape::Static(_) => &[],

@@ -23,6 +23,7 @@ use crate::compile::{self, Kept, Logs, Surroundings};
 use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
+use crate::phases::Memo;
 use crate::runtime::Runtime;
 use crate::service::SiteService;
 use crate::worker::{Generation, WorkerState};
@@ -287,7 +288,7 @@ async fn work(mut inbox: channel::UnboundedReceiver<Order>, connections: usize, 
             Order::Quit => break,
             Order::Run { runtime, sockets, done } => {
                 let site =
-                    Rc::new(Generation { runtime, worker: Rc::clone(&state), pool: HttpPool::new() });
+                    Rc::new(Generation { runtime, worker: Rc::clone(&state), memo: Memo::default(), pool: HttpPool::new() });
                 let (service, worker) = match running.take() {
                     Some((service, worker)) => {
                         service.replace(site);

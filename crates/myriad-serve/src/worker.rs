@@ -9,6 +9,7 @@ use myriad_upstream::HttpPool;
 use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
+use crate::phases::Memo;
 use crate::runtime::Runtime;
 
 /// A worker thread's own state; it outlives reloads.
@@ -29,6 +30,8 @@ pub struct Generation {
     pub runtime: Arc<Runtime>,
     /// The worker.
     pub worker: Rc<WorkerState>,
+    /// What the worker remembers of URIs.
+    pub memo: Memo,
     /// Idle connections to HTTP origins.
     pub pool: HttpPool,
 }

@@ -39,6 +39,7 @@ impl Compile<'_> {
             bypass: self.predicates(&cache.bypass),
             no_cache: self.predicates(&cache.no_cache),
             rules,
+            max_range_offset: cache.max_range_offset,
             convert_head: cache.convert_head,
         })
     }

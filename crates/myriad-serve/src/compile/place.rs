@@ -7,17 +7,19 @@ use myriad_conf::Text;
 use myriad_conf::model::LimitExcept as LimitExceptConf;
 use myriad_conf::settings::{
     self, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf, HeaderSettings,
-    IfModifiedSince as IfModifiedSinceConf, ServerTokens, Settings, StaticMode, TryFilesEnd,
+    IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, ServerTokens, Settings, StaticMode, TryFilesEnd,
 };
-use myriad_encode::{Coding, CodingSet};
+use myriad_encode::Coding;
 use myriad_policy::IfModifiedSince;
 use myriad_script::{Program, Template};
 
 use super::Compile;
+use crate::exchange::variables::Source;
 use super::server::timeouts;
+use crate::files::Validity;
 use crate::runtime::{
-    AddField, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, LimitExcept, Network, Offer,
-    OfferRules, Place, PlaceId, Rates, RedirectRules, TryEnd, TryFiles,
+    AddField, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules,
+    LimitExcept, Network, Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -27,8 +29,6 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What a place has from where it stands.
 #[derive(Default)]
 pub(super) struct PlaceContext<'a> {
-    pub(super) prefix: &'a [u8],
-    pub(super) regex: bool,
     pub(super) limit_except: Option<&'a LimitExceptConf>,
 }
 
@@ -56,7 +56,6 @@ impl Compile<'_> {
             }
         };
         let place = Place {
-            prefix: context.prefix.into(),
             internal: content.internal,
             rewrite,
             ifs,
@@ -67,12 +66,18 @@ impl Compile<'_> {
             body_timeout_ms: client.body_timeout,
             timeouts: timeouts(client),
             keepalive_header_s: client.keepalive_header_s.map_or(0, |seconds| seconds as u32),
+            keepalive: KeepAliveRules {
+                time_ms: client.keepalive_time,
+                not_msie6: client.keepalive_disable_msie6,
+                not_safari: client.keepalive_disable_safari,
+            },
             chunked: client.chunked_transfer_encoding,
             rates: self.rates(&content.limit_rate, &content.limit_rate_after),
-            files: self.files(settings, context),
+            files: self.files(settings),
             error_pages: content.error_pages.iter().map(|page| self.error_page(page)).collect(),
             recursive_error_pages: content.recursive_error_pages,
             headers: self.headers(&settings.headers, &content.server_tokens),
+            charset: self.charset(settings),
             offer: self.offer(&settings.encoding),
             access_logs: settings.log.access.iter().filter_map(|log| self.access_log(log)).collect(),
             error_log: self.error_log(&settings.log.error),
@@ -95,26 +100,23 @@ impl Compile<'_> {
         (!off).then(|| Rates { rate: self.template(rate), after: self.template(after) })
     }
 
-    fn files(&mut self, settings: &Settings, context: &PlaceContext<'_>) -> FilePlace {
+    fn files(&mut self, settings: &Settings) -> FilePlace {
         let content = &settings.content;
-        let open = &settings.open_files;
-        let mut precompressed = CodingSet::EMPTY;
         let encoding = &settings.encoding;
-        for (coding, mode) in [
-            (Coding::Gzip, encoding.gzip.static_files),
+        let precompressed = [
             (Coding::Brotli, encoding.brotli.static_files),
             (Coding::Zstd, encoding.zstd.static_files),
-        ] {
-            if mode != StaticMode::Off {
-                precompressed.insert(coding);
-            }
-        }
+            (Coding::Gzip, encoding.gzip.static_files),
+        ];
         FilePlace {
             root: self.root(&content.root),
-            alias: content.alias,
-            alias_whole: content.alias && context.regex,
+            rooting: match (content.alias, content.alias_prefix_len) {
+                (false, _) => Rooting::Root,
+                (true, Some(prefix)) => Rooting::Alias(prefix),
+                (true, None) => Rooting::Whole,
+            },
             index: content.index.iter().map(|name| self.template(name)).collect(),
-            try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files)),
+            try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, &content.root)),
             types: Arc::new(
                 content.types.iter().map(|(k, v)| (k.as_slice().into(), v.as_slice().into())).collect::<HashMap<_, _>>(),
             ),
@@ -126,13 +128,19 @@ impl Compile<'_> {
                 IfModifiedSinceConf::Before => IfModifiedSince::Before,
             },
             max_ranges: content.max_ranges.map_or(usize::MAX, |most| most as usize),
-            valid_ms: match open.cache {
-                None => FILE_TESTS_VALID_MS,
-                Some(None) => 0,
-                Some(Some(_)) => open.valid,
-            },
-            precompressed,
+            validity: validity(&settings.open_files),
+            precompressed: precompressed
+                .into_iter()
+                .filter(|(_, mode)| *mode != StaticMode::Off)
+                .map(|(coding, mode)| (coding, mode == StaticMode::Always))
+                .collect(),
         }
+    }
+
+    fn charset(&mut self, settings: &Settings) -> Option<Box<CharsetRules>> {
+        let name = settings.content.charset.as_ref()?;
+        let types = media_types(&settings.content.charset_types);
+        Some(Box::new(CharsetRules { name: self.template(name), types }))
     }
 
     /// A root without variables is made absolute once; one that starts with a variable is taken as it comes.
@@ -145,19 +153,29 @@ impl Compile<'_> {
         self.template(&text)
     }
 
-    fn try_files(&mut self, try_files: &settings::TryFiles) -> TryFiles {
+    fn try_files(&mut self, try_files: &settings::TryFiles, root: &Text) -> TryFiles {
+        // A slash at the end asks for a directory; it stays in the name, so that the directory's index is looked for.
+        let asks_for_directory = |text: &Text| text.bytes().len() > 1 && text.bytes().ends_with(b"/");
+        let candidates: Vec<(Template, bool)> = try_files
+            .candidates
+            .iter()
+            .map(|text| (self.template(text), asks_for_directory(text)))
+            .collect();
+        let root = self.root(root);
+        let names = self.scripts.catalogue();
+        let follows_uri = |template: &Template| {
+            template.reads_only(|id| {
+                matches!(
+                    names.source(id),
+                    Source::Uri | Source::FastCgiScriptName | Source::FastCgiPathInfo
+                )
+            })
+        };
+        let by_uri =
+            root.as_static().is_some() && candidates.iter().all(|(template, _)| follows_uri(template));
         TryFiles {
-            candidates: try_files
-                .candidates
-                .iter()
-                .map(|text| match text.bytes().strip_suffix(b"/") {
-                    Some(bare) if !bare.is_empty() => {
-                        // The slash stays in the name, so that the index of the directory is looked for.
-                        (self.template(text), true)
-                    }
-                    _ => (self.template(text), false),
-                })
-                .collect(),
+            candidates,
+            by_uri,
             end: match &try_files.end {
                 TryFilesEnd::Code(code) => TryEnd::Code(*code),
                 TryFilesEnd::Named(name) => TryEnd::Named(name.bytes().into()),
@@ -199,6 +217,7 @@ impl Compile<'_> {
                     always: field.always,
                 })
                 .collect(),
+            replaced: headers.add.iter().filter_map(replaced).collect(),
             expires: match &headers.expires {
                 settings::Expires::Off => Expires::Off,
                 settings::Expires::Epoch => Expires::Epoch,
@@ -206,7 +225,9 @@ impl Compile<'_> {
                 settings::Expires::Access(seconds) => Expires::Access(*seconds),
                 settings::Expires::Modified(seconds) => Expires::Modified(*seconds),
                 settings::Expires::Daily(second) => Expires::Daily(*second),
-                settings::Expires::Variable { text, .. } => Expires::Variable(self.template(text)),
+                settings::Expires::Variable { text, modified } => {
+                    Expires::Variable(self.template(text), *modified)
+                }
             },
         }
     }
@@ -215,13 +236,9 @@ impl Compile<'_> {
     /// wants them small.
     fn offer(&mut self, encoding: &EncodingSettings) -> Offer {
         let gzip = &encoding.gzip;
-        let types = |types: &[String]| {
-            let any = types.iter().any(|known| known == "*");
-            (!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect::<Vec<Box<[u8]>>>())
-        };
         let by = |on: Option<bool>, own: Option<&Vec<String>>, min_length: u64, level: u8| {
             on.unwrap_or(gzip.on).then(|| OfferRules {
-                types: types(own.unwrap_or(&gzip.types)),
+                types: media_types(own.unwrap_or(&gzip.types)),
                 min_length: if on.is_some() { min_length } else { gzip.min_length },
                 level,
             })
@@ -249,6 +266,29 @@ impl Compile<'_> {
                 None
             }
         }
+    }
+}
+
+/// Media types by name; none where `*` stands for all of them.
+fn media_types(types: &[String]) -> Option<Vec<Box<[u8]>>> {
+    let any = types.iter().any(|known| known == "*");
+    (!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect())
+}
+
+/// As nginx: these two may stand once, so an `add_header` takes the place of the answer's own.
+fn replaced(field: &settings::AddHeader) -> Option<(&'static [u8], bool)> {
+    let names: [&'static [u8]; 2] = [b"etag", b"last-modified"];
+    let name = names.into_iter().find(|name| field.name.bytes().eq_ignore_ascii_case(name))?;
+    Some((name, field.always))
+}
+
+fn validity(open: &OpenFileSettings) -> Validity {
+    let both = |ms| Validity { found_ms: ms, missing_ms: ms };
+    match open.cache {
+        None => both(FILE_TESTS_VALID_MS),
+        Some(None) => both(0),
+        Some(Some(_)) if open.errors => both(open.valid),
+        Some(Some(_)) => Validity { found_ms: open.valid, missing_ms: open.valid.min(FILE_TESTS_VALID_MS) },
     }
 }
 

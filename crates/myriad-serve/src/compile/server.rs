@@ -27,6 +27,7 @@ impl Compile<'_> {
             place,
             rewrite,
             ifs,
+            routes_by_uri: locations.is_pure(),
             locations,
             limits: limits(&server.settings.client),
             merge_slashes: server.settings.client.merge_slashes,
@@ -34,12 +35,7 @@ impl Compile<'_> {
     }
 
     fn location(&mut self, location: &LocationConf, into: &mut Locations) {
-        let regex = matches!(location.matcher, Matcher::Regex { .. });
-        let context = PlaceContext {
-            prefix: if regex { b"" } else { location.pattern.bytes() },
-            regex,
-            limit_except: location.limit_except.as_ref(),
-        };
+        let context = PlaceContext { limit_except: location.limit_except.as_ref() };
         let program = self.program(&location.rewrite, &context);
         let place = self.place(&location.settings, &context, program);
         let mut nested = Locations::default();

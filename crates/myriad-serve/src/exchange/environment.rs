@@ -31,8 +31,8 @@ impl Environment for Request {
     }
 
     fn file_test(&self, test: FileTest, path: &[u8]) -> bool {
-        let valid_ms = self.place().files.valid_ms;
-        self.site.worker.files.test(test, path, valid_ms, self.received_ms)
+        let validity = self.place().files.validity;
+        self.site.worker.files.test(test, path, validity, self.received_ms)
     }
 
     fn uri(&self) -> &[u8] {

@@ -7,7 +7,6 @@ pub mod scratch;
 pub mod time;
 pub mod variables;
 
-use std::net::IpAddr;
 use std::rc::Rc;
 
 use myriad_http::RequestHead;
@@ -35,27 +34,24 @@ impl Exchange {
         connection: &Rc<Connection>,
         body: RequestBody,
     ) -> Box<Self> {
-        let scratch = scratch::take();
-        let mut taken = scratch.head;
-        std::mem::swap(&mut taken, head);
-        Box::new(Self {
-            frame: scratch.frame,
-            request: Request::new(site, taken, connection, body, scratch.uri, scratch.args, scratch.host),
-        })
+        let mut scratch = scratch::take();
+        std::mem::swap(&mut scratch.head, head);
+        let frame = std::mem::take(&mut scratch.frame);
+        Box::new(Self { frame, request: Request::new(site, connection, body, scratch) })
     }
 
     /// A copy for work that outlives the exchange: the fetch of a page that others wait for too.
     pub fn snapshot(&self) -> Box<Self> {
         let original = &self.request;
-        let mut request = Request::new(
-            &original.site,
-            original.head.clone(),
-            &original.connection,
-            RequestBody::empty(),
-            original.uri.clone(),
-            original.args.clone(),
-            original.host.clone(),
-        );
+        let copy = scratch::Scratch {
+            head: original.head.clone(),
+            uri: original.uri.clone(),
+            args: original.args.clone(),
+            host: original.host.clone(),
+            key: original.cache.key.clone(),
+            frame: Frame::default(),
+        };
+        let mut request = Request::new(&original.site, &original.connection, RequestBody::empty(), copy);
         request.server = original.server;
         request.place = original.place;
         request.received_ms = original.received_ms;
@@ -65,12 +61,7 @@ impl Exchange {
 
     /// Gives the memory back for the next exchange.
     pub fn recycle(self) {
-        let Request { head, uri, args, host, .. } = self.request;
-        scratch::give(scratch::Scratch { head, uri, args, host, frame: self.frame });
-    }
-
-    /// The client's address; none on a unix socket.
-    pub fn client(&self) -> Option<IpAddr> {
-        self.request.connection.peer.ip()
+        let Request { head, uri, args, host, cache, .. } = self.request;
+        scratch::give(scratch::Scratch { head, uri, args, host, key: cache.key, frame: self.frame });
     }
 }

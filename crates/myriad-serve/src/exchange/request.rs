@@ -8,6 +8,7 @@ use myriad_net::{Connection, RequestBody, Sent};
 use myriad_policy::CacheStatus;
 
 use super::OriginFacts;
+use super::scratch::Scratch;
 use crate::runtime::{Place, PlaceId, Runtime, Server, ServerId};
 use crate::worker::Generation;
 
@@ -84,16 +85,13 @@ pub struct Answered {
 }
 
 impl Request {
-    #[expect(clippy::too_many_arguments)]
     pub(super) fn new(
         site: &Rc<Generation>,
-        head: RequestHead,
         connection: &Rc<Connection>,
         body: RequestBody,
-        uri: Vec<u8>,
-        args: Vec<u8>,
-        host: Vec<u8>,
+        scratch: Scratch,
     ) -> Self {
+        let Scratch { head, uri, args, host, key, frame: _ } = scratch;
         Self {
             site: Rc::clone(site),
             connection: Rc::clone(connection),
@@ -113,7 +111,7 @@ impl Request {
             limit_rate: None,
             as_get: false,
             retries: 0,
-            cache: CacheFacts::default(),
+            cache: CacheFacts { key, ..CacheFacts::default() },
             origin: None,
             answered: Answered::default(),
             sent: Sent::default(),

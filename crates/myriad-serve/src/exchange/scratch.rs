@@ -19,6 +19,8 @@ pub struct Scratch {
     pub args: Vec<u8>,
     /// For the host.
     pub host: Vec<u8>,
+    /// For the cache key.
+    pub key: Vec<u8>,
     /// For scripts.
     pub frame: Frame,
 }
@@ -36,7 +38,7 @@ pub fn take() -> Scratch {
 /// Gives a scratch back.
 pub fn give(mut scratch: Scratch) {
     scratch.frame.reset();
-    for buffer in [&mut scratch.uri, &mut scratch.args, &mut scratch.host] {
+    for buffer in [&mut scratch.uri, &mut scratch.args, &mut scratch.host, &mut scratch.key] {
         clear(buffer);
     }
     SCRATCH.with_borrow_mut(|pool| {

@@ -21,6 +21,15 @@ const BYTES_PER_SHARD: usize = 4 << 20;
 
 type Shard = HashMap<Box<[u8]>, Arc<Entry>, RandomState>;
 
+/// How long what is known of a path is believed, milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// Where something is there (`open_file_cache_valid`).
+    pub found_ms: u64,
+    /// Where nothing is (`open_file_cache_errors`).
+    pub missing_ms: u64,
+}
+
 /// Paths and what is known of them.
 pub struct FileCache {
     shards: [Mutex<Shard>; SHARDS],
@@ -34,11 +43,12 @@ impl Default for FileCache {
 }
 
 impl FileCache {
-    /// What is known of `path`, no older than `valid_ms`.
-    pub fn look(&self, path: &[u8], valid_ms: u64, now: u64) -> Arc<Entry> {
+    /// What is known of `path`, no older than `validity` says.
+    pub fn look(&self, path: &[u8], validity: Validity, now: u64) -> Arc<Entry> {
         let shard = &self.shards[self.hasher.hash_one(path) as usize % SHARDS];
         let known = shard.lock().get(path).cloned();
         if let Some(entry) = known {
+            let valid_ms = if entry.exists() { validity.found_ms } else { validity.missing_ms };
             if now.saturating_sub(entry.checked_ms()) < valid_ms {
                 return entry;
             }
@@ -62,8 +72,8 @@ impl FileCache {
     }
 
     /// nginx's `-f`, `-d`, `-e` and `-x`.
-    pub fn test(&self, test: FileTest, path: &[u8], valid_ms: u64, now: u64) -> bool {
-        let entry = self.look(path, valid_ms, now);
+    pub fn test(&self, test: FileTest, path: &[u8], validity: Validity, now: u64) -> bool {
+        let entry = self.look(path, validity, now);
         match test {
             FileTest::File => entry.file().is_some(),
             FileTest::Directory => entry.is_directory(),
@@ -101,6 +111,8 @@ fn bound(shard: &mut Shard) {
 mod tests {
     use super::*;
 
+    const SECOND: Validity = Validity { found_ms: 1000, missing_ms: 1000 };
+
     #[test]
     fn change_is_seen_after_the_validity_and_not_before() {
         let folder = std::env::temp_dir().join(format!("myriad-files-{}", std::process::id()));
@@ -108,15 +120,15 @@ mod tests {
         let path = folder.join("a.css");
         let key = path.as_os_str().as_encoded_bytes();
         let cache = FileCache::default();
-        assert!(!cache.test(FileTest::Exists, key, 1000, 5_000));
+        assert!(!cache.test(FileTest::Exists, key, SECOND, 5_000));
         std::fs::write(&path, "one").unwrap();
-        assert!(!cache.test(FileTest::Exists, key, 1000, 5_999));
-        assert!(cache.test(FileTest::File, key, 1000, 6_000));
-        let entry = cache.look(key, 1000, 6_500);
+        assert!(!cache.test(FileTest::Exists, key, SECOND, 5_999));
+        assert!(cache.test(FileTest::File, key, SECOND, 6_000));
+        let entry = cache.look(key, SECOND, 6_500);
         entry.file().unwrap().load(&path).unwrap();
         std::fs::write(&path, "other").unwrap();
-        assert_eq!(cache.look(key, 1000, 6_900).file().unwrap().contents().unwrap(), "one");
-        assert_eq!(cache.look(key, 1000, 7_100).file().unwrap().length, 5);
+        assert_eq!(cache.look(key, SECOND, 6_900).file().unwrap().contents().unwrap(), "one");
+        assert_eq!(cache.look(key, SECOND, 7_100).file().unwrap().length, 5);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -124,9 +136,27 @@ mod tests {
     fn flood_of_missing_names_stays_bounded() {
         let cache = FileCache::default();
         for index in 0..100_000u64 {
-            cache.look(format!("/nonexistent/{index}").as_bytes(), 1000, index);
+            cache.look(format!("/nonexistent/{index}").as_bytes(), SECOND, index);
         }
         let held: usize = cache.shards.iter().map(|shard| shard.lock().len()).sum();
         assert!(held <= SHARDS * PATHS_PER_SHARD, "{held}");
+    }
+
+    #[test]
+    fn missing_file_is_believed_missing_for_its_own_time() {
+        let folder = std::env::temp_dir().join(format!("myriad-missing-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("late.css");
+        let key = path.as_os_str().as_encoded_bytes();
+        let cache = FileCache::default();
+        let minute = Validity { found_ms: 60_000, missing_ms: 1000 };
+        assert!(!cache.test(FileTest::Exists, key, minute, 5_000));
+        std::fs::write(&path, "").unwrap();
+        assert!(!cache.test(FileTest::Exists, key, minute, 5_999));
+        assert!(cache.test(FileTest::Exists, key, minute, 6_000));
+        std::fs::remove_file(&path).unwrap();
+        assert!(cache.test(FileTest::Exists, key, minute, 65_999));
+        assert!(!cache.test(FileTest::Exists, key, minute, 66_000));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -136,7 +136,8 @@ impl Entry {
         !matches!(self.kind, Kind::Missing(_))
     }
 
-    pub(super) fn checked_ms(&self) -> u64 {
+    /// When it was looked at last, milliseconds since the epoch.
+    pub fn checked_ms(&self) -> u64 {
         self.checked_ms.load(Relaxed)
     }
 }

@@ -4,5 +4,5 @@ mod cache;
 mod entry;
 pub mod path;
 
-pub use cache::FileCache;
+pub use cache::{FileCache, Validity};
 pub use entry::{Entry, FileEntry, Kind};

@@ -67,10 +67,10 @@ fn judge(
             None => Verdict::In(*seconds),
         },
         Expires::Daily(second) => Verdict::In(until_daily(*second, now_s)),
-        Expires::Variable(template) => {
+        Expires::Variable(template, modified) => {
             let mut text = Vec::new();
             match template.eval(request, frame, &mut text) {
-                Ok(()) => parse(&text, modified_s, now_s),
+                Ok(()) => parse(&text, modified_s.filter(|_| *modified), now_s),
                 Err(_) => Verdict::Off,
             }
         }
@@ -90,10 +90,7 @@ fn parse(text: &[u8], modified_s: Option<u64>, now_s: u64) -> Verdict {
         "max" => Verdict::Max,
         "" | "off" => Verdict::Off,
         text => {
-            let (text, base) = match text.strip_prefix("modified ") {
-                Some(rest) => (rest, modified_s.unwrap_or(now_s)),
-                None => (text, now_s),
-            };
+            let base = modified_s.unwrap_or(now_s);
             let (negative, text) = match text.strip_prefix('-') {
                 Some(rest) => (true, rest),
                 None => (false, text.strip_prefix('+').unwrap_or(text)),

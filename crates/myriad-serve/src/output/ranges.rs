@@ -8,7 +8,6 @@ use myriad_http::Known;
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_net::ResponseBody;
 use myriad_policy::{Encoding, StoredValidators, if_range_holds};
-use smallvec::SmallVec;
 
 use super::Answer;
 use crate::exchange::Request;
@@ -66,9 +65,9 @@ fn part(body: &ResponseBody, range: &Range<u64>) -> ResponseBody {
     }
 }
 
-fn slice_parts(parts: &[Bytes], range: &Range<u64>) -> SmallVec<[Bytes; 4]> {
+fn slice_parts(parts: &[Bytes], range: &Range<u64>) -> Vec<Bytes> {
     let mut at = 0;
-    let mut out = SmallVec::new();
+    let mut out = Vec::new();
     for bytes in parts {
         let end = at + bytes.len() as u64;
         let from = range.start.max(at);
@@ -92,7 +91,7 @@ fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
         return;
     }
     let boundary = format!("{:020}", SERIAL.fetch_add(1, Relaxed));
-    let mut out: SmallVec<[Bytes; 4]> = SmallVec::new();
+    let mut out = Vec::new();
     for range in ranges {
         let mut head = format!("\r\n--{boundary}\r\n");
         if let Some(media_type) = &answer.media_type {

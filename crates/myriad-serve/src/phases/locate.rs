@@ -13,7 +13,15 @@ pub fn run(exchange: &mut Exchange) -> Step {
         let site = std::rc::Rc::clone(&exchange.request.site);
         let server = site.runtime.server(exchange.request.server);
         let Exchange { request, frame } = exchange;
-        match server.locations.find(&request.uri, frame) {
+        let remembered = site.memo.route(request.server, &request.uri);
+        let found = match remembered {
+            Some(found) => Ok(found),
+            None => server.locations.find(&request.uri, frame),
+        };
+        if let (None, Ok(found), true) = (remembered, &found, server.routes_by_uri) {
+            site.memo.keep_route(request.server, &request.uri, *found);
+        }
+        match found {
             Ok(Found::Place(place)) => request.place = place,
             Ok(Found::None) => request.place = server.place,
             Ok(Found::AddSlash(place)) => {

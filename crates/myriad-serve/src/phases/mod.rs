@@ -9,11 +9,13 @@
 mod access;
 mod begin;
 mod locate;
+mod memo;
 mod redirect;
 mod rewrite;
 mod try_files;
 
 pub use begin::{begin, reject};
+pub use memo::Memo;
 pub use redirect::{add_slash, local_redirect, redirect};
 
 use crate::content::{self, Step, Work};

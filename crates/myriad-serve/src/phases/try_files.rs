@@ -1,44 +1,89 @@
 //! `try_files`.
 
+use myriad_script::{EvalError, Frame, Template};
+
 use super::failed;
+use super::memo::Tried;
 use crate::content::Step;
-use crate::exchange::{Exchange, scratch};
+use crate::exchange::{Exchange, Request, scratch};
 use crate::files::path;
-use crate::runtime::TryEnd;
+use crate::runtime::{Place, TryEnd, TryFiles};
 
 /// Tries the names in order; none when a file was found, or nothing is to be tried: the content follows.
 pub fn run(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    let place = site.runtime.place(exchange.request.place);
+    let id = exchange.request.place;
+    let place = site.runtime.place(id);
     let rules = place.files.try_files.as_ref()?;
-    for (candidate, directory) in &rules.candidates {
-        let found = scratch::with_buffer(|uri| {
-            let Exchange { request, frame } = &mut *exchange;
-            candidate.eval(request, frame, uri)?;
-            if !uri.starts_with(b"/") && !uri.is_empty() && !place.files.alias {
-                uri.insert(0, b'/');
-            }
-            let found = scratch::with_buffer(|file| {
+    let request = &exchange.request;
+    let remembered =
+        if rules.by_uri { site.memo.tried(id, &request.uri, request.received_ms) } else { None };
+    let tried = match remembered {
+        Some(tried) => Ok(tried),
+        None => search(exchange, place, rules),
+    };
+    match tried {
+        Ok(Tried { candidate: None, .. }) => Some(end(exchange, &rules.end)),
+        Ok(Tried { candidate: Some(index), .. }) => {
+            let (template, _) = &rules.candidates[index as usize];
+            take(exchange, place, template).err().map(|error| failed(exchange, &error))
+        }
+        Err(error) => Some(failed(exchange, &error)),
+    }
+}
+
+/// Asks the disk, or what is known of it.
+fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tried, EvalError> {
+    let Exchange { request, frame } = exchange;
+    let valid_ms = place.files.valid_ms;
+    let mut tried = Tried { candidate: None, until_ms: u64::MAX };
+    for (index, (template, directory)) in rules.candidates.iter().enumerate() {
+        let entry = scratch::with_buffer(|uri| {
+            write_candidate(request, frame, place, template, uri)?;
+            scratch::with_buffer(|file| {
                 path::of_uri(request, uri, frame, file)?;
                 if file.contains(&0) {
-                    return Ok(false);
+                    return Ok(None);
                 }
-                let entry = site.worker.files.look(file, place.files.valid_ms, request.received_ms);
-                Ok(if *directory { entry.is_directory() } else { entry.file().is_some() })
-            })?;
-            if found {
-                request.uri.clear();
-                request.uri.extend_from_slice(uri);
-            }
-            Ok(found)
-        });
-        match found {
-            Ok(true) => return None,
-            Ok(false) => {}
-            Err(error) => return Some(failed(exchange, &error)),
+                Ok(Some(request.site.worker.files.look(file, valid_ms, request.received_ms)))
+            })
+        })?;
+        let Some(entry) = entry else { continue };
+        tried.until_ms = tried.until_ms.min(entry.checked_ms().saturating_add(valid_ms));
+        if if *directory { entry.is_directory() } else { entry.file().is_some() } {
+            tried.candidate = Some(index as u32);
+            break;
         }
     }
-    Some(end(exchange, &rules.end))
+    if rules.by_uri {
+        request.site.memo.keep_tried(request.place, &request.uri, tried);
+    }
+    Ok(tried)
+}
+
+/// The candidate becomes the URI.
+fn take(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
+    let Exchange { request, frame } = exchange;
+    scratch::with_buffer(|uri| {
+        write_candidate(request, frame, place, template, uri)?;
+        request.uri.clear();
+        request.uri.extend_from_slice(uri);
+        Ok(())
+    })
+}
+
+fn write_candidate(
+    request: &Request,
+    frame: &mut Frame,
+    place: &Place,
+    template: &Template,
+    uri: &mut Vec<u8>,
+) -> Result<(), EvalError> {
+    template.eval(request, frame, uri)?;
+    if !uri.starts_with(b"/") && !uri.is_empty() && place.files.rooting == Rooting::Root {
+        uri.insert(0, b'/');
+    }
+    Ok(())
 }
 
 fn end(exchange: &mut Exchange, end: &TryEnd) -> Step {

@@ -79,6 +79,12 @@ impl Locations {
         self.named.get(name).copied()
     }
 
+    /// Whether every regex location is without captures, so that a search has no effect but its result.
+    pub fn is_pure(&self) -> bool {
+        self.regexes.iter().all(|pattern| !pattern.regex.has_captures() && pattern.nested.is_pure())
+            && self.prefixes.iter().all(|prefix| prefix.nested.is_pure())
+    }
+
     /// The location for a URI. Captures of a regex location go to the frame.
     pub fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<Found, EvalError> {
         if !self.exact.is_empty()

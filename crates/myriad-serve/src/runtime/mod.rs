@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use myriad_net::{Connection, Limits};
 use myriad_script::Program;
-use myriad_upstream::Group;
 
 pub use listener::{Hosts, Listener};
 pub use locations::{Found, Locations};
 pub use names::Names;
 pub use place::{
-    AccessLog, AddField, CachePlace, ErrorPage, ErrorTarget, Expires, FilePlace, Handler,
-    HeaderRules, LimitExcept, Network, Offer, OfferRules, OriginPlace, Param, Place, Rates, RedirectRules, Target,
+    AccessLog, AddField, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler,
+    HeaderRules, KeepAliveRules, LimitExcept, Network, Offer, OfferRules, OriginGroup, OriginPlace, Param, Place, Rates,
+    RedirectRules, Rooting, Target,
     TryEnd, TryFiles,
 };
 pub use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
@@ -51,7 +51,7 @@ pub struct Runtime {
     /// Cache zones by name.
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Origin groups by name, for targets that variables name.
-    pub groups: HashMap<String, Arc<Group>>,
+    pub groups: HashMap<String, Arc<OriginGroup>>,
 }
 
 /// A `server` block.
@@ -66,6 +66,8 @@ pub struct Server {
     pub ifs: Vec<PlaceId>,
     /// Its locations.
     pub locations: Locations,
+    /// Whether the location of a URI may be remembered.
+    pub routes_by_uri: bool,
     /// How heads are read on its connections.
     pub limits: Limits,
     /// `merge_slashes`.
@@ -84,7 +86,7 @@ impl Runtime {
     }
 
     /// An origin group by name.
-    pub fn group(&self, name: &str) -> Option<Arc<Group>> {
+    pub fn group(&self, name: &str) -> Option<Arc<OriginGroup>> {
         self.groups.get(name).cloned()
     }
 

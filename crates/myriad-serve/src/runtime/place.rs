@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use myriad_encode::Coding;
 use myriad_net::Timeouts;
 use myriad_policy::Rules;
 use myriad_script::{Predicates, Program, Regex, Template};
@@ -11,12 +12,11 @@ use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
 use super::{PageZone, PlaceId};
 use crate::error_log::ErrorLog;
+use crate::files::Validity;
 use crate::log::LogTarget;
 
 /// Settings of a level, compiled.
 pub struct Place {
-    /// The literal part of the location's pattern (for `alias`); empty for a regex.
-    pub prefix: Box<[u8]>,
     /// `internal`.
     pub internal: bool,
     /// The location's rewrite directives.
@@ -37,6 +37,8 @@ pub struct Place {
     pub timeouts: Timeouts,
     /// Second argument of `keepalive_timeout`, seconds, 0 for none.
     pub keepalive_header_s: u32,
+    /// What ends a connection that could be kept.
+    pub keepalive: KeepAliveRules,
     /// `chunked_transfer_encoding`.
     pub chunked: bool,
     /// `limit_rate` and `limit_rate_after`, unless both are plain 0.
@@ -49,6 +51,8 @@ pub struct Place {
     pub recursive_error_pages: bool,
     /// Response fields.
     pub headers: HeaderRules,
+    /// `charset`, if on.
+    pub charset: Option<Box<CharsetRules>>,
     /// Encodings that may be offered.
     pub offer: Offer,
     /// `access_log`.
@@ -63,6 +67,25 @@ pub struct Place {
     pub uninitialized_warn: bool,
     /// How redirects are written.
     pub redirects: RedirectRules,
+}
+
+/// `keepalive_time` and `keepalive_disable`.
+#[derive(Clone, Copy, Debug)]
+pub struct KeepAliveRules {
+    /// Milliseconds after which a connection ends with the answer under way.
+    pub time_ms: u64,
+    /// `msie6`: old browsers do not read the answer to a POST that comes over a kept connection.
+    pub not_msie6: bool,
+    /// `safari`.
+    pub not_safari: bool,
+}
+
+/// `charset` and `charset_types`.
+pub struct CharsetRules {
+    /// The name.
+    pub name: Template,
+    /// Media types that get it, lower case; none for every type.
+    pub types: Option<Vec<Box<[u8]>>>,
 }
 
 /// What an access rule covers; made from the configuration's own form.
@@ -96,10 +119,8 @@ pub struct Rates {
 pub struct FilePlace {
     /// `root` or `alias`, absolute.
     pub root: Template,
-    /// Whether `root` is an `alias`.
-    pub alias: bool,
-    /// Whether an `alias` with captures replaces the whole URI.
-    pub alias_whole: bool,
+    /// How `root` and the URI make a path.
+    pub rooting: Rooting,
     /// `index`.
     pub index: Vec<Template>,
     /// `try_files`.
@@ -114,10 +135,22 @@ pub struct FilePlace {
     pub if_modified_since: myriad_policy::IfModifiedSince,
     /// `max_ranges`; `usize::MAX` without a limit.
     pub max_ranges: usize,
-    /// How long what is known of a file is believed, milliseconds.
-    pub valid_ms: u64,
-    /// Whether `.gz`, `.br` or `.zst` files beside a file are looked for.
-    pub precompressed: myriad_encode::CodingSet,
+    /// How long what is known of a file is believed.
+    pub validity: Validity,
+    /// Codings whose files are looked for beside a file (`gzip_static` and its like), the best first; the flag says
+    /// that every client gets them (`always`).
+    pub precompressed: Vec<(Coding, bool)>,
+}
+
+/// How `root` or `alias` and the URI make a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rooting {
+    /// `root`: the URI follows.
+    Root,
+    /// `alias`: the URI follows without so many bytes, the location's prefix.
+    Alias(usize),
+    /// `alias` in a regex location: it is the whole path.
+    Whole,
 }
 
 /// `try_files`.
@@ -126,6 +159,8 @@ pub struct TryFiles {
     pub candidates: Vec<(Template, bool)>,
     /// What follows when none is there.
     pub end: TryEnd,
+    /// Whether root and candidates read nothing but the URI, so that what was found may be remembered.
+    pub by_uri: bool,
 }
 
 /// The last word of `try_files`.
@@ -164,6 +199,8 @@ pub struct HeaderRules {
     pub server_name: Box<str>,
     /// `add_header`.
     pub add: Vec<AddField>,
+    /// Fields that an `add_header` takes the place of (`Last-Modified`, `ETag`), lower case; the flag says `always`.
+    pub replaced: Vec<(&'static [u8], bool)>,
     /// `expires`.
     pub expires: Expires,
 }
@@ -192,8 +229,8 @@ pub enum Expires {
     Modified(i64),
     /// At a time of day, seconds after midnight.
     Daily(u32),
-    /// As a variable says.
-    Variable(Template),
+    /// As a variable says; the flag says that `modified` stood before it.
+    Variable(Template, bool),
 }
 
 /// Which encodings a place offers.
@@ -291,9 +328,17 @@ pub struct OriginPlace {
 /// Who is asked.
 pub enum Target {
     /// A group that the configuration names, or an address.
-    Group(Arc<Group>),
+    Group(Arc<OriginGroup>),
     /// A text with variables: a group's name or an address.
     Variable(Template),
+}
+
+/// A group of origins.
+pub struct OriginGroup {
+    /// The peers.
+    pub group: Arc<Group>,
+    /// `hash`: what chooses among them.
+    pub key: Option<Template>,
 }
 
 /// One `fastcgi_param` or `proxy_set_header`.
@@ -318,6 +363,8 @@ pub struct CachePlace {
     pub no_cache: Predicates,
     /// What may be stored and served, for the policy.
     pub rules: Rules,
+    /// `*_cache_max_range_offset`, bytes: a range that begins beyond it is asked of the origin.
+    pub max_range_offset: Option<u64>,
     /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
     pub convert_head: bool,
 }

@@ -1,5 +1,6 @@
 //! Variables whose value has to be built.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::net::IpAddr;
 
@@ -36,8 +37,8 @@ pub fn append(
             }
         }
         Source::RequestFilename => files::path::of_uri(request, &request.uri, frame, out)?,
-        Source::FastCgiScriptName => split_uri(request, frame, Half::Script, out)?,
-        Source::FastCgiPathInfo => split_uri(request, frame, Half::PathInfo, out)?,
+        Source::FastCgiScriptName => split_uri(request, Half::Script, out)?,
+        Source::FastCgiPathInfo => split_uri(request, Half::PathInfo, out)?,
         Source::Field(known) => {
             let separator: &[u8] = if *known == Known::Cookie { b"; " } else { b", " };
             join(request.head.fields().known_all(*known), separator, out);
@@ -249,31 +250,35 @@ enum Half {
     PathInfo,
 }
 
+thread_local! {
+    /// A frame of its own for the split: the location's captures must survive, for they may stand in other parameters.
+    static SPLIT: RefCell<Frame> = RefCell::new(Frame::new());
+}
+
 /// `fastcgi_split_path_info` applied to the URI, and `fastcgi_index` where it ends in a slash.
-fn split_uri(request: &Request, frame: &mut Frame, half: Half, out: &mut Vec<u8>) -> Result<(), EvalError> {
-    let Handler::Origin(origin) = &request.place().handler else {
-        if half == Half::Script {
-            out.extend_from_slice(&request.uri);
-        }
-        return Ok(());
+fn split_uri(request: &Request, half: Half, out: &mut Vec<u8>) -> Result<(), EvalError> {
+    let origin = match &request.place().handler {
+        Handler::Origin(origin) => Some(origin),
+        Handler::Files => None,
     };
-    if let Some(regex) = &origin.split_path_info {
-        // A frame of its own: the location's captures must survive, for they may stand in other parameters.
-        let mut own = Frame::new();
-        if regex.matches(&request.uri, &mut own)? {
-            let group = if half == Half::Script { 1 } else { 2 };
-            out.extend_from_slice(own.capture(group).unwrap_or_default());
-            if half == Half::PathInfo {
-                return Ok(());
+    let split = match origin.and_then(|origin| origin.split_path_info.as_ref()) {
+        None => false,
+        Some(regex) => SPLIT.with_borrow_mut(|frame| {
+            let matched = regex.matches(&request.uri, frame)?;
+            if matched {
+                let group = if half == Half::Script { 1 } else { 2 };
+                out.extend_from_slice(frame.capture(group).unwrap_or_default());
             }
-        } else if half == Half::Script {
-            out.extend_from_slice(&request.uri);
-        }
-    } else if half == Half::Script {
+            Ok(matched)
+        })?,
+    };
+    if half == Half::PathInfo {
+        return Ok(());
+    }
+    if !split {
         out.extend_from_slice(&request.uri);
     }
-    let _ = frame;
-    if half == Half::Script && out.ends_with(b"/") {
+    if let Some(origin) = origin.filter(|_| out.ends_with(b"/")) {
         out.extend_from_slice(&origin.index);
     }
     Ok(())
