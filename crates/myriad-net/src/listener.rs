@@ -107,7 +107,8 @@ impl<S: Service> Worker<S> {
             Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors or memory: waiting is all that helps. A client that has gone needs no pause.
-                if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
+                if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset)
+                {
                     tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
                 }
                 return;

@@ -186,7 +186,7 @@ impl BodyState {
     /// Takes the next piece out of what has been read.
     fn advance(&mut self) -> Result<Advance, BodyError> {
         match &mut self.framing {
-            BodyFraming::Length { left: 0 } => Ok(Advance::End),
+            BodyFraming::Length { left: 0 } | BodyFraming::Chunked { done: true, .. } => Ok(Advance::End),
             BodyFraming::Length { left } => {
                 if self.input.is_empty() {
                     return Ok(Advance::NeedInput);
@@ -198,11 +198,8 @@ impl BodyState {
                 self.received += take as u64;
                 Ok(Advance::Piece(piece))
             }
-            BodyFraming::Chunked { done: true, .. } => Ok(Advance::End),
             BodyFraming::Chunked { decoder, done } => loop {
-                let chunk = decoder
-                    .decode(self.input.bytes())
-                    .map_err(BodyError::Malformed)?;
+                let chunk = decoder.decode(self.input.bytes()).map_err(BodyError::Malformed)?;
                 let piece = Bytes::copy_from_slice(&self.input.bytes()[chunk.data.clone()]);
                 let consumed = chunk.consumed;
                 *done = chunk.done;
@@ -223,10 +220,7 @@ impl BodyState {
 }
 
 impl Body for RequestBody {
-    fn poll_data(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, BodyError>>> {
+    fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match &self.inner {
             Some(inner) => inner.poll(cx),
             None => Poll::Ready(None),

@@ -207,7 +207,10 @@ mod tests {
         head.field(b"Content-Type", b"text/html");
         head.number(b"Content-Length", 0);
         head.lines(b"ETag: \"x\"\r\n");
-        assert_eq!(head.text, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nETag: \"x\"\r\n");
+        assert_eq!(
+            head.text,
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nETag: \"x\"\r\n"
+        );
         let fields: Vec<_> = head.iter().collect();
         assert_eq!(fields[1], (&b"Content-Length"[..], &b"0"[..]));
         assert_eq!(fields.len(), 3);

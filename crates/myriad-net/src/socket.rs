@@ -38,12 +38,13 @@ impl Socket {
                 other => other,
             };
             let room = buffer.len();
-            let outcome = match self {
-                Socket::Tcp(stream) => stream
-                    .try_io(Interest::READABLE, || read(read_fd(stream, buffer), &mut drained, room)),
-                Socket::Unix(stream) => stream
-                    .try_io(Interest::READABLE, || read(read_fd(stream, buffer), &mut drained, room)),
-            };
+            let outcome =
+                match self {
+                    Socket::Tcp(stream) => stream
+                        .try_io(Interest::READABLE, || read(read_fd(stream, buffer), &mut drained, room)),
+                    Socket::Unix(stream) => stream
+                        .try_io(Interest::READABLE, || read(read_fd(stream, buffer), &mut drained, room)),
+                };
             match (outcome, drained) {
                 (_, Some(n)) => return Poll::Ready(Ok(n)),
                 (Err(error), None) if error.kind() == io::ErrorKind::WouldBlock => {}

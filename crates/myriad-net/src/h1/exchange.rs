@@ -173,8 +173,7 @@ impl<S: Service> Parts<S> {
             connection.deadline.set(timeouts.keepalive_ms);
             return After::KeepAlive(work);
         }
-        let unread =
-            timeouts.lingering_always || facts.rejected || !whole || !work.input.is_empty();
+        let unread = timeouts.lingering_always || facts.rejected || !whole || !work.input.is_empty();
         if unread && timeouts.lingering_ms > 0 { After::Linger(timeouts) } else { After::Close }
     }
 }

@@ -43,12 +43,7 @@ struct HeadReader {
 }
 
 impl HeadReader {
-    fn poll<S: Service>(
-        &mut self,
-        service: &S,
-        connection: &Connection,
-        cx: &mut Context<'_>,
-    ) -> Poll<Read> {
+    fn poll<S: Service>(&mut self, service: &S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
         loop {
             if let Some(read) = self.parse(service, connection) {
                 return Poll::Ready(read);
