@@ -26,6 +26,6 @@ mod service;
 mod site;
 mod worker;
 
-pub use counters::Counters;
 pub use compile::check;
+pub use counters::Counters;
 pub use site::{Inherited, Site, StartError};

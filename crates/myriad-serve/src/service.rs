@@ -17,7 +17,7 @@ use crate::phases::{self, Decision};
 use crate::worker::{Generation, WorkerState};
 
 /// One worker's share of the site.
-pub struct SiteService {
+pub(crate) struct SiteService {
     /// The worker's own state.
     worker: Rc<WorkerState>,
     current: RefCell<Rc<Generation>>,
@@ -25,18 +25,18 @@ pub struct SiteService {
 
 impl SiteService {
     /// A service that runs `site`.
-    pub fn new(site: Rc<Generation>) -> Self {
+    pub(crate) fn new(site: Rc<Generation>) -> Self {
         Self { worker: Rc::clone(&site.worker), current: RefCell::new(site) }
     }
 
     /// Replaces the site; exchanges under way end with the one they began with.
-    pub fn replace(&self, site: Rc<Generation>) {
+    pub(crate) fn replace(&self, site: Rc<Generation>) {
         *self.current.borrow_mut() = site;
         scratch::forget();
     }
 
     /// The site as it is now.
-    pub fn current(&self) -> Rc<Generation> {
+    pub(crate) fn current(&self) -> Rc<Generation> {
         Rc::clone(&self.current.borrow())
     }
 }

@@ -1,5 +1,6 @@
 //! The running site: worker threads, reload, the end.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -117,12 +118,8 @@ impl Site {
         let mut kept = Kept::default();
         let mut numbers = HashMap::new();
         let sockets = number(inherited.listeners, &mut numbers);
-        let surroundings = Surroundings {
-            prefix: &inherited.prefix,
-            listeners: &numbers,
-            logs: &logs,
-            kept: &mut kept,
-        };
+        let surroundings =
+            Surroundings { prefix: &inherited.prefix, listeners: &numbers, logs: &logs, kept: &mut kept };
         let runtime = Arc::new(compile::compile(&model, surroundings).map_err(StartError::Configuration)?);
         let shared = Shared {
             files: Arc::default(),
@@ -287,8 +284,13 @@ async fn work(mut inbox: channel::UnboundedReceiver<Order>, connections: usize, 
         match order {
             Order::Quit => break,
             Order::Run { runtime, sockets, done } => {
-                let site =
-                    Rc::new(Generation { runtime, worker: Rc::clone(&state), memo: Memo::default(), pool: HttpPool::new() });
+                let site = Rc::new(Generation {
+                    runtime,
+                    worker: Rc::clone(&state),
+                    memo: Memo::default(),
+                    pool: HttpPool::new(),
+                    addressed: RefCell::default(),
+                });
                 let (service, worker) = match running.take() {
                     Some((service, worker)) => {
                         service.replace(site);

@@ -1,5 +1,7 @@
 //! What belongs to one worker thread.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,10 +12,10 @@ use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::phases::Memo;
-use crate::runtime::Runtime;
+use crate::runtime::{OriginGroup, Runtime};
 
 /// A worker thread's own state; it outlives reloads.
-pub struct WorkerState {
+pub(crate) struct WorkerState {
     /// What is known of files; shared with the other workers.
     pub files: Arc<FileCache>,
     /// Log buffers.
@@ -25,7 +27,7 @@ pub struct WorkerState {
 }
 
 /// The site as one worker runs it, from one reload to the next.
-pub struct Generation {
+pub(crate) struct Generation {
     /// The site.
     pub runtime: Arc<Runtime>,
     /// The worker.
@@ -34,4 +36,6 @@ pub struct Generation {
     pub memo: Memo,
     /// Idle connections to HTTP origins.
     pub pool: HttpPool,
+    /// Origins whose address a variable held, by that address.
+    pub addressed: RefCell<HashMap<String, Arc<OriginGroup>>>,
 }

@@ -12,15 +12,9 @@ const WHERE: Contexts = Contexts::HSL_IF;
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("add_header", WHERE, between(2, 3), Set::Settings(add_header), "Adds a field to answers.")
         .repeats(),
-    Directive::new(
-        "add_trailer",
-        WHERE,
-        between(2, 3),
-        Set::Nothing,
-        "Adds a field after the body.",
-    )
-    .repeats()
-    .refused(super::NOT_YET),
+    Directive::new("add_trailer", WHERE, between(2, 3), Set::Nothing, "Adds a field after the body.")
+        .repeats()
+        .refused(super::NOT_YET),
     Directive::new("add_header_inherit", WHERE, ONE, Set::Nothing, "How add_header is inherited.")
         .refused(super::NOT_YET),
     Directive::new("add_trailer_inherit", WHERE, ONE, Set::Nothing, "How add_trailer is inherited.")

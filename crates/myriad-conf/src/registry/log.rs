@@ -1,7 +1,8 @@
 //! nginx's log module, and the switches that write to the error log.
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, NOT_YET, Set, Use, at_least, between, process::level_error_log, set,
+    Arguments, Contexts, Directive, Done, FLAG, NOT_YET, Set, Use, at_least, between,
+    process::level_error_log, set,
 };
 use crate::{
     model::{HttpConf, LogEscape, LogFormat},

@@ -29,14 +29,16 @@ pub(super) static ROWS: &[FamilyRow] = &[
         Set::Settings(pass),
         "The FastCGI server that makes the content.",
     )),
-    FamilyRow::proxy(Directive::new(
-        "pass",
-        PROXY_PASS,
-        ONE,
-        Set::Settings(pass),
-        "The HTTP server that makes the content.",
-    )
-    .later("refused when the configuration is checked")),
+    FamilyRow::proxy(
+        Directive::new(
+            "pass",
+            PROXY_PASS,
+            ONE,
+            Set::Settings(pass),
+            "The HTTP server that makes the content.",
+        )
+        .later("refused when the configuration is checked"),
+    ),
     FamilyRow::fastcgi(
         both("param", between(2, 3), Set::Origin(param), "A parameter for the FastCGI server.").repeats(),
     ),
@@ -249,7 +251,9 @@ pub(super) static ROWS: &[FamilyRow] = &[
     FamilyRow::both(
         both("socket_keepalive", FLAG, set!(Origin.flag => socket_keepalive), "SO_KEEPALIVE.")
             .default("off")
-            .no_effect("a dead origin is found by the time-outs, and an idle connection lives a second at most"),
+            .no_effect(
+                "a dead origin is found by the time-outs, and an idle connection lives a second at most",
+            ),
     ),
     FamilyRow::both(
         both(

@@ -18,19 +18,19 @@ use crate::runtime::AccessLog;
 
 /// The log files of the process.
 #[derive(Default)]
-pub struct Logs {
+pub(crate) struct Logs {
     files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
     nowhere: bool,
 }
 
 impl Logs {
     /// Logs that write to nothing, for a check.
-    pub fn nowhere() -> Self {
+    pub(crate) fn nowhere() -> Self {
         Self { files: Mutex::default(), nowhere: true }
     }
 
     /// Takes opened files; one that is known already is swapped, so that everything that writes to it goes on.
-    pub fn take(&self, opened: Vec<(PathBuf, OwnedFd)>) {
+    pub(crate) fn take(&self, opened: Vec<(PathBuf, OwnedFd)>) {
         let mut files = self.files.lock();
         for (path, descriptor) in opened {
             match files.get(&path) {
@@ -56,7 +56,7 @@ impl Logs {
     }
 
     /// The error log that `error_log` directives describe.
-    pub fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
+    pub(crate) fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
         let targets = targets
             .iter()
             .filter_map(|target| {

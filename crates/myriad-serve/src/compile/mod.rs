@@ -19,13 +19,13 @@ use myriad_upstream::Registry;
 
 use crate::exchange::variables::VariableNames;
 use crate::log::Format;
-use crate::runtime::{PageZone, Place, Runtime, Server};
+use crate::runtime::{OriginGroup, PageZone, Place, Runtime, Server};
 
-pub use logs::Logs;
+pub(crate) use logs::Logs;
 
 /// What outlives a reload, by name.
 #[derive(Default)]
-pub struct Kept {
+pub(crate) struct Kept {
     /// Cache zones.
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Health of peers.
@@ -33,7 +33,7 @@ pub struct Kept {
 }
 
 /// What a configuration is compiled with.
-pub struct Surroundings<'a> {
+pub(crate) struct Surroundings<'a> {
     /// Folder that relative paths start from.
     pub prefix: &'a Path,
     /// Listener numbers by the name of their address.
@@ -48,17 +48,13 @@ pub struct Surroundings<'a> {
 pub fn check(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let mut kept = Kept::default();
     let logs = Logs::nowhere();
-    let surroundings = Surroundings {
-        prefix: Path::new("/"),
-        listeners: &HashMap::new(),
-        logs: &logs,
-        kept: &mut kept,
-    };
+    let surroundings =
+        Surroundings { prefix: Path::new("/"), listeners: &HashMap::new(), logs: &logs, kept: &mut kept };
     compile(model, surroundings).map(drop)
 }
 
 /// Compiles a model.
-pub fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
+pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
     let empty;
     let http = match &model.http {
         Some(http) => http,
@@ -79,6 +75,7 @@ pub fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime,
     let mut compile = Compile::new(model, http, surroundings);
     compile.declare();
     compile.define();
+    compile.upstreams();
     let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();
     let listeners = compile.listeners();
     compile.finish(servers, listeners)
@@ -93,7 +90,7 @@ struct Compile<'a> {
     errors: Vec<Diagnostic>,
     places: Vec<Place>,
     formats: Vec<Format>,
-    groups: HashMap<String, Arc<myriad_upstream::Group>>,
+    groups: HashMap<String, Arc<OriginGroup>>,
 }
 
 impl<'a> Compile<'a> {
@@ -119,7 +116,8 @@ impl<'a> Compile<'a> {
         let variables = match scripts.finish() {
             Ok(names) => names.into_sources(),
             Err(found) => {
-                errors.extend(found.into_iter().map(|error| Diagnostic::error(Span::default(), error.message)));
+                errors
+                    .extend(found.into_iter().map(|error| Diagnostic::error(Span::default(), error.message)));
                 Vec::new()
             }
         };
@@ -169,9 +167,7 @@ impl<'a> Compile<'a> {
 }
 
 /// A list with a place for every number: the look-up of each request is an index.
-fn by_number(
-    mut listeners: HashMap<u32, crate::runtime::Listener>,
-) -> Vec<Option<crate::runtime::Listener>> {
+fn by_number(mut listeners: HashMap<u32, crate::runtime::Listener>) -> Vec<Option<crate::runtime::Listener>> {
     let count = listeners.keys().max().map_or(0, |most| most + 1);
     (0..count).map(|number| listeners.remove(&number)).collect()
 }

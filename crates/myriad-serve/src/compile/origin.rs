@@ -5,10 +5,11 @@ use std::sync::Arc;
 use myriad_conf::model::{Balance as BalanceConf, UpstreamAddress, UpstreamConf};
 use myriad_conf::settings::{OriginSettings, Protocol, Settings};
 use myriad_conf::{Diagnostic, Text};
+use myriad_script::Template;
 use myriad_upstream::{Address, Balance, Group, GroupConfig, KeepAlive, NextUpstream, PeerConfig, Timeouts};
 
 use super::Compile;
-use crate::runtime::{OriginPlace, Param, Target};
+use crate::runtime::{OriginGroup, OriginPlace, Param, Target};
 
 impl Compile<'_> {
     pub(super) fn origin(&mut self, settings: &Settings, protocol: Protocol, target: &Text) -> OriginPlace {
@@ -33,7 +34,10 @@ impl Compile<'_> {
             pass_request_headers: origin.pass_request_headers,
             pass_request_body: origin.pass_request_body,
             index: origin.index.as_ref().map_or(&b""[..], Text::bytes).into(),
-            split_path_info: origin.split_path_info.as_ref().and_then(|pattern| self.split_path_info(pattern)),
+            split_path_info: origin
+                .split_path_info
+                .as_ref()
+                .and_then(|pattern| self.split_path_info(pattern)),
             hide: lower(&origin.hide_headers),
             pass: lower(&origin.pass_headers),
             intercept_errors: origin.intercept_errors,
@@ -72,13 +76,27 @@ impl Compile<'_> {
         if let Some(group) = self.groups.get(&*name) {
             return Target::Group(Arc::clone(group));
         }
-        let config = match self.http.upstreams.iter().find(|upstream| upstream.name == *name) {
-            Some(upstream) => self.upstream(upstream),
-            None => self.single(&name, target),
-        };
-        let group = Arc::new(Group::new(config, &self.around.kept.peers));
-        self.groups.insert(name.into_owned(), Arc::clone(&group));
-        Target::Group(group)
+        let config = self.single(&name, target);
+        Target::Group(self.add_group(config, None))
+    }
+
+    /// Compiles every `upstream` block, so that a variable may name any of them.
+    pub(super) fn upstreams(&mut self) {
+        for upstream in &self.http.upstreams {
+            let key = match &upstream.balance {
+                BalanceConf::Hash { key, .. } => Some(self.template(key)),
+                _ => None,
+            };
+            let config = self.upstream(upstream);
+            self.add_group(config, key);
+        }
+    }
+
+    fn add_group(&mut self, config: GroupConfig, key: Option<Template>) -> Arc<OriginGroup> {
+        let name = config.name.clone();
+        let group = Arc::new(OriginGroup { group: Group::new(config, &self.around.kept.peers), key });
+        self.groups.insert(name, Arc::clone(&group));
+        group
     }
 
     /// An address, or a name that resolves to some.
@@ -86,11 +104,9 @@ impl Compile<'_> {
         let peers = match Address::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
             Err(error) => {
-                self.errors.push(
-                    Diagnostic::error(target.span, format!("{error} in \"{name}\"")).help(
-                        "give unix:/path/of/the.sock, an address and a port, or the name of an upstream block",
-                    ),
-                );
+                self.errors.push(Diagnostic::error(target.span, format!("{error} in \"{name}\"")).help(
+                    "give unix:/path/of/the.sock, an address and a port, or the name of an upstream block",
+                ));
                 Vec::new()
             }
         };
@@ -110,13 +126,15 @@ impl Compile<'_> {
                 UpstreamAddress::Unix(path) => {
                     vec![Address::Unix(crate::files::path::as_path(path).to_owned())]
                 }
-                UpstreamAddress::Host(host, port) => match Address::resolve(&format!("{host}:{port}"), None) {
-                    Ok(addresses) => addresses,
-                    Err(error) => {
-                        self.errors.push(Diagnostic::error(server.name.span, error.to_string()));
-                        Vec::new()
+                UpstreamAddress::Host(host, port) => {
+                    match Address::resolve(&format!("{host}:{port}"), None) {
+                        Ok(addresses) => addresses,
+                        Err(error) => {
+                            self.errors.push(Diagnostic::error(server.name.span, error.to_string()));
+                            Vec::new()
+                        }
                     }
-                },
+                }
             };
             peers.extend(addresses.into_iter().map(|address| PeerConfig {
                 address,

@@ -7,15 +7,16 @@ use myriad_conf::Text;
 use myriad_conf::model::LimitExcept as LimitExceptConf;
 use myriad_conf::settings::{
     self, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf, HeaderSettings,
-    IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, ServerTokens, Settings, StaticMode, TryFilesEnd,
+    IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, ServerTokens, Settings, StaticMode,
+    TryFilesEnd,
 };
 use myriad_encode::Coding;
 use myriad_policy::IfModifiedSince;
 use myriad_script::{Program, Template};
 
 use super::Compile;
-use crate::exchange::variables::Source;
 use super::server::timeouts;
+use crate::exchange::variables::Source;
 use crate::files::Validity;
 use crate::runtime::{
     AddField, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules,
@@ -41,7 +42,7 @@ impl Compile<'_> {
         (rewrite, ifs): (Program, Vec<PlaceId>),
     ) -> PlaceId {
         let limit_except = context.limit_except.map(|limit| {
-            let inner = PlaceContext { limit_except: None, ..*context };
+            let inner = PlaceContext { limit_except: None };
             LimitExcept {
                 methods: limit.methods.iter().map(|method| method.as_bytes().into()).collect(),
                 place: self.place(&limit.settings, &inner, Default::default()),
@@ -118,7 +119,11 @@ impl Compile<'_> {
             index: content.index.iter().map(|name| self.template(name)).collect(),
             try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, &content.root)),
             types: Arc::new(
-                content.types.iter().map(|(k, v)| (k.as_slice().into(), v.as_slice().into())).collect::<HashMap<_, _>>(),
+                content
+                    .types
+                    .iter()
+                    .map(|(k, v)| (k.as_slice().into(), v.as_slice().into()))
+                    .collect::<HashMap<_, _>>(),
             ),
             default_type: content.default_type.bytes().into(),
             etag: content.etag,
@@ -156,19 +161,13 @@ impl Compile<'_> {
     fn try_files(&mut self, try_files: &settings::TryFiles, root: &Text) -> TryFiles {
         // A slash at the end asks for a directory; it stays in the name, so that the directory's index is looked for.
         let asks_for_directory = |text: &Text| text.bytes().len() > 1 && text.bytes().ends_with(b"/");
-        let candidates: Vec<(Template, bool)> = try_files
-            .candidates
-            .iter()
-            .map(|text| (self.template(text), asks_for_directory(text)))
-            .collect();
+        let candidates: Vec<(Template, bool)> =
+            try_files.candidates.iter().map(|text| (self.template(text), asks_for_directory(text))).collect();
         let root = self.root(root);
         let names = self.scripts.catalogue();
         let follows_uri = |template: &Template| {
             template.reads_only(|id| {
-                matches!(
-                    names.source(id),
-                    Source::Uri | Source::FastCgiScriptName | Source::FastCgiPathInfo
-                )
+                matches!(names.source(id), Source::Uri | Source::FastCgiScriptName | Source::FastCgiPathInfo)
             })
         };
         let by_uri =

@@ -1,6 +1,8 @@
 //! Names first, then what they mean: maps, geos, splits, log formats.
 
-use myriad_conf::model::{GeoConf, LocationConf, LogEscape, MapConf, MapKey, Matcher, ServerName, SplitClientsConf};
+use myriad_conf::model::{
+    GeoConf, LocationConf, LogEscape, MapConf, MapKey, Matcher, ServerName, SplitClientsConf,
+};
 use myriad_conf::{Diagnostic, Span, Text};
 use myriad_script::ScriptError;
 
@@ -84,8 +86,7 @@ impl Compile<'_> {
         for format in &self.http.log_formats {
             let template = self.template(&format.format);
             let names = self.scripts.catalogue();
-            let reads_sent_fields =
-                template.reads(|id| matches!(names.source(id), Source::SentField(_)));
+            let reads_sent_fields = template.reads(|id| matches!(names.source(id), Source::SentField(_)));
             let escaping = match format.escape {
                 LogEscape::Default => Escaping::Default,
                 LogEscape::Json => Escaping::Json,

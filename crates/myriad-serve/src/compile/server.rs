@@ -48,8 +48,8 @@ impl Compile<'_> {
             Matcher::Named => into.add_named(pattern, place),
             Matcher::Prefix | Matcher::PrefixNoRegex => {
                 let no_regex = location.matcher == Matcher::PrefixNoRegex;
-                let redirects_bare =
-                    pattern.ends_with(b"/") && matches!(location.settings.handler, Some(Handler::Origin { .. }));
+                let redirects_bare = pattern.ends_with(b"/")
+                    && matches!(location.settings.handler, Some(Handler::Origin { .. }));
                 into.add_prefix(pattern, place, no_regex, redirects_bare, nested);
             }
             Matcher::Regex { caseless } => {
@@ -126,7 +126,7 @@ impl Compile<'_> {
 }
 
 /// How an address is named where its socket was made.
-pub fn address_name(address: &ListenAddress) -> String {
+pub(crate) fn address_name(address: &ListenAddress) -> String {
     match address {
         ListenAddress::Ip(address) => address.to_string(),
         ListenAddress::Host(host, port) => format!("{host}:{port}"),

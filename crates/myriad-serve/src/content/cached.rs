@@ -28,7 +28,7 @@ use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
 const WHOLE_PAGE: Duration = Duration::from_millis(20);
 
 /// A page that is being fetched.
-pub struct Wait {
+pub(crate) struct Wait {
     reader: FlightReader<PageMeta>,
     /// The leader's own part of the answer.
     own: Option<oneshot::Receiver<Own>>,
@@ -38,7 +38,7 @@ pub struct Wait {
 }
 
 /// Looks the page up: a hit is answered here and now.
-pub fn begin(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace) -> Step {
+pub(crate) fn begin(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace) -> Step {
     match look_up(exchange, origin, cache) {
         Ok(step) => step,
         Err(error) => {
@@ -69,7 +69,7 @@ fn look_up(
         request.cache.status = reason.status();
         return Ok(Step::Wait(Work::Origin));
     }
-    request.as_get = request.head.method() == Method::Head && cache.convert_head;
+    request.as_get |= request.head.method() == Method::Head && cache.convert_head;
     let mut key = std::mem::take(&mut request.cache.key);
     key.clear();
     cache.key.eval(request, frame, &mut key)?;
@@ -92,7 +92,7 @@ fn look_up(
 }
 
 /// Derives a request's variant from the field names that a stored page varies by.
-pub fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<u8>) {
+pub(crate) fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<u8>) {
     if let Ok(rule) = VaryRule::parse([selector]) {
         // Too long to be told apart: the empty variant, which nothing stored bears.
         let _ = rule.write_variant(fields, variant);
@@ -177,7 +177,7 @@ fn lead_alone(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace)
 }
 
 /// Waits for the page that somebody, or this request itself, fetches.
-pub async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
+pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
         return Step::Error(500);
@@ -247,9 +247,8 @@ async fn head(
     patience: Option<Duration>,
 ) -> Option<FlightHead<PageMeta>> {
     let fields = exchange.request.head.fields();
-    let arrives = poll_fn(|cx| {
-        reader.poll_head(cx, |selector, variant| write_variant(selector, fields, variant))
-    });
+    let arrives =
+        poll_fn(|cx| reader.poll_head(cx, |selector, variant| write_variant(selector, fields, variant)));
     match patience {
         None => Some(arrives.await),
         Some(patience) => tokio::time::timeout(patience, arrives).await.ok(),

@@ -1,6 +1,7 @@
 //! Errors: `error_page`, else the built-in page.
 
 use bytes::Bytes;
+use myriad_http::Method;
 use myriad_net::ResponseBody;
 
 use super::Step;
@@ -10,7 +11,7 @@ use crate::phases;
 use crate::runtime::{ErrorPage, ErrorTarget};
 
 /// What an error comes to: an internal redirect to its page, a redirect of the client, or the built-in page.
-pub fn step(exchange: &mut Exchange, status: u16) -> Step {
+pub(crate) fn step(exchange: &mut Exchange, status: u16) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
     let nested = exchange.request.error_status.is_some() && !place.recursive_error_pages;
@@ -22,7 +23,7 @@ pub fn step(exchange: &mut Exchange, status: u16) -> Step {
 }
 
 /// Whether the place has a page for a status, so that an origin's answer is replaced (`*_intercept_errors`).
-pub fn has_page(pages: &[ErrorPage], status: u16) -> bool {
+pub(crate) fn has_page(pages: &[ErrorPage], status: u16) -> bool {
     find(pages, status).is_some()
 }
 
@@ -48,7 +49,8 @@ fn lead(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> Step {
     }
     if target.starts_with(b"/") {
         phases::local_redirect(request, &target);
-        // The page is fetched by GET whatever was asked (RFC 9110 section 9.3.8 keeps HEAD bodiless).
+        // The page is fetched by GET whatever was asked; HEAD stays what it is.
+        request.as_get |= !matches!(request.head.method(), Method::Get | Method::Head);
         return Step::Redirect;
     }
     request.forced_status = None;
@@ -65,7 +67,7 @@ fn shown(status: u16) -> u16 {
 }
 
 /// The built-in page.
-pub fn plain(exchange: &Exchange, status: u16) -> Answer {
+pub(crate) fn plain(exchange: &Exchange, status: u16) -> Answer {
     let place = exchange.request.place();
     if status == 444 {
         let mut answer = Answer::new(444, ResponseBody::None);

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{Admission, Failure, Lifetime, ResponseFacts, admit};
 use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef};
-use myriad_upstream::{ErrorKind, Group, OriginError, OriginRequest, OriginResponse, RequestPayload};
+use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
 use super::params::{self, Purpose};
-use super::{origin, page};
+use super::{group, origin, page};
 use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::Exchange;
-use crate::runtime::{CachePlace, Handler, OriginPlace, PageMeta};
+use crate::runtime::{CachePlace, Handler, OriginGroup, OriginPlace, PageMeta};
 
 /// What the visitor who caused the fetch gets besides the page.
-pub enum Own {
+pub(crate) enum Own {
     /// The page is on its way into the cache; this is the origin's head, cookies and all.
     Admitted(ResponseHead),
     /// The answer is for this visitor alone.
@@ -31,21 +31,21 @@ struct Job {
     exchange: Box<Exchange>,
     writer: FlightWriter<PageMeta>,
     request: OriginRequest,
-    group: Arc<Group>,
+    group: Arc<OriginGroup>,
     own: Option<oneshot::Sender<Own>>,
     uses: u64,
     usable_page: bool,
 }
 
 /// Starts the fetch of a page from a copy of the request. A fetch that cannot start frees the waiters at once.
-pub fn start(
+pub(crate) fn start(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
     own: Option<oneshot::Sender<Own>>,
 ) {
-    let Ok(group) = origin::group(exchange, origin) else {
+    let Ok(group) = group::of_place(exchange, origin) else {
         return writer.fail(StoreFailure(502));
     };
     let attempts = match &own {
@@ -214,7 +214,7 @@ fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: Pag
 }
 
 /// The failure as the rules for stale pages tell it.
-pub fn failure(error: &OriginError) -> Failure {
+pub(crate) fn failure(error: &OriginError) -> Failure {
     match error.kind() {
         ErrorKind::Timeout => Failure::Timeout,
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => Failure::InvalidHeader,

@@ -1,28 +1,28 @@
 //! What makes the answers: files, origins, the cache in front of them, errors.
 
-pub mod cached;
-pub mod error;
+pub(crate) mod cached;
+pub(crate) mod error;
 mod fetch;
+mod group;
 mod observer;
 mod origin;
 mod page;
 mod params;
+mod precompressed;
 mod reader;
 mod static_file;
-pub mod streamed;
+pub(crate) mod streamed;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::exchange::{Exchange, Request};
-use crate::files::Entry;
 use crate::output::Answer;
 use crate::phases::{self, Decision};
 use crate::runtime::Handler;
 
 /// What a handler came to.
-pub enum Step {
+pub(crate) enum Step {
     /// The answer.
     Answer(Answer),
     /// Something to wait for.
@@ -36,11 +36,11 @@ pub enum Step {
 }
 
 /// Something to wait for.
-pub enum Work {
+pub(crate) enum Work {
     /// A file to be read.
     Load {
         /// What is known of it.
-        entry: Arc<Entry>,
+        found: static_file::Found,
         /// Where it is.
         path: PathBuf,
     },
@@ -51,7 +51,7 @@ pub enum Work {
 }
 
 /// Makes the content of the current place.
-pub fn begin(exchange: &mut Exchange) -> Step {
+pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     match &site.runtime.place(exchange.request.place).handler {
         Handler::Files => static_file::begin(exchange),
@@ -63,10 +63,10 @@ pub fn begin(exchange: &mut Exchange) -> Step {
 }
 
 /// Waits for what the phases could not give at once, and goes on until there is an answer.
-pub async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
+pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
     loop {
         let step = match work {
-            Work::Load { entry, path } => static_file::load(exchange, entry, path).await,
+            Work::Load { found, path } => static_file::load(exchange, found, path).await,
             Work::Origin => origin::pass(exchange).await,
             Work::Page(wait) => cached::wait(exchange, wait).await,
         };
@@ -78,10 +78,11 @@ pub async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
 }
 
 /// The media type that the place gives to a path.
-pub fn media_type(request: &Request, path: &[u8]) -> Cow<'static, [u8]> {
+pub(crate) fn media_type(request: &Request, path: &[u8]) -> Cow<'static, [u8]> {
     let files = &request.place().files;
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let extension = name.iter().rposition(|byte| *byte == b'.').filter(|at| *at > 0).map(|at| &name[at + 1..]);
+    let extension =
+        name.iter().rposition(|byte| *byte == b'.').filter(|at| *at > 0).map(|at| &name[at + 1..]);
     let found = extension.and_then(|extension| {
         files.types.get(extension).or_else(|| files.types.get(&extension.to_ascii_lowercase()[..]))
     });

@@ -9,7 +9,7 @@ use crate::error_log::{ErrorLog, Level};
 use crate::exchange::Exchange;
 
 /// Writes to the error log of the exchange that asked.
-pub struct Observer {
+pub(crate) struct Observer {
     log: ErrorLog,
     connection: u64,
     request: String,
@@ -17,7 +17,7 @@ pub struct Observer {
 
 impl Observer {
     /// The observer of one exchange's origin request.
-    pub fn of(exchange: &Exchange) -> Rc<dyn myriad_upstream::Observer> {
+    pub(crate) fn of(exchange: &Exchange) -> Rc<dyn myriad_upstream::Observer> {
         let request = &exchange.request;
         Rc::new(Self {
             log: request.place().error_log.clone(),
@@ -27,7 +27,11 @@ impl Observer {
     }
 
     fn write(&self, level: Level, message: fmt::Arguments<'_>) {
-        self.log.write(level, Some(self.connection), format_args!("{message}, request: \"{}\"", self.request));
+        self.log.write(
+            level,
+            Some(self.connection),
+            format_args!("{message}, request: \"{}\"", self.request),
+        );
     }
 }
 
@@ -37,7 +41,9 @@ impl myriad_upstream::Observer for Observer {
         let text = text.trim_end();
         self.write(
             Level::Error,
-            format_args!("FastCGI sent in stderr: \"{text}\" while reading from upstream, upstream: \"{peer}\""),
+            format_args!(
+                "FastCGI sent in stderr: \"{text}\" while reading from upstream, upstream: \"{peer}\""
+            ),
         );
     }
 

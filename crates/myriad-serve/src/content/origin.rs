@@ -1,30 +1,29 @@
 //! An origin asked for one visitor: nothing is stored, the body streams through.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_encode::coding_from_token;
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_net::{RequestBody, ResponseBody};
-use myriad_upstream::{Group, OriginError, OriginResponse, RequestPayload};
+use myriad_upstream::{OriginError, OriginResponse, RequestPayload};
 
 use super::params::{self, Purpose};
-use super::{Step, error};
+use super::{Step, error, group};
 use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::output::Answer;
 use crate::phases;
-use crate::runtime::{Handler, OriginPlace, Target};
+use crate::runtime::{Handler, OriginGroup, OriginPlace};
 
 /// Asks the origin of the current place and passes its answer on.
-pub async fn pass(exchange: &mut Exchange) -> Step {
+pub(crate) async fn pass(exchange: &mut Exchange) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
         return Step::Error(500);
     };
-    let group = match group(exchange, origin) {
+    let group = match group::of_place(exchange, origin) {
         Ok(group) => group,
         Err(step) => return step,
     };
@@ -51,44 +50,25 @@ pub async fn pass(exchange: &mut Exchange) -> Step {
 }
 
 /// Sends a request to a group, with what goes wrong on the way told to the error log of the exchange.
-pub async fn fetch(
+pub(crate) async fn fetch(
     exchange: &mut Exchange,
-    group: &Group,
+    group: &OriginGroup,
     mut request: myriad_upstream::OriginRequest,
 ) -> Result<OriginResponse, OriginError> {
     let site = std::rc::Rc::clone(&exchange.request.site);
+    request.affinity = group::affinity(exchange, group);
     request.observer = Some(super::observer::Observer::of(exchange));
-    group.fetch(&site.pool, request).await
-}
-
-/// The group that the place's target names.
-pub fn group(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Arc<Group>, Step> {
-    match &origin.target {
-        Target::Group(group) => Ok(Arc::clone(group)),
-        Target::Variable(template) => {
-            let mut name = Vec::new();
-            let Exchange { request, frame } = exchange;
-            let found = template
-                .eval(request, frame, &mut name)
-                .ok()
-                .and_then(|()| request.site.runtime.group(&String::from_utf8_lossy(&name)));
-            found.ok_or_else(|| {
-                let name = String::from_utf8_lossy(&name);
-                request.log(Level::Error, format_args!("no upstream group or address \"{name}\""));
-                Step::Error(502)
-            })
-        }
-    }
+    group.group.fetch(&site.pool, request).await
 }
 
 /// No answer: the error log says why, the client gets the status.
-pub fn fail(exchange: &Exchange, error: &OriginError) -> Step {
+pub(crate) fn fail(exchange: &Exchange, error: &OriginError) -> Step {
     exchange.request.log(Level::Error, format_args!("{error}"));
     Step::Error(error.status())
 }
 
 /// Passes an origin's answer on: `X-Accel-Redirect`, intercepted errors, fields, body.
-pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
+pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
     let OriginResponse { head, body, .. } = response;
     let step = redirected(exchange, origin, &head);
     let intercepted = origin.intercept_errors
@@ -114,7 +94,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
 }
 
 /// `X-Accel-Redirect`: the answer is at another place of this server.
-pub fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead) -> Option<Step> {
+pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead) -> Option<Step> {
     let target = head.known(Known::XAccelRedirect).filter(|_| !origin.ignore_accel.redirect)?;
     let rate = accel_rate(origin, &head.fields);
     exchange.request.limit_rate = rate.or(exchange.request.limit_rate);
@@ -139,12 +119,12 @@ fn accel_rate(origin: &OriginPlace, fields: &Fields) -> Option<u64> {
     crate::exchange::variables::parse_size(value)
 }
 
-pub fn parse_length(value: &[u8]) -> Option<u64> {
+pub(crate) fn parse_length(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
 /// The head of an answer as the visitor gets it, its body to be set. `own` passes what belongs to this visitor alone.
-pub fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
+pub(crate) fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
     let mut answer = Answer::new(head.status, ResponseBody::Full(Bytes::new()));
     if !head.reason.is_empty() && head.reason != myriad_http::head::reason_phrase(head.status).as_bytes() {
         answer.reason = std::str::from_utf8(&head.reason).ok().map(Into::into);
@@ -177,7 +157,7 @@ fn with_charset(media_type: &[u8], origin: &OriginPlace, fields: &Fields) -> Vec
 
 /// Whether a field of an origin goes to the visitor: not what belongs to the connection or to the accelerator, nor
 /// `Date` and `Server`, which are this server's own, unless `*_pass_header` says so.
-pub fn passes(known: Option<Known>, name: &[u8], origin: &OriginPlace, own: bool) -> bool {
+pub(crate) fn passes(known: Option<Known>, name: &[u8], origin: &OriginPlace, own: bool) -> bool {
     let listed = |list: &[Box<[u8]>]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
     match known {
         Some(

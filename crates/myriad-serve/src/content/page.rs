@@ -28,7 +28,7 @@ const HOT: u32 = 8;
 const DECODED_AT_MOST: u64 = 64 << 20;
 
 /// What is kept of an origin's head.
-pub fn meta_of(
+pub(crate) fn meta_of(
     head: &ResponseHead,
     place: &OriginPlace,
     rules: &Rules,
@@ -89,18 +89,21 @@ fn is_opaque(head: &ResponseHead) -> bool {
 }
 
 /// The coding that the origin used, where it can be undone.
-pub fn origin_coding(head: &ResponseHead) -> Option<Coding> {
+pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
     let coding = coding_from_token(head.known(Known::ContentEncoding)?)?;
     (coding != Coding::Identity).then_some(coding)
 }
 
 /// A decoder for an origin's coding.
-pub fn decoder(coding: Coding) -> Option<StreamDecoder> {
+pub(crate) fn decoder(coding: Coding) -> Option<StreamDecoder> {
     StreamDecoder::new(coding, DECODED_AT_MOST).ok()
 }
 
 /// A piece as it is stored: undone where the origin coded it.
-pub fn decoded(decoder: Option<&mut StreamDecoder>, piece: Bytes) -> Result<Bytes, myriad_encode::DecodeError> {
+pub(crate) fn decoded(
+    decoder: Option<&mut StreamDecoder>,
+    piece: Bytes,
+) -> Result<Bytes, myriad_encode::DecodeError> {
     let Some(decoder) = decoder else { return Ok(piece) };
     let mut out = Vec::with_capacity(piece.len() * 4);
     decoder.push(&piece, &mut out)?;
@@ -108,7 +111,7 @@ pub fn decoded(decoder: Option<&mut StreamDecoder>, piece: Bytes) -> Result<Byte
 }
 
 /// Which variant an answer is, by its `Vary`.
-pub fn selection(fields: &Fields, rules: &Rules, request: &Fields) -> Option<Selection> {
+pub(crate) fn selection(fields: &Fields, rules: &Rules, request: &Fields) -> Option<Selection> {
     if rules.ignore.vary {
         return None;
     }
@@ -120,14 +123,14 @@ pub fn selection(fields: &Fields, rules: &Rules, request: &Fields) -> Option<Sel
 }
 
 /// A strong tag from the bytes.
-pub fn tag_of(body: &Body) -> EntityTag {
+pub(crate) fn tag_of(body: &Body) -> EntityTag {
     let mut hash = Xxh3Default::new();
     body.segments().iter().for_each(|segment| hash.update(segment));
     EntityTag::made(hash.digest())
 }
 
 /// The encodings of a page whose refresh brought the same bytes.
-pub fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNATIVES] {
+pub(crate) fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNATIVES] {
     std::array::from_fn(|index| {
         let known = page.alternative(index as u8)?;
         Some(Alternative { bytes: known.bytes.clone(), meta: known.meta })
@@ -135,7 +138,7 @@ pub fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNATIVES] {
 }
 
 /// gzip at its fast level, made as the page is stored, where the place offers it.
-pub fn first_encodings(
+pub(crate) fn first_encodings(
     exchange: &Exchange,
     meta: &PageMeta,
     body: &Body,
@@ -160,19 +163,14 @@ fn encode(body: &Body, coding: Coding, level: Level) -> Option<Alternative<u8>> 
 }
 
 /// Serves a stored page in the best encoding at hand, and has a better one made.
-pub fn answer(request: &Request, origin: &OriginPlace, page: Arc<Page>) -> Answer {
+pub(crate) fn answer(request: &Request, origin: &OriginPlace, page: Arc<Page>) -> Answer {
     let meta = page.meta();
     let length = page.body().len();
     let coding = if meta.no_transform || length == 0 {
         Coding::Identity
     } else {
-        let encodings = output::encodings(
-            request,
-            &meta.media_type,
-            Some(length),
-            meta.proxied,
-            meta.origin_encoded,
-        );
+        let encodings =
+            output::encodings(request, &meta.media_type, Some(length), meta.proxied, meta.origin_encoded);
         let parts = request.head.fields().has(Known::Range) && encodings.allowed.contains(Coding::Identity);
         let coding = if parts { Coding::Identity } else { choose(request, origin, &page, &encodings) };
         return body_of(page, coding, encodings.varies);
@@ -245,9 +243,10 @@ fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
 }
 
 /// The head of a page that is still arriving, its body to be set.
-pub fn answer_of_head(meta: &PageMeta) -> Answer {
+pub(crate) fn answer_of_head(meta: &PageMeta) -> Answer {
     let mut answer = Answer::new(meta.status, ResponseBody::None);
-    answer.media_type = output::line_named(&meta.lines, b"content-type").map(|value| Cow::Owned(value.to_vec()));
+    answer.media_type =
+        output::line_named(&meta.lines, b"content-type").map(|value| Cow::Owned(value.to_vec()));
     output::copy_lines(&meta.lines, &[b"content-type"], |line| answer.lines.extend_from_slice(line));
     if let Some((text, _)) = &meta.last_modified {
         answer.field(b"Last-Modified", text);

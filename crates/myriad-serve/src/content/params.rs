@@ -11,7 +11,7 @@ use crate::runtime::OriginPlace;
 
 /// What the request is made for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// For one visitor: everything is passed on.
     Visitor,
     /// To be stored: what asks for a part, a confirmation or an encoding is left out, and HEAD becomes GET.
@@ -33,7 +33,7 @@ const NOT_FOR_STORING: [Known; 7] = [
 ///
 /// Parameters that the configuration sets come first and hide the client's own fields of that name, so that no client
 /// can pose as a parameter.
-pub fn fastcgi(
+pub(crate) fn fastcgi(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     purpose: Purpose,
@@ -71,7 +71,7 @@ pub fn fastcgi(
         timeouts: origin.timeouts,
         retry: origin.next.clone(),
         max_head: origin.head_bytes,
-        affinity: exchange.request.client().map_or(Affinity::None, Affinity::Client),
+        affinity: Affinity::None,
         observer: None,
         attempts,
     })
@@ -84,7 +84,8 @@ fn push_fields(exchange: &Exchange, origin: &OriginPlace, purpose: Purpose, para
     let mut seen: Vec<Known> = Vec::new();
     for (known, field, value) in fields.iter_known() {
         if let Some(known) = known {
-            let framing = matches!(known, Known::ContentLength | Known::ContentType | Known::TransferEncoding);
+            let framing =
+                matches!(known, Known::ContentLength | Known::ContentType | Known::TransferEncoding);
             let unwanted = purpose == Purpose::Store && NOT_FOR_STORING.contains(&known);
             if framing || unwanted || seen.contains(&known) {
                 continue;

@@ -10,7 +10,7 @@ use myriad_store::FlightReader;
 use crate::runtime::PageMeta;
 
 /// One reader of a flight.
-pub struct FlightBody(pub FlightReader<PageMeta>);
+pub(crate) struct FlightBody(pub FlightReader<PageMeta>);
 
 impl Body for FlightBody {
     fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {

@@ -8,7 +8,7 @@ use myriad_encode::{Coding, CodingSet, Level, compress};
 use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;
 
-use super::{Step, Work, media_type};
+use super::{Step, Work, media_type, precompressed};
 use crate::error_log::Level as LogLevel;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::path::{self, as_path};
@@ -18,8 +18,9 @@ use crate::phases;
 use crate::runtime::ProxiedFacts;
 
 /// Serves the file that the URI names, the index of a directory, or a redirect to it.
-pub fn begin(exchange: &mut Exchange) -> Step {
-    if !matches!(exchange.request.head.method(), Method::Get | Method::Head) {
+pub(crate) fn begin(exchange: &mut Exchange) -> Step {
+    let request = &exchange.request;
+    if !matches!(request.head.method(), Method::Get | Method::Head) && !request.as_get {
         return Step::Error(405);
     }
     if exchange.request.uri.contains(&0) {
@@ -31,14 +32,16 @@ pub fn begin(exchange: &mut Exchange) -> Step {
     let found = scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
         path::of_uri(request, &request.uri, frame, file)?;
-        let valid_ms = request.place().files.valid_ms;
-        let entry = request.site.worker.files.look(file, valid_ms, request.received_ms);
+        let (entry, coding) = match precompressed::find(request, file) {
+            Some(found) => found,
+            None => (look(request, file), Coding::Identity),
+        };
         let to_load = entry.file().is_some_and(|file| !file.is_loaded()).then(|| as_path(file).to_owned());
-        Ok::<_, myriad_script::EvalError>((entry, to_load))
+        Ok::<_, myriad_script::EvalError>((Found { entry, coding }, to_load))
     });
     match found {
-        Ok((entry, None)) => serve(exchange, &entry),
-        Ok((entry, Some(path))) => Step::Wait(Work::Load { entry, path }),
+        Ok((found, None)) => serve(exchange, &found),
+        Ok((found, Some(path))) => Step::Wait(Work::Load { found, path }),
         Err(error) => {
             exchange.request.log(LogLevel::Error, format_args!("{error}"));
             Step::Error(500)
@@ -46,9 +49,20 @@ pub fn begin(exchange: &mut Exchange) -> Step {
     }
 }
 
+/// A path and the coding of what is there: identity, but for a file that was compressed beforehand.
+pub(crate) struct Found {
+    entry: Arc<Entry>,
+    coding: Coding,
+}
+
+/// What is known of a path, as the place believes it.
+pub(super) fn look(request: &Request, file: &[u8]) -> Arc<Entry> {
+    request.site.worker.files.look(file, request.place().files.validity, request.received_ms)
+}
+
 /// Reads a file on the pool of blocking work, then serves it.
-pub async fn load(exchange: &mut Exchange, entry: Arc<Entry>, path: PathBuf) -> Step {
-    let loading = Arc::clone(&entry);
+pub(crate) async fn load(exchange: &mut Exchange, found: Found, path: PathBuf) -> Step {
+    let loading = Arc::clone(&found.entry);
     let named = path.clone();
     let loaded = tokio::task::spawn_blocking(move || match loading.file() {
         Some(file) => file.load(&named),
@@ -56,7 +70,7 @@ pub async fn load(exchange: &mut Exchange, entry: Arc<Entry>, path: PathBuf) -> 
     })
     .await;
     let error = match loaded {
-        Ok(Ok(())) => return serve(exchange, &entry),
+        Ok(Ok(())) => return serve(exchange, &found),
         Ok(Err(error)) => error,
         Err(_) => std::io::Error::other("reading was abandoned"),
     };
@@ -88,8 +102,7 @@ fn index(exchange: &mut Exchange) -> Step {
         let found = scratch::with_buffer(|file| {
             path::of_uri(request, &request.uri, frame, file).ok()?;
             file.extend_from_slice(&target);
-            let entry = site.worker.files.look(file, place.files.valid_ms, request.received_ms);
-            entry.file().map(|_| ())
+            look(request, file).file().map(|_| ())
         });
         if found.is_some() {
             request.uri.extend_from_slice(&target);
@@ -103,8 +116,7 @@ fn directory_without_index(exchange: &mut Exchange) -> Step {
     let Exchange { request, frame } = exchange;
     let there = scratch::with_buffer(|file| {
         let _ = path::of_uri(request, &request.uri, frame, file);
-        let valid_ms = request.place().files.valid_ms;
-        let entry = request.site.worker.files.look(file, valid_ms, request.received_ms);
+        let entry = look(request, file);
         if entry.is_directory() {
             let shown = String::from_utf8_lossy(file);
             request.log(LogLevel::Error, format_args!("directory index of \"{shown}\" is forbidden"));
@@ -114,9 +126,10 @@ fn directory_without_index(exchange: &mut Exchange) -> Step {
     Step::Error(if there { 403 } else { 404 })
 }
 
-fn serve(exchange: &mut Exchange, entry: &Arc<Entry>) -> Step {
-    match &entry.kind {
-        Kind::File(file) => answer(exchange, entry, file),
+fn serve(exchange: &mut Exchange, found: &Found) -> Step {
+    match &found.entry.kind {
+        Kind::File(file) if found.coding != Coding::Identity => coded(exchange, found, file),
+        Kind::File(file) => answer(exchange, &found.entry, file),
         Kind::Directory => Step::Answer(crate::phases::add_slash(&mut exchange.request)),
         Kind::Other => Step::Error(404),
         Kind::Missing(std::io::ErrorKind::PermissionDenied) => Step::Error(403),
@@ -158,6 +171,25 @@ fn answer(exchange: &mut Exchange, entry: &Arc<Entry>, file: &FileEntry) -> Step
             None => return Step::Error(500),
         },
     }
+    Step::Answer(answer)
+}
+
+/// A file that was compressed beforehand, as it is.
+fn coded(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
+    let request = &exchange.request;
+    let mut answer = Answer::new(200, ResponseBody::None);
+    answer.media_type = Some(media_type(request, &request.uri));
+    answer.varies_by_encoding = true;
+    answer.coding = found.coding;
+    answer.source = Source::File(Arc::clone(&found.entry));
+    answer.ranges = true;
+    answer.body = match (file.contents(), file.descriptor()) {
+        (Some(contents), _) => ResponseBody::Full(contents.clone()),
+        (None, Some(descriptor)) => {
+            ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length }
+        }
+        (None, None) => return Step::Error(500),
+    };
     Step::Answer(answer)
 }
 

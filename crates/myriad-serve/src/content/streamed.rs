@@ -13,7 +13,7 @@ use crate::output::{Answer, copy_lines, encodings, line_named};
 use crate::runtime::ProxiedFacts;
 
 /// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
-pub fn encode(request: &mut Request, answer: &mut Answer) {
+pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     if !answer.compressible || !matches!(answer.status, 200 | 403 | 404) {
         return;
     }

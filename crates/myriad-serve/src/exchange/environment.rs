@@ -72,7 +72,7 @@ impl Environment for Request {
 
 impl Request {
     /// Writes to the error log of the place, with nginx's account of the request behind the message.
-    pub fn log(&self, level: Level, message: fmt::Arguments<'_>) {
+    pub(crate) fn log(&self, level: Level, message: fmt::Arguments<'_>) {
         let log = &self.place().error_log;
         if !log.enabled(level) {
             return;

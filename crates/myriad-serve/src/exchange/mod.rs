@@ -1,11 +1,11 @@
 //! One request on its way: what scripts may read of it, and what they make.
 
-pub mod environment;
+pub(crate) mod environment;
 mod origin_facts;
 mod request;
-pub mod scratch;
-pub mod time;
-pub mod variables;
+pub(crate) mod scratch;
+pub(crate) mod time;
+pub(crate) mod variables;
 
 use std::rc::Rc;
 
@@ -13,13 +13,13 @@ use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
-pub use origin_facts::OriginFacts;
-pub use request::Request;
+pub(crate) use origin_facts::OriginFacts;
+pub(crate) use request::Request;
 
 use crate::worker::Generation;
 
 /// A request and the memory its scripts work in.
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// User variables, captures, results of maps.
     pub frame: Frame,
     /// Everything else, readable by scripts through [`myriad_script::Environment`].
@@ -28,7 +28,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// Begins an exchange. `head` is swapped out of the driver's hands.
-    pub fn begin(
+    pub(crate) fn begin(
         site: &Rc<Generation>,
         head: &mut RequestHead,
         connection: &Rc<Connection>,
@@ -41,7 +41,7 @@ impl Exchange {
     }
 
     /// A copy for work that outlives the exchange: the fetch of a page that others wait for too.
-    pub fn snapshot(&self) -> Box<Self> {
+    pub(crate) fn snapshot(&self) -> Box<Self> {
         let original = &self.request;
         let copy = scratch::Scratch {
             head: original.head.clone(),
@@ -60,7 +60,7 @@ impl Exchange {
     }
 
     /// Gives the memory back for the next exchange.
-    pub fn recycle(self) {
+    pub(crate) fn recycle(self) {
         let Request { head, uri, args, host, cache, .. } = self.request;
         scratch::give(scratch::Scratch { head, uri, args, host, key: cache.key, frame: self.frame });
     }

@@ -7,7 +7,7 @@ use myriad_upstream::{Attempt, Attempts};
 
 /// What is known of the origin's part in an exchange.
 #[derive(Default)]
-pub struct OriginFacts {
+pub(crate) struct OriginFacts {
     /// The tries, filled while they run.
     pub attempts: Attempts,
     /// The origin's head, once it came.
@@ -16,7 +16,7 @@ pub struct OriginFacts {
 
 impl OriginFacts {
     /// Appends one figure of every try, in nginx's form: separated by commas.
-    pub fn list(&self, out: &mut Vec<u8>, figure: impl Fn(&Attempt, &mut String)) -> bool {
+    pub(crate) fn list(&self, out: &mut Vec<u8>, figure: impl Fn(&Attempt, &mut String)) -> bool {
         let attempts = self.attempts.get();
         let mut text = String::new();
         for (index, attempt) in attempts.iter().enumerate() {

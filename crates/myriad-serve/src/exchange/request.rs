@@ -13,7 +13,7 @@ use crate::runtime::{Place, PlaceId, Runtime, Server, ServerId};
 use crate::worker::Generation;
 
 /// The state of a request that its variables show.
-pub struct Request {
+pub(crate) struct Request {
     /// The site as it was when the request began.
     pub site: Rc<Generation>,
     /// The client's connection.
@@ -64,7 +64,7 @@ pub struct Request {
 
 /// The cache's part in an exchange.
 #[derive(Default)]
-pub struct CacheFacts {
+pub(crate) struct CacheFacts {
     /// `$upstream_cache_status`.
     pub status: Option<CacheStatus>,
     /// `$upstream_cache_key`.
@@ -75,7 +75,7 @@ pub struct CacheFacts {
 
 /// The head of the answer.
 #[derive(Default)]
-pub struct Answered {
+pub(crate) struct Answered {
     /// `$status`.
     pub status: u16,
     /// Field lines, for `$sent_http_*`; kept only where a log format reads them.
@@ -120,27 +120,27 @@ impl Request {
     }
 
     /// The site.
-    pub fn runtime(&self) -> &Runtime {
+    pub(crate) fn runtime(&self) -> &Runtime {
         &self.site.runtime
     }
 
     /// The settings that hold now.
-    pub fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &Place {
         self.site.runtime.place(self.place)
     }
 
     /// The virtual server.
-    pub fn server(&self) -> &Server {
+    pub(crate) fn server(&self) -> &Server {
         self.site.runtime.server(self.server)
     }
 
     /// The client's address; none on a unix socket.
-    pub fn client(&self) -> Option<IpAddr> {
+    pub(crate) fn client(&self) -> Option<IpAddr> {
         self.connection.peer.ip()
     }
 
     /// The origin's part, made where there is none yet.
-    pub fn origin_mut(&mut self) -> &mut OriginFacts {
+    pub(crate) fn origin_mut(&mut self) -> &mut OriginFacts {
         self.origin.get_or_insert_default()
     }
 }

@@ -10,7 +10,7 @@ const KEEP_CAPACITY: usize = 16 * 1024;
 
 /// What an exchange works in.
 #[derive(Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     /// A cleared head.
     pub head: RequestHead,
     /// For the URI.
@@ -31,12 +31,12 @@ thread_local! {
 }
 
 /// Takes a scratch out of this thread's pool, or makes one.
-pub fn take() -> Scratch {
+pub(crate) fn take() -> Scratch {
     SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
 /// Gives a scratch back.
-pub fn give(mut scratch: Scratch) {
+pub(crate) fn give(mut scratch: Scratch) {
     scratch.frame.reset();
     for buffer in [&mut scratch.uri, &mut scratch.args, &mut scratch.host, &mut scratch.key] {
         clear(buffer);
@@ -49,12 +49,12 @@ pub fn give(mut scratch: Scratch) {
 }
 
 /// Frames belong to one configuration: a reload calls this.
-pub fn forget() {
+pub(crate) fn forget() {
     SCRATCH.with_borrow_mut(Vec::clear);
 }
 
 /// Runs `work` with an empty buffer of this thread's pool.
-pub fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+pub(crate) fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
     let result = work(&mut buffer);
     clear(&mut buffer);

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 /// Minutes east of UTC, read once from `TZ` or `/etc/localtime` at start.
 ///
 /// The offset in force when the process starts; a change of summer time is taken up at the next restart.
-pub fn offset_minutes() -> i32 {
+pub(crate) fn offset_minutes() -> i32 {
     static OFFSET: OnceLock<i32> = OnceLock::new();
     *OFFSET.get_or_init(|| tz_file().and_then(|bytes| offset_now(&bytes)).unwrap_or(0))
 }

@@ -23,15 +23,23 @@ type Shard = HashMap<Box<[u8]>, Arc<Entry>, RandomState>;
 
 /// How long what is known of a path is believed, milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Validity {
+pub(crate) struct Validity {
     /// Where something is there (`open_file_cache_valid`).
     pub found_ms: u64,
     /// Where nothing is (`open_file_cache_errors`).
     pub missing_ms: u64,
 }
 
+impl Validity {
+    /// When what is known of a path has to be asked anew, milliseconds since the epoch.
+    pub(crate) fn until_ms(self, entry: &Entry) -> u64 {
+        let valid_ms = if entry.exists() { self.found_ms } else { self.missing_ms };
+        entry.checked_ms().saturating_add(valid_ms)
+    }
+}
+
 /// Paths and what is known of them.
-pub struct FileCache {
+pub(crate) struct FileCache {
     shards: [Mutex<Shard>; SHARDS],
     hasher: RandomState,
 }
@@ -44,12 +52,11 @@ impl Default for FileCache {
 
 impl FileCache {
     /// What is known of `path`, no older than `validity` says.
-    pub fn look(&self, path: &[u8], validity: Validity, now: u64) -> Arc<Entry> {
+    pub(crate) fn look(&self, path: &[u8], validity: Validity, now: u64) -> Arc<Entry> {
         let shard = &self.shards[self.hasher.hash_one(path) as usize % SHARDS];
         let known = shard.lock().get(path).cloned();
         if let Some(entry) = known {
-            let valid_ms = if entry.exists() { validity.found_ms } else { validity.missing_ms };
-            if now.saturating_sub(entry.checked_ms()) < valid_ms {
+            if now < validity.until_ms(&entry) {
                 return entry;
             }
             if entry.unchanged(as_path(path)) {
@@ -72,7 +79,7 @@ impl FileCache {
     }
 
     /// nginx's `-f`, `-d`, `-e` and `-x`.
-    pub fn test(&self, test: FileTest, path: &[u8], validity: Validity, now: u64) -> bool {
+    pub(crate) fn test(&self, test: FileTest, path: &[u8], validity: Validity, now: u64) -> bool {
         let entry = self.look(path, validity, now);
         match test {
             FileTest::File => entry.file().is_some(),
@@ -83,7 +90,7 @@ impl FileCache {
     }
 
     /// Drops what is beyond the bounds; called by a sweep, since contents and encodings arrive after the entry.
-    pub fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         for shard in &self.shards {
             bound(&mut shard.lock());
         }

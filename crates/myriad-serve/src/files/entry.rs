@@ -14,10 +14,10 @@ use myriad_policy::EntityTag;
 use parking_lot::Mutex;
 
 /// Files up to this many bytes are held in memory; larger ones go by `sendfile`.
-pub const IN_MEMORY: u64 = 1 << 20;
+pub(crate) const IN_MEMORY: u64 = 1 << 20;
 
 /// What a path is.
-pub enum Kind {
+pub(crate) enum Kind {
     /// A regular file.
     File(FileEntry),
     /// A directory.
@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 /// One path, as it was when it was last looked at.
-pub struct Entry {
+pub(crate) struct Entry {
     /// What it is.
     pub kind: Kind,
     /// Whether anybody may execute it.
@@ -52,7 +52,7 @@ pub(super) struct Identity {
 }
 
 /// A regular file.
-pub struct FileEntry {
+pub(crate) struct FileEntry {
     /// Bytes.
     pub length: u64,
     /// Last change, seconds since the epoch.
@@ -119,7 +119,7 @@ impl Entry {
     }
 
     /// The file, if it is one.
-    pub fn file(&self) -> Option<&FileEntry> {
+    pub(crate) fn file(&self) -> Option<&FileEntry> {
         match &self.kind {
             Kind::File(file) => Some(file),
             _ => None,
@@ -127,17 +127,17 @@ impl Entry {
     }
 
     /// Whether it is a directory.
-    pub fn is_directory(&self) -> bool {
+    pub(crate) fn is_directory(&self) -> bool {
         matches!(self.kind, Kind::Directory)
     }
 
     /// Whether there is anything.
-    pub fn exists(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         !matches!(self.kind, Kind::Missing(_))
     }
 
     /// When it was looked at last, milliseconds since the epoch.
-    pub fn checked_ms(&self) -> u64 {
+    pub(crate) fn checked_ms(&self) -> u64 {
         self.checked_ms.load(Relaxed)
     }
 }
@@ -157,19 +157,19 @@ impl FileEntry {
     }
 
     /// The contents, if they are in memory.
-    pub fn contents(&self) -> Option<&Bytes> {
+    pub(crate) fn contents(&self) -> Option<&Bytes> {
         self.contents.get()
     }
 
     /// Whether the contents belong in memory.
-    pub fn is_small(&self) -> bool {
+    pub(crate) fn is_small(&self) -> bool {
         self.length <= IN_MEMORY
     }
 
     /// Opens the file, and reads it where it is small. Blocks: for the pool of blocking work.
     ///
     /// A file that has another length than when it was looked at is an error: what is sent must be one state of it.
-    pub fn load(&self, path: &Path) -> io::Result<()> {
+    pub(crate) fn load(&self, path: &Path) -> io::Result<()> {
         let mut file = File::open(path)?;
         if !self.is_small() {
             let _ = self.descriptor.set(Arc::new(OwnedFd::from(file)));
@@ -185,23 +185,23 @@ impl FileEntry {
     }
 
     /// The open file of a large one, once [`FileEntry::load`] has run.
-    pub fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
+    pub(crate) fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
         self.descriptor.get()
     }
 
     /// Whether everything needed to serve it is at hand.
-    pub fn is_loaded(&self) -> bool {
+    pub(crate) fn is_loaded(&self) -> bool {
         self.contents.get().is_some() || self.descriptor.get().is_some()
     }
 
     /// The file in a coding, with the level that made it.
-    pub fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
+    pub(crate) fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
         let encoded = self.encoded.lock();
         encoded[coding as usize].as_ref().map(|encoded| (encoded.level, encoded.bytes.clone()))
     }
 
     /// Adds the file in a coding, unless a stronger level is there.
-    pub fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
+    pub(crate) fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
         let mut encoded = self.encoded.lock();
         let slot = &mut encoded[coding as usize];
         if slot.as_ref().is_none_or(|known| known.level < level) {

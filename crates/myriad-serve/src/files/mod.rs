@@ -2,7 +2,7 @@
 
 mod cache;
 mod entry;
-pub mod path;
+pub(crate) mod path;
 
-pub use cache::{FileCache, Validity};
-pub use entry::{Entry, FileEntry, Kind};
+pub(crate) use cache::{FileCache, Validity};
+pub(crate) use entry::{Entry, FileEntry, Kind};

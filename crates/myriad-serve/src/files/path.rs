@@ -10,17 +10,17 @@ use crate::exchange::Request;
 use crate::runtime::Rooting;
 
 /// Bytes as a path.
-pub fn as_path(bytes: &[u8]) -> &Path {
+pub(crate) fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
 /// Appends `$document_root`.
-pub fn root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<(), EvalError> {
+pub(crate) fn root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<(), EvalError> {
     request.place().files.root.eval(request, frame, out)
 }
 
 /// Appends the path that `uri` names in the current place: root and URI, or the alias in place of the location.
-pub fn of_uri(
+pub(crate) fn of_uri(
     request: &Request,
     uri: &[u8],
     frame: &mut Frame,

@@ -6,7 +6,7 @@ use super::Escaping;
 use crate::exchange::Request;
 
 /// A `log_format`.
-pub struct Format {
+pub(crate) struct Format {
     /// Its name.
     pub name: String,
     /// The text.
@@ -19,7 +19,12 @@ pub struct Format {
 
 impl Format {
     /// Appends a line, without its end.
-    pub fn write(&self, request: &Request, frame: &mut Frame, line: &mut Vec<u8>) -> Result<(), EvalError> {
+    pub(crate) fn write(
+        &self,
+        request: &Request,
+        frame: &mut Frame,
+        line: &mut Vec<u8>,
+    ) -> Result<(), EvalError> {
         self.template.for_each_piece(request, frame, |piece| match piece {
             Piece::Literal(text) => line.extend_from_slice(text),
             Piece::Value(value) => self.escaping.write(value, line),

@@ -4,16 +4,16 @@ mod escape;
 mod format;
 mod target;
 
-pub use escape::Escaping;
-pub use format::Format;
-pub use target::{LogTarget, LogWriter};
+pub(crate) use escape::Escaping;
+pub(crate) use format::Format;
+pub(crate) use target::{LogTarget, LogWriter};
 
 use myriad_script::EvalError;
 
 use crate::exchange::{Exchange, scratch};
 
 /// Writes a finished exchange to the logs of the place that answered it.
-pub fn write(exchange: &mut Exchange) {
+pub(crate) fn write(exchange: &mut Exchange) {
     if exchange.request.place().access_logs.is_empty() {
         return;
     }

@@ -15,7 +15,7 @@ use crate::exchange::Request;
 use crate::files::path::as_path;
 
 /// The destination of an `access_log`.
-pub enum LogTarget {
+pub(crate) enum LogTarget {
     /// A file, opened once.
     File {
         /// The file.
@@ -31,7 +31,7 @@ pub enum LogTarget {
 
 impl LogTarget {
     /// The path of a variable target for this request.
-    pub fn path(&self, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
+    pub(crate) fn path(&self, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
         let Self::Variable(template) = self else { return None };
         let mut path = Vec::new();
         template.eval(request, frame, &mut path).ok()?;
@@ -43,7 +43,7 @@ impl LogTarget {
 
 /// A worker's buffers of log lines.
 #[derive(Default)]
-pub struct LogWriter {
+pub(crate) struct LogWriter {
     buffers: RefCell<HashMap<PathBuf, Buffer>>,
 }
 
@@ -56,7 +56,7 @@ struct Buffer {
 
 impl LogWriter {
     /// Writes one line, which bears its end. `path` is that of a variable target.
-    pub fn write(&self, target: &LogTarget, path: Option<&std::path::Path>, line: &[u8]) {
+    pub(crate) fn write(&self, target: &LogTarget, path: Option<&std::path::Path>, line: &[u8]) {
         match (target, path) {
             (LogTarget::File { file, buffer: None, .. }, _) => {
                 // A full disk must not stop the site; the error log would be on the same disk.
@@ -90,7 +90,7 @@ impl LogWriter {
     }
 
     /// Writes what has waited for its `flush=` time; everything when `all`.
-    pub fn flush(&self, all: bool) {
+    pub(crate) fn flush(&self, all: bool) {
         let now = myriad_net::clock::monotonic_ms();
         for buffer in self.buffers.borrow_mut().values_mut() {
             if all || now.saturating_sub(buffer.since_ms) >= buffer.flush_ms {

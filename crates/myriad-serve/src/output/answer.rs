@@ -11,7 +11,7 @@ use crate::files::Entry;
 use crate::runtime::Page;
 
 /// Where an answer's validators and fields come from.
-pub enum Source {
+pub(crate) enum Source {
     /// Made for this request.
     Plain,
     /// A stored page.
@@ -21,7 +21,7 @@ pub enum Source {
 }
 
 /// An answer.
-pub struct Answer {
+pub(crate) struct Answer {
     /// The status.
     pub status: u16,
     /// The reason phrase; none for the usual one.
@@ -54,7 +54,7 @@ pub struct Answer {
 
 impl Answer {
     /// An answer with a body and no more.
-    pub fn new(status: u16, body: ResponseBody) -> Self {
+    pub(crate) fn new(status: u16, body: ResponseBody) -> Self {
         Self {
             status,
             reason: None,
@@ -74,7 +74,7 @@ impl Answer {
     }
 
     /// Appends a field line.
-    pub fn field(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) {
         self.lines.extend_from_slice(name);
         self.lines.extend_from_slice(b": ");
         self.lines.extend_from_slice(value);
@@ -82,7 +82,7 @@ impl Answer {
     }
 
     /// The tag that the answer is recognised by.
-    pub fn tag(&self, etags: bool) -> Option<&EntityTag> {
+    pub(crate) fn tag(&self, etags: bool) -> Option<&EntityTag> {
         match &self.source {
             Source::Plain => None,
             Source::Page(page) => page.meta().tag.as_ref(),
@@ -91,7 +91,7 @@ impl Answer {
     }
 
     /// Last change, seconds since the epoch.
-    pub fn modified_s(&self) -> Option<u64> {
+    pub(crate) fn modified_s(&self) -> Option<u64> {
         match &self.source {
             Source::Plain => None,
             Source::Page(page) => page.meta().last_modified.as_ref().map(|(_, seconds)| *seconds),

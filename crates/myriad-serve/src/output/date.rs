@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// Appends `Date: …` for `now` (milliseconds since the epoch).
-pub fn write_date_line(now: u64, out: &mut impl FnMut(&[u8])) {
+pub(crate) fn write_date_line(now: u64, out: &mut impl FnMut(&[u8])) {
     LINE.with_borrow_mut(|line| {
         let second = now / 1000;
         if line.second != second {

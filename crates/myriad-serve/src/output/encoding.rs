@@ -12,7 +12,7 @@ const PREFERENCE: [Coding; 4] = [Coding::Brotli, Coding::Zstd, Coding::Gzip, Cod
 
 /// What may be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Encodings {
+pub(crate) struct Encodings {
     /// Codings that place, answer and client agree on; identity where the client takes it.
     pub allowed: CodingSet,
     accept: AcceptEncoding,
@@ -22,19 +22,19 @@ pub struct Encodings {
 
 impl Encodings {
     /// The best of `available`.
-    pub fn best(&self, available: CodingSet) -> Option<Coding> {
+    pub(crate) fn best(&self, available: CodingSet) -> Option<Coding> {
         self.accept.best(available.intersection(self.allowed).bits(), &PREFERENCE)
     }
 
     /// The best of all that is allowed, whether it is there or not.
-    pub fn wanted(&self) -> Coding {
+    pub(crate) fn wanted(&self) -> Coding {
         self.accept.best(self.allowed.bits(), &PREFERENCE).unwrap_or(Coding::Identity)
     }
 }
 
 /// Judges an answer of `media_type` and `length` bytes. `forced` says that the origin compressed by itself, so that
 /// what `gzip` says does not matter.
-pub fn encodings(
+pub(crate) fn encodings(
     request: &Request,
     media_type: &[u8],
     length: Option<u64>,
@@ -69,9 +69,22 @@ pub fn encodings(
     Encodings { allowed: offered.with(Coding::Identity), accept: AcceptEncoding::parse(value), varies }
 }
 
+/// Codings that the client takes and that `gzip_http_version`, `gzip_disable` and `gzip_proxied` do not keep from it,
+/// for files that were compressed beforehand.
+pub(crate) fn accepted(request: &Request) -> CodingSet {
+    let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
+    let Some(value) = request.head.known(Known::AcceptEncoding) else { return CodingSet::EMPTY };
+    if !request.place().offer.covers(request, facts) {
+        return CodingSet::EMPTY;
+    }
+    let accept = AcceptEncoding::parse(value);
+    let takes = |coding: &Coding| accept.best(coding.bit(), &PREFERENCE) == Some(*coding);
+    [Coding::Gzip, Coding::Brotli, Coding::Zstd].into_iter().filter(takes).collect()
+}
+
 impl OfferRules {
     /// Whether an answer of that type and length is offered in the coding.
-    pub fn fit(&self, media_type: &[u8], length: Option<u64>) -> bool {
+    pub(crate) fn fit(&self, media_type: &[u8], length: Option<u64>) -> bool {
         length.is_none_or(|length| length >= self.min_length)
             && match &self.types {
                 None => true,
@@ -109,7 +122,7 @@ impl Offer {
 }
 
 /// nginx's `msie6`: MSIE 4 to 6, but not 6 with the service pack that mends it.
-fn is_msie6(agent: &[u8]) -> bool {
+pub(crate) fn is_msie6(agent: &[u8]) -> bool {
     let Some(at) = agent.windows(5).position(|window| window == b"MSIE ") else { return false };
     let version = agent.get(at + 5).copied().unwrap_or(0);
     let dotted = agent.get(at + 6) == Some(&b'.');

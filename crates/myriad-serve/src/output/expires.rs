@@ -16,12 +16,12 @@ enum Verdict {
 }
 
 /// Statuses that `expires` and plain `add_header` touch.
-pub fn is_decorated(status: u16) -> bool {
+pub(crate) fn is_decorated(status: u16) -> bool {
     matches!(status, 200 | 201 | 204 | 206 | 301 | 302 | 303 | 304 | 307 | 308)
 }
 
 /// Appends `Expires` and `Cache-Control`. Returns whether it did: then the origin's own are left out.
-pub fn write_expires(
+pub(crate) fn write_expires(
     request: &Request,
     frame: &mut Frame,
     modified_s: Option<u64>,
@@ -31,9 +31,9 @@ pub fn write_expires(
     let verdict = judge(&request.place().headers.expires, request, frame, modified_s, now_s);
     match verdict {
         Verdict::Off => return false,
-        Verdict::Epoch => out.extend_from_slice(
-            b"Expires: Thu, 01 Jan 1970 00:00:01 GMT\r\nCache-Control: no-cache\r\n",
-        ),
+        Verdict::Epoch => {
+            out.extend_from_slice(b"Expires: Thu, 01 Jan 1970 00:00:01 GMT\r\nCache-Control: no-cache\r\n")
+        }
         Verdict::Max => out.extend_from_slice(
             b"Expires: Thu, 31 Dec 2037 23:55:55 GMT\r\nCache-Control: max-age=315360000\r\n",
         ),

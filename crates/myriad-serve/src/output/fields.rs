@@ -1,7 +1,7 @@
 //! Field lines as text.
 
 /// Appends the lines of `lines` whose field none of `without` names.
-pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
+pub(crate) fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
     if without.is_empty() {
         out(lines);
         return;
@@ -14,7 +14,7 @@ pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
 }
 
 /// The value of the first line with that name.
-pub fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+pub(crate) fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let line = lines.split_inclusive(|byte| *byte == b'\n').find(|line| is_named(line, name))?;
     Some(line[name.len() + 1..].trim_ascii())
 }

@@ -1,16 +1,18 @@
 //! From an answer to a response: conditions, ranges, encodings, the head.
 
 mod answer;
+mod charset;
 mod date;
 mod encoding;
 mod error_body;
 mod expires;
 mod fields;
+mod keepalive;
 mod ranges;
 mod send;
 
-pub use answer::{Answer, Source};
-pub use encoding::{Encodings, encodings};
-pub use error_body::error_body;
-pub use fields::{copy_lines, line_named};
-pub use send::send;
+pub(crate) use answer::{Answer, Source};
+pub(crate) use encoding::{Encodings, accepted, encodings};
+pub(crate) use error_body::error_body;
+pub(crate) use fields::{copy_lines, line_named};
+pub(crate) use send::send;

@@ -13,7 +13,7 @@ use super::Answer;
 use crate::exchange::Request;
 
 /// Which parts the client gets, judged before anything of the answer is changed.
-pub fn plan(request: &Request, answer: &Answer, validators: &StoredValidators<'_>) -> Ranges {
+pub(crate) fn plan(request: &Request, answer: &Answer, validators: &StoredValidators<'_>) -> Ranges {
     let max_ranges = request.place().files.max_ranges;
     let fields = request.head.fields();
     let (Some(value), Some(length)) = (fields.known(Known::Range), answer.body.length()) else {
@@ -31,7 +31,7 @@ pub fn plan(request: &Request, answer: &Answer, validators: &StoredValidators<'_
 }
 
 /// Cuts the planned parts out of a whole answer; the error is the `Content-Range` of a 416.
-pub fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
+pub(crate) fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
     let length = answer.body.length().unwrap_or(0);
     match plan {
         Ranges::Ignore => {}
@@ -130,7 +130,7 @@ fn read_part(file: &std::os::fd::OwnedFd, offset: u64, length: u64) -> Option<By
 }
 
 /// The validators of an answer, in the encoding that is about to be sent.
-pub fn validators(answer: &Answer, etags: bool) -> StoredValidators<'_> {
+pub(crate) fn validators(answer: &Answer, etags: bool) -> StoredValidators<'_> {
     let level = match (&answer.source, answer.coding) {
         (_, myriad_encode::Coding::Identity) => 0,
         (super::Source::Page(page), coding) => {

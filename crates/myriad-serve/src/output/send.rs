@@ -8,34 +8,43 @@ use myriad_http::{Known, Method};
 use myriad_net::{Head, Rate, Response, ResponseBody};
 use myriad_policy::{Condition, Encoding, judge_conditions};
 use myriad_script::Frame;
+use smallvec::SmallVec;
 
 use super::date::write_date_line;
+use super::charset::name_charset;
 use super::expires::{is_decorated, write_expires};
-use super::ranges;
+use super::{keepalive, ranges};
 use super::{Answer, Source, copy_lines, error_body};
 use crate::content::streamed;
 use crate::exchange::{Exchange, Request, scratch, variables};
 use crate::runtime::Place;
 
 /// Turns an answer into the response that the driver sends.
-pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exchange>> {
+pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exchange>> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.place);
     if answer.dropped {
         let mut response = Response::new(Head::new(answer.status, ""), ResponseBody::None, exchange);
         response.drop_connection = true;
         response.close = true;
+        response.timeouts = place.timeouts;
         return response;
     }
-    let site = std::rc::Rc::clone(&exchange.request.site);
-    let place = site.runtime.place(exchange.request.place);
-    let encoding = judge(&mut exchange.request, place, &mut answer);
-    let mut head = begin_head(&exchange.request, place, &answer);
-    write_fields(&exchange.request, place, &answer, encoding, &mut head);
     let Exchange { frame, request } = &mut *exchange;
-    decorate(request, frame, place, &answer, &mut head);
+    if let Some(charset) = &place.charset {
+        name_charset(request, frame, charset, &mut answer);
+    }
+    let encoding = judge(request, place, &mut answer);
+    let mut head = begin_head(request, place, &answer);
+    let expires = is_decorated(answer.status)
+        && write_expires(request, frame, answer.modified_s(), request.received_ms / 1000, head.text());
+    write_fields(place, &answer, encoding, &left_out(place, &answer, expires), &mut head);
+    add_fields(request, frame, place, answer.status, &mut head);
     keep_facts(request, place, &answer, &head);
     let rate = rate(request, frame, place, &answer);
+    let close = answer.close || keepalive::ends(request, &place.keepalive);
     let mut response = Response::new(head, answer.body, exchange);
-    response.close = answer.close;
+    response.close = close;
     response.chunked = place.chunked;
     response.keepalive_header_s = place.keepalive_header_s;
     response.timeouts = place.timeouts;
@@ -100,7 +109,7 @@ fn begin_head(request: &Request, place: &Place, answer: &Answer) -> Head {
 }
 
 /// The fields of the answer itself.
-fn write_fields(request: &Request, place: &Place, answer: &Answer, encoding: Encoding, head: &mut Head) {
+fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &LeftOut, head: &mut Head) {
     let bodiless = matches!(answer.status, 204 | 304) || answer.status < 200;
     if let Some(media_type) = &answer.media_type
         && answer.status != 304
@@ -113,21 +122,22 @@ fn write_fields(request: &Request, place: &Place, answer: &Answer, encoding: Enc
     }
     if let Source::Page(page) = &answer.source {
         let meta = page.meta();
-        if let Some((text, _)) = &meta.last_modified {
+        if let Some((text, _)) = &meta.last_modified
+            && !left_out.contains(&LAST_MODIFIED)
+        {
             head.field(b"Last-Modified", text);
         }
-        let replaced = replaced_by_expires(request, place, answer);
-        if answer.status == 206 || answer.media_type.is_some() {
-            copy_lines(&meta.lines, &[b"content-type"], |lines| head.lines(lines));
-        } else {
-            copy_lines(&meta.lines, replaced, |lines| head.lines(lines));
-        }
-    } else if let Some(modified) = answer.modified_s() {
+        copy_lines(&meta.lines, left_out, |lines| head.lines(lines));
+    } else if let Some(modified) = answer.modified_s()
+        && !left_out.contains(&LAST_MODIFIED)
+    {
         head.lines(b"Last-Modified: ");
         write_http_date(modified, head.text());
         head.lines(b"\r\n");
     }
-    if let Some(tag) = answer.tag(place.files.etag) {
+    if let Some(tag) = answer.tag(place.files.etag)
+        && !left_out.contains(&ETAG)
+    {
         head.lines(b"ETag: ");
         tag.write(encoding, head.text());
         head.lines(b"\r\n");
@@ -141,25 +151,32 @@ fn write_fields(request: &Request, place: &Place, answer: &Answer, encoding: Enc
     if answer.ranges && answer.status == 200 {
         head.lines(b"Accept-Ranges: bytes\r\n");
     }
-    copy_lines(&answer.lines, replaced_by_expires(request, place, answer), |lines| head.lines(lines));
+    copy_lines(&answer.lines, left_out, |lines| head.lines(lines));
 }
 
-fn replaced_by_expires(_: &Request, place: &Place, answer: &Answer) -> &'static [&'static [u8]] {
-    match place.headers.expires {
-        crate::runtime::Expires::Off => &[],
-        _ if is_decorated(answer.status) => &[b"expires", b"cache-control"],
-        _ => &[],
+const LAST_MODIFIED: &[u8] = b"last-modified";
+const ETAG: &[u8] = b"etag";
+
+/// Fields of the answer that something else has taken the place of, lower case.
+type LeftOut = SmallVec<[&'static [u8]; 6]>;
+
+fn left_out(place: &Place, answer: &Answer, expires: bool) -> LeftOut {
+    let mut names = LeftOut::new();
+    if answer.media_type.is_some() && matches!(answer.source, Source::Page(_)) {
+        names.push(b"content-type");
     }
-}
-
-/// `expires` and `add_header`.
-fn decorate(request: &Request, frame: &mut Frame, place: &Place, answer: &Answer, head: &mut Head) {
-    let rules = &place.headers;
+    if expires {
+        names.extend([&b"expires"[..], b"cache-control"]);
+    }
     let decorated = is_decorated(answer.status);
-    if decorated {
-        let now_s = request.received_ms / 1000;
-        write_expires(request, frame, answer.modified_s(), now_s, head.text());
-    }
+    names.extend(place.headers.replaced.iter().filter(|(_, always)| decorated || *always).map(|(name, _)| *name));
+    names
+}
+
+/// `add_header`.
+fn add_fields(request: &Request, frame: &mut Frame, place: &Place, status: u16, head: &mut Head) {
+    let rules = &place.headers;
+    let decorated = is_decorated(status);
     for field in rules.add.iter().filter(|field| decorated || field.always) {
         if let Some(value) = field.value.as_static() {
             head.field(&field.name, value);

@@ -5,7 +5,7 @@ use crate::exchange::Request;
 use crate::runtime::Place;
 
 /// Whether the first rule that covers the client lets it in; without one it comes in.
-pub fn allowed(request: &Request, place: &Place) -> bool {
+pub(crate) fn allowed(request: &Request, place: &Place) -> bool {
     if place.access.is_empty() {
         return true;
     }

@@ -10,7 +10,7 @@ use crate::error_log::Level;
 use crate::exchange::Exchange;
 
 /// Takes a request whose head has been read through the phases.
-pub fn begin(exchange: &mut Exchange) -> Decision {
+pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
     let entry = match choose_server(exchange) {
         Ok(()) => match normalise(exchange) {
             Ok(()) => Entry::Server,
@@ -22,7 +22,7 @@ pub fn begin(exchange: &mut Exchange) -> Decision {
 }
 
 /// Answers a request that could not be read.
-pub fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
+pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
     default_server(exchange);
     let status = match why {
         Rejection::Malformed(error) => {
@@ -30,7 +30,9 @@ pub fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
             error.error_page_code()
         }
         Rejection::TimedOut => {
-            exchange.request.log(Level::Info, format_args!("client timed out while reading client request headers"));
+            exchange
+                .request
+                .log(Level::Info, format_args!("client timed out while reading client request headers"));
             408
         }
     };

@@ -8,7 +8,7 @@ use crate::exchange::Exchange;
 use crate::runtime::Found;
 
 /// Searches the location of the current URI and goes on in it.
-pub fn run(exchange: &mut Exchange) -> Step {
+pub(crate) fn run(exchange: &mut Exchange) -> Step {
     for _ in 0..=MAX_REDIRECTS {
         let site = std::rc::Rc::clone(&exchange.request.site);
         let server = site.runtime.server(exchange.request.server);
@@ -47,7 +47,7 @@ pub fn run(exchange: &mut Exchange) -> Step {
 }
 
 /// Goes on in a named location.
-pub fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
+pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.server);
     let Some(place) = server.locations.named(name) else {

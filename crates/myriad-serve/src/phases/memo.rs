@@ -17,7 +17,7 @@ const SLOTS: usize = 1024;
 const LONGEST: usize = 256;
 
 /// What one worker remembers, for one generation of the site.
-pub struct Memo {
+pub(crate) struct Memo {
     hasher: RandomState,
     routes: RefCell<Vec<Slot<Found>>>,
     files: RefCell<Vec<Slot<Tried>>>,
@@ -25,7 +25,7 @@ pub struct Memo {
 
 /// What `try_files` found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub(crate) struct Tried {
     /// The candidate that is there; none for the last word.
     pub candidate: Option<u32>,
     /// Until when that is believed, milliseconds since the epoch.
@@ -53,22 +53,22 @@ impl Default for Memo {
 
 impl Memo {
     /// The location of a URI on a server.
-    pub fn route(&self, server: ServerId, uri: &[u8]) -> Option<Found> {
+    pub(crate) fn route(&self, server: ServerId, uri: &[u8]) -> Option<Found> {
         self.find(&self.routes, server, uri)
     }
 
     /// Remembers a location that depends on the URI alone.
-    pub fn keep_route(&self, server: ServerId, uri: &[u8], found: Found) {
+    pub(crate) fn keep_route(&self, server: ServerId, uri: &[u8], found: Found) {
         self.keep(&self.routes, server, uri, found);
     }
 
     /// What `try_files` of a place found for a URI, if that is still believed.
-    pub fn tried(&self, place: PlaceId, uri: &[u8], now: u64) -> Option<Tried> {
+    pub(crate) fn tried(&self, place: PlaceId, uri: &[u8], now: u64) -> Option<Tried> {
         self.find(&self.files, place, uri).filter(|tried| now < tried.until_ms)
     }
 
     /// Remembers what `try_files` found.
-    pub fn keep_tried(&self, place: PlaceId, uri: &[u8], tried: Tried) {
+    pub(crate) fn keep_tried(&self, place: PlaceId, uri: &[u8], tried: Tried) {
         self.keep(&self.files, place, uri, tried);
     }
 

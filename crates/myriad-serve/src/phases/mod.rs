@@ -14,9 +14,9 @@ mod redirect;
 mod rewrite;
 mod try_files;
 
-pub use begin::{begin, reject};
-pub use memo::Memo;
-pub use redirect::{add_slash, local_redirect, redirect};
+pub(crate) use begin::{begin, reject};
+pub(crate) use memo::Memo;
+pub(crate) use redirect::{add_slash, local_redirect, redirect};
 
 use crate::content::{self, Step, Work};
 use crate::error_log::Level;
@@ -27,7 +27,7 @@ use crate::output::Answer;
 const MAX_REDIRECTS: u8 = 10;
 
 /// What the phases came to.
-pub enum Decision {
+pub(crate) enum Decision {
     /// The answer.
     Ready(Answer),
     /// Something to wait for, which gives the next step.
@@ -35,7 +35,7 @@ pub enum Decision {
 }
 
 /// Where the phases go on.
-pub enum Entry {
+pub(crate) enum Entry {
     /// At the server's rewrite directives, with the URI as it is.
     Server,
     /// In a named location.
@@ -45,7 +45,7 @@ pub enum Entry {
 }
 
 /// Runs the phases until there is an answer or something to wait for.
-pub fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
+pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
     let mut entry = entry;
     loop {
         let step = match entry {

@@ -10,7 +10,7 @@ use crate::exchange::Request;
 use crate::output::{Answer, error_body};
 
 /// An answer that sends the client to `url`. A path becomes absolute, as `absolute_redirect` says.
-pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
+pub(crate) fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
     let place = request.place();
     let body = error_body(status, &place.headers.server_name);
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(body)));
@@ -26,7 +26,7 @@ pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
 }
 
 /// nginx's redirect to the same URI with a slash at its end.
-pub fn add_slash(request: &mut Request) -> Answer {
+pub(crate) fn add_slash(request: &mut Request) -> Answer {
     let mut url = Vec::with_capacity(request.uri.len() + request.args.len() + 2);
     escape(&request.uri, Escape::Uri, &mut url);
     url.push(b'/');
@@ -65,7 +65,7 @@ fn write_origin(request: &Request, out: &mut Vec<u8>) {
 }
 
 /// Takes a new URI, arguments behind `?` and all, for an internal redirect. Without `?` the arguments go, as in nginx.
-pub fn local_redirect(request: &mut Request, target: &[u8]) {
+pub(crate) fn local_redirect(request: &mut Request, target: &[u8]) {
     let (path, args) = match target.iter().position(|byte| *byte == b'?') {
         Some(at) => (&target[..at], &target[at + 1..]),
         None => (target, &b""[..]),

@@ -11,7 +11,7 @@ use crate::output::Answer;
 use crate::runtime::PlaceId;
 
 /// What a location's rewrite directives came to.
-pub enum Rewritten {
+pub(crate) enum Rewritten {
     /// Go on in this place.
     Stay,
     /// The URI has changed: look for a location again.
@@ -21,7 +21,7 @@ pub enum Rewritten {
 }
 
 /// The server's own directives; none to go on.
-pub fn server(exchange: &mut Exchange) -> Option<Step> {
+pub(crate) fn server(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.server);
     exchange.request.place = server.place;
@@ -32,7 +32,7 @@ pub fn server(exchange: &mut Exchange) -> Option<Step> {
 }
 
 /// The directives of the place where the request is.
-pub fn location(exchange: &mut Exchange) -> Rewritten {
+pub(crate) fn location(exchange: &mut Exchange) -> Rewritten {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
     program(exchange, &place.rewrite, &place.ifs)

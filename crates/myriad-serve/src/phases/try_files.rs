@@ -7,17 +7,16 @@ use super::memo::Tried;
 use crate::content::Step;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::path;
-use crate::runtime::{Place, TryEnd, TryFiles};
+use crate::runtime::{Place, Rooting, TryEnd, TryFiles};
 
 /// Tries the names in order; none when a file was found, or nothing is to be tried: the content follows.
-pub fn run(exchange: &mut Exchange) -> Option<Step> {
+pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let id = exchange.request.place;
     let place = site.runtime.place(id);
     let rules = place.files.try_files.as_ref()?;
     let request = &exchange.request;
-    let remembered =
-        if rules.by_uri { site.memo.tried(id, &request.uri, request.received_ms) } else { None };
+    let remembered = if rules.by_uri { site.memo.tried(id, &request.uri, request.received_ms) } else { None };
     let tried = match remembered {
         Some(tried) => Ok(tried),
         None => search(exchange, place, rules),
@@ -35,7 +34,7 @@ pub fn run(exchange: &mut Exchange) -> Option<Step> {
 /// Asks the disk, or what is known of it.
 fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tried, EvalError> {
     let Exchange { request, frame } = exchange;
-    let valid_ms = place.files.valid_ms;
+    let validity = place.files.validity;
     let mut tried = Tried { candidate: None, until_ms: u64::MAX };
     for (index, (template, directory)) in rules.candidates.iter().enumerate() {
         let entry = scratch::with_buffer(|uri| {
@@ -45,11 +44,11 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
                 if file.contains(&0) {
                     return Ok(None);
                 }
-                Ok(Some(request.site.worker.files.look(file, valid_ms, request.received_ms)))
+                Ok(Some(request.site.worker.files.look(file, validity, request.received_ms)))
             })
         })?;
         let Some(entry) = entry else { continue };
-        tried.until_ms = tried.until_ms.min(entry.checked_ms().saturating_add(valid_ms));
+        tried.until_ms = tried.until_ms.min(validity.until_ms(&entry));
         if if *directory { entry.is_directory() } else { entry.file().is_some() } {
             tried.candidate = Some(index as u32);
             break;

@@ -7,7 +7,7 @@ use myriad_net::Connection;
 use super::{Names, ServerId};
 
 /// The servers of one address.
-pub struct Hosts {
+pub(crate) struct Hosts {
     /// The server for hosts that no name covers.
     pub default: ServerId,
     /// The names.
@@ -16,7 +16,7 @@ pub struct Hosts {
 
 /// The servers behind one listening socket.
 #[derive(Default)]
-pub struct Listener {
+pub(crate) struct Listener {
     /// Those of the address that the socket is bound to; there are some, else there were no socket.
     bound: Option<Hosts>,
     /// Those of single addresses that a wildcard socket accepts for too.
@@ -25,7 +25,7 @@ pub struct Listener {
 
 impl Listener {
     /// The servers of an address, none for the socket's own; `first` becomes the default where there were none yet.
-    pub fn at(&mut self, ip: Option<IpAddr>, first: ServerId) -> &mut Hosts {
+    pub(crate) fn at(&mut self, ip: Option<IpAddr>, first: ServerId) -> &mut Hosts {
         let fresh = || Hosts { default: first, names: Names::default() };
         let Some(ip) = ip else { return self.bound.get_or_insert_with(fresh) };
         let at = self.specific.iter().position(|(known, _)| *known == ip).unwrap_or_else(|| {
@@ -36,7 +36,7 @@ impl Listener {
     }
 
     /// The servers that a connection may mean. The kernel is asked for its local address only where that matters.
-    pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
+    pub(crate) fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
         if self.specific.is_empty() {
             return self.bound.as_ref();
         }

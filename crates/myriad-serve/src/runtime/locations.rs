@@ -9,7 +9,7 @@ use super::PlaceId;
 
 /// The locations of a server, or those nested in one location.
 #[derive(Default)]
-pub struct Locations {
+pub(crate) struct Locations {
     exact: HashMap<Box<[u8]>, PlaceId, RandomState>,
     /// Longest first, so that the first that fits is the longest.
     prefixes: Vec<Prefix>,
@@ -36,7 +36,7 @@ struct Pattern {
 
 /// What a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub(crate) enum Found {
     /// A location.
     Place(PlaceId),
     /// The URI lacks only the slash at the end of this location's prefix: redirect.
@@ -47,12 +47,12 @@ pub enum Found {
 
 impl Locations {
     /// Adds `location = /path`.
-    pub fn add_exact(&mut self, path: &[u8], place: PlaceId) {
+    pub(crate) fn add_exact(&mut self, path: &[u8], place: PlaceId) {
         self.exact.insert(path.into(), place);
     }
 
     /// Adds `location /path` or `location ^~ /path`.
-    pub fn add_prefix(
+    pub(crate) fn add_prefix(
         &mut self,
         path: &[u8],
         place: PlaceId,
@@ -65,28 +65,28 @@ impl Locations {
     }
 
     /// Adds a regex location.
-    pub fn add_regex(&mut self, regex: Regex, place: PlaceId, nested: Locations) {
+    pub(crate) fn add_regex(&mut self, regex: Regex, place: PlaceId, nested: Locations) {
         self.regexes.push(Pattern { regex, place, nested });
     }
 
     /// Adds a named location, with its `@`.
-    pub fn add_named(&mut self, name: &[u8], place: PlaceId) {
+    pub(crate) fn add_named(&mut self, name: &[u8], place: PlaceId) {
         self.named.insert(name.into(), place);
     }
 
     /// A named location.
-    pub fn named(&self, name: &[u8]) -> Option<PlaceId> {
+    pub(crate) fn named(&self, name: &[u8]) -> Option<PlaceId> {
         self.named.get(name).copied()
     }
 
     /// Whether every regex location is without captures, so that a search has no effect but its result.
-    pub fn is_pure(&self) -> bool {
+    pub(crate) fn is_pure(&self) -> bool {
         self.regexes.iter().all(|pattern| !pattern.regex.has_captures() && pattern.nested.is_pure())
             && self.prefixes.iter().all(|prefix| prefix.nested.is_pure())
     }
 
     /// The location for a URI. Captures of a regex location go to the frame.
-    pub fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<Found, EvalError> {
+    pub(crate) fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<Found, EvalError> {
         if !self.exact.is_empty()
             && let Some(&place) = self.exact.get(uri)
         {

@@ -13,27 +13,26 @@ use std::sync::Arc;
 use myriad_net::{Connection, Limits};
 use myriad_script::Program;
 
-pub use listener::{Hosts, Listener};
-pub use locations::{Found, Locations};
-pub use names::Names;
-pub use place::{
+pub(crate) use listener::{Hosts, Listener};
+pub(crate) use locations::{Found, Locations};
+pub(crate) use names::Names;
+pub(crate) use place::{
     AccessLog, AddField, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler,
-    HeaderRules, KeepAliveRules, LimitExcept, Network, Offer, OfferRules, OriginGroup, OriginPlace, Param, Place, Rates,
-    RedirectRules, Rooting, Target,
-    TryEnd, TryFiles,
+    HeaderRules, KeepAliveRules, LimitExcept, Network, Offer, OfferRules, OriginGroup, OriginPlace, Param,
+    Place, Rates, RedirectRules, Rooting, Target, TryEnd, TryFiles,
 };
-pub use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
+pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
 
 use crate::exchange::variables::Source;
 use crate::log::Format;
 
 /// Index of a place in [`Runtime::places`].
-pub type PlaceId = u32;
+pub(crate) type PlaceId = u32;
 /// Index of a server in [`Runtime::servers`].
-pub type ServerId = u32;
+pub(crate) type ServerId = u32;
 
 /// Everything that a request needs to know of the site.
-pub struct Runtime {
+pub(crate) struct Runtime {
     /// Folder that relative paths of the configuration start from.
     pub prefix: PathBuf,
     /// The machine's name (`$hostname`).
@@ -55,7 +54,7 @@ pub struct Runtime {
 }
 
 /// A `server` block.
-pub struct Server {
+pub(crate) struct Server {
     /// The first name as written, for `$server_name` and redirects.
     pub name: Box<[u8]>,
     /// Its own settings, for requests that reach no location.
@@ -76,22 +75,22 @@ pub struct Server {
 
 impl Runtime {
     /// A place.
-    pub fn place(&self, id: PlaceId) -> &Place {
+    pub(crate) fn place(&self, id: PlaceId) -> &Place {
         &self.places[id as usize]
     }
 
     /// The servers that a connection may mean.
-    pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
+    pub(crate) fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
         self.listeners.get(connection.listener as usize)?.as_ref()?.hosts(connection)
     }
 
     /// An origin group by name.
-    pub fn group(&self, name: &str) -> Option<Arc<OriginGroup>> {
+    pub(crate) fn group(&self, name: &str) -> Option<Arc<OriginGroup>> {
         self.groups.get(name).cloned()
     }
 
     /// A server.
-    pub fn server(&self, id: ServerId) -> &Server {
+    pub(crate) fn server(&self, id: ServerId) -> &Server {
         &self.servers[id as usize]
     }
 }

@@ -9,7 +9,7 @@ use super::ServerId;
 
 /// The server names of one listening socket.
 #[derive(Default)]
-pub struct Names {
+pub(crate) struct Names {
     exact: HashMap<Box<[u8]>, ServerId, RandomState>,
     /// `.example.com` for `*.example.com`: longest first.
     suffixes: Vec<(Box<[u8]>, ServerId)>,
@@ -20,7 +20,7 @@ pub struct Names {
 
 impl Names {
     /// Adds an exact name; the first server that bears it keeps it. Returns whether it was new.
-    pub fn add_exact(&mut self, name: &[u8], server: ServerId) -> bool {
+    pub(crate) fn add_exact(&mut self, name: &[u8], server: ServerId) -> bool {
         if self.exact.contains_key(name) {
             return false;
         }
@@ -29,30 +29,32 @@ impl Names {
     }
 
     /// Adds `*.example.com`, given as `.example.com`.
-    pub fn add_suffix(&mut self, suffix: &[u8], server: ServerId) {
+    pub(crate) fn add_suffix(&mut self, suffix: &[u8], server: ServerId) {
         add_longest_first(&mut self.suffixes, suffix, server);
     }
 
     /// Adds `www.example.*`, given as `www.example.`.
-    pub fn add_prefix(&mut self, prefix: &[u8], server: ServerId) {
+    pub(crate) fn add_prefix(&mut self, prefix: &[u8], server: ServerId) {
         add_longest_first(&mut self.prefixes, prefix, server);
     }
 
     /// Adds a regex; they are tried last, in order.
-    pub fn add_regex(&mut self, regex: Regex, server: ServerId) {
+    pub(crate) fn add_regex(&mut self, regex: Regex, server: ServerId) {
         self.regexes.push((regex, server));
     }
 
     /// The server for a host in lower case without port. Captures of a regex go to the frame.
-    pub fn find(&self, host: &[u8], frame: &mut Frame) -> Result<Option<ServerId>, EvalError> {
+    pub(crate) fn find(&self, host: &[u8], frame: &mut Frame) -> Result<Option<ServerId>, EvalError> {
         if let Some(&server) = self.exact.get(host) {
             return Ok(Some(server));
         }
-        let suffix = self.suffixes.iter().find(|(suffix, _)| host.len() > suffix.len() && host.ends_with(suffix));
+        let suffix =
+            self.suffixes.iter().find(|(suffix, _)| host.len() > suffix.len() && host.ends_with(suffix));
         if let Some(&(_, server)) = suffix {
             return Ok(Some(server));
         }
-        let prefix = self.prefixes.iter().find(|(prefix, _)| host.len() > prefix.len() && host.starts_with(prefix));
+        let prefix =
+            self.prefixes.iter().find(|(prefix, _)| host.len() > prefix.len() && host.starts_with(prefix));
         if let Some(&(_, server)) = prefix {
             return Ok(Some(server));
         }

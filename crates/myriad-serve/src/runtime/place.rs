@@ -16,7 +16,7 @@ use crate::files::Validity;
 use crate::log::LogTarget;
 
 /// Settings of a level, compiled.
-pub struct Place {
+pub(crate) struct Place {
     /// `internal`.
     pub internal: bool,
     /// The location's rewrite directives.
@@ -71,7 +71,7 @@ pub struct Place {
 
 /// `keepalive_time` and `keepalive_disable`.
 #[derive(Clone, Copy, Debug)]
-pub struct KeepAliveRules {
+pub(crate) struct KeepAliveRules {
     /// Milliseconds after which a connection ends with the answer under way.
     pub time_ms: u64,
     /// `msie6`: old browsers do not read the answer to a POST that comes over a kept connection.
@@ -81,7 +81,7 @@ pub struct KeepAliveRules {
 }
 
 /// `charset` and `charset_types`.
-pub struct CharsetRules {
+pub(crate) struct CharsetRules {
     /// The name.
     pub name: Template,
     /// Media types that get it, lower case; none for every type.
@@ -89,10 +89,10 @@ pub struct CharsetRules {
 }
 
 /// What an access rule covers; made from the configuration's own form.
-pub struct Network(pub Box<dyn Fn(Option<IpAddr>) -> bool + Send + Sync>);
+pub(crate) struct Network(pub Box<dyn Fn(Option<IpAddr>) -> bool + Send + Sync>);
 
 /// What makes the content of a place.
-pub enum Handler {
+pub(crate) enum Handler {
     /// Files under `root`.
     Files,
     /// An origin.
@@ -100,7 +100,7 @@ pub enum Handler {
 }
 
 /// `limit_except`: another place for the methods that are not listed.
-pub struct LimitExcept {
+pub(crate) struct LimitExcept {
     /// Methods that stay.
     pub methods: Vec<Box<[u8]>>,
     /// Where the others go.
@@ -108,7 +108,7 @@ pub struct LimitExcept {
 }
 
 /// `limit_rate`, `limit_rate_after`.
-pub struct Rates {
+pub(crate) struct Rates {
     /// Bytes a second.
     pub rate: Template,
     /// Bytes at full speed first.
@@ -116,7 +116,7 @@ pub struct Rates {
 }
 
 /// How files become answers.
-pub struct FilePlace {
+pub(crate) struct FilePlace {
     /// `root` or `alias`, absolute.
     pub root: Template,
     /// How `root` and the URI make a path.
@@ -144,7 +144,7 @@ pub struct FilePlace {
 
 /// How `root` or `alias` and the URI make a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rooting {
+pub(crate) enum Rooting {
     /// `root`: the URI follows.
     Root,
     /// `alias`: the URI follows without so many bytes, the location's prefix.
@@ -154,7 +154,7 @@ pub enum Rooting {
 }
 
 /// `try_files`.
-pub struct TryFiles {
+pub(crate) struct TryFiles {
     /// Names to try; the flag says that a directory is asked for.
     pub candidates: Vec<(Template, bool)>,
     /// What follows when none is there.
@@ -164,7 +164,7 @@ pub struct TryFiles {
 }
 
 /// The last word of `try_files`.
-pub enum TryEnd {
+pub(crate) enum TryEnd {
     /// `=404`.
     Code(u16),
     /// `@name`.
@@ -174,7 +174,7 @@ pub enum TryEnd {
 }
 
 /// One `error_page`.
-pub struct ErrorPage {
+pub(crate) struct ErrorPage {
     /// Statuses it answers.
     pub codes: Vec<u16>,
     /// The status to send: none keeps the error's, `Some(0)` takes the page's own.
@@ -184,7 +184,7 @@ pub struct ErrorPage {
 }
 
 /// Where an `error_page` leads.
-pub enum ErrorTarget {
+pub(crate) enum ErrorTarget {
     /// A named location.
     Named(Box<[u8]>),
     /// An URI on this server, or an URL to redirect to.
@@ -192,7 +192,7 @@ pub enum ErrorTarget {
 }
 
 /// What is added to an answer's fields.
-pub struct HeaderRules {
+pub(crate) struct HeaderRules {
     /// The whole `Server` line.
     pub server_line: Box<[u8]>,
     /// The name shown on error pages.
@@ -206,7 +206,7 @@ pub struct HeaderRules {
 }
 
 /// One `add_header`.
-pub struct AddField {
+pub(crate) struct AddField {
     /// The name.
     pub name: Box<[u8]>,
     /// The value; nothing is added where it comes out empty.
@@ -216,7 +216,7 @@ pub struct AddField {
 }
 
 /// `expires`; offsets in seconds.
-pub enum Expires {
+pub(crate) enum Expires {
     /// Leaves the fields alone.
     Off,
     /// `epoch`.
@@ -235,7 +235,7 @@ pub enum Expires {
 
 /// Which encodings a place offers.
 #[derive(Default)]
-pub struct Offer {
+pub(crate) struct Offer {
     /// `gzip`, if on.
     pub gzip: Option<OfferRules>,
     /// `brotli`, if on.
@@ -255,7 +255,7 @@ pub struct Offer {
 }
 
 /// What one coding is offered for.
-pub struct OfferRules {
+pub(crate) struct OfferRules {
     /// Media types, lower case; none for every type.
     pub types: Option<Vec<Box<[u8]>>>,
     /// Bytes below which nothing is compressed.
@@ -265,7 +265,7 @@ pub struct OfferRules {
 }
 
 /// One `access_log`.
-pub struct AccessLog {
+pub(crate) struct AccessLog {
     /// Index in [`super::Runtime::formats`].
     pub format: usize,
     /// Where lines go.
@@ -276,7 +276,7 @@ pub struct AccessLog {
 
 /// How redirects are written.
 #[derive(Clone, Copy)]
-pub struct RedirectRules {
+pub(crate) struct RedirectRules {
     /// `absolute_redirect`.
     pub absolute: bool,
     /// `port_in_redirect`.
@@ -286,7 +286,7 @@ pub struct RedirectRules {
 }
 
 /// How an origin is asked.
-pub struct OriginPlace {
+pub(crate) struct OriginPlace {
     /// Who is asked.
     pub target: Target,
     /// `fastcgi_param` or `proxy_set_header`, in order.
@@ -326,7 +326,7 @@ pub struct OriginPlace {
 }
 
 /// Who is asked.
-pub enum Target {
+pub(crate) enum Target {
     /// A group that the configuration names, or an address.
     Group(Arc<OriginGroup>),
     /// A text with variables: a group's name or an address.
@@ -334,15 +334,15 @@ pub enum Target {
 }
 
 /// A group of origins.
-pub struct OriginGroup {
+pub(crate) struct OriginGroup {
     /// The peers.
-    pub group: Arc<Group>,
+    pub group: Group,
     /// `hash`: what chooses among them.
     pub key: Option<Template>,
 }
 
 /// One `fastcgi_param` or `proxy_set_header`.
-pub struct Param {
+pub(crate) struct Param {
     /// The name.
     pub name: Box<[u8]>,
     /// The value.
@@ -352,7 +352,7 @@ pub struct Param {
 }
 
 /// How answers of an origin are cached.
-pub struct CachePlace {
+pub(crate) struct CachePlace {
     /// The zone.
     pub zone: Arc<PageZone>,
     /// `*_cache_key`.

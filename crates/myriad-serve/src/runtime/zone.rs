@@ -6,7 +6,7 @@ use myriad_store::{Alternative, Metadata, Object, Zone};
 
 /// What is kept with a stored page.
 #[derive(Clone)]
-pub struct PageMeta {
+pub(crate) struct PageMeta {
     /// The status.
     pub status: u16,
     /// The reason phrase, where it is not the usual one.
@@ -35,7 +35,7 @@ pub struct PageMeta {
 
 /// What `gzip_proxied` wants to know of an answer.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ProxiedFacts {
+pub(crate) struct ProxiedFacts {
     /// `Expires` in the past.
     pub expired: bool,
     /// `Cache-Control: no-cache`.
@@ -63,16 +63,16 @@ impl Metadata for PageMeta {
 }
 
 /// A stored page.
-pub type Page = Object<PageMeta>;
+pub(crate) type Page = Object<PageMeta>;
 
 /// A zone of pages.
-pub struct PageZone {
+pub(crate) struct PageZone {
     /// The store.
     pub zone: Zone<PageMeta>,
 }
 
 /// The index of an encoding among a page's alternatives.
-pub fn slot(coding: Coding) -> u8 {
+pub(crate) fn slot(coding: Coding) -> u8 {
     match coding {
         Coding::Identity | Coding::Gzip => 0,
         Coding::Brotli => 1,
@@ -81,10 +81,10 @@ pub fn slot(coding: Coding) -> u8 {
 }
 
 /// The index of gzip at its strong level, beside the fast one that was made when the page was stored.
-pub const STRONG_GZIP: u8 = 3;
+pub(crate) const STRONG_GZIP: u8 = 3;
 
 /// The best alternative of a page in a coding.
-pub fn alternative(page: &Page, coding: Coding) -> Option<&Alternative<u8>> {
+pub(crate) fn alternative(page: &Page, coding: Coding) -> Option<&Alternative<u8>> {
     match coding {
         Coding::Identity => None,
         Coding::Gzip => page.alternative(STRONG_GZIP).or_else(|| page.alternative(slot(coding))),

@@ -14,7 +14,7 @@ use crate::files;
 use crate::runtime::Handler;
 
 /// Appends the value of `source`; false where it does not exist for this request.
-pub fn append(
+pub(crate) fn append(
     request: &Request,
     source: &Source,
     frame: &mut Frame,

@@ -6,7 +6,7 @@ use super::Source;
 use crate::exchange::Request;
 
 /// The value of `source` as a slice. None: it must be built; `Some(None)`: it does not exist for this request.
-pub fn borrow<'a>(request: &'a Request, source: &'a Source) -> Option<Option<&'a [u8]>> {
+pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Option<Option<&'a [u8]>> {
     Some(match source {
         Source::Args => Some(&request.args),
         Source::IsArgs => Some(if request.args.is_empty() { b"" } else { b"?" }),
@@ -49,10 +49,7 @@ pub fn borrow<'a>(request: &'a Request, source: &'a Source) -> Option<Option<&'a
 }
 
 /// One value is borrowed; several are joined, which needs a buffer.
-fn borrow_field<'a>(
-    _: &'a Request,
-    mut values: impl Iterator<Item = &'a [u8]>,
-) -> Option<Option<&'a [u8]>> {
+fn borrow_field<'a>(_: &'a Request, mut values: impl Iterator<Item = &'a [u8]>) -> Option<Option<&'a [u8]>> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }
 }

@@ -4,15 +4,15 @@ mod append;
 mod borrow;
 mod names;
 
-pub use append::append;
-pub use borrow::borrow;
-pub use names::VariableNames;
+pub(crate) use append::append;
+pub(crate) use borrow::borrow;
+pub(crate) use names::VariableNames;
 
 use myriad_http::Known;
 
 /// Where a variable reads its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
+pub(crate) enum Source {
     /// `$args`, `$query_string`.
     Args,
     /// `$is_args`.
@@ -146,7 +146,7 @@ pub enum Source {
 }
 
 /// Reads a size as nginx writes it (`10k`, `1m`); none where it is no size.
-pub fn parse_size(text: &[u8]) -> Option<u64> {
+pub(crate) fn parse_size(text: &[u8]) -> Option<u64> {
     let (digits, unit) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 1 << 10),
         (b'm' | b'M', digits) => (digits, 1 << 20),

@@ -72,18 +72,18 @@ const FIXED: &[(&str, Source)] = &[
 
 /// Resolves names while a configuration is compiled, and collects the sources in use.
 #[derive(Default)]
-pub struct VariableNames {
+pub(crate) struct VariableNames {
     sources: Vec<Source>,
 }
 
 impl VariableNames {
     /// The sources, indexed by [`Builtin`].
-    pub fn into_sources(self) -> Vec<Source> {
+    pub(crate) fn into_sources(self) -> Vec<Source> {
         self.sources
     }
 
     /// The source behind an id that this catalogue gave.
-    pub fn source(&self, id: Builtin) -> &Source {
+    pub(crate) fn source(&self, id: Builtin) -> &Source {
         &self.sources[id.0 as usize]
     }
 

@@ -1,0 +1,42 @@
+//! What ends a connection that could be kept: `keepalive_time`, `keepalive_disable`.
+
+use myriad_http::{Known, Method};
+
+use super::encoding::is_msie6;
+use crate::exchange::Request;
+use crate::runtime::KeepAliveRules;
+
+/// Whether the connection ends with the answer under way.
+pub(crate) fn ends(request: &Request, rules: &KeepAliveRules) -> bool {
+    request.received_ms.saturating_sub(request.connection.accepted_ms) > rules.time_ms
+        || rules.not_msie6 && request.head.method() == Method::Post && agent_is(request, is_msie6)
+        || rules.not_safari && agent_is(request, is_safari)
+}
+
+fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
+    request.head.known(Known::UserAgent).is_some_and(test)
+}
+
+/// nginx's test: Safari on a Mac, and none of those that only call themselves so.
+fn is_safari(agent: &[u8]) -> bool {
+    let says = |word: &[u8]| agent.windows(word.len()).any(|window| window == word);
+    let others: [&[u8]; 4] = [b"MSIE ", b"Opera", b"Gecko/", b"Chrome/"];
+    says(b"Safari/") && says(b"Mac OS X") && !others.into_iter().any(says)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_safari;
+
+    #[test]
+    fn safari_is_not_chrome_nor_firefox() {
+        assert!(is_safari(
+            b"Mozilla/5.0 (Macintosh; Intel Mac OS X 14_0) AppleWebKit/605 (KHTML, like Gecko) Safari/605"
+        ));
+        assert!(!is_safari(b"Mozilla/5.0 (Macintosh; Intel Mac OS X 14_0) Chrome/120.0 Safari/537.36"));
+        assert!(!is_safari(
+            b"Mozilla/5.0 (Macintosh; Intel Mac OS X 14.0; rv:1) Gecko/20100101 Firefox/121.0"
+        ));
+        assert!(!is_safari(b"Mozilla/5.0 (X11; Linux x86_64) Safari/605"));
+    }
+}
