@@ -8,6 +8,7 @@
 
 mod answer;
 mod binary;
+mod cached;
 mod client;
 mod crowd;
 mod fastcgi;
@@ -23,6 +24,7 @@ mod wordpress;
 
 pub use answer::Answer;
 pub use binary::{binary, workspace};
+pub use cached::Cached;
 pub use client::Client;
 pub use crowd::{Load, all_at_once};
 pub use origin::{Call, Origin};

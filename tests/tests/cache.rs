@@ -1,0 +1,511 @@
+//! The page cache: what is stored, under which key, for how long, and how it is served.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use myriad_tests::{Answer, Cached, Call, Origin, Request, Server, wait_for};
+
+/// A page that says how many there were before it.
+fn numbered(call: &mut Call) {
+    let text = format!("page {}", call.number);
+    call.answer("Content-Type: text/plain", text);
+}
+
+fn with(server: &str) -> Cached<'_> {
+    Cached { server, ..Cached::default() }
+}
+
+/// Status of the cache and the page.
+fn seen(answer: &Answer) -> (String, String) {
+    (answer.cache().to_owned(), answer.text())
+}
+
+fn see(server: &Server, request: &Request) -> (String, String) {
+    seen(&server.fetch(request))
+}
+
+/// Whether two requests in a row cost the origin one.
+fn is_stored(server: &Server, origin: &Origin, request: &Request) -> bool {
+    let before = origin.count();
+    let (first, second) = (server.fetch(request), server.fetch(request));
+    let hit = second.cache() == "HIT";
+    assert_eq!(
+        origin.count() - before,
+        if hit { 1 } else { 2 },
+        "{request:?}: {} {}",
+        first.cache(),
+        second.cache()
+    );
+    if hit {
+        assert!(first.content() == second.content() && first.status == second.status);
+    }
+    hit
+}
+
+#[test]
+fn the_second_visitor_gets_the_page_of_the_first() {
+    let (server, origin) = Cached::default().start(|call| {
+        let text = format!("page {}", call.number);
+        call.answer("Content-Type: text/plain\nX-Own: kept\nX-Accel-Buffering: yes\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT", text);
+    });
+    let first = server.get("/a");
+    assert_eq!(seen(&first), ("MISS".into(), "page 1".into()));
+    for _ in 0..3 {
+        let hit = server.get("/a");
+        assert_eq!(seen(&hit), ("HIT".into(), "page 1".into()));
+        assert_eq!((hit.field("X-Own"), hit.field("Content-Type")), (Some("kept"), Some("text/plain")));
+        assert_eq!(hit.field("Last-Modified"), Some("Sat, 21 Nov 2026 00:00:00 GMT"));
+        assert_eq!((hit.field("X-Accel-Buffering"), hit.field("Content-Length")), (None, Some("6")));
+    }
+    assert_eq!(see(&server, &Request::get("/a?x")), ("MISS".into(), "page 2".into()));
+    assert_eq!(see(&server, &Request::get("/a").host("other.test")), ("MISS".into(), "page 3".into()));
+    assert_eq!(origin.count(), 3);
+}
+
+#[test]
+fn the_key_decides_what_is_one_page() {
+    let site = Cached { key: "$uri$cookie_theme", ..Cached::default() };
+    let (server, origin) = site.start(numbered);
+    assert_eq!(server.get("/a?utm_source=x").text(), "page 1");
+    assert_eq!(server.get("/a").cache(), "HIT");
+    assert_eq!(server.fetch(&Request::get("/a").host("other.test")).cache(), "HIT");
+    assert_eq!(server.fetch(&Request::get("/a").field("Cookie", "theme=dark")).cache(), "MISS");
+    assert_eq!(server.fetch(&Request::get("/a?x").field("Cookie", "x=1; theme=dark")).cache(), "HIT");
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn validity_goes_by_status_and_any_stores_no_server_error() {
+    let (server, origin) = with(
+        "fastcgi_cache_valid 200 1h; fastcgi_cache_valid 404 1h; fastcgi_cache_valid any 1h;",
+    )
+    .start(|call| {
+        let status = call.uri().trim_start_matches('/').to_owned();
+        call.answer(&format!("Status: {status}\nContent-Type: text/plain\nLocation: /x"), "page");
+    });
+    for status in [200, 301, 302, 404, 403, 410] {
+        assert!(is_stored(&server, &origin, &Request::get(&format!("/{status}"))), "{status}");
+    }
+    for status in [500, 502, 503, 504] {
+        assert!(!is_stored(&server, &origin, &Request::get(&format!("/{status}"))), "{status}");
+    }
+    let (server, origin) = with("fastcgi_cache_valid 200 1h;").start(|call| {
+        let status = call.uri().trim_start_matches('/').to_owned();
+        call.answer(&format!("Status: {status}\nContent-Type: text/plain"), "page");
+    });
+    assert!(is_stored(&server, &origin, &Request::get("/200")));
+    assert!(!is_stored(&server, &origin, &Request::get("/404")));
+}
+
+#[test]
+fn the_origin_s_own_freshness_comes_first() {
+    let (server, origin) = with("fastcgi_cache_valid any 1h;").start(|call| {
+        let field = call.param("HTTP_X_FIELD").replace('|', "\n");
+        call.answer(&format!("Content-Type: text/plain\n{field}"), "page");
+    });
+    let cases = [
+        ("X-None: 1", true),
+        ("X-Accel-Expires: 100", true),
+        ("X-Accel-Expires: @9999999999", true),
+        ("X-Accel-Expires: 0", false),
+        ("X-Accel-Expires: @1", false),
+        ("Cache-Control: max-age=60", true),
+        ("Cache-Control: public, s-maxage=60, max-age=0", true),
+        ("Cache-Control: max-age=0", false),
+        ("Cache-Control: no-cache", false),
+        ("Cache-Control: no-store", false),
+        ("Cache-Control: private", false),
+        ("Cache-Control: PRIVATE, max-age=60", false),
+        ("Expires: Thu, 01 Jan 1970 00:00:01 GMT", false),
+        ("Expires: Thu, 31 Dec 2099 00:00:00 GMT", true),
+        ("X-Accel-Expires: 100|Cache-Control: no-cache", true),
+        ("Vary: *", false),
+        ("Set-Cookie: a=1", false),
+    ];
+    for (number, (field, expected)) in cases.into_iter().enumerate() {
+        let request = Request::get(&format!("/{number}")).field("X-Field", field);
+        assert_eq!(is_stored(&server, &origin, &request), expected, "{field}");
+    }
+}
+
+#[test]
+fn ignored_fields_do_not_count() {
+    let site = with(
+        "fastcgi_cache_valid 200 1h; fastcgi_ignore_headers Cache-Control Expires X-Accel-Expires Vary;",
+    );
+    let (server, origin) = site.start(|call| {
+        let field = call.param("HTTP_X_FIELD").to_owned();
+        call.answer(&format!("Content-Type: text/plain\n{field}"), "page");
+    });
+    for (number, field) in
+        ["Cache-Control: no-cache", "Expires: Thu, 01 Jan 1970 00:00:01 GMT", "X-Accel-Expires: 0", "Vary: *"]
+            .into_iter()
+            .enumerate()
+    {
+        assert!(
+            is_stored(&server, &origin, &Request::get(&format!("/{number}")).field("X-Field", field)),
+            "{field}"
+        );
+    }
+}
+
+#[test]
+fn an_expired_page_is_fetched_anew() {
+    let (server, origin) = with("fastcgi_cache_valid 200 1s;").start(numbered);
+    assert_eq!(server.get("/").text(), "page 1");
+    let mut answer = server.get("/");
+    wait_for("the end of its validity", || {
+        answer = server.get("/");
+        answer.cache() != "HIT"
+    });
+    assert_eq!(seen(&answer), ("EXPIRED".into(), "page 2".into()));
+    assert_eq!(see(&server, &Request::get("/")), ("HIT".into(), "page 2".into()));
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn bypass_does_not_read_and_no_cache_does_not_write() {
+    let (server, origin) = with(
+        "fastcgi_cache_valid 200 1h; fastcgi_cache_bypass $arg_bypass $http_x_bypass; fastcgi_no_cache $arg_skip $http_x_skip;",
+    )
+    .start(numbered);
+    let page = |field: &str, value: &str| Request::get("/a").field(field, value);
+    assert_eq!(see(&server, &page("X-Skip", "1")), ("MISS".into(), "page 1".into()));
+    assert_eq!(see(&server, &page("X-None", "1")), ("MISS".into(), "page 2".into()));
+    assert_eq!(see(&server, &page("X-Skip", "1")), ("HIT".into(), "page 2".into()));
+    assert_eq!(see(&server, &page("X-Bypass", "0")), ("HIT".into(), "page 2".into()));
+    assert_eq!(see(&server, &page("X-Bypass", "1")), ("BYPASS".into(), "page 3".into()));
+    assert_eq!(
+        see(&server, &page("X-None", "1")),
+        ("HIT".into(), "page 3".into()),
+        "a bypass refreshes the page"
+    );
+    let both = page("X-Bypass", "1").field("X-Skip", "1");
+    assert_eq!(see(&server, &both), ("BYPASS".into(), "page 4".into()));
+    assert_eq!(see(&server, &page("X-None", "1")), ("HIT".into(), "page 3".into()));
+    assert_eq!(origin.count(), 4);
+}
+
+#[test]
+fn only_what_cache_methods_name_is_stored() {
+    let (server, origin) = Cached::default().start(numbered);
+    assert!(!is_stored(&server, &origin, &Request::post("/a", "x")));
+    assert!(!is_stored(&server, &origin, &Request::new("PUT", "/a")));
+    assert!(is_stored(&server, &origin, &Request::get("/a")));
+    let site = Cached {
+        key: "$request_method$request_uri$request_body",
+        server: "fastcgi_cache_valid 1h; fastcgi_cache_methods POST;",
+        ..Cached::default()
+    };
+    let (server, origin) = site.start(|call| {
+        let text = String::from_utf8_lossy(&call.body).into_owned();
+        call.answer("Content-Type: text/plain", text);
+    });
+    assert!(is_stored(&server, &origin, &Request::post("/a", "one")));
+    assert_eq!(server.fetch(&Request::post("/a", "two")).text(), "two");
+}
+
+#[test]
+fn a_page_is_stored_from_its_nth_use_on() {
+    let (server, origin) = with("fastcgi_cache_valid 1h; fastcgi_cache_min_uses 3;").start(numbered);
+    let statuses: Vec<_> = (0..5).map(|_| server.get("/a").cache().to_owned()).collect();
+    assert_eq!(statuses, ["MISS", "MISS", "MISS", "HIT", "HIT"]);
+    assert_eq!(origin.count(), 3);
+}
+
+#[test]
+fn a_head_answer_is_never_stored_for_get() {
+    let site = Cached { key: "$scheme$host$request_uri", ..Cached::default() };
+    let (server, _origin) = site.start(|call| {
+        let body = if call.param("REQUEST_METHOD") == "HEAD" { "" } else { "a body" };
+        call.answer("Content-Type: text/plain\nX-Method: m", body);
+    });
+    for _ in 0..3 {
+        assert_eq!(server.fetch(&Request::head("/a")).status, 200);
+    }
+    assert_eq!(server.get("/a").text(), "a body");
+    let mut client = server.connect();
+    let head = client.fetch(&Request::head("/a"));
+    assert_eq!(
+        (head.cache(), head.field("Content-Length")),
+        ("HIT", Some("6")),
+        "a stored page answers HEAD too"
+    );
+    assert_eq!(client.fetch(&Request::get("/a")).text(), "a body");
+}
+
+/// Some text that compresses.
+fn prose() -> String {
+    (0..800)
+        .map(|number| format!("Line {number} of a page that somebody reads.\n"))
+        .collect::<Vec<_>>()
+        .concat()
+}
+
+const ENCODINGS: &str = "fastcgi_cache_valid 1h; gzip on; brotli on; brotli_types text/plain; brotli_min_length 100; \
+                         zstd on; zstd_types text/plain; zstd_min_length 100;";
+
+fn serve_prose() -> (Server, Origin) {
+    with(ENCODINGS).start(|call| call.answer("Content-Type: text/plain", prose()))
+}
+
+/// Asks until a stored page comes in this coding: a missing one is made behind the visitors' backs.
+fn in_coding(server: &Server, accepted: &str, coding: &str) -> Answer {
+    let request = Request::get("/page").accepting(accepted);
+    let mut answer = server.fetch(&request);
+    wait_for(&format!("the page in {coding} for {accepted:?}"), || {
+        answer = server.fetch(&request);
+        assert!(answer.content() == prose().into_bytes(), "{accepted:?}");
+        answer.coding() == coding
+    });
+    assert_eq!(answer.cache(), "HIT");
+    answer
+}
+
+#[test]
+fn a_page_is_stored_in_every_encoding_and_chosen_by_quality() {
+    let (server, origin) = serve_prose();
+    let length = prose().len();
+    for coding in ["gzip", "br", "zstd"] {
+        assert!(in_coding(&server, coding, coding).body.len() * 4 < length, "{coding}");
+    }
+    for (accepted, coding) in [
+        ("", "identity"),
+        ("identity", "identity"),
+        ("gzip;q=0", "identity"),
+        ("*;q=0", "identity"),
+        ("gzip;q=1.0, br;q=0.5, zstd;q=0.4", "gzip"),
+        ("gzip;q=0.5, br;q=0.9", "br"),
+        ("zstd;q=0.9, gzip;q=0.8, br;q=0", "zstd"),
+        ("GZIP", "gzip"),
+        ("x-gzip", "gzip"),
+        ("gzip;q=0.2, identity;q=0.7", "identity"),
+        ("gzip;q=1.0;x=y", "gzip"),
+        ("deflate, compress", "identity"),
+    ] {
+        let answer = server.fetch(&Request::get("/page").accepting(accepted));
+        assert!(answer.content() == prose().into_bytes(), "{accepted:?}");
+        // A parameter that nobody defined may be read either way, but the text must stay the same.
+        if !accepted.contains("x=y") {
+            assert_eq!(answer.coding(), coding, "{accepted:?}");
+        }
+        assert!(answer.field("Vary").is_some_and(|vary| vary.contains("Accept-Encoding")), "{accepted:?}");
+    }
+    let everything = server.fetch(&Request::get("/page").accepting("gzip, deflate, br, zstd"));
+    assert_ne!(everything.coding(), "identity");
+    assert_eq!(origin.count(), 1, "encodings are made, not asked for");
+}
+
+#[test]
+fn every_encoding_has_an_etag_of_its_own_and_answers_304() {
+    let (server, origin) = serve_prose();
+    let mut tags = BTreeSet::new();
+    for coding in ["identity", "gzip", "br", "zstd"] {
+        let answer = in_coding(&server, coding, coding);
+        let tag = answer.field("ETag").expect("a stored page gets a tag").to_owned();
+        let repeat = Request::get("/page").accepting(coding).field("If-None-Match", &tag);
+        let not_modified = server.fetch(&repeat);
+        assert_eq!(
+            (not_modified.status, not_modified.body.len(), not_modified.cache()),
+            (304, 0, "HIT"),
+            "{coding}"
+        );
+        assert_eq!(not_modified.field("ETag"), Some(tag.as_str()));
+        assert!(not_modified.field("Vary").is_some());
+        let other = Request::get("/page").accepting(coding).field("If-None-Match", "\"other\"");
+        assert_eq!(server.fetch(&other).status, 200);
+        assert!(!tag.starts_with("W/"), "{tag}");
+        tags.insert(tag);
+    }
+    assert_eq!(tags.len(), 4, "{tags:?}");
+    assert_eq!(origin.count(), 1);
+}
+
+#[test]
+fn a_range_of_a_stored_page_is_cut_from_it() {
+    let (server, origin) = serve_prose();
+    server.get("/page");
+    let part = server.fetch(&Request::get("/page").field("Range", "bytes=5-14"));
+    match part.status {
+        206 => {
+            assert_eq!(part.body, prose().as_bytes()[5..15]);
+            assert_eq!(part.field("Content-Range"), Some(format!("bytes 5-14/{}", prose().len()).as_str()));
+        }
+        status => assert_eq!((status, part.body.len()), (200, prose().len())),
+    }
+    assert_eq!(origin.count(), 1);
+}
+
+#[test]
+fn vary_keeps_variants_apart() {
+    let (server, origin) = Cached::default().start(|call| {
+        let language = call.param("HTTP_ACCEPT_LANGUAGE").to_owned();
+        call.answer("Content-Type: text/plain\nVary: Accept-Language", format!("{language} {}", call.number));
+    });
+    let ask = |language: &str| see(&server, &Request::get("/a").field("Accept-Language", language));
+    assert_eq!(ask("de"), ("MISS".into(), "de 1".into()));
+    assert_eq!(ask("fr"), ("MISS".into(), "fr 2".into()));
+    assert_eq!(ask("de"), ("HIT".into(), "de 1".into()));
+    assert_eq!(ask("fr"), ("HIT".into(), "fr 2".into()));
+    assert_eq!(see(&server, &Request::get("/a")), ("MISS".into(), " 3".into()));
+    assert_eq!(origin.count(), 3);
+}
+
+#[test]
+fn vary_on_accept_encoding_alone_does_not_multiply_the_page() {
+    let (server, origin) =
+        with(ENCODINGS).start(|call| call.answer("Content-Type: text/plain\nVary: Accept-Encoding", prose()));
+    for accepted in ["gzip", "gzip, deflate", "gzip, deflate, br", "br;q=0.9", "identity", "zstd, gzip"] {
+        let answer = server.fetch(&Request::get("/page").accepting(accepted));
+        assert!(answer.content() == prose().into_bytes());
+    }
+    assert_eq!(origin.count(), 1);
+}
+
+#[test]
+fn what_the_origin_compressed_is_never_compressed_twice_nor_sent_to_whom_it_does_not_suit() {
+    let packed = {
+        use std::io::Write;
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(prose().as_bytes()).and_then(|()| encoder.finish()).expect("gzip")
+    };
+    let (server, _origin) = with(ENCODINGS).start(move |call| {
+        if call.param("HTTP_ACCEPT_ENCODING").contains("gzip") {
+            call.answer("Content-Type: text/plain\nContent-Encoding: gzip\nVary: Accept-Encoding", &packed);
+        } else {
+            call.answer("Content-Type: text/plain\nVary: Accept-Encoding", prose());
+        }
+    });
+    for _ in 0..3 {
+        for accepted in ["gzip", "identity", "br", "gzip, br"] {
+            let answer = server.fetch(&Request::get("/page").accepting(accepted));
+            assert!(
+                answer.content() == prose().into_bytes(),
+                "{accepted}: {} {}",
+                answer.cache(),
+                answer.coding()
+            );
+            assert!(
+                answer.coding() == "identity" || accepted.contains(answer.coding()),
+                "{accepted}: {}",
+                answer.coding()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_large_page_comes_from_the_cache_unharmed() {
+    let mut random = fastrand::Rng::with_seed(5);
+    let mut bytes = vec![0; 3_000_000];
+    random.fill(&mut bytes);
+    let page = bytes.clone();
+    let (server, origin) =
+        Cached::default().start(move |call| call.answer("Content-Type: application/x-large", &page));
+    for expected in ["MISS", "HIT", "HIT"] {
+        let answer = server.get("/large");
+        assert_eq!(answer.cache(), expected);
+        assert!(answer.body == bytes);
+    }
+    assert_eq!(origin.count(), 1);
+}
+
+#[test]
+fn a_page_that_breaks_off_is_not_stored() {
+    let (server, origin) = Cached::default().start(|call| {
+        let length = if call.uri() == "/length" { "Content-Length: 1000\n" } else { "" };
+        call.answer(&format!("{length}Content-Type: text/plain"), "the beginning");
+        call.hang_up();
+    });
+    for target in ["/length", "/end"] {
+        for round in 1..=2 {
+            let answer = server.connect().try_fetch(&Request::get(target));
+            assert!(
+                !answer.as_ref().is_ok_and(|answer| answer.status == 200),
+                "{target}, round {round}: {answer:?}"
+            );
+        }
+    }
+    assert_eq!(origin.count(), 4, "{:?}", origin.calls());
+}
+
+#[test]
+fn a_page_shorter_than_its_content_length_is_not_stored() {
+    let (server, origin) = Cached::default()
+        .start(|call| call.answer("Content-Type: text/plain\nContent-Length: 1000", "short"));
+    for _ in 0..2 {
+        let answer = server.connect().try_fetch(&Request::get("/"));
+        assert!(!answer.as_ref().is_ok_and(|answer| answer.status == 200), "{answer:?}");
+    }
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn memory_stays_within_its_cap_under_a_flood() {
+    let site = Cached { zone: "memory=1m", ..Cached::default() };
+    let (server, origin) = site.start(|call| {
+        let text = call.uri().repeat(20_000 / call.uri().len());
+        call.answer("Content-Type: application/x-flood", text);
+    });
+    let resident = || {
+        let worker = server.workers()[0];
+        let text = fs::read_to_string(format!("/proc/{worker}/status")).expect("status");
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+        line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
+    };
+    let flood = |pages: std::ops::Range<usize>| {
+        let mut client = server.connect();
+        for number in pages {
+            if number % 500 == 0 {
+                client = server.connect(); // before keepalive_requests ends it
+            }
+            let target = format!("/{number}");
+            let answer = client.fetch(&Request::get(&target));
+            assert!(answer.status == 200 && answer.body.starts_with(target.as_bytes()));
+        }
+    };
+    flood(0..300); // twenty kilobytes each: six times what fits
+    let before = resident();
+    flood(300..3000);
+    assert!(resident() < before + (16 << 20), "{} and then {} bytes for a zone of 1 MB", before, resident());
+    let count = origin.count();
+    flood(2990..3000);
+    assert_eq!(origin.count(), count, "the latest pages are still there");
+    flood(0..10);
+    assert_eq!(origin.count(), count + 10, "the first ones have gone");
+}
+
+#[test]
+fn pages_are_shared_between_workers_and_survive_the_visitors_connections() {
+    let site = Cached { main: "worker_processes 2;", ..Cached::default() };
+    let (server, origin) = site.start(numbered);
+    assert_eq!(server.get("/a").text(), "page 1");
+    for _ in 0..40 {
+        assert_eq!(see(&server, &Request::get("/a")), ("HIT".into(), "page 1".into()));
+    }
+    assert_eq!(origin.count(), 1);
+}
+
+#[test]
+fn the_access_log_tells_what_the_cache_did() {
+    let server =
+        "fastcgi_cache_valid 1h; access_log @DIR@/cache.log own; fastcgi_cache_bypass $http_x_bypass;";
+    let site = with(server);
+    let origin = Origin::start(numbered);
+    let mut place = myriad_tests::Place::new();
+    place.set("ORIGIN", &origin.address);
+    let http = format!(
+        "log_format own '$uri $upstream_cache_status $upstream_status $upstream_addr';\n{}",
+        site.http()
+    );
+    let server = Server::start(place, &http);
+    for (target, bypass) in [("/a", ""), ("/a", ""), ("/a", "1")] {
+        server.fetch(&Request::get(target).field("X-Bypass", bypass));
+    }
+    wait_for("three lines", || server.read("cache.log").lines().count() == 3);
+    let address = &origin.address;
+    assert_eq!(
+        server.read("cache.log"),
+        format!("/a MISS 200 {address}\n/a HIT - -\n/a BYPASS 200 {address}\n")
+    );
+}
