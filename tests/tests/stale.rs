@@ -1,0 +1,282 @@
+//! The site stays up when PHP does not: stale pages, and how they become fresh again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use myriad_tests::{
+    Cached, Call, Client, Gate, Load, Origin, Php, Place, Request, Server, all_at_once, wait_for,
+};
+
+/// What the origin does with the next request.
+const PAGE: u8 = 0;
+const HANG_UP: u8 = 1;
+const STATUS_500: u8 = 2;
+const STATUS_503: u8 = 3;
+const STATUS_404: u8 = 4;
+const SILENT: u8 = 5;
+const NO_HEAD: u8 = 6;
+
+fn moody(mood: &Arc<AtomicU8>) -> impl Fn(&mut Call) + Send + Sync + 'static {
+    let mood = Arc::clone(mood);
+    move |call| {
+        let text = format!("page {}", call.number);
+        match mood.load(Ordering::SeqCst) {
+            HANG_UP => call.hang_up(),
+            STATUS_500 => call.answer("Status: 500 Broken\nContent-Type: text/plain", "broken"),
+            STATUS_503 => call.answer("Status: 503 Busy\nContent-Type: text/plain", "busy"),
+            STATUS_404 => call.answer("Status: 404 Lost\nContent-Type: text/plain", "lost"),
+            SILENT => drop(call.wait_for_hang_up()),
+            NO_HEAD => drop(call.send("nothing of a head\r\n\r\n")),
+            _ => call.answer("Content-Type: text/plain", text),
+        }
+    }
+}
+
+/// A site whose page `/` is stored and no longer fresh, and the origin's mood.
+fn expired(rules: &str) -> (Server, Origin, Arc<AtomicU8>) {
+    let mood = Arc::new(AtomicU8::new(PAGE));
+    let rules = format!("fastcgi_cache_valid 1s; fastcgi_read_timeout 500ms; {rules}");
+    let site = Cached { server: &rules, ..Cached::default() };
+    let (server, origin) = site.start(moody(&mood));
+    assert_eq!(server.get("/").text(), "page 1");
+    expire(Instant::now());
+    (server, origin, mood)
+}
+
+/// Validity counts seconds: nothing but time ends it.
+fn expire(since: Instant) {
+    thread::sleep(Duration::from_millis(2100).saturating_sub(since.elapsed()));
+}
+
+fn see(server: &Server) -> (u16, String, String) {
+    let answer = server.get("/");
+    (answer.status, answer.cache().to_owned(), answer.text())
+}
+
+fn stale() -> (u16, String, String) {
+    (200, "STALE".into(), "page 1".into())
+}
+
+#[test]
+fn a_stale_page_stands_in_for_every_failure_that_is_named() {
+    let (server, origin, mood) =
+        expired("fastcgi_cache_use_stale error timeout invalid_header http_500 http_503 http_404;");
+    for (number, failure) in
+        [HANG_UP, STATUS_500, STATUS_503, STATUS_404, SILENT, NO_HEAD].into_iter().enumerate()
+    {
+        mood.store(failure, Ordering::SeqCst);
+        assert_eq!(see(&server), stale(), "failure {failure}");
+        assert!(origin.count() >= number + 2, "the origin is asked each time");
+    }
+    mood.store(PAGE, Ordering::SeqCst);
+    let (status, cache, text) = see(&server);
+    assert_eq!((status, cache.as_str()), (200, "EXPIRED"), "the origin is back: {text}");
+    assert_eq!(see(&server), (200, "HIT".into(), text));
+}
+
+#[test]
+fn a_failure_that_is_not_named_is_shown_and_the_page_kept() {
+    let (server, _origin, mood) = expired("fastcgi_cache_use_stale error http_500;");
+    mood.store(STATUS_503, Ordering::SeqCst);
+    assert_eq!(see(&server), (503, "EXPIRED".into(), "busy".into()));
+    mood.store(SILENT, Ordering::SeqCst);
+    assert_eq!(see(&server).0, 504);
+    mood.store(STATUS_500, Ordering::SeqCst);
+    assert_eq!(see(&server), stale(), "a 503 did not replace the page");
+    mood.store(HANG_UP, Ordering::SeqCst);
+    assert_eq!(see(&server), stale());
+}
+
+#[test]
+fn without_use_stale_nothing_stale_is_served() {
+    let (server, mut origin, mood) = expired("");
+    mood.store(STATUS_500, Ordering::SeqCst);
+    assert_eq!(see(&server).0, 500);
+    origin.stop();
+    assert_eq!(see(&server).0, 502);
+}
+
+#[test]
+fn a_server_error_never_replaces_a_usable_page() {
+    let (server, _origin, mood) =
+        expired("fastcgi_cache_valid any 1h; fastcgi_cache_valid 500 1h; fastcgi_cache_use_stale error;");
+    mood.store(STATUS_500, Ordering::SeqCst);
+    assert_eq!(see(&server).0, 500);
+    mood.store(HANG_UP, Ordering::SeqCst);
+    assert_eq!(see(&server), stale());
+}
+
+#[test]
+fn an_origin_that_is_not_there_leaves_the_stale_page() {
+    let (server, mut origin, _mood) = expired("fastcgi_cache_use_stale error timeout;");
+    origin.stop();
+    for _ in 0..5 {
+        assert_eq!(see(&server), stale());
+    }
+    assert_eq!(server.get("/never-seen").status, 502);
+    let _back = Origin::start_at(&origin.address, |call| call.answer("Content-Type: text/plain", "back"));
+    wait_for("the origin's return", || see(&server).2 == "back");
+}
+
+#[test]
+fn updating_lets_one_fetch_while_the_others_get_the_stale_page() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let site =
+        Cached { server: "fastcgi_cache_valid 1s; fastcgi_cache_use_stale updating;", ..Cached::default() };
+    let (server, origin) = site.start(move |call| {
+        if call.number == 2 {
+            held.pass();
+        }
+        let text = format!("page {}", call.number);
+        call.answer("Content-Type: text/plain", text);
+    });
+    assert_eq!(server.get("/").text(), "page 1");
+    expire(Instant::now());
+    let mut refresher = server.connect();
+    refresher.send(Request::get("/").bytes());
+    origin.wait_for(2);
+    for answer in all_at_once(server.port, 20, &Request::get("/")) {
+        assert_eq!((answer.cache(), answer.text().as_str()), ("UPDATING", "page 1"));
+    }
+    gate.open();
+    let refreshed = refresher.answer();
+    assert_eq!((refreshed.cache(), refreshed.text().as_str()), ("EXPIRED", "page 2"));
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn in_the_background_nobody_waits_for_the_refresh() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let rules =
+        "fastcgi_cache_valid 1s; fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;";
+    let site = Cached { server: rules, ..Cached::default() };
+    let (server, origin) = site.start(move |call| {
+        if call.number == 2 {
+            held.pass();
+        }
+        let text = format!("page {}", call.number);
+        call.answer("Content-Type: text/plain", text);
+    });
+    assert_eq!(server.get("/").text(), "page 1");
+    expire(Instant::now());
+    let first = server.get("/");
+    assert_eq!((first.cache(), first.text().as_str()), ("STALE", "page 1"));
+    origin.wait_for(2);
+    for answer in all_at_once(server.port, 20, &Request::get("/")) {
+        assert_eq!((answer.cache(), answer.text().as_str()), ("UPDATING", "page 1"));
+    }
+    assert_eq!(origin.count(), 2);
+    gate.open();
+    wait_for("the refreshed page", || server.get("/").text() == "page 2");
+    assert_eq!(server.get("/").cache(), "HIT");
+}
+
+#[test]
+fn the_refresh_ends_well_when_the_visitor_who_caused_it_leaves() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let rules =
+        "fastcgi_cache_valid 1s; fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;";
+    let site = Cached { server: rules, ..Cached::default() };
+    let (server, origin) = site.start(move |call| {
+        if call.number == 2 {
+            held.pass();
+        }
+        let text = format!("page {}", call.number);
+        call.answer("Content-Type: text/plain", text);
+    });
+    assert_eq!(server.get("/").text(), "page 1");
+    expire(Instant::now());
+    let mut client = server.connect();
+    assert_eq!(client.fetch(&Request::get("/")).text(), "page 1");
+    origin.wait_for(2);
+    drop(client);
+    gate.open();
+    wait_for("the refreshed page", || server.get("/").text() == "page 2");
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn stale_while_revalidate_and_stale_if_error_come_from_the_origin_too() {
+    let mood = Arc::new(AtomicU8::new(PAGE));
+    let script = moody(&mood);
+    let (server, _origin) = Cached { server: "", ..Cached::default() }.start(move |call| {
+        if call.uri() == "/error" && call.number <= 1 {
+            call.answer(
+                "Content-Type: text/plain\nCache-Control: max-age=1, stale-if-error=60",
+                "from before",
+            );
+        } else {
+            script(call);
+        }
+    });
+    assert_eq!(server.get("/error").text(), "from before");
+    expire(Instant::now());
+    mood.store(HANG_UP, Ordering::SeqCst);
+    let answer = server.get("/error");
+    assert_eq!((answer.status, answer.text().as_str()), (200, "from before"));
+}
+
+#[test]
+fn a_rush_on_an_expired_page_costs_one_request() {
+    let site = Cached { server: "fastcgi_cache_valid 1s; fastcgi_cache_lock on;", ..Cached::default() };
+    let (server, origin) = site.start(|call| {
+        thread::sleep(Duration::from_millis(200));
+        let text = format!("page {}", call.number);
+        let expiry = if call.number == 1 { 1 } else { 600 };
+        call.answer(&format!("Content-Type: text/plain\nX-Accel-Expires: {expiry}"), text);
+    });
+    assert_eq!(server.get("/").text(), "page 1");
+    expire(Instant::now());
+    for answer in all_at_once(server.port, 100, &Request::get("/")) {
+        assert_eq!(answer.text(), "page 2");
+    }
+    assert_eq!(origin.count(), 2, "promise 3: one request per page and refresh");
+}
+
+#[test]
+fn php_killed_under_load_costs_no_visitor_a_page() {
+    let mut place = Place::new();
+    for name in 0..5 {
+        place.write(
+            &format!("html/{name}.php"),
+            format!("<?php header('Content-Type: text/plain'); echo 'page {name}';"),
+        );
+    }
+    let mut php = Php::start(&mut place);
+    let address = place.fill("@PHP@");
+    let rules = "fastcgi_cache_valid 1s; fastcgi_cache_use_stale error timeout updating http_500 http_503; \
+                 fastcgi_cache_background_update on; fastcgi_cache_lock on;";
+    let site = Cached { server: rules, ..Cached::default() };
+    let server = site.start_before(place, &address);
+    let requests: Vec<_> = (0..5).map(|name| Request::get(&format!("/{name}.php"))).collect();
+    for request in &requests {
+        assert_eq!(server.fetch(request).status, 200);
+    }
+    let load = Load::start(server.port, 8, requests, |request, answer| {
+        let right = answer.status == 200 && answer.text().starts_with("page ");
+        if right { Ok(()) } else { Err(format!("{request:?}: {} {}", answer.status, answer.text())) }
+    });
+    load.wait_for(200);
+    php.kill();
+    let mut client = Client::connect(server.port);
+    wait_for("stale pages", || {
+        let answer = client.fetch(&Request::get("/0.php"));
+        answer.cache() == "STALE" || answer.cache() == "UPDATING"
+    });
+    load.wait_for(500);
+    php.restart();
+    load.wait_for(500);
+    let (answered, failures) = load.stop();
+    assert!(
+        failures.is_empty(),
+        "{} of {}: {:?}",
+        failures.len(),
+        answered + failures.len(),
+        &failures[..failures.len().min(5)]
+    );
+}
