@@ -22,6 +22,8 @@ pub(crate) struct BodyState {
     received: u64,
     expect_continue: bool,
     failed: bool,
+    /// Nothing has come since the client was last asked: its time runs.
+    waiting: bool,
 }
 
 enum BodyFraming {
@@ -60,7 +62,7 @@ impl RequestBody {
             Framing::Length(left) => BodyFraming::Length { left },
             Framing::Chunked => BodyFraming::Chunked { decoder: ChunkedDecoder::default(), done: false },
         };
-        let state = BodyState { framing, input, received: 0, expect_continue, failed: false };
+        let state = BodyState { framing, input, received: 0, expect_continue, failed: false, waiting: false };
         Self {
             inner: Some(Rc::new(Inner {
                 connection,
@@ -165,13 +167,17 @@ impl Inner {
             }
             Poll::Ready(Ok(count)) => {
                 state.input.filled(count);
-                self.connection.deadline.set(self.timeout_ms.get());
+                // An origin that is slow to take the body must not count against the client.
+                self.connection.deadline.clear();
+                state.waiting = false;
                 Poll::Ready(Ok(()))
             }
-            Poll::Pending => match self.connection.deadline.poll_expired(cx) {
-                Poll::Ready(()) => Poll::Ready(Err(BodyError::Timeout)),
-                Poll::Pending => Poll::Pending,
-            },
+            Poll::Pending => {
+                if !std::mem::replace(&mut state.waiting, true) {
+                    self.connection.deadline.set(self.timeout_ms.get());
+                }
+                self.connection.deadline.poll_expired(cx).map(|()| Err(BodyError::Timeout))
+            }
         }
     }
 }

@@ -112,7 +112,7 @@ struct WorkerThread {
 
 impl Site {
     /// Starts the worker threads; returns when every socket is accepted from.
-    pub fn start(model: Model, inherited: Inherited) -> Result<Self, StartError> {
+    pub fn start(model: &Model, inherited: Inherited) -> Result<Self, StartError> {
         let logs = Logs::default();
         logs.take(inherited.logs);
         let mut kept = Kept::default();
@@ -120,7 +120,7 @@ impl Site {
         let sockets = number(inherited.listeners, &mut numbers);
         let surroundings =
             Surroundings { prefix: &inherited.prefix, listeners: &numbers, logs: &logs, kept: &mut kept };
-        let runtime = Arc::new(compile::compile(&model, surroundings).map_err(StartError::Configuration)?);
+        let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
         let shared = Shared {
             files: Arc::default(),
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
@@ -148,7 +148,7 @@ impl Site {
     /// last of them has.
     pub fn reload(
         &self,
-        model: Model,
+        model: &Model,
         inherited: Inherited,
         drained: Box<dyn FnOnce() + Send>,
     ) -> Result<(), StartError> {
@@ -162,7 +162,7 @@ impl Site {
             logs: &self.logs,
             kept: &mut inner.kept,
         };
-        let runtime = Arc::new(compile::compile(&model, surroundings).map_err(StartError::Configuration)?);
+        let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
         run(&inner.workers, &runtime, &sockets)?;
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
@@ -291,16 +291,13 @@ async fn work(mut inbox: channel::UnboundedReceiver<Order>, connections: usize, 
                     pool: HttpPool::new(),
                     addressed: RefCell::default(),
                 });
-                let (service, worker) = match running.take() {
-                    Some((service, worker)) => {
-                        service.replace(site);
-                        (service, worker)
-                    }
-                    None => {
-                        let service = Rc::new(SiteService::new(site));
-                        tokio::task::spawn_local(housekeeping(Rc::clone(&service)));
-                        (Rc::clone(&service), Worker::new(service, connections))
-                    }
+                let (service, worker) = if let Some((service, worker)) = running.take() {
+                    service.replace(site);
+                    (service, worker)
+                } else {
+                    let service = Rc::new(SiteService::new(site));
+                    tokio::task::spawn_local(housekeeping(Rc::clone(&service)));
+                    (Rc::clone(&service), Worker::new(service, connections))
                 };
                 let accepted = accept(&worker, sockets);
                 running = Some((service, worker));

@@ -46,7 +46,8 @@ impl Origin {
             }
             None => myriad_conf::parse(&Files, path, &self.directives),
         };
-        let checked = myriad_conf::build(&parsed).and_then(|model| myriad_serve::check(&model).map(|()| model));
+        let checked =
+            myriad_conf::build(&parsed).and_then(|model| myriad_serve::check(&model).map(|()| model));
         let mut model = checked.map_err(|errors| render_all(&parsed, &errors))?;
         let hosts = resolve(&model)?;
         warn_of_what_has_no_effect(&mut model);

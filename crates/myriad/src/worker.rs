@@ -22,8 +22,8 @@ use crate::configuration;
 use crate::control::{Channel, Kind, Message};
 use crate::handover::{Handover, decode_paths};
 use crate::signals::Signals;
-use myriad_serve::{Inherited, Site};
 use crate::stdio;
+use myriad_serve::{Inherited, Site};
 
 /// The hidden argument that makes this binary a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
@@ -128,7 +128,7 @@ impl Worker {
         if let Some(site) = &self.site {
             let channel = Arc::clone(&self.channel);
             let drained = Box::new(move || drop(channel.send(Kind::Drained, b"", &[])));
-            return site.reload(model, inherited, drained).map_err(|error| error.to_string());
+            return site.reload(&model, inherited, drained).map_err(|error| error.to_string());
         }
         if let Err(error) = limit(&model) {
             // As nginx: a server with fewer descriptors is better than none.
@@ -141,7 +141,7 @@ impl Worker {
             std::env::set_current_dir(folder.lossy().as_ref())
                 .map_err(|error| format!("chdir(\"{}\") failed: {error}", folder.lossy()))?;
         }
-        let site = Site::start(model, inherited).map_err(|error| error.to_string())?;
+        let site = Site::start(&model, inherited).map_err(|error| error.to_string())?;
         self.site = Some(Arc::new(site));
         Ok(())
     }

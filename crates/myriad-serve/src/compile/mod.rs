@@ -56,21 +56,18 @@ pub fn check(model: &Model) -> Result<(), Vec<Diagnostic>> {
 /// Compiles a model.
 pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
     let empty;
-    let http = match &model.http {
-        Some(http) => http,
-        None => {
-            empty = HttpConf {
-                settings: myriad_conf::Settings::default(),
-                servers: Vec::new(),
-                cache_zones: Vec::new(),
-                maps: Vec::new(),
-                geos: Vec::new(),
-                split_clients: Vec::new(),
-                upstreams: Vec::new(),
-                log_formats: Vec::new(),
-            };
-            &empty
-        }
+    let http = if let Some(http) = &model.http { http } else {
+        empty = HttpConf {
+            settings: myriad_conf::Settings::default(),
+            servers: Vec::new(),
+            cache_zones: Vec::new(),
+            maps: Vec::new(),
+            geos: Vec::new(),
+            split_clients: Vec::new(),
+            upstreams: Vec::new(),
+            log_formats: Vec::new(),
+        };
+        &empty
     };
     let mut compile = Compile::new(model, http, surroundings);
     compile.declare();

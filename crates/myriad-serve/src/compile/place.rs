@@ -6,7 +6,7 @@ use std::sync::Arc;
 use myriad_conf::Text;
 use myriad_conf::model::LimitExcept as LimitExceptConf;
 use myriad_conf::settings::{
-    self, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf, HeaderSettings,
+    self, BodyInFile, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf, HeaderSettings,
     IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, ServerTokens, Settings, StaticMode,
     TryFilesEnd,
 };
@@ -64,6 +64,10 @@ impl Compile<'_> {
             limit_except,
             access: access(settings),
             max_body: client.max_body_size,
+            body_in_memory: match client.body_in_file_only {
+                BodyInFile::Off => client.body_buffer_size,
+                BodyInFile::Clean => 0,
+            },
             body_timeout_ms: client.body_timeout,
             timeouts: timeouts(client),
             keepalive_header_s: client.keepalive_header_s.map_or(0, |seconds| seconds as u32),

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::Duration;
 
-use myriad_http::{Fields, Method};
+use myriad_http::{Fields, Known, Method};
 use myriad_net::ResponseBody;
 use myriad_policy::{
     BypassReason, CacheStatus, Failure, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
@@ -19,7 +19,7 @@ use super::reader::FlightBody;
 use super::{Step, Work, error, origin, page};
 use crate::counters::Counters;
 use crate::error_log::Level;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
 use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
 
@@ -125,7 +125,22 @@ fn stale_or_fetch(
     }
     exchange.request.cache.status =
         Some(if stale.is_some() { CacheStatus::Expired } else { CacheStatus::Miss });
+    if begins_beyond(&exchange.request, cache.max_range_offset) {
+        return Step::Wait(Work::Origin);
+    }
     claim(exchange, origin, cache, stale)
+}
+
+/// `*_cache_max_range_offset`: so that somebody who wants the end of a film need not wait for all of it.
+fn begins_beyond(request: &Request, offset: Option<u64>) -> bool {
+    let Some(offset) = offset else { return false };
+    let range = request.head.known(Known::Range).and_then(|value| value.strip_prefix(b"bytes="));
+    let Some(first) = range.and_then(|range| range.trim_ascii().split(|byte| *byte == b'-').next()) else {
+        return false;
+    };
+    // `bytes=-500` counts from an end that only the origin knows.
+    let first = std::str::from_utf8(first).ok().filter(|digits| !digits.is_empty());
+    first.is_none_or(|digits| digits.trim().parse::<u64>().is_ok_and(|first| first > offset))
 }
 
 fn facts_of(page: &Page) -> StoredFacts {
@@ -310,6 +325,7 @@ fn stale_after(
 fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status: CacheStatus) -> Step {
     let request = &mut exchange.request;
     request.cache.status = Some(status);
+    request.cache.age_s = Some(request.received_ms.saturating_sub(page.stored_at()) / 1000);
     if status != CacheStatus::Miss && status != CacheStatus::Expired {
         request.site.worker.counters.hits.fetch_add(1, Relaxed);
     }

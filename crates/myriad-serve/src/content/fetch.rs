@@ -10,6 +10,7 @@ use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, 
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
+use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::{group, origin, page};
 use crate::counters::Counters;
@@ -73,7 +74,6 @@ pub(crate) fn start(
 
 async fn run(job: Job) {
     let Job { mut exchange, writer, request, group, own, uses, usable_page } = job;
-    let began = myriad_net::clock::monotonic_ms();
     let method = request.method;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(place) = &site.runtime.place(exchange.request.place).handler else { return };
@@ -104,8 +104,8 @@ async fn run(job: Job) {
             }
         }
         Admission::Store(lifetime) => {
-            let cost_ms = myriad_net::clock::monotonic_ms() - began;
-            store(&exchange, place, cache, writer, response, own, (lifetime, now, cost_ms)).await;
+            let pace = Pace::new(origin::limit_rate(&mut exchange, place));
+            store(&exchange, place, cache, writer, response, own, (lifetime, now, pace)).await;
         }
     }
 }
@@ -145,10 +145,10 @@ async fn store(
     writer: FlightWriter<PageMeta>,
     response: OriginResponse,
     own: Option<oneshot::Sender<Own>>,
-    (lifetime, now, cost_ms): (Lifetime, u64, u64),
+    (lifetime, now, mut pace): (Lifetime, u64, Pace),
 ) {
     let OriginResponse { head, mut body, .. } = response;
-    let meta = page::meta_of(&head, place, &cache.rules, lifetime, now, cost_ms);
+    let meta = page::meta_of(&head, place, &cache.rules, lifetime, now);
     let selection = page::selection(&head.fields, &cache.rules, exchange.request.head.fields());
     let length = head.known(Known::ContentLength).and_then(origin::parse_length);
     let coding = page::origin_coding(&head);
@@ -168,9 +168,11 @@ async fn store(
             Capacity::Ready => {}
             Capacity::Abandoned => return,
         }
+        pace.wait().await;
         let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
         match piece {
             Some(Ok(piece)) => {
+                pace.took(piece.len());
                 arrived += piece.len() as u64;
                 let Ok(piece) = page::decoded(decoder.as_mut(), piece) else {
                     exchange.request.log(Level::Error, format_args!("upstream sent a broken content coding"));

@@ -23,12 +23,9 @@ pub(crate) fn of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<
     let Exchange { request, frame } = exchange;
     let named = template.eval(request, frame, &mut name).is_ok();
     let name = String::from_utf8_lossy(&name);
-    match named.then(|| named_group(exchange, &name)).flatten() {
-        Some(group) => Ok(group),
-        None => {
-            exchange.request.log(Level::Error, format_args!("no upstream group or address \"{name}\""));
-            Err(Step::Error(502))
-        }
+    if let Some(group) = named.then(|| named_group(exchange, &name)).flatten() { Ok(group) } else {
+        exchange.request.log(Level::Error, format_args!("no upstream group or address \"{name}\""));
+        Err(Step::Error(502))
     }
 }
 

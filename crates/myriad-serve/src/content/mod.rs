@@ -7,11 +7,15 @@ mod group;
 mod observer;
 mod origin;
 mod page;
+mod pace;
 mod params;
 mod precompressed;
+mod read_ahead;
 mod reader;
 mod static_file;
 pub(crate) mod streamed;
+mod temp_file;
+mod upload;
 
 use std::borrow::Cow;
 use std::path::PathBuf;

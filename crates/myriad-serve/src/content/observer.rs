@@ -5,12 +5,15 @@ use std::rc::Rc;
 
 use myriad_upstream::{Address, OriginError};
 
-use crate::error_log::{ErrorLog, Level};
+use crate::error_log::Level;
 use crate::exchange::Exchange;
+use crate::runtime::{Handler, PlaceId};
+use crate::worker::Generation;
 
 /// Writes to the error log of the exchange that asked.
 pub(crate) struct Observer {
-    log: ErrorLog,
+    site: Rc<Generation>,
+    place: PlaceId,
     connection: u64,
     request: String,
 }
@@ -20,14 +23,16 @@ impl Observer {
     pub(crate) fn of(exchange: &Exchange) -> Rc<dyn myriad_upstream::Observer> {
         let request = &exchange.request;
         Rc::new(Self {
-            log: request.place().error_log.clone(),
+            site: Rc::clone(&request.site),
+            place: request.place,
             connection: request.connection.id,
             request: String::from_utf8_lossy(request.head.request_line()).into_owned(),
         })
     }
 
     fn write(&self, level: Level, message: fmt::Arguments<'_>) {
-        self.log.write(
+        let log = &self.site.runtime.place(self.place).error_log;
+        log.write(
             level,
             Some(self.connection),
             format_args!("{message}, request: \"{}\"", self.request),
@@ -45,6 +50,12 @@ impl myriad_upstream::Observer for Observer {
                 "FastCGI sent in stderr: \"{text}\" while reading from upstream, upstream: \"{peer}\""
             ),
         );
+    }
+
+    fn spoils(&self, text: &[u8]) -> bool {
+        let Handler::Origin(origin) = &self.site.runtime.place(self.place).handler else { return false };
+        let has = |word: &[u8]| !word.is_empty() && text.windows(word.len()).any(|part| part == word);
+        origin.catch_stderr.iter().any(|word| has(word))
     }
 
     fn warning(&self, peer: &Address, text: &str) {

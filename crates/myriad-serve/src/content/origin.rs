@@ -1,15 +1,20 @@
 //! An origin asked for one visitor: nothing is stored, the body streams through.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_encode::coding_from_token;
 use myriad_http::{Fields, Known, Method, ResponseHead};
-use myriad_net::{RequestBody, ResponseBody};
-use myriad_upstream::{OriginError, OriginResponse, RequestPayload};
+use myriad_http::body::BoxBody;
+use myriad_net::ResponseBody;
+use myriad_upstream::{OriginError, OriginRequest, OriginResponse};
+use tokio::sync::oneshot;
 
 use super::params::{self, Purpose};
-use super::{Step, error, group};
+use super::read_ahead::{Ahead, read_ahead};
+use super::{Step, error, group, upload};
 use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -27,12 +32,9 @@ pub(crate) async fn pass(exchange: &mut Exchange) -> Step {
         Ok(group) => group,
         Err(step) => return step,
     };
-    let body = std::mem::replace(&mut exchange.request.body, RequestBody::empty());
-    let payload = if body.is_empty() || !origin.pass_request_body {
-        RequestPayload::Empty
-    } else {
-        let length = body.length();
-        RequestPayload::Stream(Box::pin(body), length)
+    let payload = match upload::payload(exchange, origin).await {
+        Ok(payload) => payload,
+        Err(step) => return step,
     };
     let attempts = exchange.request.origin_mut().attempts.clone();
     let request = match params::fastcgi(exchange, origin, Purpose::Visitor, payload, attempts) {
@@ -43,9 +45,36 @@ pub(crate) async fn pass(exchange: &mut Exchange) -> Step {
         }
     };
     Counters::count(&site.worker.counters.fetches);
-    match fetch(exchange, &group, request).await {
+    let fetched = if origin.ignore_client_abort {
+        fetch_to_the_end(exchange, &group, request).await
+    } else {
+        fetch(exchange, &group, request).await
+    };
+    match fetched {
         Ok(response) => respond(exchange, origin, response),
         Err(error) => fail(exchange, &error),
+    }
+}
+
+/// As [`fetch`], but goes on when the client has gone (`*_ignore_client_abort`), up to the answer's last byte.
+async fn fetch_to_the_end(
+    exchange: &mut Exchange,
+    group: &Arc<OriginGroup>,
+    mut request: OriginRequest,
+) -> Result<OriginResponse, OriginError> {
+    prepare(exchange, group, &mut request);
+    let (group, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
+    let (sender, receiver) = oneshot::channel();
+    tokio::task::spawn_local(async move {
+        let fetched = group.group.fetch(&pool, request).await;
+        if let Err(Ok(mut response)) = sender.send(fetched) {
+            while let Some(Ok(_)) = poll_fn(|cx| response.body.as_mut().poll_data(cx)).await {}
+        }
+    });
+    match receiver.await {
+        Ok(fetched) => fetched,
+        // The task goes only with the worker, which then asks nobody any more.
+        Err(_) => std::future::pending().await,
     }
 }
 
@@ -53,12 +82,16 @@ pub(crate) async fn pass(exchange: &mut Exchange) -> Step {
 pub(crate) async fn fetch(
     exchange: &mut Exchange,
     group: &OriginGroup,
-    mut request: myriad_upstream::OriginRequest,
+    mut request: OriginRequest,
 ) -> Result<OriginResponse, OriginError> {
+    prepare(exchange, group, &mut request);
     let site = std::rc::Rc::clone(&exchange.request.site);
+    group.group.fetch(&site.pool, request).await
+}
+
+fn prepare(exchange: &mut Exchange, group: &OriginGroup, request: &mut OriginRequest) {
     request.affinity = group::affinity(exchange, group);
     request.observer = Some(super::observer::Observer::of(exchange));
-    group.group.fetch(&site.pool, request).await
 }
 
 /// No answer: the error log says why, the client gets the status.
@@ -84,13 +117,53 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
             let mut answer = answer(&head, origin, true);
             let bodiless = exchange.request.head.method() == Method::Head;
             answer.length = if bodiless { length } else { None };
+            let body = if bodiless { body } else { buffered(exchange, origin, &head, body) };
             answer.body = ResponseBody::Stream(body, if bodiless { None } else { length });
             answer.compressible = true;
+            if origin.force_ranges && head.status == 200 && length.is_some() {
+                answer.without(&[b"accept-ranges"]);
+                answer.ranges = true;
+            }
             Step::Answer(answer)
         }
     };
     exchange.request.origin_mut().head = Some(head);
     step
+}
+
+/// `*_buffering`, which `X-Accel-Buffering` may overrule; `*_limit_rate`, which holds with it only, as in nginx.
+fn buffered(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead, body: BoxBody) -> BoxBody {
+    let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.ignore_accel.buffering);
+    let on = match said {
+        Some(value) if value.eq_ignore_ascii_case(b"no") => false,
+        Some(value) if value.eq_ignore_ascii_case(b"yes") => true,
+        _ => origin.buffering,
+    };
+    let to_the_end = origin.ignore_client_abort;
+    if on {
+        let ahead = Ahead {
+            memory: origin.ahead_memory,
+            file: origin.ahead_file,
+            to_the_end,
+            rate: limit_rate(exchange, origin),
+        };
+        read_ahead(body, ahead)
+    } else if to_the_end {
+        read_ahead(body, Ahead { memory: 1, file: 0, to_the_end, rate: 0 })
+    } else {
+        body
+    }
+}
+
+/// `*_limit_rate`, bytes a second, 0 for any.
+pub(crate) fn limit_rate(exchange: &mut Exchange, origin: &OriginPlace) -> u64 {
+    let Some(template) = &origin.limit_rate else { return 0 };
+    let Exchange { request, frame } = exchange;
+    let mut text = Vec::new();
+    match template.eval(request, frame, &mut text) {
+        Ok(()) => crate::exchange::variables::parse_size(&text).unwrap_or(0),
+        Err(_) => 0,
+    }
 }
 
 /// `X-Accel-Redirect`: the answer is at another place of this server.

@@ -34,7 +34,6 @@ pub(crate) fn meta_of(
     rules: &Rules,
     lifetime: Lifetime,
     now: u64,
-    cost_ms: u64,
 ) -> PageMeta {
     let fields = &head.fields;
     let coding = origin_coding(head);
@@ -62,7 +61,9 @@ pub(crate) fn meta_of(
         lines: lines.into(),
         media_type: media_type.to_ascii_lowercase().into(),
         proxied: ProxiedFacts {
-            expired: false,
+            expired: fields
+                .known(Known::Expires)
+                .is_some_and(|text| super::streamed::is_expired(text, now / 1000)),
             no_cache: control.no_cache,
             no_store: control.no_store,
             private: control.private,
@@ -74,8 +75,6 @@ pub(crate) fn meta_of(
         origin_encoded: coding.is_some(),
         no_transform: control.no_transform || is_opaque(head),
         lifetime,
-        stored_ms: now,
-        cost_ms,
     }
 }
 
@@ -235,7 +234,7 @@ fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
         Some(encoded) => ResponseBody::Full(encoded.bytes.clone()),
         None => match page.body().segments() {
             [one] => ResponseBody::Full(one.clone()),
-            segments => ResponseBody::Parts(segments.iter().cloned().collect()),
+            segments => ResponseBody::Parts(segments.to_vec()),
         },
     };
     answer.source = Source::Page(page);

@@ -69,7 +69,7 @@ pub(crate) fn fastcgi(
         method,
         body: payload,
         timeouts: origin.timeouts,
-        retry: origin.next.clone(),
+        retry: origin.next,
         max_head: origin.head_bytes,
         affinity: Affinity::None,
         observer: None,

@@ -5,11 +5,14 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use myriad_encode::{Coding, Level, StreamEncoder};
+use myriad_http::Known;
 use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_http::cache_control::CacheControl;
+use myriad_http::date::parse_http_date;
 use myriad_net::ResponseBody;
 
 use crate::exchange::Request;
-use crate::output::{Answer, copy_lines, encodings, line_named};
+use crate::output::{Answer, encodings, line_named};
 use crate::runtime::ProxiedFacts;
 
 /// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
@@ -18,11 +21,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
         return;
     }
     let ResponseBody::Stream(_, length) = &answer.body else { return };
-    let facts = ProxiedFacts {
-        has_last_modified: line_named(&answer.lines, b"last-modified").is_some(),
-        has_etag: line_named(&answer.lines, b"etag").is_some(),
-        ..ProxiedFacts::default()
-    };
+    let facts = proxied_facts(request, answer);
     let media_type = answer.media_type.as_deref().unwrap_or_default();
     let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let encodings = encodings(request, media_type, *length, facts, false);
@@ -43,6 +42,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     let Ok(encoder) = StreamEncoder::new(coding, Level::Number(level)) else { return };
     answer.coding = coding;
     answer.length = None;
+    answer.ranges = false;
     if request.head.method() == myriad_http::Method::Head {
         answer.body = ResponseBody::None;
         return;
@@ -55,12 +55,33 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     }
 }
 
+/// What `gzip_proxied` asks; nothing where the request came through no proxy.
+fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts {
+    if !request.head.fields().has(Known::Via) {
+        return ProxiedFacts::default();
+    }
+    let named = |name: &[u8]| line_named(&answer.lines, name);
+    let control = CacheControl::parse(named(b"cache-control").into_iter());
+    let now_s = request.received_ms / 1000;
+    ProxiedFacts {
+        expired: named(b"expires").is_some_and(|text| is_expired(text, now_s)),
+        no_cache: control.no_cache,
+        no_store: control.no_store,
+        private: control.private,
+        has_last_modified: named(b"last-modified").is_some(),
+        has_etag: named(b"etag").is_some(),
+    }
+}
+
+/// Whether an `Expires` is over; one that is no date is (RFC 9111 section 5.3).
+pub(crate) fn is_expired(text: &[u8], now_s: u64) -> bool {
+    parse_http_date(text, now_s).is_none_or(|expires| expires <= now_s)
+}
+
 /// Other bytes than the origin's: its strong tag no longer holds (RFC 9110 section 8.8.1).
 fn weaken_tag(answer: &mut Answer) {
     let Some(tag) = line_named(&answer.lines, b"etag").map(<[u8]>::to_vec) else { return };
-    let mut lines = Vec::with_capacity(answer.lines.len() + 2);
-    copy_lines(&answer.lines, &[b"etag", b"accept-ranges"], |line| lines.extend_from_slice(line));
-    answer.lines = lines;
+    answer.without(&[b"etag", b"accept-ranges"]);
     if tag.starts_with(b"W/") {
         answer.field(b"ETag", &tag);
     } else {

@@ -48,6 +48,8 @@ pub(crate) struct Request {
     pub limit_rate: Option<u64>,
     /// A HEAD request that stands for the GET whose page it shares.
     pub as_get: bool,
+    /// Bytes of the body, once it was gathered for an origin.
+    pub body_length: Option<u64>,
     /// How often the page was waited for in vain.
     pub retries: u8,
     /// The cache's part.
@@ -110,6 +112,7 @@ impl Request {
             received_ms: myriad_net::clock::now_ms(),
             limit_rate: None,
             as_get: false,
+            body_length: None,
             retries: 0,
             cache: CacheFacts { key, ..CacheFacts::default() },
             origin: None,

@@ -19,7 +19,7 @@ pub(crate) const IN_MEMORY: u64 = 1 << 20;
 /// What a path is.
 pub(crate) enum Kind {
     /// A regular file.
-    File(FileEntry),
+    File(Box<FileEntry>),
     /// A directory.
     Directory,
     /// Neither: a socket, a device.
@@ -97,7 +97,7 @@ impl Entry {
             },
             Ok(metadata) => Self {
                 kind: if metadata.is_file() {
-                    Kind::File(FileEntry::new(&metadata))
+                    Kind::File(Box::new(FileEntry::new(&metadata)))
                 } else if metadata.is_dir() {
                     Kind::Directory
                 } else {

@@ -7,6 +7,7 @@ use myriad_encode::Coding;
 use myriad_net::ResponseBody;
 use myriad_policy::EntityTag;
 
+use super::copy_lines;
 use crate::files::Entry;
 use crate::runtime::Page;
 
@@ -79,6 +80,13 @@ impl Answer {
         self.lines.extend_from_slice(b": ");
         self.lines.extend_from_slice(value);
         self.lines.extend_from_slice(b"\r\n");
+    }
+
+    /// Takes fields out, named in lower case.
+    pub(crate) fn without(&mut self, names: &[&[u8]]) {
+        let mut kept = Vec::with_capacity(self.lines.len());
+        copy_lines(&self.lines, names, |line| kept.extend_from_slice(line));
+        self.lines = kept;
     }
 
     /// The tag that the answer is recognised by.

@@ -32,7 +32,7 @@ pub(crate) fn write_expires(
     match verdict {
         Verdict::Off => return false,
         Verdict::Epoch => {
-            out.extend_from_slice(b"Expires: Thu, 01 Jan 1970 00:00:01 GMT\r\nCache-Control: no-cache\r\n")
+            out.extend_from_slice(b"Expires: Thu, 01 Jan 1970 00:00:01 GMT\r\nCache-Control: no-cache\r\n");
         }
         Verdict::Max => out.extend_from_slice(
             b"Expires: Thu, 31 Dec 2037 23:55:55 GMT\r\nCache-Control: max-age=315360000\r\n",

@@ -84,6 +84,7 @@ fn slice_parts(parts: &[Bytes], range: &Range<u64>) -> Vec<Bytes> {
 const SEVERAL_FROM_FILE: u64 = 8 << 20;
 
 fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
+    use std::fmt::Write;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
     static SERIAL: AtomicU64 = AtomicU64::new(1);
     let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
@@ -99,7 +100,7 @@ fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
             head.push_str(&String::from_utf8_lossy(media_type));
             head.push_str("\r\n");
         }
-        head.push_str(&format!("Content-Range: bytes {}-{}/{length}\r\n\r\n", range.start, range.end - 1));
+        let _ = write!(head, "Content-Range: bytes {}-{}/{length}\r\n\r\n", range.start, range.end - 1);
         out.push(Bytes::from(head));
         match part(&answer.body, range) {
             ResponseBody::Full(bytes) => out.push(bytes),

@@ -67,11 +67,11 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     let authority = if target.first() == Some(&b'/') {
         None
     } else {
-        split_target(target).map_err(|error| error.status())?.authority
+        split_target(target).map_err(myriad_http::uri::UriError::status)?.authority
     };
     let sent = authority.or_else(|| request.head.known(Known::Host));
     if let Some(sent) = sent.filter(|sent| !sent.is_empty()) {
-        let host = parse_host(sent).map_err(|error| error.status())?;
+        let host = parse_host(sent).map_err(myriad_http::uri::UriError::status)?;
         request.host.clear();
         request.host.extend_from_slice(&host.name);
         if let Some(hosts) = site.runtime.hosts(&request.connection) {
@@ -101,9 +101,9 @@ fn normalise(exchange: &mut Exchange) -> Result<(), u16> {
     let request = &mut exchange.request;
     let merge = request.site.runtime.server(request.server).merge_slashes;
     let target = request.head.target();
-    let split = split_target(target).map_err(|error| error.status())?;
+    let split = split_target(target).map_err(myriad_http::uri::UriError::status)?;
     request.uri.clear();
-    normalize_path(split.path, merge, &mut request.uri).map_err(|error| error.status())?;
+    normalize_path(split.path, merge, &mut request.uri).map_err(myriad_http::uri::UriError::status)?;
     request.args.clear();
     request.args.extend_from_slice(split.query.unwrap_or_default());
     request.escaped = split.path.iter().any(|byte| matches!(byte, b'%' | b'+'));

@@ -17,6 +17,7 @@ const SLOTS: usize = 1024;
 const LONGEST: usize = 256;
 
 /// What one worker remembers, for one generation of the site.
+#[derive(Default)]
 pub(crate) struct Memo {
     hasher: RandomState,
     routes: RefCell<Vec<Slot<Found>>>,
@@ -45,11 +46,6 @@ impl<V> Default for Slot<V> {
     }
 }
 
-impl Default for Memo {
-    fn default() -> Self {
-        Self { hasher: RandomState::default(), routes: RefCell::default(), files: RefCell::default() }
-    }
-}
 
 impl Memo {
     /// The location of a URI on a server.

@@ -57,32 +57,32 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
             Step::Answer(answer) => return Decision::Ready(answer),
             Step::Wait(work) => return Decision::Wait(work),
             Step::Redirect => match count_redirect(exchange) {
-                Ok(()) => Entry::Server,
-                Err(step) => Entry::Step(step),
+                None => Entry::Server,
+                Some(step) => Entry::Step(step),
             },
             Step::Named(name) => match count_redirect(exchange) {
-                Ok(()) => Entry::Named(name),
-                Err(step) => Entry::Step(step),
+                None => Entry::Named(name),
+                Some(step) => Entry::Step(step),
             },
             Step::Error(status) => Entry::Step(content::error::step(exchange, status)),
         };
     }
 }
 
-/// Counts an internal redirect; too many of them are an error.
-fn count_redirect(exchange: &mut Exchange) -> Result<(), Step> {
+/// Counts an internal redirect; too many of them are answered with an error.
+fn count_redirect(exchange: &mut Exchange) -> Option<Step> {
     let request = &mut exchange.request;
     request.redirects += 1;
     request.internal = true;
     if request.redirects <= MAX_REDIRECTS {
-        return Ok(());
+        return None;
     }
     let uri = String::from_utf8_lossy(&request.uri);
     request.log(
         Level::Error,
         format_args!("rewrite or internal redirection cycle while internally redirecting to \"{uri}\""),
     );
-    Err(Step::Answer(content::error::plain(exchange, 500)))
+    Some(Step::Answer(content::error::plain(exchange, 500)))
 }
 
 /// A script failed: the reason goes to the error log, the client gets 500.

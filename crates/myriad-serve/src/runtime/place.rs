@@ -31,6 +31,8 @@ pub(crate) struct Place {
     pub access: Vec<(bool, Network)>,
     /// `client_max_body_size`, bytes, 0 for any.
     pub max_body: u64,
+    /// `client_body_buffer_size`, bytes; 0 with `client_body_in_file_only`.
+    pub body_in_memory: u64,
     /// `client_body_timeout`, milliseconds.
     pub body_timeout_ms: u64,
     /// The connection's time-outs.
@@ -115,6 +117,9 @@ pub(crate) struct Rates {
     pub after: Template,
 }
 
+/// Media types by extension.
+pub(crate) type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
+
 /// How files become answers.
 pub(crate) struct FilePlace {
     /// `root` or `alias`, absolute.
@@ -126,7 +131,7 @@ pub(crate) struct FilePlace {
     /// `try_files`.
     pub try_files: Option<TryFiles>,
     /// Media types by extension.
-    pub types: Arc<HashMap<Box<[u8]>, Box<[u8]>>>,
+    pub types: Arc<MediaTypes>,
     /// `default_type`.
     pub default_type: Box<[u8]>,
     /// `etag`.
@@ -307,6 +312,16 @@ pub(crate) struct OriginPlace {
     pub intercept_errors: bool,
     /// `*_ignore_client_abort`.
     pub ignore_client_abort: bool,
+    /// `*_buffering`.
+    pub buffering: bool,
+    /// How much of an answer is read ahead in memory, bytes (`*_buffers`).
+    pub ahead_memory: u64,
+    /// How much of it in a file, bytes (`*_max_temp_file_size`).
+    pub ahead_file: u64,
+    /// `*_limit_rate`, unless it is a plain 0.
+    pub limit_rate: Option<Template>,
+    /// `*_force_ranges`.
+    pub force_ranges: bool,
     /// `*_request_buffering`.
     pub request_buffering: bool,
     /// `fastcgi_keep_conn`.
@@ -319,7 +334,7 @@ pub(crate) struct OriginPlace {
     pub next: NextUpstream,
     /// `*_buffer_size`: most bytes of an answer's head.
     pub head_bytes: usize,
-    /// `*_limit_rate`.
+    /// `*_cache`.
     pub cache: Option<CachePlace>,
     /// `fastcgi_catch_stderr`.
     pub catch_stderr: Vec<Box<[u8]>>,

@@ -25,12 +25,8 @@ pub(crate) struct PageMeta {
     pub no_transform: bool,
     /// Validity in milliseconds, stale windows, who gave them.
     pub lifetime: myriad_policy::Lifetime,
-    /// When it was stored, milliseconds since the epoch.
-    pub stored_ms: u64,
     /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
     pub proxied: ProxiedFacts,
-    /// Times in the origin: what a refresh costs, milliseconds.
-    pub cost_ms: u64,
 }
 
 /// What `gzip_proxied` wants to know of an answer.

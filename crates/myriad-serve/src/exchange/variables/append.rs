@@ -39,6 +39,11 @@ pub(crate) fn append(
         Source::RequestFilename => files::path::of_uri(request, &request.uri, frame, out)?,
         Source::FastCgiScriptName => split_uri(request, Half::Script, out)?,
         Source::FastCgiPathInfo => split_uri(request, Half::PathInfo, out)?,
+        Source::ContentLength => match (request.head.known(Known::ContentLength), request.body_length) {
+            (Some(value), _) => out.extend_from_slice(value),
+            (None, Some(length)) => show(out, length),
+            (None, None) => return Ok(false),
+        },
         Source::Field(known) => {
             let separator: &[u8] = if *known == Known::Cookie { b"; " } else { b", " };
             join(request.head.fields().known_all(*known), separator, out);

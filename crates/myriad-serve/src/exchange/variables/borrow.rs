@@ -5,8 +5,11 @@ use myriad_http::uri;
 use super::Source;
 use crate::exchange::Request;
 
+/// What [`borrow`] gives: whether the value lies ready, and if so, whether there is one.
+type Borrowed<'a> = Option<Option<&'a [u8]>>;
+
 /// The value of `source` as a slice. None: it must be built; `Some(None)`: it does not exist for this request.
-pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Option<Option<&'a [u8]>> {
+pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'a> {
     Some(match source {
         Source::Args => Some(&request.args),
         Source::IsArgs => Some(if request.args.is_empty() { b"" } else { b"?" }),
@@ -18,10 +21,9 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Option<Opt
         Source::Host => Some(&request.host),
         Source::Hostname => Some(&request.runtime().hostname),
         Source::Scheme => Some(b"http"),
-        Source::Https => Some(b""),
         Source::ServerName => Some(&request.server().name),
         Source::ServerProtocol => Some(request.head.version().as_str().as_bytes()),
-        Source::RequestBody => Some(b""),
+        Source::Https | Source::RequestBody => Some(b""),
         Source::RequestCompletion => Some(if request.sent.complete { b"OK" } else { b"" }),
         Source::Pipe => Some(if request.sent.pipelined { b"p" } else { b"." }),
         Source::NginxVersion => Some(b"1.31.4"),
@@ -49,7 +51,7 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Option<Opt
 }
 
 /// One value is borrowed; several are joined, which needs a buffer.
-fn borrow_field<'a>(_: &'a Request, mut values: impl Iterator<Item = &'a [u8]>) -> Option<Option<&'a [u8]>> {
+fn borrow_field<'a>(_: &'a Request, mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }
 }

@@ -55,7 +55,7 @@ pub(crate) enum Source {
     RealpathRoot,
     /// `$request_filename`.
     RequestFilename,
-    /// `$request_body`, `$request_body_file`: the body is streamed and never held, so these are empty.
+    /// `$request_body`, `$request_body_file`: always empty; the body is for the origin alone.
     RequestBody,
     /// `$request_completion`.
     RequestCompletion,
@@ -93,7 +93,9 @@ pub(crate) enum Source {
     NginxVersion,
     /// `$gzip_ratio`.
     GzipRatio,
-    /// `$content_type`, `$content_length` and any `$http_*` of a well-known field.
+    /// `$content_length`: of a chunked body too, once it was gathered.
+    ContentLength,
+    /// `$content_type` and any `$http_*` of a well-known field.
     Field(Known),
     /// Any other `$http_*`: the field's name.
     OtherField(Box<str>),

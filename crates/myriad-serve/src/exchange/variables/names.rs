@@ -50,7 +50,7 @@ const FIXED: &[(&str, Source)] = &[
     ("nginx_version", Source::NginxVersion),
     ("gzip_ratio", Source::GzipRatio),
     ("content_type", Source::Field(Known::ContentType)),
-    ("content_length", Source::Field(Known::ContentLength)),
+    ("content_length", Source::ContentLength),
     ("upstream_addr", Source::OriginAddr),
     ("upstream_status", Source::OriginStatus),
     ("upstream_response_time", Source::OriginResponseTime),
