@@ -160,7 +160,7 @@ fn an_answer_that_cannot_be_shared_frees_the_waiters_at_once() {
     texts.dedup();
     assert_eq!((texts.len(), origin.count()), (40, 40), "everyone gets a page of their own");
     assert!(most.load(Ordering::SeqCst) > 5, "they do not queue behind each other");
-    assert!(began.elapsed() < Duration::from_millis(40 * 100), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     // Hit-for-miss: the next ones need not even find out.
     most.store(0, Ordering::SeqCst);
     all_at_once(server.port, 10, &Request::get("/"));

@@ -214,7 +214,7 @@ fn a_slow_origin_is_a_504_after_fastcgi_read_timeout() {
     let held = Arc::clone(&gate);
     let (server, _origin) =
         serve_origin("location /slow { fastcgi_read_timeout 300ms; fastcgi_pass @ORIGIN@; }", move |_| {
-            held.pass()
+            held.pass();
         });
     let began = Instant::now();
     let answer = server.get("/slow");
