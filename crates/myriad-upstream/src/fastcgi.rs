@@ -42,7 +42,13 @@ pub(crate) async fn read_head(
             decoder.decode(&mut link.input).map_err(|error| broken(error, Phase::ReadingHead))?
         {
             match event {
-                Event::Stderr(text) => link.stderr(&text),
+                Event::Stderr(text) => {
+                    link.stderr(&text);
+                    if link.is_spoilt(&text) {
+                        let what = "FastCGI sent in stderr what fastcgi_catch_stderr names";
+                        return Err(OriginError::invalid(Phase::ReadingHead, what));
+                    }
+                }
                 Event::StdoutEnd => {}
                 Event::End(end) => return Err(ended_early(end)),
                 Event::Stdout(data) => {

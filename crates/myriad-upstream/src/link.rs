@@ -171,6 +171,11 @@ impl Link {
         }
     }
 
+    /// Whether what the application wrote to stderr makes its response worthless.
+    pub(crate) fn is_spoilt(&self, text: &[u8]) -> bool {
+        self.observer.as_ref().is_some_and(|observer| observer.spoils(text))
+    }
+
     pub(crate) fn warn(&self, text: &str) {
         if let Some(observer) = &self.observer {
             observer.warning(&self.peer, text);

@@ -199,6 +199,12 @@ pub trait Observer {
     /// The application wrote `text` to stderr: pieces as they come, not lines.
     fn stderr(&self, peer: &Address, text: &[u8]);
 
+    /// Whether `text` on stderr, ahead of the response head, spoils the response (`fastcgi_catch_stderr`).
+    fn spoils(&self, text: &[u8]) -> bool {
+        let _ = text;
+        false
+    }
+
     /// The origin did something odd that the response survives.
     fn warning(&self, peer: &Address, text: &str);
 

@@ -1,10 +1,13 @@
 //! Parts of an answer (RFC 9110 section 14): one as 206, several as `multipart/byteranges`.
 
 use std::ops::Range;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use myriad_http::Known;
+use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_net::ResponseBody;
 use myriad_policy::{Encoding, StoredValidators, if_range_holds};
@@ -38,7 +41,14 @@ pub(crate) fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
         Ranges::Unsatisfiable => return Err(format!("bytes */{length}")),
         Ranges::Satisfiable(ranges) => match &ranges[..] {
             [range] => {
-                answer.body = part(&answer.body, range);
+                let body = std::mem::replace(&mut answer.body, ResponseBody::None);
+                answer.body = match body {
+                    ResponseBody::Stream(body, _) => {
+                        let left = range.end - range.start;
+                        ResponseBody::Stream(Box::pin(Cut { body, skip: range.start, left }), Some(left))
+                    }
+                    body => part(&body, range),
+                };
                 answer.status = 206;
                 let value = format!("bytes {}-{}/{length}", range.start, range.end - 1);
                 answer.field(b"Content-Range", value.as_bytes());
@@ -47,6 +57,38 @@ pub(crate) fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
         },
     }
     Ok(())
+}
+
+/// One stretch of a body that arrives.
+struct Cut {
+    body: BoxBody,
+    skip: u64,
+    left: u64,
+}
+
+impl Body for Cut {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = &mut *self;
+        while this.left > 0 {
+            let mut piece = match ready!(this.body.as_mut().poll_data(cx)) {
+                Some(Ok(piece)) => piece,
+                end => return Poll::Ready(end),
+            };
+            let skipped = this.skip.min(piece.len() as u64);
+            this.skip -= skipped;
+            piece.advance(skipped as usize);
+            piece.truncate(usize::try_from(this.left).unwrap_or(usize::MAX));
+            this.left -= piece.len() as u64;
+            if !piece.is_empty() {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        Some(self.left)
+    }
 }
 
 /// One stretch of a body that is wholly at hand.
@@ -88,8 +130,11 @@ fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
     static SERIAL: AtomicU64 = AtomicU64::new(1);
     let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    if matches!(answer.body, ResponseBody::File { .. }) && total > SEVERAL_FROM_FILE {
-        return;
+    match answer.body {
+        ResponseBody::File { .. } if total > SEVERAL_FROM_FILE => return,
+        // It comes but once, and the ranges may overlap: RFC 9110 section 14.2 lets the whole be sent.
+        ResponseBody::Stream(..) => return,
+        _ => {}
     }
     let boundary = format!("{:020}", SERIAL.fetch_add(1, Relaxed));
     let mut out = Vec::new();
@@ -143,5 +188,42 @@ pub(crate) fn validators(answer: &Answer, etags: bool) -> StoredValidators<'_> {
         tag: answer.tag(etags),
         encoding: Encoding { coding: answer.coding, level },
         last_modified_s: answer.modified_s(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    struct Pieces(Vec<&'static [u8]>);
+
+    impl Body for Pieces {
+        fn poll_data(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+            let next = if self.0.is_empty() { None } else { Some(Ok(Bytes::from_static(self.0.remove(0)))) };
+            Poll::Ready(next)
+        }
+
+        fn size_hint(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    #[test]
+    fn stretch_is_cut_out_of_a_body_that_arrives_in_pieces() {
+        let text = b"abcdefghij";
+        for start in 0..10u64 {
+            for end in start + 1..=10 {
+                let body = Box::pin(Pieces(vec![&text[..3], &text[3..4], &text[4..]]));
+                let mut cut = Box::pin(Cut { body, skip: start, left: end - start });
+                let mut out = Vec::new();
+                let mut cx = Context::from_waker(Waker::noop());
+                while let Poll::Ready(Some(Ok(piece))) = cut.as_mut().poll_data(&mut cx) {
+                    out.extend_from_slice(&piece);
+                }
+                assert_eq!(out, &text[start as usize..end as usize], "{start}-{end}");
+            }
+        }
     }
 }

@@ -59,17 +59,20 @@ fn judge(request: &mut Request, place: &Place, answer: &mut Answer) -> Encoding 
         answer.reason = None;
     }
     streamed::encode(request, answer);
-    let conditional = answer.status == 200
+    let whole = answer.status == 200
         && request.error_status.is_none()
-        && matches!(request.head.method(), Method::Get | Method::Head)
-        && !matches!(answer.source, Source::Plain);
+        && matches!(request.head.method(), Method::Get | Method::Head);
     let validators = ranges::validators(answer, place.files.etag);
     let encoding = validators.encoding;
-    if !conditional {
+    // What an origin answers to this visitor alone was judged by the origin; only parts may be cut here.
+    let plain = matches!(answer.source, Source::Plain);
+    if !whole || plain && !answer.ranges {
         return encoding;
     }
     let fields = request.head.fields();
-    match judge_conditions(fields, &validators, place.files.if_modified_since, request.received_ms / 1000) {
+    let rules = place.files.if_modified_since;
+    match judge_conditions(fields, &validators, rules, request.received_ms / 1000) {
+        _ if plain => {}
         Condition::Pass => {}
         Condition::NotModified => {
             answer.status = 304;
