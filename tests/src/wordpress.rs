@@ -71,12 +71,27 @@ impl WordPress {
         self.serve_with_php(Place::new(), &self.php().display().to_string())
     }
 
-    /// The same with another php-fpm behind it.
-    pub fn serve_with_php(&self, place: Place, php: &str) -> Server {
+    fn serve_with_php(&self, place: Place, php: &str) -> Server {
+        let command = self.command(&place, php);
+        Server::run(place, command)
+    }
+
+    /// The preset as `--print` shows it, changed, and served before another php-fpm.
+    pub fn serve_changed(&self, place: Place, php: &str, change: impl FnOnce(String) -> String) -> Server {
+        let printed = self.command(&place, php).arg("--print").output().expect("myriad starts");
+        let preset = String::from_utf8(printed.stdout).expect("text");
+        place.write("myriad.conf", change(preset));
+        let mut command = Command::new(binary());
+        command.arg("-p").arg(place.folder()).args(["-c", "myriad.conf", "-e", "error.log", "-g"]);
+        command.arg(place.fill("daemon off; pid @DIR@/myriad.pid; error_log @DIR@/error.log;"));
+        Server::run(place, command)
+    }
+
+    fn command(&self, place: &Place, php: &str) -> Command {
         let mut command = Command::new(binary());
         command.args(["wordpress", "--php", php, "--root"]).arg(self.root());
         command.arg("--prefix").arg(place.folder()).args(["--listen", &format!("127.0.0.1:{}", place.port)]);
-        Server::run(place, command)
+        command
     }
 }
 

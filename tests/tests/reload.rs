@@ -32,11 +32,9 @@ fn a_kept_connection_sees_the_new_configuration() {
     assert_eq!(client.fetch(&Request::get("/")).text(), "version old");
     server.reload(&version("new"));
     wait_for("the new configuration", || server.get("/").text() == "version new");
-    match client.try_fetch(&Request::get("/")) {
-        Ok(answer) => {
-            assert_eq!(answer.text(), "version new", "a connection takes the current one at each request")
-        }
-        Err(_) => assert_eq!(server.get("/").text(), "version new"), // an idle connection may be closed instead
+    // An idle connection may be closed instead.
+    if let Ok(answer) = client.try_fetch(&Request::get("/")) {
+        assert_eq!(answer.text(), "version new", "a connection takes the current one at each request");
     }
 }
 
@@ -117,7 +115,7 @@ fn the_cache_survives_a_reload() {
     server.reload(&http);
     wait_for("the reload", || server.fetch(&Request::get("/").host("marker")).text() == "reloaded");
     assert_eq!(server.get("/kept").cache(), "HIT");
-    assert_eq!(origin.count(), 1);
+    assert_eq!(origin.calls().iter().filter(|call| *call == "GET /kept").count(), 1);
 }
 
 #[test]
