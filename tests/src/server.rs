@@ -1,6 +1,6 @@
 //! The server under test.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::ops::Deref;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -118,21 +118,17 @@ impl Deref for Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            let log = self.complaints();
-            eprintln!("--- what the server said ---\n{log}");
-        } else {
-            let log = fs::read_to_string(self.place.path("error.log")).unwrap_or_default();
-            let broken = log.lines().find(|line| line.contains("panicked") || line.contains("[alert]"));
-            if let Some(line) = broken {
-                eprintln!("--- the server's log has ---\n{line}");
-            }
-        }
         signal_group(self.child.id(), Signal::KILL);
         for worker in self.workers() {
             signal(worker, Signal::KILL);
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let said = self.complaints();
+        if std::thread::panicking() {
+            eprintln!("--- what the server said ---\n{said}");
+        } else {
+            assert!(!said.contains("panicked"), "the server panicked behind the test's back:\n{said}");
+        }
     }
 }
