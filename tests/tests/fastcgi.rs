@@ -80,6 +80,17 @@ fn a_form_and_a_status_of_php_s_own_pass_through() {
 }
 
 #[test]
+fn a_form_may_be_posted_to_a_folder() {
+    let show = "<?php echo $_SERVER['REQUEST_METHOD'], ' ', $_POST['word'];";
+    let (server, _php) = serve_php("", &[("index.php", show), ("sub/index.php", show)]);
+    for target in ["/", "/sub/", "/?wc-ajax=x"] {
+        let form = Request::post(target, "word=x").field("Content-Type", "application/x-www-form-urlencoded");
+        let answer = server.fetch(&form);
+        assert_eq!((answer.status, answer.text().as_str()), (200, "POST x"), "{target}");
+    }
+}
+
+#[test]
 fn fifty_megabytes_go_up_and_come_down_unharmed() {
     let take = "<?php $sum = hash_init('crc32b'); $length = hash_update_stream($sum, fopen('php://input', 'rb')); \
                 echo $length, ' ', $_SERVER['CONTENT_LENGTH'], ' ', hash_final($sum);";
