@@ -281,3 +281,37 @@ fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
 fn backlog(conf: &ListenConf) -> i32 {
     i32::try_from(conf.backlog.unwrap_or(DEFAULT_BACKLOG)).unwrap_or(i32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepted_connections_have_nagle_off() {
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+        let conf = ListenConf {
+            address: ListenAddress::Ip(loopback),
+            default_server: false,
+            ssl: false,
+            http2: false,
+            proxy_protocol: false,
+            backlog: None,
+            reuseport: false,
+            ipv6only: true,
+            deferred: false,
+            bind: false,
+            fastopen: None,
+            rcvbuf: None,
+            sndbuf: None,
+            so_keepalive: None,
+            span: myriad_conf::Span::default(),
+        };
+        let sockets = make_ip(&conf, loopback, 1).expect("a socket");
+        let listener = std::net::TcpListener::from(sockets.into_iter().next().expect("one"));
+        let client = std::net::TcpStream::connect(listener.local_addr().expect("address")).expect("client");
+        listener.set_nonblocking(false).expect("blocking");
+        let (accepted, _) = listener.accept().expect("accepted");
+        assert!(accepted.nodelay().expect("option"));
+        drop(client);
+    }
+}

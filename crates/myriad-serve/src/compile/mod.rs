@@ -56,7 +56,9 @@ pub fn check(model: &Model) -> Result<(), Vec<Diagnostic>> {
 /// Compiles a model.
 pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
     let empty;
-    let http = if let Some(http) = &model.http { http } else {
+    let http = if let Some(http) = &model.http {
+        http
+    } else {
         empty = HttpConf {
             settings: myriad_conf::Settings::default(),
             servers: Vec::new(),

@@ -219,6 +219,8 @@ impl Compile<'_> {
                     value: self.template(&field.value),
                     always: field.always,
                 })
+                // One without a value only takes the place of the answer's own.
+                .filter(|field| field.value.as_static() != Some(b""))
                 .collect(),
             replaced: headers.add.iter().filter_map(replaced).collect(),
             expires: match &headers.expires {

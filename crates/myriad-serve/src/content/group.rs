@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use myriad_upstream::{Address, Affinity, Group, GroupConfig, Registry};
 
-use super::Step;
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::{OriginGroup, OriginPlace, Target};
@@ -13,8 +12,8 @@ use crate::runtime::{OriginGroup, OriginPlace, Target};
 /// Most addresses made of variables that a worker remembers; a client may have its say in what they hold.
 const ADDRESSES: usize = 1024;
 
-/// The group that the place's target names.
-pub(crate) fn of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Arc<OriginGroup>, Step> {
+/// The group that the place's target names; the error is the status to answer.
+pub(crate) fn of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Arc<OriginGroup>, u16> {
     let template = match &origin.target {
         Target::Group(group) => return Ok(Arc::clone(group)),
         Target::Variable(template) => template,
@@ -23,9 +22,11 @@ pub(crate) fn of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<
     let Exchange { request, frame } = exchange;
     let named = template.eval(request, frame, &mut name).is_ok();
     let name = String::from_utf8_lossy(&name);
-    if let Some(group) = named.then(|| named_group(exchange, &name)).flatten() { Ok(group) } else {
+    if let Some(group) = named.then(|| named_group(exchange, &name)).flatten() {
+        Ok(group)
+    } else {
         exchange.request.log(Level::Error, format_args!("no upstream group or address \"{name}\""));
-        Err(Step::Error(502))
+        Err(502)
     }
 }
 

@@ -32,11 +32,7 @@ impl Observer {
 
     fn write(&self, level: Level, message: fmt::Arguments<'_>) {
         let log = &self.site.runtime.place(self.place).error_log;
-        log.write(
-            level,
-            Some(self.connection),
-            format_args!("{message}, request: \"{}\"", self.request),
-        );
+        log.write(level, Some(self.connection), format_args!("{message}, request: \"{}\"", self.request));
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_encode::coding_from_token;
-use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_http::body::BoxBody;
+use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_net::ResponseBody;
 use myriad_upstream::{OriginError, OriginRequest, OriginResponse};
 use tokio::sync::oneshot;
@@ -30,11 +30,11 @@ pub(crate) async fn pass(exchange: &mut Exchange) -> Step {
     };
     let group = match group::of_place(exchange, origin) {
         Ok(group) => group,
-        Err(step) => return step,
+        Err(status) => return Step::Error(status),
     };
     let payload = match upload::payload(exchange, origin).await {
         Ok(payload) => payload,
-        Err(step) => return step,
+        Err(status) => return Step::Error(status),
     };
     let attempts = exchange.request.origin_mut().attempts.clone();
     let request = match params::fastcgi(exchange, origin, Purpose::Visitor, payload, attempts) {

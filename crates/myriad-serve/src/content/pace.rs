@@ -19,7 +19,10 @@ impl Pace {
 
     /// Waits until more may be read.
     pub(crate) async fn wait(&self) {
-        while self.bytes_per_second > 0 {
+        if self.bytes_per_second == 0 {
+            return;
+        }
+        loop {
             let elapsed = monotonic_ms() - self.began_ms;
             // As nginx: the first second's worth may come at once.
             let allowed = self.bytes_per_second.saturating_mul(elapsed / 1000 + 1);

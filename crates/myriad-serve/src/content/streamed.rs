@@ -61,7 +61,7 @@ fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts {
         return ProxiedFacts::default();
     }
     let named = |name: &[u8]| line_named(&answer.lines, name);
-    let control = CacheControl::parse(named(b"cache-control").into_iter());
+    let control = CacheControl::parse(named(b"cache-control"));
     let now_s = request.received_ms / 1000;
     ProxiedFacts {
         expired: named(b"expires").is_some_and(|text| is_expired(text, now_s)),

@@ -11,7 +11,6 @@ use myriad_http::body::{Body, BodyError};
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use super::Step;
 use super::temp_file::{FileBody, TempFile};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -20,8 +19,8 @@ use crate::runtime::OriginPlace;
 /// Least that is written to a file at a time, bytes.
 const LEAST_WRITE: u64 = 64 << 10;
 
-/// The body as it goes to the origin.
-pub(crate) async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, Step> {
+/// The body as it goes to the origin; the error is the status to answer.
+pub(crate) async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
     let mut body = std::mem::replace(&mut exchange.request.body, RequestBody::empty());
     if body.is_empty() || !origin.pass_request_body {
         return Ok(RequestPayload::Empty);
@@ -37,7 +36,7 @@ pub(crate) async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Re
         }
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("request body failed ({error})"));
-            Err(Step::Error(error.status()))
+            Err(error.status())
         }
     }
 }
@@ -71,7 +70,9 @@ async fn gather(body: &mut RequestBody, memory: u64) -> Result<(RequestPayload, 
         }
     }
     Ok(match file {
-        Some(file) => (RequestPayload::Stream(Box::pin(FileBody::new(file, written)), Some(written)), written),
+        Some(file) => {
+            (RequestPayload::Stream(Box::pin(FileBody::new(file, written)), Some(written)), written)
+        }
         None => (RequestPayload::Bytes(joined(held)), held_bytes),
     })
 }

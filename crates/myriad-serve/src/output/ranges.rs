@@ -200,7 +200,10 @@ mod tests {
     struct Pieces(Vec<&'static [u8]>);
 
     impl Body for Pieces {
-        fn poll_data(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        fn poll_data(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Bytes, BodyError>>> {
             let next = if self.0.is_empty() { None } else { Some(Ok(Bytes::from_static(self.0.remove(0)))) };
             Poll::Ready(next)
         }

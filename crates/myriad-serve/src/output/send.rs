@@ -10,11 +10,11 @@ use myriad_policy::{Condition, Encoding, judge_conditions};
 use myriad_script::Frame;
 use smallvec::SmallVec;
 
-use super::date::write_date_line;
 use super::charset::name_charset;
+use super::date::write_date_line;
 use super::expires::{is_decorated, write_expires};
-use super::{keepalive, ranges};
 use super::{Answer, Source, copy_lines, error_body};
+use super::{keepalive, ranges};
 use crate::content::streamed;
 use crate::exchange::{Exchange, Request, scratch, variables};
 use crate::runtime::Place;
@@ -172,7 +172,9 @@ fn left_out(place: &Place, answer: &Answer, expires: bool) -> LeftOut {
         names.extend([&b"expires"[..], b"cache-control"]);
     }
     let decorated = is_decorated(answer.status);
-    names.extend(place.headers.replaced.iter().filter(|(_, always)| decorated || *always).map(|(name, _)| *name));
+    names.extend(
+        place.headers.replaced.iter().filter(|(_, always)| decorated || *always).map(|(name, _)| *name),
+    );
     names
 }
 

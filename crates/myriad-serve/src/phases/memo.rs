@@ -46,7 +46,6 @@ impl<V> Default for Slot<V> {
     }
 }
 
-
 impl Memo {
     /// The location of a URI on a server.
     pub(crate) fn route(&self, server: ServerId, uri: &[u8]) -> Option<Found> {

@@ -1,0 +1,144 @@
+//! A FastCGI application in a thread: it answers what a test tells it to.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What the application is asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    /// From the connection to the end of the request.
+    pub(crate) took: Duration,
+}
+
+impl Asked {
+    pub(crate) fn param(&self, name: &str) -> Option<&str> {
+        self.params.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What the application answers.
+#[derive(Clone, Default)]
+pub(crate) struct Script {
+    pub(crate) stderr: Vec<u8>,
+    pub(crate) stdout: Vec<u8>,
+    /// Before it begins to answer.
+    pub(crate) pause: Duration,
+}
+
+/// The application. It lives as long as the test process.
+pub(crate) struct Origin {
+    pub(crate) port: u16,
+    asked: Receiver<Asked>,
+    done: Receiver<bool>,
+    script: Arc<Mutex<Script>>,
+}
+
+impl Origin {
+    /// An application that answers with CGI output.
+    pub(crate) fn answering(stdout: impl Into<Vec<u8>>) -> Self {
+        Self::with(Script { stdout: stdout.into(), ..Script::default() })
+    }
+
+    pub(crate) fn with(script: Script) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let port = listener.local_addr().expect("an address").port();
+        let script = Arc::new(Mutex::new(script));
+        let ((asked_sender, asked), (done_sender, done)) = (channel(), channel());
+        let told = Arc::clone(&script);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let script = told.lock().expect("the script").clone();
+                let (asked, done) = (asked_sender.clone(), done_sender.clone());
+                thread::spawn(move || serve(stream, &script, &asked, &done));
+            }
+        });
+        Self { port, asked, done, script }
+    }
+
+    pub(crate) fn answer_from_now(&self, stdout: impl Into<Vec<u8>>) {
+        self.script.lock().expect("the script").stdout = stdout.into();
+    }
+
+    /// The next request that came whole.
+    pub(crate) fn asked(&self) -> Asked {
+        self.asked.recv_timeout(Duration::from_secs(15)).expect("a request")
+    }
+
+    /// Whether a request came that nobody has looked at yet.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.asked.try_recv().is_ok()
+    }
+
+    /// Whether the next answer was taken whole; none where it is still held up after `patience`.
+    pub(crate) fn taken_whole(&self, patience: Duration) -> Option<bool> {
+        self.done.recv_timeout(patience).ok()
+    }
+}
+
+fn serve(mut stream: TcpStream, script: &Script, asked: &Sender<Asked>, done: &Sender<bool>) {
+    let Ok(request) = read_request(&mut stream) else { return };
+    let _ = asked.send(request);
+    thread::sleep(script.pause);
+    let _ = done.send(write_answer(&mut stream, script).is_ok());
+}
+
+fn write_answer(stream: &mut TcpStream, script: &Script) -> io::Result<()> {
+    for (kind, bytes) in [(7, &script.stderr), (6, &script.stdout)] {
+        for piece in bytes.chunks(32 << 10) {
+            stream.write_all(&record(kind, piece))?;
+        }
+    }
+    stream.write_all(&record(6, b""))?;
+    stream.write_all(&record(3, &[0; 8]))
+}
+
+fn record(kind: u8, content: &[u8]) -> Vec<u8> {
+    let mut record = vec![1, kind, 0, 1, (content.len() >> 8) as u8, content.len() as u8, 0, 0];
+    record.extend_from_slice(content);
+    record
+}
+
+fn read_request(stream: &mut TcpStream) -> io::Result<Asked> {
+    let began = Instant::now();
+    let (mut params, mut body) = (Vec::new(), Vec::new());
+    loop {
+        let mut header = [0; 8];
+        stream.read_exact(&mut header)?;
+        let length = usize::from(header[4]) << 8 | usize::from(header[5]);
+        let mut content = vec![0; length + usize::from(header[6])];
+        stream.read_exact(&mut content)?;
+        content.truncate(length);
+        match header[1] {
+            4 => params.extend_from_slice(&content),
+            5 if length == 0 => break,
+            5 => body.extend_from_slice(&content),
+            _ => {}
+        }
+    }
+    Ok(Asked { params: pairs(&params), body, took: began.elapsed() })
+}
+
+fn pairs(mut bytes: &[u8]) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    while !bytes.is_empty() {
+        let name = length(&mut bytes);
+        let value = length(&mut bytes);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        pairs.push((text(&bytes[..name]), text(&bytes[name..name + value])));
+        bytes = &bytes[name + value..];
+    }
+    pairs
+}
+
+fn length(bytes: &mut &[u8]) -> usize {
+    let long = bytes[0] & 0x80 != 0;
+    let (digits, rest) = bytes.split_at(if long { 4 } else { 1 });
+    *bytes = rest;
+    digits.iter().fold(0, |sum, digit| sum << 8 | usize::from(*digit)) & 0x7fff_ffff
+}
