@@ -45,6 +45,10 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                 "two lengths, a length beside `chunked`, folded fields, a space before the colon, a field twice that may \
                  stand once: 400, and the connection closes",
             ),
+            (
+                "`alias`",
+                "what would climb out of it, as `/a../c` does behind `location /a { alias /b/; }`, is answered with 404",
+            ),
             ("HTTP/0.9", "refused with 400"),
             ("`Host`", "a port above 65535 is answered with 400"),
             (

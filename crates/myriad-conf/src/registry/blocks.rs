@@ -19,7 +19,10 @@ const HTTP: Contexts = Contexts::HTTP;
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("map", HTTP, block(2, 2), Set::Http(map), "A variable that follows another.").repeats(),
     Directive::new("geo", HTTP, block(1, 2), Set::Http(geo), "A variable that follows the client's address.")
-        .repeats(),
+        .repeats()
+        .differs(
+            "`proxy` and `proxy_recursive` are refused; `volatile` changes nothing: one look-up a request",
+        ),
     Directive::new(
         "split_clients",
         HTTP,

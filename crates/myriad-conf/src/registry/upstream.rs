@@ -57,7 +57,8 @@ pub(super) static ROWS: &[Directive] = &[
         between(1, 2),
         Set::Upstream(keepalive),
         "Idle connections to keep.",
-    ),
+    )
+    .differs("a FastCGI connection idles for a second at most and is anybody's, so `local` changes nothing"),
     Directive::new(
         "keepalive_requests",
         UPSTREAM,
