@@ -24,7 +24,7 @@ use crate::compile::{self, Kept, Logs, Surroundings};
 use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
-use crate::phases::Memo;
+use crate::phases::{Memo, Shortcuts};
 use crate::runtime::Runtime;
 use crate::service::SiteService;
 use crate::worker::{Generation, WorkerState};
@@ -288,6 +288,7 @@ async fn work(mut inbox: channel::UnboundedReceiver<Order>, connections: usize, 
                     runtime,
                     worker: Rc::clone(&state),
                     memo: Memo::default(),
+                    shortcuts: Shortcuts::default(),
                     pool: HttpPool::new(),
                     addressed: RefCell::default(),
                 });

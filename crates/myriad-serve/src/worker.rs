@@ -11,7 +11,7 @@ use myriad_upstream::HttpPool;
 use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
-use crate::phases::Memo;
+use crate::phases::{Memo, Shortcuts};
 use crate::runtime::{OriginGroup, Runtime};
 
 /// A worker thread's own state; it outlives reloads.
@@ -32,6 +32,8 @@ pub(crate) struct Generation {
     pub runtime: Arc<Runtime>,
     /// The worker.
     pub worker: Rc<WorkerState>,
+    /// What the rules came to for requests before.
+    pub shortcuts: Shortcuts,
     /// What the worker remembers of URIs.
     pub memo: Memo,
     /// Idle connections to HTTP origins.

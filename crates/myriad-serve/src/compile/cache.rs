@@ -29,14 +29,14 @@ impl Compile<'_> {
         let zone = self.zone(&name.lossy())?;
         let cache = &origin.cache;
         let key = match &cache.key {
-            Some(key) => self.template(key),
+            Some(key) => self.in_rules(|compile| compile.template(key)),
             None => Template::constant(b""),
         };
         let rules = self.rules(settings, origin, &key);
         Some(CachePlace {
             zone,
             key,
-            bypass: self.predicates(&cache.bypass),
+            bypass: self.in_rules(|compile| compile.predicates(&cache.bypass)),
             no_cache: self.predicates(&cache.no_cache),
             rules,
             max_range_offset: cache.max_range_offset,

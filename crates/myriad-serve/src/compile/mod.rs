@@ -7,6 +7,7 @@ mod place;
 mod program;
 mod scripts;
 mod server;
+mod shortcut;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -112,8 +113,12 @@ impl<'a> Compile<'a> {
         listeners: HashMap<u32, crate::runtime::Listener>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
         let Self { around, scripts, mut errors, places, formats, groups, .. } = self;
+        let mut shortcut = None;
         let variables = match scripts.finish() {
-            Ok(names) => names.into_sources(),
+            Ok(names) => {
+                shortcut = shortcut::of(&names);
+                names.into_sources()
+            }
             Err(found) => {
                 errors
                     .extend(found.into_iter().map(|error| Diagnostic::error(Span::default(), error.message)));
@@ -130,10 +135,19 @@ impl<'a> Compile<'a> {
             servers,
             places,
             variables,
+            shortcut,
             formats,
             zones: around.kept.zones.clone(),
             groups,
         })
+    }
+
+    /// Compiles what decides where a request goes and under which key its page is stored.
+    fn in_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.scripts.catalogue().set_in_rules(true);
+        let result = work(self);
+        self.scripts.catalogue().set_in_rules(before);
+        result
     }
 
     /// The text as UTF-8; scripts are made of nothing else.

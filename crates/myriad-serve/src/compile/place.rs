@@ -14,8 +14,8 @@ use myriad_encode::Coding;
 use myriad_policy::IfModifiedSince;
 use myriad_script::{Program, Template};
 
-use super::Compile;
 use super::server::timeouts;
+use super::{Compile, shortcut};
 use crate::exchange::variables::Source;
 use crate::files::Validity;
 use crate::runtime::{
@@ -56,7 +56,8 @@ impl Compile<'_> {
                 Handler::Origin(Box::new(self.origin(settings, *protocol, target)))
             }
         };
-        let place = Place {
+        let mut place = Place {
+            shortcut: false,
             internal: content.internal,
             rewrite,
             ifs,
@@ -78,7 +79,7 @@ impl Compile<'_> {
             },
             chunked: client.chunked_transfer_encoding,
             rates: self.rates(&content.limit_rate, &content.limit_rate_after),
-            files: self.files(settings),
+            files: self.in_rules(|compile| compile.files(settings)),
             error_pages: content.error_pages.iter().map(|page| self.error_page(page)).collect(),
             recursive_error_pages: content.recursive_error_pages,
             headers: self.headers(&settings.headers, &content.server_tokens),
@@ -95,6 +96,7 @@ impl Compile<'_> {
                 server_name: content.server_name_in_redirect,
             },
         };
+        place.shortcut = shortcut::suits(&place, &self.formats);
         self.places.push(place);
         self.places.len() as PlaceId - 1
     }

@@ -140,7 +140,7 @@ impl Compile<'_> {
     ) -> (Program, Vec<PlaceId>) {
         let owned = Owned::of(steps);
         let mut spans = Vec::new();
-        let compiled = self.scripts.program(&owned.sources(&mut spans));
+        let compiled = self.in_rules(|compile| compile.scripts.program(&owned.sources(&mut spans)));
         let program = compiled.unwrap_or_else(|errors| {
             for error in errors {
                 let span = error.item.and_then(|tag| spans.get(tag)).copied().unwrap_or_default();

@@ -65,6 +65,11 @@ impl Compile<'_> {
 
     /// Compiles maps, geos, splits and log formats.
     pub(super) fn define(&mut self) {
+        self.in_rules(Self::define_lazies);
+        self.define_formats();
+    }
+
+    fn define_lazies(&mut self) {
         for map in &self.http.maps {
             let lines = map_lines(map);
             let source = map.source.lossy();
@@ -83,6 +88,9 @@ impl Compile<'_> {
                 self.scripts.define_split_clients(&split.variable.lossy(), &split.source.lossy(), &lines);
             self.report(split.span, defined);
         }
+    }
+
+    fn define_formats(&mut self) {
         for format in &self.http.log_formats {
             let template = self.template(&format.format);
             let names = self.scripts.catalogue();

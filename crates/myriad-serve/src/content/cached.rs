@@ -21,6 +21,7 @@ use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
+use crate::phases;
 use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
 
 /// How long a reader that has the head waits for the whole page, so that it can be sent compressed and with its tag.
@@ -86,9 +87,35 @@ fn look_up(
         now,
     );
     match found {
-        Some(page) if page.is_fresh(now) => Ok(serve(exchange, origin, page, CacheStatus::Hit)),
+        Some(page) if page.is_fresh(now) => {
+            phases::keep_shortcut(&exchange.request);
+            Ok(serve(exchange, origin, page, CacheStatus::Hit))
+        }
         found => Ok(stale_or_fetch(exchange, origin, cache, found)),
     }
+}
+
+/// Serves the page under the key that the rules came to for an earlier request like this one. None where there is no
+/// fresh page, or the policy wants the long way.
+pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else { return None };
+    let cache = origin.cache.as_ref()?;
+    let request = &mut exchange.request;
+    let facts =
+        RequestFacts { method: request.head.method(), fields: request.head.fields(), cache_bypass: false };
+    if bypass(&facts, &cache.rules).is_some() {
+        return None;
+    }
+    let now = request.received_ms;
+    let fields = request.head.fields();
+    let page = cache.zone.zone.get(
+        KeyRef::new(&request.cache.key),
+        |selector, variant| write_variant(selector, fields, variant),
+        now,
+    )?;
+    request.as_get |= request.head.method() == Method::Head && cache.convert_head;
+    page.is_fresh(now).then(|| serve(exchange, origin, page, CacheStatus::Hit))
 }
 
 /// Derives a request's variant from the field names that a stored page varies by.

@@ -57,7 +57,10 @@ pub(crate) struct Found {
 
 /// What is known of a path, as the place believes it.
 pub(super) fn look(request: &Request, file: &[u8]) -> Arc<Entry> {
-    request.site.worker.files.look(file, request.place().files.validity, request.received_ms)
+    let validity = request.place().files.validity;
+    let entry = request.site.worker.files.look(file, validity, request.received_ms);
+    request.believes_until(validity.until_ms(&entry));
+    entry
 }
 
 /// Reads a file on the pool of blocking work, then serves it.

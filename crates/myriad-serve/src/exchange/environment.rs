@@ -32,7 +32,9 @@ impl Environment for Request {
 
     fn file_test(&self, test: FileTest, path: &[u8]) -> bool {
         let validity = self.place().files.validity;
-        self.site.worker.files.test(test, path, validity, self.received_ms)
+        let entry = self.site.worker.files.look(path, validity, self.received_ms);
+        self.believes_until(validity.until_ms(&entry));
+        entry.passes(test)
     }
 
     fn uri(&self) -> &[u8] {
@@ -62,7 +64,10 @@ impl Environment for Request {
     }
 
     fn rewrite_log(&self) -> bool {
-        self.place().rewrite_log
+        let on = self.place().rewrite_log;
+        // Each request's rewrites are to be written down, so each must be made.
+        self.strayed.set(self.strayed.get() || on);
+        on
     }
 
     fn rewrite_notice(&self, message: fmt::Arguments<'_>) {

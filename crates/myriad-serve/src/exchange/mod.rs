@@ -49,6 +49,7 @@ impl Exchange {
             args: original.args.clone(),
             host: original.host.clone(),
             key: original.cache.key.clone(),
+            read: Vec::new(),
             frame: Frame::default(),
         };
         let mut request = Request::new(&original.site, &original.connection, RequestBody::empty(), copy);
@@ -61,7 +62,7 @@ impl Exchange {
 
     /// Gives the memory back for the next exchange.
     pub(crate) fn recycle(self) {
-        let Request { head, uri, args, host, cache, .. } = self.request;
-        scratch::give(scratch::Scratch { head, uri, args, host, key: cache.key, frame: self.frame });
+        let Request { head, uri, args, host, cache, read, .. } = self.request;
+        scratch::give(scratch::Scratch { head, uri, args, host, key: cache.key, read, frame: self.frame });
     }
 }

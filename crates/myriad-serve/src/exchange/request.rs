@@ -1,5 +1,6 @@
 //! What scripts may read of a request.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -46,6 +47,12 @@ pub(crate) struct Request {
     pub received_ms: u64,
     /// What `set $limit_rate` or `X-Accel-Limit-Rate` said, bytes a second.
     pub limit_rate: Option<u64>,
+    /// The bytes that the site's rules read of this request, where it may take the short way; else empty.
+    pub read: Vec<u8>,
+    /// Something besides these bytes has had a say.
+    pub strayed: Cell<bool>,
+    /// Until when the file tests made so far are believed, milliseconds since the epoch.
+    pub believed_until_ms: Cell<u64>,
     /// A HEAD request that stands for the GET whose page it shares.
     pub as_get: bool,
     /// Bytes of the body, once it was gathered for an origin.
@@ -93,7 +100,7 @@ impl Request {
         body: RequestBody,
         scratch: Scratch,
     ) -> Self {
-        let Scratch { head, uri, args, host, key, frame: _ } = scratch;
+        let Scratch { head, uri, args, host, key, read, frame: _ } = scratch;
         Self {
             site: Rc::clone(site),
             connection: Rc::clone(connection),
@@ -111,6 +118,9 @@ impl Request {
             forced_status: None,
             received_ms: myriad_net::clock::now_ms(),
             limit_rate: None,
+            read,
+            strayed: Cell::new(false),
+            believed_until_ms: Cell::new(u64::MAX),
             as_get: false,
             body_length: None,
             retries: 0,
@@ -145,5 +155,10 @@ impl Request {
     /// The origin's part, made where there is none yet.
     pub(crate) fn origin_mut(&mut self) -> &mut OriginFacts {
         self.origin.get_or_insert_default()
+    }
+
+    /// Notes that what the rules come to holds no longer than a file test is believed.
+    pub(crate) fn believes_until(&self, until_ms: u64) {
+        self.believed_until_ms.set(self.believed_until_ms.get().min(until_ms));
     }
 }

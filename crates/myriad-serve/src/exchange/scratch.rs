@@ -21,6 +21,8 @@ pub(crate) struct Scratch {
     pub host: Vec<u8>,
     /// For the cache key.
     pub key: Vec<u8>,
+    /// For what the rules read of the request.
+    pub read: Vec<u8>,
     /// For scripts.
     pub frame: Frame,
 }
@@ -38,7 +40,8 @@ pub(crate) fn take() -> Scratch {
 /// Gives a scratch back.
 pub(crate) fn give(mut scratch: Scratch) {
     scratch.frame.reset();
-    for buffer in [&mut scratch.uri, &mut scratch.args, &mut scratch.host, &mut scratch.key] {
+    let Scratch { uri, args, host, key, read, .. } = &mut scratch;
+    for buffer in [uri, args, host, key, read] {
         clear(buffer);
     }
     SCRATCH.with_borrow_mut(|pool| {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use foldhash::fast::RandomState;
-use myriad_script::FileTest;
 use parking_lot::Mutex;
 
 use super::entry::Entry;
@@ -78,17 +77,6 @@ impl FileCache {
         entry
     }
 
-    /// nginx's `-f`, `-d`, `-e` and `-x`.
-    pub(crate) fn test(&self, test: FileTest, path: &[u8], validity: Validity, now: u64) -> bool {
-        let entry = self.look(path, validity, now);
-        match test {
-            FileTest::File => entry.file().is_some(),
-            FileTest::Directory => entry.is_directory(),
-            FileTest::Exists => entry.exists(),
-            FileTest::Executable => entry.executable,
-        }
-    }
-
     /// Drops what is beyond the bounds; called by a sweep, since contents and encodings arrive after the entry.
     pub(crate) fn sweep(&self) {
         for shard in &self.shards {
@@ -117,6 +105,15 @@ fn bound(shard: &mut Shard) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use myriad_script::FileTest;
+
+    fn exists(cache: &FileCache, path: &[u8], validity: Validity, now: u64) -> bool {
+        cache.look(path, validity, now).passes(FileTest::Exists)
+    }
+
+    fn is_file(cache: &FileCache, path: &[u8], validity: Validity, now: u64) -> bool {
+        cache.look(path, validity, now).passes(FileTest::File)
+    }
 
     const SECOND: Validity = Validity { found_ms: 1000, missing_ms: 1000 };
 
@@ -127,10 +124,10 @@ mod tests {
         let path = folder.join("a.css");
         let key = path.as_os_str().as_encoded_bytes();
         let cache = FileCache::default();
-        assert!(!cache.test(FileTest::Exists, key, SECOND, 5_000));
+        assert!(!exists(&cache, key, SECOND, 5_000));
         std::fs::write(&path, "one").unwrap();
-        assert!(!cache.test(FileTest::Exists, key, SECOND, 5_999));
-        assert!(cache.test(FileTest::File, key, SECOND, 6_000));
+        assert!(!exists(&cache, key, SECOND, 5_999));
+        assert!(is_file(&cache, key, SECOND, 6_000));
         let entry = cache.look(key, SECOND, 6_500);
         entry.file().unwrap().load(&path).unwrap();
         std::fs::write(&path, "other").unwrap();
@@ -157,13 +154,13 @@ mod tests {
         let key = path.as_os_str().as_encoded_bytes();
         let cache = FileCache::default();
         let minute = Validity { found_ms: 60_000, missing_ms: 1000 };
-        assert!(!cache.test(FileTest::Exists, key, minute, 5_000));
+        assert!(!exists(&cache, key, minute, 5_000));
         std::fs::write(&path, "").unwrap();
-        assert!(!cache.test(FileTest::Exists, key, minute, 5_999));
-        assert!(cache.test(FileTest::Exists, key, minute, 6_000));
+        assert!(!exists(&cache, key, minute, 5_999));
+        assert!(exists(&cache, key, minute, 6_000));
         std::fs::remove_file(&path).unwrap();
-        assert!(cache.test(FileTest::Exists, key, minute, 65_999));
-        assert!(!cache.test(FileTest::Exists, key, minute, 66_000));
+        assert!(exists(&cache, key, minute, 65_999));
+        assert!(!exists(&cache, key, minute, 66_000));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use myriad_encode::Coding;
 use myriad_policy::EntityTag;
+use myriad_script::FileTest;
 use parking_lot::Mutex;
 
 /// Files up to this many bytes are held in memory; larger ones go by `sendfile`.
@@ -115,6 +116,16 @@ impl Entry {
         match std::fs::metadata(path) {
             Ok(metadata) => self.identity == Identity::of(&metadata),
             Err(error) => matches!(self.kind, Kind::Missing(kind) if kind == error.kind()),
+        }
+    }
+
+    /// nginx's `-f`, `-d`, `-e` and `-x`.
+    pub(crate) fn passes(&self, test: FileTest) -> bool {
+        match test {
+            FileTest::File => self.file().is_some(),
+            FileTest::Directory => self.is_directory(),
+            FileTest::Exists => self.exists(),
+            FileTest::Executable => self.executable,
         }
     }
 

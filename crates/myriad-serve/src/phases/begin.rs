@@ -4,13 +4,16 @@ use myriad_http::Known;
 use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_net::service::Rejection;
 
-use super::{Decision, Entry, run};
+use super::{Decision, Entry, run, shortcut};
 use crate::content::{Step, error};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 
 /// Takes a request whose head has been read through the phases.
 pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
+    if let Some(step) = shortcut::take(exchange) {
+        return run(exchange, Entry::Step(step));
+    }
     let entry = match choose_server(exchange) {
         Ok(()) => match normalise(exchange) {
             Ok(()) => Entry::Server,

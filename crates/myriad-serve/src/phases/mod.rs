@@ -12,11 +12,13 @@ mod locate;
 mod memo;
 mod redirect;
 mod rewrite;
+mod shortcut;
 mod try_files;
 
 pub(crate) use begin::{begin, reject};
 pub(crate) use memo::Memo;
 pub(crate) use redirect::{add_slash, local_redirect, redirect};
+pub(crate) use shortcut::{Shortcuts, keep as keep_shortcut};
 
 use crate::content::{self, Step, Work};
 use crate::error_log::Level;

@@ -21,6 +21,9 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
         Some(tried) => Ok(tried),
         None => search(exchange, place, rules),
     };
+    if let Ok(tried) = &tried {
+        exchange.request.believes_until(tried.until_ms);
+    }
     match tried {
         Ok(Tried { candidate: None, .. }) => Some(end(exchange, &rules.end)),
         Ok(Tried { candidate: Some(index), .. }) => {

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use myriad_http::Known;
 use myriad_net::{Connection, Limits};
 use myriad_script::Program;
 
@@ -47,10 +48,27 @@ pub(crate) struct Runtime {
     pub variables: Vec<Source>,
     /// Access-log formats.
     pub formats: Vec<Format>,
+    /// What the rules read of a request, where that decides what they come to.
+    pub shortcut: Option<Shortcut>,
     /// Cache zones by name.
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Origin groups by name, for targets that variables name.
     pub groups: HashMap<String, Arc<OriginGroup>>,
+}
+
+/// What the site's rules read besides the request line: the same request line and the same fields come to the same.
+pub(crate) struct Shortcut {
+    /// The fields.
+    pub fields: Vec<FieldRead>,
+}
+
+/// A request field that rules read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FieldRead {
+    /// A well-known one.
+    Known(Known),
+    /// Any other, by name.
+    Other(Box<[u8]>),
 }
 
 /// A `server` block.

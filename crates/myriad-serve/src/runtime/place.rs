@@ -17,6 +17,9 @@ use crate::log::LogTarget;
 
 /// Settings of a level, compiled.
 pub(crate) struct Place {
+    /// Whether the head of an answer reads nothing that rules have set, so that the rules may have been run for an
+    /// earlier request.
+    pub shortcut: bool,
     /// `internal`.
     pub internal: bool,
     /// The location's rewrite directives.

@@ -1,0 +1,72 @@
+//! Whether what the rules of a site come to follows from the request line and some fields.
+
+use myriad_http::Known;
+
+use crate::exchange::variables::{Source, VariableNames};
+use crate::log::LogTarget;
+use crate::runtime::{Expires, FieldRead, Handler, Place, Shortcut};
+
+/// The fields that the rules read; none where they read anything else of a request than these and its first line.
+pub(super) fn of(names: &VariableNames) -> Option<Shortcut> {
+    let mut fields = Vec::new();
+    for source in names.read_by_rules() {
+        let field = match source {
+            Source::Field(known) => FieldRead::Known(*known),
+            Source::OtherField(name) => FieldRead::Other(name.as_bytes().into()),
+            Source::Cookie(_) => FieldRead::Known(Known::Cookie),
+            source if follows_request_line(source) => continue,
+            _ => return None,
+        };
+        if !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    Some(Shortcut { fields })
+}
+
+fn follows_request_line(source: &Source) -> bool {
+    matches!(
+        source,
+        Source::Args
+            | Source::IsArgs
+            | Source::Uri
+            | Source::RequestUri
+            | Source::RequestLine
+            | Source::Method
+            | Source::Host
+            | Source::Hostname
+            | Source::Scheme
+            | Source::Https
+            | Source::ServerName
+            | Source::ServerProtocol
+            | Source::DocumentRoot
+            | Source::RequestFilename
+            | Source::NginxVersion
+            | Source::Arg(_)
+            | Source::FastCgiScriptName
+            | Source::FastCgiPathInfo
+    )
+}
+
+/// Whether the head of an answer and its log lines read nothing but the embedder's variables: what rules `set` or
+/// captured is not there for a request that took the short way.
+pub(super) fn suits(place: &Place, formats: &[crate::log::Format]) -> bool {
+    let Handler::Origin(origin) = &place.handler else { return false };
+    let builtins = |template: &myriad_script::Template| template.reads_only(|_| true);
+    let expires = match &place.headers.expires {
+        Expires::Variable(template, _) => builtins(template),
+        _ => true,
+    };
+    let logs = place.access_logs.iter().all(|log| {
+        log.condition.is_none()
+            && matches!(log.target, LogTarget::File { .. })
+            && builtins(&formats[log.format].template)
+    });
+    origin.cache.is_some()
+        && !origin.intercept_errors
+        && expires
+        && logs
+        && place.headers.add.iter().all(|field| builtins(&field.value))
+        && place.charset.as_ref().is_none_or(|charset| builtins(&charset.name))
+        && place.rates.as_ref().is_none_or(|rates| builtins(&rates.rate) && builtins(&rates.after))
+}

@@ -1,0 +1,163 @@
+//! The way of a visitor like one before: straight to the stored page.
+//!
+//! A site's rules (rewrites, locations, maps, file tests, the cache key, bypass conditions) come to the same for two
+//! requests that agree in everything these rules read. The compiler of the configuration knows what that is
+//! ([`Shortcut`]); where it is the request line and some fields, what the rules came to is kept under exactly these bytes,
+//! for as long as the file tests among them are believed. The next such visitor costs one look-up, whatever the number
+//! of rules. The policy that protects visitors (`Authorization`, personal cookies, upgrades) is asked every time.
+
+use std::cell::RefCell;
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use myriad_http::{Known, Method};
+
+use crate::content::{self, Step};
+use crate::exchange::{Exchange, Request};
+use crate::runtime::{FieldRead, PlaceId, ServerId};
+
+/// Slots of the table; a power of two.
+const SLOTS: usize = 1024;
+/// Longer requests take the long way.
+const LONGEST: usize = 768;
+
+/// What the rules came to, by the bytes that they read.
+#[derive(Default)]
+pub(crate) struct Shortcuts {
+    hasher: RandomState,
+    slots: RefCell<Vec<Slot>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    hash: u64,
+    read: Vec<u8>,
+    until_ms: u64,
+    server: ServerId,
+    place: PlaceId,
+    uri: Vec<u8>,
+    args: Vec<u8>,
+    host: Vec<u8>,
+    key: Vec<u8>,
+}
+
+/// Takes the short way, if this request may and somebody went before. None: the long way.
+pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let rules = site.runtime.shortcut.as_ref()?;
+    read(&mut exchange.request, &rules.fields)?;
+    site.shortcuts.restore(&mut exchange.request)?;
+    let step = content::cached::shortcut(exchange);
+    if step.is_none() {
+        // Stale or gone: the long way must find the request as it came.
+        let request = &mut exchange.request;
+        for buffer in [&mut request.uri, &mut request.args, &mut request.host, &mut request.cache.key] {
+            buffer.clear();
+        }
+        request.as_get = false;
+    }
+    step
+}
+
+/// Keeps what the rules came to for the request, which has just found its page.
+pub(crate) fn keep(request: &Request) {
+    let strayed = request.strayed.get() || request.error_status.is_some() || request.limit_rate.is_some();
+    if request.read.is_empty() || strayed || !request.place().shortcut {
+        return;
+    }
+    request.site.shortcuts.keep(request);
+}
+
+/// Gathers the bytes that the rules read. None where the request is of a kind that takes the long way.
+fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
+    let method = match request.head.method() {
+        Method::Get => b'G',
+        Method::Head => b'H',
+        _ => return None,
+    };
+    let target = request.head.target();
+    let host = request.head.known(Known::Host)?;
+    if target.first() != Some(&b'/') || target.len() + host.len() > LONGEST || !request.body.is_empty() {
+        return None;
+    }
+    let mut out = std::mem::take(&mut request.read);
+    out.clear();
+    let hosts = request.site.runtime.hosts(&request.connection).map_or(0, |hosts| hosts.default);
+    out.extend_from_slice(&request.connection.listener.to_le_bytes());
+    out.extend_from_slice(&hosts.to_le_bytes());
+    out.extend_from_slice(&[method, request.head.version() as u8]);
+    for part in [target, host] {
+        out.extend_from_slice(part);
+        out.push(0);
+    }
+    let complete = fields.iter().all(|field| append_field(request, field, &mut out));
+    let fits = complete && out.len() <= LONGEST;
+    if !fits {
+        out.clear();
+    }
+    request.read = out;
+    fits.then_some(())
+}
+
+/// Appends a field's value. False where visitors differ in it by nature: no two would share what is kept.
+fn append_field(request: &Request, field: &FieldRead, out: &mut Vec<u8>) -> bool {
+    let fields = request.head.fields();
+    let value = match field {
+        FieldRead::Known(Known::Cookie) => return !fields.has(Known::Cookie),
+        FieldRead::Known(known) if fields.is_repeated(*known) => return false,
+        FieldRead::Known(known) => fields.known(*known),
+        FieldRead::Other(name) => {
+            let mut values = fields.get_all(name);
+            let first = values.next();
+            if values.next().is_some() {
+                return false;
+            }
+            first
+        }
+    };
+    // A field value holds neither 0 nor 1, so that no value can pose as another field.
+    out.push(if value.is_some() { 1 } else { 0 });
+    out.extend_from_slice(value.unwrap_or_default());
+    true
+}
+
+impl Shortcuts {
+    fn restore(&self, request: &mut Request) -> Option<()> {
+        let hash = self.hasher.hash_one(&request.read);
+        let slots = self.slots.borrow();
+        let slot = slots.get(hash as usize & (SLOTS - 1))?;
+        if slot.hash != hash || request.received_ms >= slot.until_ms || slot.read != request.read {
+            return None;
+        }
+        request.server = slot.server;
+        request.place = slot.place;
+        request.uri.extend_from_slice(&slot.uri);
+        request.args.extend_from_slice(&slot.args);
+        request.host.extend_from_slice(&slot.host);
+        request.cache.key.extend_from_slice(&slot.key);
+        Some(())
+    }
+
+    fn keep(&self, request: &Request) {
+        let hash = self.hasher.hash_one(&request.read);
+        let mut slots = self.slots.borrow_mut();
+        if slots.is_empty() {
+            slots.resize_with(SLOTS, Slot::default);
+        }
+        let slot = &mut slots[hash as usize & (SLOTS - 1)];
+        slot.hash = hash;
+        slot.until_ms = request.believed_until_ms.get();
+        slot.server = request.server;
+        slot.place = request.place;
+        for (kept, now) in [
+            (&mut slot.read, &request.read),
+            (&mut slot.uri, &request.uri),
+            (&mut slot.args, &request.args),
+            (&mut slot.host, &request.host),
+            (&mut slot.key, &request.cache.key),
+        ] {
+            kept.clear();
+            kept.extend_from_slice(now);
+        }
+    }
+}
