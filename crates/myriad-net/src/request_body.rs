@@ -1,6 +1,7 @@
 //! The request's body, pulled by whoever answers.
 
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -14,6 +15,8 @@ use crate::work::Input;
 
 /// Largest piece given out at once, bytes; also what a streaming upload holds in memory.
 const PIECE: usize = 16 * 1024;
+/// Most bytes of an unread body that are read for the sake of keeping the connection.
+const DRAIN: u64 = 64 * 1024;
 
 /// What of the body is still to come, shared by the driver and the service.
 pub(crate) struct BodyState {
@@ -114,6 +117,29 @@ impl RequestBody {
                 BodyFraming::Length { left } => *left == 0,
                 BodyFraming::Chunked { done, .. } => *done,
             }
+    }
+
+    /// Whether so little is left of a body that nobody read that reading it costs less than a new connection.
+    pub(crate) fn is_drainable(&self) -> bool {
+        let Some(inner) = &self.inner else { return true };
+        let state = inner.state.borrow();
+        !state.failed
+            && !state.expect_continue
+            && match &state.framing {
+                BodyFraming::Length { left } => *left <= DRAIN,
+                BodyFraming::Chunked { .. } => true,
+            }
+    }
+
+    /// Reads and drops what is left. False where that broke off, or there was more than a little.
+    pub(crate) async fn drain(&mut self) -> bool {
+        let before = self.received();
+        while let Some(piece) = poll_fn(|cx| Pin::new(&mut *self).poll_data(cx)).await {
+            if piece.is_err() || self.received() - before > DRAIN {
+                return false;
+            }
+        }
+        self.is_done()
     }
 
     /// Takes back the bytes that were read past the body.

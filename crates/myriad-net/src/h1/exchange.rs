@@ -125,7 +125,7 @@ impl<S: Service> Parts<S> {
     fn answer(self, mut response: Response<S::Ticket>) -> Ran {
         let timeouts = response.timeouts;
         let keep = self.facts.keep_alive
-            && self.body.is_done()
+            && (self.body.is_done() || self.body.is_drainable())
             && !response.close
             && timeouts.keepalive_ms > 0
             && self.connection.requests.get() < timeouts.keepalive_requests
@@ -136,10 +136,17 @@ impl<S: Service> Parts<S> {
             return Ran::Done(self.finish(response, send::Progress::default(), false));
         }
         match send::now(&self.connection, &mut response, head_only) {
-            Some(progress) => Ran::Done(self.finish(response, progress, keep)),
-            None => Ran::Waiting(Box::pin(async move {
-                let progress = send::rest(&self.connection, &mut response, head_only).await;
-                self.finish(response, progress, keep)
+            Some(progress) if !keep || self.body.is_done() => {
+                Ran::Done(self.finish(response, progress, keep))
+            }
+            sent => Ran::Waiting(Box::pin(async move {
+                let mut parts = self;
+                let progress = match sent {
+                    Some(progress) => progress,
+                    None => send::rest(&parts.connection, &mut response, head_only).await,
+                };
+                let keep = keep && progress.complete && parts.body.drain().await;
+                parts.finish(response, progress, keep)
             })),
         }
     }

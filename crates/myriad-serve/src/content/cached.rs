@@ -12,11 +12,12 @@ use myriad_policy::{
     BypassReason, CacheStatus, Failure, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
 };
 use myriad_store::{Claim, ClaimOptions, FlightEnd, FlightHead, FlightReader, KeyRef};
+use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
 
 use super::fetch::{self, Own};
 use super::reader::FlightBody;
-use super::{Step, Work, error, origin, page};
+use super::{Step, Work, error, origin, page, upload};
 use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
@@ -62,8 +63,10 @@ fn look_up(
         cache_bypass: condition,
     };
     let reason = bypass(&facts, &cache.rules);
-    // A body makes the answer depend on more than the key: such a request is nobody else's.
-    let reason = reason.or_else(|| (!request.body.is_empty()).then_some(BypassReason::Method));
+    // The key may hold the body (`$request_body`), so it is read before the key is made.
+    if reason.is_none_or(BypassReason::may_store) && !request.body.is_empty() {
+        return Ok(Step::Wait(Work::Gather));
+    }
     if let Some(reason) = reason
         && !reason.may_store()
     {
@@ -116,6 +119,24 @@ pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
     )?;
     request.as_get |= request.head.method() == Method::Head && cache.convert_head;
     page.is_fresh(now).then(|| serve(exchange, origin, page, CacheStatus::Hit))
+}
+
+/// Reads the request's body into memory, then looks the page up. A body that is too long for that is passed on.
+pub(crate) async fn gather(exchange: &mut Exchange) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
+        return Step::Error(500);
+    };
+    let Some(cache) = &origin.cache else { return Step::Error(500) };
+    match upload::payload(exchange, origin).await {
+        Ok(RequestPayload::Bytes(body)) => {
+            exchange.request.gathered = Some(body);
+            begin(exchange, origin, cache)
+        }
+        Ok(RequestPayload::Empty) => begin(exchange, origin, cache),
+        Ok(payload) => origin::pass_with(exchange, payload).await,
+        Err(status) => Step::Error(status),
+    }
 }
 
 /// Derives a request's variant from the field names that a stored page varies by.

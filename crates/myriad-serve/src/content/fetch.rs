@@ -53,7 +53,11 @@ pub(crate) fn start(
         Some(_) => exchange.request.origin_mut().attempts.clone(),
         None => myriad_upstream::Attempts::default(),
     };
-    let request = match params::fastcgi(exchange, origin, Purpose::Store, RequestPayload::Empty, attempts) {
+    let payload = match &exchange.request.gathered {
+        Some(body) => RequestPayload::Bytes(body.clone()),
+        None => RequestPayload::Empty,
+    };
+    let request = match params::fastcgi(exchange, origin, Purpose::Store, payload, attempts) {
         Ok(request) => request,
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));
@@ -93,9 +97,11 @@ async fn run(job: Job) {
     let verdict = judge(&mut exchange, place, cache, &response.head, method, (uses, usable_page), now);
     match verdict {
         Admission::Refuse(why) => {
-            if response.head.status >= 500 {
-                // The waiters would only find the same: they get their stale pages, or the status.
-                writer.fail(StoreFailure(response.head.status));
+            let status = response.head.status;
+            if status >= 500 || usable_page && cache.rules.use_stale.on_status(status) {
+                // The waiters would only find the same: they get their stale pages, or the status. What is stored
+                // stays for the next failure.
+                writer.fail(StoreFailure(status));
             } else {
                 writer.uncacheable(now, why.hit_for_miss_ms());
             }

@@ -50,6 +50,8 @@ pub(crate) enum Work {
     },
     /// An origin to be asked for this request alone.
     Origin,
+    /// A body to be read before the cache is asked.
+    Gather,
     /// A page that is on its way into the cache.
     Page(cached::Wait),
 }
@@ -72,6 +74,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
         let step = match work {
             Work::Load { found, path } => static_file::load(exchange, found, path).await,
             Work::Origin => origin::pass(exchange).await,
+            Work::Gather => cached::gather(exchange).await,
             Work::Page(wait) => cached::wait(exchange, wait).await,
         };
         match phases::run(exchange, phases::Entry::Step(step)) {

@@ -9,7 +9,7 @@ use myriad_encode::coding_from_token;
 use myriad_http::body::BoxBody;
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_net::ResponseBody;
-use myriad_upstream::{OriginError, OriginRequest, OriginResponse};
+use myriad_upstream::{OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
 use super::params::{self, Purpose};
@@ -17,7 +17,7 @@ use super::read_ahead::{Ahead, read_ahead};
 use super::{Step, error, group, upload};
 use crate::counters::Counters;
 use crate::error_log::Level;
-use crate::exchange::Exchange;
+use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
 use crate::phases;
 use crate::runtime::{Handler, OriginGroup, OriginPlace};
@@ -28,12 +28,24 @@ pub(crate) async fn pass(exchange: &mut Exchange) -> Step {
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
         return Step::Error(500);
     };
+    let payload = match exchange.request.gathered.take() {
+        Some(body) => Ok(RequestPayload::Bytes(body)),
+        None => upload::payload(exchange, origin).await,
+    };
+    match payload {
+        Ok(payload) => pass_with(exchange, payload).await,
+        Err(status) => Step::Error(status),
+    }
+}
+
+/// As [`pass`], with the request's body at hand.
+pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
+        return Step::Error(500);
+    };
     let group = match group::of_place(exchange, origin) {
         Ok(group) => group,
-        Err(status) => return Step::Error(status),
-    };
-    let payload = match upload::payload(exchange, origin).await {
-        Ok(payload) => payload,
         Err(status) => return Step::Error(status),
     };
     let attempts = exchange.request.origin_mut().attempts.clone();
@@ -171,6 +183,7 @@ pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &R
     let target = head.known(Known::XAccelRedirect).filter(|_| !origin.ignore_accel.redirect)?;
     let rate = accel_rate(origin, &head.fields);
     exchange.request.limit_rate = rate.or(exchange.request.limit_rate);
+    exchange.request.carried = Some(Box::new(carried(&head.fields)));
     if target.starts_with(b"@") {
         return Some(Step::Named(target.into()));
     }
@@ -181,6 +194,23 @@ pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &R
     }
     phases::local_redirect(&mut exchange.request, target);
     Some(Step::Redirect)
+}
+
+/// What nginx takes along to the place that `X-Accel-Redirect` names.
+fn carried(fields: &Fields) -> Carried {
+    let mut carried = Carried { media_type: None, lines: Vec::new() };
+    for (known, name, value) in fields.iter_known() {
+        match known {
+            Some(Known::ContentType) => carried.media_type = Some(value.to_vec()),
+            Some(Known::SetCookie | Known::ContentDisposition | Known::CacheControl | Known::Expires) => {
+                for part in [name, b": ", value, b"\r\n"] {
+                    carried.lines.extend_from_slice(part);
+                }
+            }
+            _ => {}
+        }
+    }
+    carried
 }
 
 fn climbs(path: &[u8]) -> bool {

@@ -20,14 +20,17 @@ use crate::runtime::ProxiedFacts;
 /// Serves the file that the URI names, the index of a directory, or a redirect to it.
 pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     let request = &exchange.request;
-    if !matches!(request.head.method(), Method::Get | Method::Head) && !request.as_get {
-        return Step::Error(405);
-    }
-    if exchange.request.uri.contains(&0) {
+    let reads = matches!(request.head.method(), Method::Get | Method::Head) || request.as_get;
+    let posts = request.head.method() == Method::Post;
+    if request.uri.contains(&0) {
         return Step::Error(404);
     }
-    if exchange.request.uri.ends_with(b"/") {
+    // A form may be posted to a folder: its index is a script as often as not.
+    if request.uri.ends_with(b"/") && (reads || posts) {
         return index(exchange);
+    }
+    if !reads {
+        return Step::Error(405);
     }
     let found = scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;

@@ -14,7 +14,7 @@ use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
 pub(crate) use origin_facts::OriginFacts;
-pub(crate) use request::Request;
+pub(crate) use request::{Carried, Request};
 
 use crate::worker::Generation;
 

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use bytes::Bytes;
 use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody, Sent};
 use myriad_policy::CacheStatus;
@@ -57,6 +58,10 @@ pub(crate) struct Request {
     pub as_get: bool,
     /// Bytes of the body, once it was gathered for an origin.
     pub body_length: Option<u64>,
+    /// The body, where it was gathered because the cache's key may hold it (`*_cache_methods POST`).
+    pub gathered: Option<Bytes>,
+    /// What an `X-Accel-Redirect` takes along: media type and field lines.
+    pub carried: Option<Box<Carried>>,
     /// How often the page was waited for in vain.
     pub retries: u8,
     /// The cache's part.
@@ -69,6 +74,14 @@ pub(crate) struct Request {
     pub sent: Sent,
     /// When the exchange was over.
     pub finished_ms: u64,
+}
+
+/// What goes from the answer that redirects to the answer that is sent.
+pub(crate) struct Carried {
+    /// `Content-Type`.
+    pub media_type: Option<Vec<u8>>,
+    /// Other fields, as lines.
+    pub lines: Vec<u8>,
 }
 
 /// The cache's part in an exchange.
@@ -123,6 +136,8 @@ impl Request {
             believed_until_ms: Cell::new(u64::MAX),
             as_get: false,
             body_length: None,
+            gathered: None,
+            carried: None,
             retries: 0,
             cache: CacheFacts { key, ..CacheFacts::default() },
             origin: None,

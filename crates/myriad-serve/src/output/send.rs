@@ -31,6 +31,10 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
         return response;
     }
     let Exchange { frame, request } = &mut *exchange;
+    if let Some(carried) = request.carried.take() {
+        answer.media_type = carried.media_type.map(Into::into).or(answer.media_type);
+        answer.lines.extend_from_slice(&carried.lines);
+    }
     if let Some(charset) = &place.charset {
         name_charset(request, frame, charset, &mut answer);
     }

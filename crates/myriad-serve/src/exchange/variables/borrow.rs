@@ -14,7 +14,7 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
         Source::Args => Some(&request.args),
         Source::IsArgs => Some(if request.args.is_empty() { b"" } else { b"?" }),
         Source::Uri => Some(&request.uri),
-        Source::RequestUri => Some(request.head.target()),
+        Source::RequestUri => Some(request_uri(request.head.target())),
         Source::RequestLine => Some(request.head.request_line()).filter(|line| !line.is_empty()),
         Source::Method if request.as_get => Some(b"GET"),
         Source::Method => Some(request.head.method_bytes()).filter(|method| !method.is_empty()),
@@ -23,7 +23,8 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
         Source::Scheme => Some(b"http"),
         Source::ServerName => Some(&request.server().name),
         Source::ServerProtocol => Some(request.head.version().as_str().as_bytes()),
-        Source::Https | Source::RequestBody => Some(b""),
+        Source::Https | Source::RequestBodyFile => Some(b""),
+        Source::RequestBody => Some(request.gathered.as_deref().unwrap_or_default()),
         Source::RequestCompletion => Some(if request.sent.complete { b"OK" } else { b"" }),
         Source::Pipe => Some(if request.sent.pipelined { b"p" } else { b"." }),
         Source::NginxVersion => Some(b"1.31.4"),
@@ -54,4 +55,17 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
 fn borrow_field<'a>(_: &'a Request, mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }
+}
+
+/// `$request_uri`: of an absolute target only what follows the host (RFC 9112 section 3.2.2), as nginx has it.
+fn request_uri(target: &[u8]) -> &[u8] {
+    if target.first() == Some(&b'/') {
+        return target;
+    }
+    let Some(scheme) = target.windows(3).position(|window| window == b"://") else { return target };
+    let rest = &target[scheme + 3..];
+    match rest.iter().position(|byte| matches!(byte, b'/' | b'?')) {
+        Some(at) => &rest[at..],
+        None => b"/",
+    }
 }

@@ -57,6 +57,8 @@ pub(crate) enum Source {
     RequestFilename,
     /// `$request_body`, `$request_body_file`: always empty; the body is for the origin alone.
     RequestBody,
+    /// `$request_body_file`: bodies have no names in the file system here, so this is empty.
+    RequestBodyFile,
     /// `$request_completion`.
     RequestCompletion,
     /// `$request_id`.

@@ -32,7 +32,7 @@ const FIXED: &[(&str, Source)] = &[
     ("realpath_root", Source::RealpathRoot),
     ("request_filename", Source::RequestFilename),
     ("request_body", Source::RequestBody),
-    ("request_body_file", Source::RequestBody),
+    ("request_body_file", Source::RequestBodyFile),
     ("request_completion", Source::RequestCompletion),
     ("request_id", Source::RequestId),
     ("request_length", Source::RequestLength),
