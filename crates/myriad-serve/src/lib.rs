@@ -14,7 +14,6 @@
 
 mod compile;
 mod content;
-mod counters;
 pub mod error_log;
 mod exchange;
 mod files;
@@ -27,5 +26,4 @@ mod site;
 mod worker;
 
 pub use compile::check;
-pub use counters::Counters;
 pub use site::{Inherited, Site, StartError};

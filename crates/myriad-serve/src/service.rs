@@ -8,7 +8,6 @@ use myriad_net::service::Rejection;
 use myriad_net::{Connection, Limits, Outcome, RequestBody, Sent, Service};
 
 use crate::content;
-use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, scratch};
 use crate::log;
@@ -110,8 +109,8 @@ impl Service for SiteService {
 
     fn finish(&self, _: &RequestHead, _: &Rc<Connection>, mut exchange: Box<Exchange>, sent: &Sent) {
         let counters = &self.worker.counters;
-        Counters::count(&counters.requests);
-        counters.bytes.fetch_add(sent.bytes, std::sync::atomic::Ordering::Relaxed);
+        counters.requests.add(1);
+        counters.bytes.add(sent.bytes);
         exchange.request.sent = *sent;
         if !exchange.request.place().access_logs.is_empty() {
             exchange.request.finished_ms = myriad_net::clock::now_ms();

@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use myriad_admin::{Counters, Snapshot};
 use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
@@ -21,7 +22,6 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
 
 use crate::compile::{self, Kept, Logs, Surroundings};
-use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::phases::{Memo, Shortcuts};
@@ -108,6 +108,7 @@ struct Inner {
 struct WorkerThread {
     orders: channel::UnboundedSender<Order>,
     thread: JoinHandle<()>,
+    counters: Arc<Counters>,
 }
 
 impl Site {
@@ -121,11 +122,8 @@ impl Site {
         let surroundings =
             Surroundings { prefix: &inherited.prefix, listeners: &numbers, logs: &logs, kept: &mut kept };
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-        let shared = Shared {
-            files: Arc::default(),
-            encoder: Arc::new(Pool::start(&PoolOptions::default())?),
-            counters: Arc::default(),
-        };
+        let shared =
+            Shared { files: Arc::default(), encoder: Arc::new(Pool::start(&PoolOptions::default())?) };
         let count = match model.main.worker_processes {
             WorkerProcesses::Count(count) => count as usize,
             WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -178,6 +176,12 @@ impl Site {
             // A worker that has ended already has no need of the order.
             let _ = worker.orders.send(Order::Quit);
         }
+    }
+
+    /// What all workers together have done since they started.
+    pub fn counters(&self) -> Snapshot {
+        let inner = self.inner.lock();
+        inner.workers.iter().map(|worker| worker.counters.snapshot()).sum()
     }
 
     /// Returns when the last exchange has ended, or `worker_shutdown_timeout` has passed.
@@ -253,30 +257,36 @@ fn watch(runtime: Arc<Runtime>, drained: Drained) {
 struct Shared {
     files: Arc<FileCache>,
     encoder: Arc<Pool>,
-    counters: Arc<Counters>,
 }
 
 impl WorkerThread {
     fn spawn(index: usize, connections: usize, shared: Shared) -> std::io::Result<Self> {
         let (orders, inbox) = channel::unbounded_channel();
+        let counters = Arc::<Counters>::default();
+        let own = Arc::clone(&counters);
         let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
             match runtime {
-                Ok(runtime) => runtime.block_on(work(inbox, connections, shared)),
+                Ok(runtime) => runtime.block_on(work(inbox, connections, shared, own)),
                 Err(error) => eprintln!("myriad: [emerg] a worker thread could not start: {error}"),
             }
         })?;
-        Ok(Self { orders, thread })
+        Ok(Self { orders, thread, counters })
     }
 }
 
 /// The life of a worker thread.
-async fn work(mut inbox: channel::UnboundedReceiver<Order>, connections: usize, shared: Shared) {
+async fn work(
+    mut inbox: channel::UnboundedReceiver<Order>,
+    connections: usize,
+    shared: Shared,
+    counters: Arc<Counters>,
+) {
     let state = Rc::new(WorkerState {
         files: shared.files,
         logs: LogWriter::default(),
         encoder: shared.encoder,
-        counters: shared.counters,
+        counters,
     });
     let mut running: Option<(Rc<SiteService>, Worker<SiteService>)> = None;
     let mut acceptors: Vec<Acceptor> = Vec::new();

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use myriad_admin::Counters;
 use myriad_encode::Pool;
 use myriad_upstream::HttpPool;
 
-use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::phases::{Memo, Shortcuts};
@@ -22,7 +22,7 @@ pub(crate) struct WorkerState {
     pub logs: LogWriter,
     /// Background compression; shared with the other workers.
     pub encoder: Arc<Pool>,
-    /// Figures.
+    /// What this worker has done; its own, so that two workers never write to one line of memory.
     pub counters: Arc<Counters>,
 }
 

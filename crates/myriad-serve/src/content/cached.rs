@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -18,7 +17,6 @@ use tokio::sync::oneshot;
 use super::fetch::{self, Own};
 use super::reader::FlightBody;
 use super::{Step, Work, error, origin, page, upload};
-use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
@@ -214,7 +212,7 @@ fn claim(
     match claimed {
         Claim::Hit(page) => serve(exchange, origin, page, CacheStatus::Hit),
         Claim::Lead(writer) => {
-            Counters::count(&request.site.worker.counters.misses);
+            request.site.worker.counters.misses.add(1);
             let reader = writer.reader();
             let (sender, own) = oneshot::channel();
             fetch::start(exchange, origin, cache, writer, Some(sender));
@@ -230,7 +228,7 @@ fn claim(
 
 /// Fetches without waiting for anyone; the answer may still be stored.
 fn lead_alone(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace) -> Step {
-    Counters::count(&exchange.request.site.worker.counters.misses);
+    exchange.request.site.worker.counters.misses.add(1);
     let key = KeyRef::new(&exchange.request.cache.key);
     let writer = cache.zone.zone.fetch_alone(key, myriad_net::clock::now_ms());
     let reader = writer.reader();
@@ -375,7 +373,7 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
     request.cache.status = Some(status);
     request.cache.age_s = Some(request.received_ms.saturating_sub(page.stored_at()) / 1000);
     if status != CacheStatus::Miss && status != CacheStatus::Expired {
-        request.site.worker.counters.hits.fetch_add(1, Relaxed);
+        request.site.worker.counters.hits.add(1);
     }
     let code = page.meta().status;
     if origin.intercept_errors && code >= 300 && request.error_status.is_none() {

@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::{group, origin, page};
-use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::{CachePlace, Handler, OriginGroup, OriginPlace, PageMeta};
@@ -70,7 +69,7 @@ pub(crate) fn start(
     } else {
         1
     };
-    Counters::count(&exchange.request.site.worker.counters.fetches);
+    exchange.request.site.worker.counters.fetches.add(1);
     let usable_page = writer.previous().is_some_and(|page| page.meta().status < 500);
     let job = Job { exchange: exchange.snapshot(), writer, request, group, own, uses, usable_page };
     tokio::task::spawn_local(run(job));

@@ -15,7 +15,6 @@ use tokio::sync::oneshot;
 use super::params::{self, Purpose};
 use super::read_ahead::{Ahead, read_ahead};
 use super::{Step, error, group, upload};
-use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
@@ -56,7 +55,7 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
             return Step::Error(500);
         }
     };
-    Counters::count(&site.worker.counters.fetches);
+    site.worker.counters.fetches.add(1);
     let fetched = if origin.ignore_client_abort {
         fetch_to_the_end(exchange, &group, request).await
     } else {
