@@ -14,6 +14,7 @@
 
 mod compile;
 mod content;
+mod counters;
 pub mod error_log;
 mod exchange;
 mod files;
@@ -26,4 +27,5 @@ mod site;
 mod worker;
 
 pub use compile::check;
+pub use counters::{Counter, Counters, Snapshot};
 pub use site::{Inherited, Site, StartError};

@@ -11,7 +11,6 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use myriad_admin::{Counters, Snapshot};
 use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
@@ -22,6 +21,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
 
 use crate::compile::{self, Kept, Logs, Surroundings};
+use crate::counters::{Counters, Snapshot};
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::phases::{Memo, Shortcuts};

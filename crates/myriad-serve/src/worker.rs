@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_admin::Counters;
 use myriad_encode::Pool;
 use myriad_upstream::HttpPool;
 
+use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::phases::{Memo, Shortcuts};

@@ -116,7 +116,7 @@ fn append_field(request: &Request, field: &FieldRead, out: &mut Vec<u8>) -> bool
         }
     };
     // A field value holds neither 0 nor 1, so that no value can pose as another field.
-    out.push(if value.is_some() { 1 } else { 0 });
+    out.push(u8::from(value.is_some()));
     out.extend_from_slice(value.unwrap_or_default());
     true
 }

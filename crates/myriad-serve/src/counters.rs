@@ -1,8 +1,4 @@
-//! Counters and snapshots for people and monitoring.
-//!
-//! What serves counts here, what shows reads a [`Snapshot`]: neither knows the other.
-
-#![forbid(unsafe_code)]
+//! Counters and snapshots for people and monitoring: what serves counts here, what shows reads a [`Snapshot`].
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
