@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, OnceCell};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use crate::deadline::Deadline;
@@ -60,19 +59,17 @@ impl Connection {
 
     /// The server's end of a TCP connection (`$server_addr`, `$server_port`); asked of the kernel once.
     pub fn local(&self) -> Option<SocketAddr> {
-        *self.local.get_or_init(|| match &self.socket {
-            Socket::Tcp(stream) => stream.local_addr().ok(),
-            Socket::Unix(_) => None,
+        *self.local.get_or_init(|| match self.peer {
+            Peer::Inet(_) => {
+                let name = self.socket.with(|socket| rustix::net::getsockname(socket))?.ok()?;
+                SocketAddr::try_from(name).ok()
+            }
+            Peer::Unix => None,
         })
     }
 
     /// The local address, or `0.0.0.0:0` on a unix socket.
     pub fn local_or_any(&self) -> SocketAddr {
         self.local().unwrap_or_else(|| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0))
-    }
-
-    /// The descriptor, for `$tcpinfo_*`.
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
     }
 }

@@ -1,19 +1,22 @@
 //! A worker's listening sockets and its connections.
 
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::net::{TcpListener, UnixListener};
+use rustix::io::retry_on_intr;
+use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer};
 use crate::service::Service;
-use crate::socket::Socket;
+use crate::socket::{Registered, Socket};
 use crate::{deadline, h1};
 
 /// How long accepting pauses when the process is out of descriptors (nginx: `accept_mutex_delay`, 500 ms).
@@ -51,37 +54,18 @@ impl<S: Service> Worker<S> {
         Self { service, live: Rc::new(Live { count: Cell::new(0), most, changed: Notify::new() }) }
     }
 
-    /// Starts to accept TCP connections; they bear `number` as their listener.
-    pub fn listen_tcp(&self, number: u32, socket: OwnedFd) -> io::Result<Acceptor> {
-        let listener = std::net::TcpListener::from(socket);
-        listener.set_nonblocking(true)?;
-        let listener = TcpListener::from_std(listener)?;
+    /// Starts to accept connections from a TCP or unix socket; they bear `number` as their listener.
+    pub fn listen(&self, number: u32, socket: OwnedFd) -> io::Result<Acceptor> {
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        let listener = Registered::new(socket)?;
         let worker = self.share();
-        Ok(Acceptor {
-            task: tokio::task::spawn_local(async move {
-                loop {
-                    let accepted = listener.accept().await;
-                    let accepted = accepted.map(|(stream, peer)| (Socket::Tcp(stream), Peer::Inet(peer)));
-                    worker.take(number, accepted).await;
-                }
-            }),
-        })
-    }
-
-    /// Starts to accept connections from a unix socket.
-    pub fn listen_unix(&self, number: u32, socket: OwnedFd) -> io::Result<Acceptor> {
-        let listener = std::os::unix::net::UnixListener::from(socket);
-        listener.set_nonblocking(true)?;
-        let listener = UnixListener::from_std(listener)?;
-        let worker = self.share();
-        Ok(Acceptor {
-            task: tokio::task::spawn_local(async move {
-                loop {
-                    let accepted = listener.accept().await;
-                    worker.take(number, accepted.map(|(stream, _)| (Socket::Unix(stream), Peer::Unix))).await;
-                }
-            }),
-        })
+        let task = tokio::task::spawn_local(async move {
+            loop {
+                let accepted = accept(&listener).await;
+                worker.take(number, accepted).await;
+            }
+        });
+        Ok(Acceptor { task })
     }
 
     /// Connections open now.
@@ -125,6 +109,18 @@ impl<S: Service> Worker<S> {
             self.live.changed.notified().await;
         }
     }
+}
+
+async fn accept(listener: &Registered) -> io::Result<(Socket, Peer)> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let (descriptor, address) = poll_fn(|cx| {
+        listener.poll_input(cx, |socket| {
+            retry_on_intr(|| acceptfrom_with(socket, flags)).map_err(io::Error::from)
+        })
+    })
+    .await?;
+    let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
+    Ok((Socket::new(descriptor), peer.map_or(Peer::Unix, Peer::Inet)))
 }
 
 struct Guard(Rc<Live>);

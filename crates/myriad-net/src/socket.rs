@@ -1,52 +1,119 @@
 //! A stream socket that is read and written through a shared reference.
 
-use std::io::{self, IoSlice, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::cell::{OnceCell, RefCell};
+use std::io::{self, IoSlice, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::task::{Context, Poll, ready};
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 use tokio::io::Interest;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 
-/// The transport under a connection.
-pub(crate) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+/// The transport under a connection: TCP or unix.
+///
+/// It is registered with the event loop when it first has to wait. A client that sends its request at once and closes
+/// after the answer never waits: two system calls and a wake-up less.
+pub(crate) struct Socket {
+    fresh: RefCell<Option<OwnedFd>>,
+    registered: OnceCell<Registered>,
 }
 
-/// Runs one of tokio's readiness loops on either transport.
-macro_rules! on_stream {
-    ($socket:expr, $stream:ident => $body:expr) => {
-        match $socket {
-            Socket::Tcp($stream) => $body,
-            Socket::Unix($stream) => $body,
+/// A descriptor that the event loop watches.
+///
+/// The runtime's stream types differ in how they connect, which is over here, and not in how they wait: one of them
+/// serves for every kind of socket.
+pub(crate) struct Registered(UnixStream);
+
+impl Registered {
+    /// Registers a non-blocking socket, connected or listening.
+    pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
+        UnixStream::from_std(std::os::unix::net::UnixStream::from(socket)).map(Self)
+    }
+
+    /// Runs `work` when the socket is readable; `EAGAIN` from it waits for the next event.
+    pub(crate) fn poll_input<R>(
+        &self,
+        cx: &mut Context<'_>,
+        mut work: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        loop {
+            ready!(self.0.poll_read_ready(cx))?;
+            match self.0.try_io(Interest::READABLE, || work(self.0.as_fd())) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                outcome => return Poll::Ready(outcome),
+            }
         }
-    };
+    }
+
+    fn poll_output<R>(
+        &self,
+        cx: &mut Context<'_>,
+        mut work: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        loop {
+            ready!(self.0.poll_write_ready(cx))?;
+            match self.0.try_io(Interest::WRITABLE, || work(self.0.as_fd())) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                outcome => return Poll::Ready(outcome),
+            }
+        }
+    }
 }
 
 impl Socket {
+    /// Takes a connected, non-blocking socket.
+    pub(crate) fn new(descriptor: OwnedFd) -> Self {
+        Self { fresh: RefCell::new(Some(descriptor)), registered: OnceCell::new() }
+    }
+
+    fn registered(&self) -> io::Result<&Registered> {
+        if let Some(descriptor) = self.fresh.take() {
+            let registered = Registered::new(descriptor)?;
+            return Ok(self.registered.get_or_init(|| registered));
+        }
+        // Registering has failed before, and the descriptor went with it.
+        self.registered.get().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Lends the descriptor.
+    pub(crate) fn with<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
+        if let Some(registered) = self.registered.get() {
+            return Some(work(registered.0.as_fd()));
+        }
+        self.fresh.borrow().as_ref().map(|descriptor| work(descriptor.as_fd()))
+    }
+
+    /// Tries on a socket that is not registered yet; none where it is, or has to wait.
+    fn try_fresh<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> io::Result<R>) -> Option<io::Result<R>> {
+        let outcome = self.fresh.borrow().as_ref().map(|descriptor| work(descriptor.as_fd()))?;
+        match outcome {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            outcome => Some(outcome),
+        }
+    }
+
     /// Reads once. A read that does not fill `buffer` has drained the socket, so readiness is cleared at once and
     /// the next call waits for an event instead of spending a system call on `EAGAIN`.
     pub(crate) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        if let Some(outcome) = self.try_fresh(|socket| receive(socket, buffer)) {
+            return Poll::Ready(outcome);
+        }
+        let room = buffer.len();
+        let registered = self.registered()?;
         loop {
-            ready!(on_stream!(self, stream => stream.poll_read_ready(cx)))?;
+            ready!(registered.0.poll_read_ready(cx))?;
             let mut drained = None;
-            let read = |read: io::Result<usize>, drained: &mut Option<usize>, room: usize| match read {
-                Ok(n) if n != 0 && n < room => {
-                    *drained = Some(n);
-                    Err(io::ErrorKind::WouldBlock.into())
-                }
-                other => other,
-            };
-            let room = buffer.len();
             let outcome =
-                match self {
-                    Socket::Tcp(stream) => stream
-                        .try_io(Interest::READABLE, || read(read_fd(stream, buffer), &mut drained, room)),
-                    Socket::Unix(stream) => stream
-                        .try_io(Interest::READABLE, || read(read_fd(stream, buffer), &mut drained, room)),
-                };
+                registered.0.try_io(Interest::READABLE, || match receive(registered.0.as_fd(), buffer) {
+                    Ok(count) if count > 0 && count < room => {
+                        drained = Some(count);
+                        Err(io::ErrorKind::WouldBlock.into())
+                    }
+                    outcome => outcome,
+                });
             match (outcome, drained) {
-                (_, Some(n)) => return Poll::Ready(Ok(n)),
+                (_, Some(count)) => return Poll::Ready(Ok(count)),
                 (Err(error), None) if error.kind() == io::ErrorKind::WouldBlock => {}
                 (outcome, None) => return Poll::Ready(outcome),
             }
@@ -55,17 +122,10 @@ impl Socket {
 
     /// Writes once.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        loop {
-            let send = |socket: BorrowedFd<'_>| send_once(socket, parts);
-            let outcome =
-                on_stream!(self, stream => stream.try_io(Interest::WRITABLE, || send(stream.as_fd())));
-            match outcome {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    ready!(on_stream!(self, stream => stream.poll_write_ready(cx)))?;
-                }
-                outcome => return Poll::Ready(outcome),
-            }
-        }
+        self.poll_output(cx, |socket| match parts {
+            [one] => send(socket, one, SendFlags::NOSIGNAL),
+            parts => sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),
+        })
     }
 
     /// Sends `length` bytes of `file` from `offset`, as many as the socket takes.
@@ -76,95 +136,70 @@ impl Socket {
         offset: u64,
         length: usize,
     ) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(on_stream!(self, stream => stream.poll_write_ready(cx)))?;
-            let send = |socket: BorrowedFd<'_>| {
-                let mut from = offset;
-                rustix::fs::sendfile(socket, file, Some(&mut from), length).map_err(io::Error::from)
-            };
-            let outcome =
-                on_stream!(self, stream => stream.try_io(Interest::WRITABLE, || send(stream.as_fd())));
-            match outcome {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                outcome => return Poll::Ready(outcome),
+        self.poll_output(cx, |socket| {
+            let mut from = offset;
+            rustix::fs::sendfile(socket, file, Some(&mut from), length)
+        })
+    }
+
+    fn poll_output(
+        &self,
+        cx: &mut Context<'_>,
+        mut output: impl FnMut(BorrowedFd<'_>) -> rustix::io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        let mut again = |socket: BorrowedFd<'_>| loop {
+            match output(socket) {
+                Err(Errno::INTR) => {}
+                outcome => return outcome.map_err(io::Error::from),
             }
+        };
+        if let Some(outcome) = self.try_fresh(&mut again) {
+            return Poll::Ready(outcome);
         }
+        self.registered()?.poll_output(cx, again)
     }
 
     /// Ready once the client has closed its side or the connection failed; pending while it is silent or talks.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
-            match on_stream!(self, stream => stream.poll_read_ready(cx)) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(_)) => return Poll::Ready(()),
-                Poll::Ready(Ok(())) => {}
-            }
-            let peek = |socket: BorrowedFd<'_>| {
-                let mut one = [0u8; 1];
-                rustix::net::recv(socket, &mut one[..], rustix::net::RecvFlags::PEEK)
-                    .map(|(_, length)| length)
-                    .map_err(io::Error::from)
-            };
-            match on_stream!(self, stream => stream.try_io(Interest::READABLE, || peek(stream.as_fd()))) {
-                Ok(0) => return Poll::Ready(()),
-                // A pipelined request waits: a close behind it is seen when that request has been read.
-                Ok(_) => return Poll::Pending,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => return Poll::Ready(()),
-            }
+        let Ok(registered) = self.registered() else { return Poll::Ready(()) };
+        let peeked = registered.poll_input(cx, |socket| {
+            recv(socket, &mut [0u8; 1][..], RecvFlags::PEEK).map(|(_, count)| count).map_err(io::Error::from)
+        });
+        match peeked {
+            // A pipelined request waits: a close behind it is seen when that request has been read.
+            Poll::Pending | Poll::Ready(Ok(1..)) => Poll::Pending,
+            Poll::Ready(_) => Poll::Ready(()),
         }
     }
 
     /// Ends the writing side; errors are of no interest, the connection is over.
     pub(crate) fn shutdown_write(&self) {
-        let _ = rustix::net::shutdown(self.as_fd(), rustix::net::Shutdown::Write);
+        let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Write));
     }
 
     /// Makes the close that follows a reset: what is queued for a silent client is forgotten at once.
     pub(crate) fn reset_on_close(&self) {
-        let _ = rustix::net::sockopt::set_socket_linger(self.as_fd(), Some(std::time::Duration::ZERO));
-    }
-
-    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        on_stream!(self, stream => stream.as_fd())
+        let _ = self
+            .with(|socket| rustix::net::sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO)));
     }
 }
 
 /// `recv` and `sendmsg` rather than `read` and `writev`: the same bytes without the detour through the file layer,
 /// some 50 ns less a call. A closed connection is an error, never a signal.
-fn read_fd(fd: &impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
+fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
-        match rustix::net::recv(fd, &mut *buffer, rustix::net::RecvFlags::empty()) {
-            Err(rustix::io::Errno::INTR) => {}
+        match recv(socket, &mut *buffer, RecvFlags::empty()) {
+            Err(Errno::INTR) => {}
             outcome => return outcome.map(|(count, _)| count).map_err(io::Error::from),
         }
     }
 }
 
-fn send_once(fd: BorrowedFd<'_>, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-    use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
-    loop {
-        let outcome = match parts {
-            [one] => send(fd, one, SendFlags::NOSIGNAL),
-            parts => sendmsg(fd, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),
-        };
-        match outcome {
-            Err(rustix::io::Errno::INTR) => {}
-            outcome => return outcome.map_err(io::Error::from),
-        }
-    }
-}
-
-/// `Read` and `Write` for code that wants std's traits on a socket that is ready.
-impl Read for &Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        on_stream!(self, stream => stream.try_read(buffer))
-    }
-}
-
+/// One write without waiting, for an interim response.
 impl Write for &Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        on_stream!(self, stream => stream.try_write(bytes))
+        let sent = self.with(|socket| send(socket, bytes, SendFlags::NOSIGNAL));
+        sent.ok_or(io::ErrorKind::NotConnected)?.map_err(io::Error::from)
     }
 
     fn flush(&mut self) -> io::Result<()> {

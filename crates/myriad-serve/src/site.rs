@@ -87,7 +87,6 @@ enum Order {
 
 struct Socket {
     number: u32,
-    unix: bool,
     descriptor: OwnedFd,
 }
 
@@ -212,8 +211,7 @@ fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<String, u32>)
         .into_iter()
         .map(|(name, descriptor)| {
             let next = numbers.len() as u32;
-            let unix = name.starts_with("unix:");
-            Socket { number: *numbers.entry(name).or_insert(next), unix, descriptor }
+            Socket { number: *numbers.entry(name).or_insert(next), descriptor }
         })
         .collect()
 }
@@ -229,7 +227,7 @@ fn run(workers: &[WorkerThread], runtime: &Arc<Runtime>, sockets: &[Socket]) -> 
             let rank = sockets[..position].iter().filter(|twin| twin.number == socket.number).count();
             if twins == 1 || rank % workers.len() == index % twins.min(workers.len()) {
                 let descriptor = socket.descriptor.try_clone()?;
-                own.push(Socket { number: socket.number, unix: socket.unix, descriptor });
+                own.push(Socket { number: socket.number, descriptor });
             }
         }
         let order = Order::Run { runtime: Arc::clone(runtime), sockets: own, done: done.clone() };
@@ -325,16 +323,7 @@ async fn work(
 
 /// Accepts from the sockets of a configuration; those of the one before are dropped once these are all there.
 fn accept(worker: &Worker<SiteService>, sockets: Vec<Socket>) -> std::io::Result<Vec<Acceptor>> {
-    sockets
-        .into_iter()
-        .map(|socket| {
-            if socket.unix {
-                worker.listen_unix(socket.number, socket.descriptor)
-            } else {
-                worker.listen_tcp(socket.number, socket.descriptor)
-            }
-        })
-        .collect()
+    sockets.into_iter().map(|socket| worker.listen(socket.number, socket.descriptor)).collect()
 }
 
 /// Sweeps zones and files, flushes logs.
