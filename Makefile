@@ -3,10 +3,11 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 FUZZ_SECONDS ?= 60
+CARGO_DENY := 0.20.2
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up build test lint bench bench-recipes fuzz clean
+.PHONY: help up build test lint deny bench bench-recipes fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -25,9 +26,13 @@ lint: ## layers, formatting, clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
+deny: ## licences, sources and duplicates of the dependencies (deny.toml)
+	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked --version $(CARGO_DENY) cargo-deny
+	$(CARGO) deny --log-level error check bans licenses sources
+
 test: ## everything that must pass before a change lands
 	@scripts/install-packages test
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory lint deny
 	$(CARGO) test --workspace
 
 bench: ## Myriad against nginx, Varnish and the floor (BENCH="--rows home-gzip --rounds 3"); writes bench/REPORT.md
