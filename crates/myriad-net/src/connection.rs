@@ -57,6 +57,14 @@ impl Connection {
         })
     }
 
+    /// The driver is done. The socket closes with the last who holds the connection; where that is not the driver (a page
+    /// being fetched remembers who asked), the client must not wait for it.
+    pub(crate) fn end(self: &Rc<Self>) {
+        if Rc::strong_count(self) > 1 {
+            self.socket.shutdown();
+        }
+    }
+
     /// The server's end of a TCP connection (`$server_addr`, `$server_port`); asked of the kernel once.
     pub fn local(&self) -> Option<SocketAddr> {
         *self.local.get_or_init(|| match self.peer {

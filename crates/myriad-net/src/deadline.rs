@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -15,8 +15,9 @@ use tokio::sync::Notify;
 pub const TICK_MS: u64 = 50;
 const OFF: u32 = u32::MAX;
 
-#[derive(Default)]
 struct Table {
+    /// What ticks are counted from.
+    started: Instant,
     /// Tick number at which the slot fires, `OFF` while it is not armed.
     at: RefCell<Vec<u32>>,
     state: RefCell<Vec<SlotState>>,
@@ -34,7 +35,26 @@ struct SlotState {
 }
 
 thread_local! {
-    static TABLE: Rc<Table> = Rc::new(Table::default());
+    static TABLE: Rc<Table> = Rc::new(Table::new());
+}
+
+impl Table {
+    fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            at: RefCell::default(),
+            state: RefCell::default(),
+            free: RefCell::default(),
+            armed: Cell::new(0),
+            draining: Cell::new(false),
+            ticking: Notify::new(),
+            tick: Cell::new(0),
+        }
+    }
+
+    fn now_tick(&self) -> u32 {
+        (self.started.elapsed().as_millis() as u64 / TICK_MS) as u32
+    }
 }
 
 /// A slot of this thread's table. Dropping it frees the slot.
@@ -58,6 +78,10 @@ impl Deadline {
     /// Arms the slot to fire `ms` milliseconds from now; 0 disarms it.
     pub fn set(&self, ms: u64) {
         TABLE.with(|table| {
+            if ms != 0 && table.armed.get() == 0 {
+                // Nobody has counted while no slot was armed.
+                table.tick.set(table.now_tick());
+            }
             let ticks = (ms.div_ceil(TICK_MS) + 1).min(u64::from(u32::MAX / 2)) as u32;
             let at = if ms == 0 { OFF } else { table.tick.get().wrapping_add(ticks) };
             let previous = std::mem::replace(&mut table.at.borrow_mut()[self.slot as usize], at);
@@ -130,13 +154,12 @@ pub fn drain() {
 /// Runs the table of this thread; never ends. One per worker, spawned when the worker starts.
 pub async fn run() {
     let table = TABLE.with(Rc::clone);
-    let started = tokio::time::Instant::now();
     loop {
         if table.armed.get() == 0 {
             table.ticking.notified().await;
         }
         tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
-        let now = (started.elapsed().as_millis() as u64 / TICK_MS) as u32;
+        let now = table.now_tick();
         table.tick.set(now);
         wake_where(&table, |at| at != OFF && at <= now, true);
     }
@@ -200,6 +223,18 @@ mod tests {
             poll_fn(|cx| slot.poll_expired(cx)).await;
             slot.set(10_000);
             assert!(poll_fn(|cx| Poll::Ready(slot.poll_expired(cx).is_pending())).await);
+        });
+    }
+
+    #[test]
+    fn a_quiet_time_does_not_count_against_the_next_deadline() {
+        on_worker(async {
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            let slot = Deadline::new();
+            slot.set(350);
+            let waited =
+                tokio::time::timeout(Duration::from_millis(150), poll_fn(|cx| slot.poll_expired(cx)));
+            assert!(waited.await.is_err(), "the deadline fired before its time");
         });
     }
 

@@ -172,6 +172,11 @@ impl Socket {
         }
     }
 
+    /// Ends both sides; errors are of no interest, the connection is over.
+    pub(crate) fn shutdown(&self) {
+        let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Both));
+    }
+
     /// Ends the writing side; errors are of no interest, the connection is over.
     pub(crate) fn shutdown_write(&self) {
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Write));

@@ -28,7 +28,8 @@ fn main() {
         if let Some(cookie) = cookie {
             fields.push(b"Cookie", cookie.as_bytes());
         }
-        let request = RequestFacts { method: Method::Get, fields: &fields, cache_bypass: false };
+        let request =
+            RequestFacts { method: Method::Get, fields: &fields, has_body: false, cache_bypass: false };
         let best = (0..20).map(|_| nanoseconds(&request, &rules)).fold(f64::INFINITY, f64::min);
         println!("{name:<10} {best:>6.1} ns  {:?}", bypass(&request, &rules));
     }

@@ -13,6 +13,8 @@ pub struct RequestFacts<'a> {
     pub method: Method,
     /// The visitor's fields.
     pub fields: &'a Fields,
+    /// Whether the request has a body.
+    pub has_body: bool,
     /// Whether one of `*_cache_bypass` is neither empty nor `0`.
     pub cache_bypass: bool,
 }
@@ -22,6 +24,9 @@ pub struct RequestFacts<'a> {
 pub enum BypassReason {
     /// The method is not among `*_cache_methods`.
     Method,
+    /// The request has a body that a GET or HEAD has no use for (RFC 9110 §9.3.1): the application may heed it, and the
+    /// key does not tell it.
+    Body,
     /// The request has `Authorization` and the key does not hold it.
     Authorization,
     /// The request wants another protocol on this connection (RFC 9110 §7.8).
@@ -37,6 +42,7 @@ impl BypassReason {
     pub const fn as_str(self) -> &'static str {
         match self {
             BypassReason::Method => "method",
+            BypassReason::Body => "body",
             BypassReason::Authorization => "authorization",
             BypassReason::Upgrade => "upgrade",
             BypassReason::PersonalCookie => "personal cookie",
@@ -63,6 +69,9 @@ impl BypassReason {
 pub fn bypass(request: &RequestFacts<'_>, rules: &Rules) -> Option<BypassReason> {
     if !rules.methods.contains(request.method) {
         return Some(BypassReason::Method);
+    }
+    if request.has_body && request.method != Method::Post {
+        return Some(BypassReason::Body);
     }
     if request.fields.has(Known::Authorization) && !rules.authorization_in_key {
         return Some(BypassReason::Authorization);

@@ -14,7 +14,8 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [-e filename] [-c filename] [-g directives]
        myriad wordpress --root DIR --php SOCKET|HOST:PORT
               [--listen ADDRESS] [--name HOST]... [--prefix DIR]
-              [--user NAME] [--print] [-t]
+              [--user NAME] [-tTq]
+       myriad wordpress --print [--root DIR --php ...]
 
 Options:
   -?,-h         : this help
@@ -36,7 +37,8 @@ myriad wordpress serves a WordPress site without a configuration file:
   --name HOST   : host name of the site, may be repeated (default: any)
   --prefix DIR  : where the cache, logs and pid file go
   --user NAME   : who serves when started by root (default: php-fpm's user)
-  --print       : print the configuration that would be used and exit
+  --print       : print the configuration that would run and exit;
+                  alone: the preset with {{placeholders}}
 ";
 
 /// `-s`: what to ask of the supervisor that runs.

@@ -55,20 +55,28 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
         let directives = options.directives.clone().unwrap_or_default();
         return Ok(Some(Origin { paths: Paths::new(options), directives, preset: None }));
     };
-    let site = asked.site()?;
-    if asked.print {
-        io::stdout().write_all(&site.text).map_err(|error| error.to_string())?;
-        return Ok(None);
+    if asked.is_template() {
+        return print(wordpress::template());
     }
+    let site = asked.site()?;
     for warning in &site.warnings {
         say(Level::Warn, warning);
+    }
+    if asked.print {
+        return print(&site.text);
     }
     wordpress::prepare(&site.prefix).map_err(|error| {
         format!("wordpress: {}: {error}; name another folder with --prefix", site.prefix.display())
     })?;
     let configuration = wordpress::name(&site.prefix);
     let paths = Paths { prefix: site.prefix, configuration, error_log: None };
-    Ok(Some(Origin { paths, directives: site.directives, preset: Some(site.text) }))
+    Ok(Some(Origin { paths, directives: Vec::new(), preset: Some(site.text) }))
+}
+
+/// Standard output may be a file or a pipe that ends early.
+fn print(text: &[u8]) -> Result<Option<Origin>, String> {
+    io::stdout().write_all(text).map_err(|error| format!("wordpress: --print: {error}"))?;
+    Ok(None)
 }
 
 /// The log that is written to until the configuration names another: `-e`, made at once as nginx makes it.

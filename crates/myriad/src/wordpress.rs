@@ -27,10 +27,8 @@ pub(crate) struct Options {
 /// A configuration made for one site.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    /// The preset with everything filled in.
+    /// The whole configuration, and all that `--print` shows: what the process itself needs, then the preset filled in.
     pub(crate) text: Vec<u8>,
-    /// Directives as `-g` gives them: foreground, errors on standard error, pid file, user.
-    pub(crate) directives: Vec<u8>,
     /// Folder of cache, logs and pid file.
     pub(crate) prefix: PathBuf,
     /// What may be wrong but does not stand in the way, each a sentence.
@@ -50,6 +48,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
         match name {
             "--print" => site.print = true,
             "-t" => options.test = true,
+            "-T" => (options.test, options.dump) = (true, true),
             "-q" => options.quiet = true,
             "-h" | "--help" => options.help = true,
             "--root" | "--php" | "--listen" | "--name" | "--prefix" | "--user" => {
@@ -65,10 +64,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
             _ => return Err(format!("invalid option: \"{text}\" (see myriad -h)")),
         }
     }
-    if !options.help && site.root.as_os_str().is_empty() {
+    if !options.help && !site.is_template() && site.root.as_os_str().is_empty() {
         return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
     }
-    if !options.help && site.php.is_empty() {
+    if !options.help && !site.is_template() && site.php.is_empty() {
         return Err(
             "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
                 .into(),
@@ -78,7 +77,17 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
     Ok(options)
 }
 
+/// The preset as it is built in, its words in double braces not filled in.
+pub(crate) fn template() -> &'static [u8] {
+    PRESET.as_bytes()
+}
+
 impl Options {
+    /// Whether nothing but `--print` was said: no site, so the preset is shown with its placeholders.
+    pub(crate) fn is_template(&self) -> bool {
+        self.print && *self == Self { print: true, ..Self::default() }
+    }
+
     fn set(&mut self, name: &str, value: String) {
         match name {
             "--root" => self.root = value.into(),
@@ -102,12 +111,15 @@ impl Options {
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         let listen = self.listen.as_deref().unwrap_or(if as_root { "80" } else { "8080" });
         let names = if self.names.is_empty() { "_".into() } else { self.names.join(" ") };
-        for (option, value) in [("--listen", listen), ("--name", names.as_str())] {
-            if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$']) {
-                return Err(format!("wordpress: {option} \"{value}\" holds a character that no address has"));
+        let user = as_root.then(|| self.worker_user(&php, &root));
+        let user_name = user.as_deref().unwrap_or_default();
+        for (option, value) in [("--listen", listen), ("--name", names.as_str()), ("--user", user_name)] {
+            if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$', '\n']) {
+                return Err(format!("wordpress: {option} \"{value}\" holds a character that none has"));
             }
         }
-        let text = fill(
+        let process = process_directives(&prefix, user.as_deref())?;
+        let preset = fill(
             PRESET,
             &[
                 ("listen", listen),
@@ -117,12 +129,7 @@ impl Options {
                 ("cache", &quoted(&prefix.join("cache/wordpress"))?),
             ],
         );
-        let mut directives = String::from("daemon off; error_log stderr warn;");
-        let _ = write!(directives, " pid {};", quoted(&prefix.join("myriad.pid"))?);
-        if as_root {
-            let _ = write!(directives, " user {};", self.worker_user(&php, &root));
-        }
-        Ok(Site { text: text.into_bytes(), directives: directives.into_bytes(), prefix, warnings })
+        Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings })
     }
 
     /// Who must be able to open php-fpm's socket and the site's files: their owner, where that is not root.
@@ -139,6 +146,17 @@ impl Options {
             })
         })
     }
+}
+
+/// In the foreground, errors on standard error, a pid file, and whose rights the worker takes where root starts it.
+fn process_directives(prefix: &Path, user: Option<&str>) -> Result<String, String> {
+    let pid = quoted(&prefix.join("myriad.pid"))?;
+    let mut text = format!("daemon off;\nerror_log stderr warn;\npid {pid};\n");
+    if let Some(user) = user {
+        let _ = writeln!(text, "user {user};");
+    }
+    text.push('\n');
+    Ok(text)
 }
 
 fn default_prefix(as_root: bool) -> PathBuf {
@@ -298,10 +316,32 @@ mod tests {
         assert!(php_address("nonsense", &mut warnings).is_err());
     }
 
+    fn arguments(words: &[&str]) -> Result<cli::Options, String> {
+        parse(words.iter().map(OsString::from).collect::<Vec<_>>().into_iter())
+    }
+
+    #[test]
+    fn print_alone_needs_no_site_and_beside_other_options_does() {
+        let alone = arguments(&["--print"]).expect("alone").wordpress.expect("site");
+        assert!(alone.is_template());
+        assert!(arguments(&["--print", "--listen=80"]).expect_err("listen").contains("--root is missing"));
+        assert!(arguments(&["--print", "--root=/srv"]).expect_err("root").contains("--php is missing"));
+        let whole = arguments(&["--print", "--root=/srv", "--php=/p"]).expect("whole");
+        assert!(!whole.wordpress.expect("site").is_template());
+    }
+
+    #[test]
+    fn what_the_process_needs_is_one_directive_a_line() {
+        let text = process_directives(Path::new("/srv/my site"), Some("www-data")).expect("text");
+        assert_eq!(
+            text,
+            "daemon off;\nerror_log stderr warn;\npid \"/srv/my site/myriad.pid\";\nuser www-data;\n\n"
+        );
+        assert!(!process_directives(Path::new("/srv"), None).expect("text").contains("user"));
+    }
+
     #[test]
     fn both_needed_options_are_asked_for() {
-        let arguments =
-            |words: &[&str]| parse(words.iter().map(OsString::from).collect::<Vec<_>>().into_iter());
         assert!(arguments(&["--php", "x"]).expect_err("root").contains("--root is missing"));
         assert!(arguments(&["--root=/srv"]).expect_err("php").contains("--php is missing"));
         let options =

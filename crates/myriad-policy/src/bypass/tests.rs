@@ -8,7 +8,7 @@ fn judged(
     rules: &Rules,
 ) -> Option<BypassReason> {
     let fields: Fields = fields.iter().copied().collect();
-    bypass(&RequestFacts { method, fields: &fields, cache_bypass }, rules)
+    bypass(&RequestFacts { method, fields: &fields, has_body: false, cache_bypass }, rules)
 }
 
 fn get(fields: &[(&str, &str)]) -> Option<BypassReason> {
@@ -72,4 +72,17 @@ fn a_condition_skips_the_look_up_only_and_never_hides_a_personal_cookie() {
     assert!(BypassReason::Condition.may_store());
     let personal = judged(Method::Get, &[("Cookie", "PHPSESSID=1")], true, &rules);
     assert_eq!(personal, Some(BypassReason::PersonalCookie));
+}
+
+#[test]
+fn a_body_that_the_key_does_not_tell_keeps_a_request_out_of_the_cache() {
+    let fields = Fields::new();
+    let facts = |method| RequestFacts { method, fields: &fields, has_body: true, cache_bypass: false };
+    let rules = Rules { methods: Methods { post: true }, ..Rules::default() };
+    for method in [Method::Get, Method::Head] {
+        let reason = bypass(&facts(method), &rules).expect("a reason");
+        assert_eq!(reason, BypassReason::Body);
+        assert!(!reason.may_store());
+    }
+    assert_eq!(bypass(&facts(Method::Post), &rules), None);
 }

@@ -32,6 +32,9 @@ impl Compile<'_> {
             Some(key) => self.in_rules(|compile| compile.template(key)),
             None => Template::constant(b""),
         };
+        let names = self.scripts.catalogue();
+        let host_in_key = key.reads(|id| *names.source(id) == Source::Field(myriad_http::Known::Host))
+            || origin.parameters.iter().any(|param| param.name.bytes() == b"HTTP_HOST");
         let rules = self.rules(settings, origin, &key);
         Some(CachePlace {
             zone,
@@ -40,6 +43,7 @@ impl Compile<'_> {
             no_cache: self.predicates(&cache.no_cache),
             rules,
             max_range_offset: cache.max_range_offset,
+            host_in_key,
             convert_head: cache.convert_head,
         })
     }

@@ -96,7 +96,7 @@ impl Compile<'_> {
                 server_name: content.server_name_in_redirect,
             },
         };
-        place.shortcut = shortcut::suits(&place, &self.formats);
+        place.shortcut = shortcut::suits(&place, &self.formats, self.scripts.catalogue());
         self.places.push(place);
         self.places.len() as PlaceId - 1
     }

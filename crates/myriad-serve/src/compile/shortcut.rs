@@ -50,9 +50,16 @@ fn follows_request_line(source: &Source) -> bool {
 
 /// Whether the head of an answer and its log lines read nothing but the embedder's variables: what rules `set` or
 /// captured is not there for a request that took the short way.
-pub(super) fn suits(place: &Place, formats: &[crate::log::Format]) -> bool {
+pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &VariableNames) -> bool {
     let Handler::Origin(origin) = &place.handler else { return false };
-    let builtins = |template: &myriad_script::Template| template.reads_only(|_| true);
+    // A root with variables in it may stand on what rules have set.
+    let rooted = |source: &Source| {
+        matches!(source, Source::DocumentRoot | Source::RealpathRoot | Source::RequestFilename)
+    };
+    let static_root = place.files.root.as_static().is_some();
+    let builtins = |template: &myriad_script::Template| {
+        template.reads_only(|id| static_root || !rooted(names.source(id)))
+    };
     let expires = match &place.headers.expires {
         Expires::Variable(template, _) => builtins(template),
         _ => true,

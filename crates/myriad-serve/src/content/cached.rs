@@ -27,6 +27,9 @@ use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
 /// An application that sends its page in one burst is done by then; one that streams is streamed on.
 const WHOLE_PAGE: Duration = Duration::from_millis(20);
 
+/// What stands for a variant that cannot be told: names of fields, which a variant begins with, have no such byte.
+pub(crate) const NO_VARIANT: u8 = 0xff;
+
 /// A page that is being fetched.
 pub(crate) struct Wait {
     reader: FlightReader<PageMeta>,
@@ -58,6 +61,7 @@ fn look_up(
     let facts = RequestFacts {
         method: request.head.method(),
         fields: request.head.fields(),
+        has_body: !request.body.is_empty(),
         cache_bypass: condition,
     };
     let reason = bypass(&facts, &cache.rules);
@@ -75,6 +79,9 @@ fn look_up(
     let mut key = std::mem::take(&mut request.cache.key);
     key.clear();
     cache.key.eval(request, frame, &mut key)?;
+    if !cache.host_in_key {
+        tell_hosts_apart(request, &mut key);
+    }
     request.cache.key = key;
     if let Some(reason) = reason {
         request.cache.status = reason.status();
@@ -103,8 +110,12 @@ pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else { return None };
     let cache = origin.cache.as_ref()?;
     let request = &mut exchange.request;
-    let facts =
-        RequestFacts { method: request.head.method(), fields: request.head.fields(), cache_bypass: false };
+    let facts = RequestFacts {
+        method: request.head.method(),
+        fields: request.head.fields(),
+        has_body: !request.body.is_empty(),
+        cache_bypass: false,
+    };
     if bypass(&facts, &cache.rules).is_some() {
         return None;
     }
@@ -137,11 +148,23 @@ pub(crate) async fn gather(exchange: &mut Exchange) -> Step {
     }
 }
 
+/// An application makes its links from the `Host` it is told, port and all, while `$host` in the key has no port: a
+/// visitor who names a port of their own must not make the page of others.
+fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
+    let sent = request.head.known(Known::Host).unwrap_or_default();
+    if !sent.eq_ignore_ascii_case(&request.host) {
+        key.extend_from_slice(b" host=");
+        key.extend_from_slice(sent);
+    }
+}
+
 /// Derives a request's variant from the field names that a stored page varies by.
 pub(crate) fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<u8>) {
     if let Ok(rule) = VaryRule::parse([selector]) {
-        // Too long to be told apart: the empty variant, which nothing stored bears.
-        let _ = rule.write_variant(fields, variant);
+        if rule.write_variant(fields, variant).is_err() {
+            // Too long to be told apart from others: a variant that no stored page bears.
+            variant.push(NO_VARIANT);
+        }
     }
 }
 
@@ -171,6 +194,7 @@ fn stale_or_fetch(
     }
     exchange.request.cache.status =
         Some(if stale.is_some() { CacheStatus::Expired } else { CacheStatus::Miss });
+    exchange.request.cache.stale.clone_from(&stale);
     if begins_beyond(&exchange.request, cache.max_range_offset) {
         return Step::Wait(Work::Origin);
     }
@@ -234,7 +258,8 @@ fn lead_alone(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace)
     let reader = writer.reader();
     let (sender, own) = oneshot::channel();
     fetch::start(exchange, origin, cache, writer, Some(sender));
-    Step::Wait(Work::Page(Wait { reader, own: Some(own), stale: None, patience: None }))
+    let stale = exchange.request.cache.stale.clone();
+    Step::Wait(Work::Page(Wait { reader, own: Some(own), stale, patience: None }))
 }
 
 /// Waits for the page that somebody, or this request itself, fetches.
@@ -365,6 +390,13 @@ fn stale_after(
         Reuse::Serve(status) => Some(serve(exchange, origin, page, status)),
         _ => None,
     }
+}
+
+/// The stale page of a request that was passed to the origin by itself, in the place of the failure that came of it.
+pub(crate) fn stale_instead(exchange: &mut Exchange, origin: &OriginPlace, failure: Failure) -> Option<Step> {
+    let cache = origin.cache.as_ref()?;
+    let stale = exchange.request.cache.stale.take();
+    stale_after(exchange, origin, cache, stale, failure)
 }
 
 /// Serves a stored page.

@@ -70,7 +70,8 @@ pub(crate) fn start(
         1
     };
     exchange.request.site.worker.counters.fetches.add(1);
-    let usable_page = writer.previous().is_some_and(|page| page.meta().status < 500);
+    let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
+    let usable_page = stored.is_some_and(|page| page.meta().status < 500);
     let job = Job { exchange: exchange.snapshot(), writer, request, group, own, uses, usable_page };
     tokio::task::spawn_local(run(job));
 }
@@ -104,6 +105,12 @@ async fn run(job: Job) {
             } else {
                 writer.uncacheable(now, why.hit_for_miss_ms());
             }
+            if let Some(own) = own {
+                let _ = own.send(Own::Refused(response));
+            }
+        }
+        Admission::Store(_) if page::is_untellable(&response.head.fields, cache, &exchange) => {
+            writer.uncacheable(now, 0);
             if let Some(own) = own {
                 let _ = own.send(Own::Refused(response));
             }

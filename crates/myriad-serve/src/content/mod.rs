@@ -70,6 +70,8 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
 
 /// Waits for what the phases could not give at once, and goes on until there is an answer.
 pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
+    // What an origin or the disk had a say in does not follow from the request alone: no short way for the next.
+    exchange.request.strayed.set(true);
     loop {
         let step = match work {
             Work::Load { found, path } => static_file::load(exchange, found, path).await,

@@ -9,12 +9,13 @@ use myriad_encode::coding_from_token;
 use myriad_http::body::BoxBody;
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_net::ResponseBody;
+use myriad_policy::Failure;
 use myriad_upstream::{OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
 use super::params::{self, Purpose};
 use super::read_ahead::{Ahead, read_ahead};
-use super::{Step, error, group, upload};
+use super::{Step, cached, error, fetch, group, upload};
 use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
@@ -62,8 +63,17 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
         fetch(exchange, &group, request).await
     };
     match fetched {
-        Ok(response) => respond(exchange, origin, response),
-        Err(error) => fail(exchange, &error),
+        Ok(response) => {
+            let failure = Failure::Http(response.head.status);
+            match cached::stale_instead(exchange, origin, failure) {
+                Some(step) => step,
+                None => respond(exchange, origin, response),
+            }
+        }
+        Err(error) => {
+            let step = fail(exchange, &error);
+            cached::stale_instead(exchange, origin, fetch::failure(&error)).unwrap_or(step)
+        }
     }
 }
 
@@ -182,6 +192,7 @@ pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &R
     let target = head.known(Known::XAccelRedirect).filter(|_| !origin.ignore_accel.redirect)?;
     let rate = accel_rate(origin, &head.fields);
     exchange.request.limit_rate = rate.or(exchange.request.limit_rate);
+    exchange.request.strayed.set(true);
     exchange.request.carried = Some(Box::new(carried(&head.fields)));
     if target.starts_with(b"@") {
         return Some(Step::Named(target.into()));

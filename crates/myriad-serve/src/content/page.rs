@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::{cached, origin};
 use crate::exchange::{Exchange, Request};
 use crate::output::{self, Answer, Source};
-use crate::runtime::{OriginPlace, Page, PageMeta, ProxiedFacts, STRONG_GZIP, alternative, slot};
+use crate::runtime::{CachePlace, OriginPlace, Page, PageMeta, ProxiedFacts, STRONG_GZIP, alternative, slot};
 
 /// Most bytes of a page that are compressed on the worker's own time, as it is stored.
 const INLINE: u64 = 256 << 10;
@@ -119,6 +119,12 @@ pub(crate) fn selection(fields: &Fields, rules: &Rules, request: &Fields) -> Opt
     let mut variant = Vec::new();
     cached::write_variant(&selector, request, &mut variant);
     Some(Selection { selector: selector.into(), variant: variant.into() })
+}
+
+/// Whether the fields that an answer varies by are too long in this request for its variant to be told from others.
+pub(crate) fn is_untellable(fields: &Fields, cache: &CachePlace, exchange: &Exchange) -> bool {
+    let selection = selection(fields, &cache.rules, exchange.request.head.fields());
+    selection.is_some_and(|selection| selection.variant.last() == Some(&cached::NO_VARIANT))
 }
 
 /// A strong tag from the bytes.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_http::RequestHead;
@@ -11,7 +12,7 @@ use myriad_policy::CacheStatus;
 
 use super::OriginFacts;
 use super::scratch::Scratch;
-use crate::runtime::{Place, PlaceId, Runtime, Server, ServerId};
+use crate::runtime::{Page, Place, PlaceId, Runtime, Server, ServerId};
 use crate::worker::Generation;
 
 /// The state of a request that its variables show.
@@ -91,6 +92,8 @@ pub(crate) struct CacheFacts {
     pub status: Option<CacheStatus>,
     /// `$upstream_cache_key`.
     pub key: Vec<u8>,
+    /// A page that is no longer fresh, to stand in for a failure.
+    pub stale: Option<Arc<Page>>,
     /// `$upstream_cache_age`, seconds.
     pub age_s: Option<u64>,
 }

@@ -72,7 +72,11 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     } else {
         split_target(target).map_err(myriad_http::uri::UriError::status)?.authority
     };
-    let sent = authority.or_else(|| request.head.known(Known::Host));
+    if let Some(authority) = authority.map(<[u8]>::to_vec) {
+        // RFC 9112 section 3.2.2: `Host` is ignored then, by this server and by whoever is told of it.
+        request.head.fields_mut().set_known(Known::Host, &authority);
+    }
+    let sent = request.head.known(Known::Host);
     if let Some(sent) = sent.filter(|sent| !sent.is_empty()) {
         let host = parse_host(sent).map_err(myriad_http::uri::UriError::status)?;
         request.host.clear();

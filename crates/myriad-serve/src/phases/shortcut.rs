@@ -82,9 +82,9 @@ fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
     }
     let mut out = std::mem::take(&mut request.read);
     out.clear();
-    let hosts = request.site.runtime.hosts(&request.connection).map_or(0, |hosts| hosts.default);
-    out.extend_from_slice(&request.connection.listener.to_le_bytes());
-    out.extend_from_slice(&hosts.to_le_bytes());
+    // Which servers the connection may mean: by its listener, and by its local address where several share a socket.
+    let hosts = request.site.runtime.hosts(&request.connection)?;
+    out.extend_from_slice(&(std::ptr::from_ref(hosts) as usize).to_le_bytes());
     out.extend_from_slice(&[method, request.head.version() as u8]);
     for part in [target, host] {
         out.extend_from_slice(part);

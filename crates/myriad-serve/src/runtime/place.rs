@@ -383,6 +383,8 @@ pub(crate) struct CachePlace {
     pub rules: Rules,
     /// `*_cache_max_range_offset`, bytes: a range that begins beyond it is asked of the origin.
     pub max_range_offset: Option<u64>,
+    /// Whether the key, or a parameter, says which `Host` the origin is told.
+    pub host_in_key: bool,
     /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
     pub convert_head: bool,
 }
