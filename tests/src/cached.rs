@@ -7,6 +7,8 @@ use crate::{Call, Origin, Place, Server};
 pub struct Cached<'a> {
     /// In the main context.
     pub main: &'a str,
+    /// In the `http` block.
+    pub http: &'a str,
     /// Further parameters of `fastcgi_cache_path`.
     pub zone: &'a str,
     /// `fastcgi_cache_key`.
@@ -19,6 +21,7 @@ impl Default for Cached<'_> {
     fn default() -> Self {
         Self {
             main: "",
+            http: "",
             zone: "",
             key: "$scheme$request_method$host$request_uri",
             server: "fastcgi_cache_valid 200 301 302 404 1h;",
@@ -41,9 +44,9 @@ impl Cached<'_> {
 
     /// What stands in the `http` block.
     pub fn http(&self) -> String {
-        let Self { zone, key, server, .. } = self;
+        let Self { http, zone, key, server, .. } = self;
         format!(
-            "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m {zone};
+            "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m {zone}; {http}
              gzip_types text/plain; gzip_min_length 100; gzip_vary on; fastcgi_read_timeout 20s;
              server {{ listen 127.0.0.1:@PORT@ backlog=1024; root @DIR@/html; @PARAMS@
              add_header X-Cache $upstream_cache_status always;

@@ -83,7 +83,7 @@ impl WordPress {
         place.write("myriad.conf", change(preset));
         let mut command = Command::new(binary());
         command.arg("-p").arg(place.folder()).args(["-c", "myriad.conf", "-e", "error.log", "-g"]);
-        command.arg(place.fill("daemon off; pid @DIR@/myriad.pid; error_log @DIR@/error.log;"));
+        command.arg(place.fill("error_log @DIR@/error.log;"));
         Server::run(place, command)
     }
 

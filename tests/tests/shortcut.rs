@@ -1,0 +1,182 @@
+//! What the site's rules came to for one visitor may stand for the next only where nothing else had a say.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use myriad_tests::{Cached, Call, Origin, Place, Request, Server, wait_for};
+
+fn echo(call: &mut Call) {
+    let text = format!("{} {} {}", call.param("HTTP_HOST"), call.uri(), call.number);
+    call.answer("Content-Type: text/plain", text);
+}
+
+/// An application that lets only those in who bring a token, and then hands over to a cached place.
+fn gate(call: &mut Call) {
+    if !call.param("SCRIPT_NAME").starts_with("/gate") {
+        return call.answer("Content-Type: text/plain", "the secret");
+    }
+    if call.param("HTTP_X_TOKEN") == "yes" {
+        call.answer("X-Accel-Redirect: /protected/secret", "");
+    } else {
+        call.answer("Status: 403 Forbidden\r\nContent-Type: text/plain", "no");
+    }
+}
+
+#[test]
+fn what_an_application_decided_is_asked_of_it_again() {
+    let site = Cached {
+        server: "fastcgi_cache_valid 1h; location /gate { fastcgi_cache off; fastcgi_pass @ORIGIN@; } \
+                 location /protected/ { internal; fastcgi_pass @ORIGIN@; }",
+        ..Cached::default()
+    };
+    let (server, _origin) = site.start(gate);
+    let bearer = Request::get("/gate/doc").field("X-Token", "yes");
+    for _ in 0..3 {
+        assert_eq!(server.fetch(&bearer).text(), "the secret");
+    }
+    for _ in 0..3 {
+        assert_eq!(server.get("/gate/doc").status, 403);
+    }
+}
+
+#[test]
+fn rules_that_read_a_field_tell_its_values_apart() {
+    let site = Cached {
+        key: "$skin$request_uri",
+        http: "map $http_user_agent $skin { default desktop; ~Mobile mobile; }",
+        ..Cached::default()
+    };
+    let (server, origin) = site.start(echo);
+    let by = |agent: &str| server.fetch(&Request::get("/").field("User-Agent", agent)).text();
+    for _ in 0..3 {
+        assert_ne!(by("Firefox"), by("Mobile Safari"));
+        assert_eq!(by("Firefox"), by("Chromium"));
+    }
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn rules_that_read_the_client_s_address_take_no_short_way() {
+    let site = Cached { server: "fastcgi_cache_valid 1h; allow 127.0.0.1; deny all;", ..Cached::default() };
+    let (server, _origin) = site.start(echo);
+    for _ in 0..3 {
+        assert_eq!(server.get("/").status, 200);
+    }
+}
+
+#[test]
+fn a_file_that_appears_is_seen_within_its_validity() {
+    let site = Cached {
+        server: "fastcgi_cache_valid 1h; open_file_cache off; \
+                 if (-f $document_root/maintenance) { return 503; }",
+        ..Cached::default()
+    };
+    let (server, _origin) = site.start(echo);
+    for _ in 0..3 {
+        assert_eq!(server.get("/").status, 200);
+    }
+    server.write("html/maintenance", "");
+    wait_for("the site is in maintenance", || server.get("/").status == 503);
+}
+
+#[test]
+fn a_port_or_an_address_of_the_visitor_s_own_makes_no_page_of_others() {
+    let (server, _origin) = Cached { key: "$host$request_uri", ..Cached::default() }.start(echo);
+    let as_sent = |target: &str, host: &str| server.fetch(&Request::get(target).host(host)).text();
+    let odd = as_sent("/", "site.test:1234");
+    assert!(odd.starts_with("site.test:1234"), "{odd}");
+    let absolute = as_sent("http://site.test/", "evil.test");
+    assert!(absolute.starts_with("site.test "), "{absolute}");
+    let plain = as_sent("/", "site.test");
+    assert!(plain.starts_with("site.test "), "{plain}");
+    assert_eq!(as_sent("/", "site.test"), plain);
+    assert_eq!(as_sent("/", "site.test:1234"), odd);
+}
+
+#[test]
+fn a_get_with_a_body_neither_reads_nor_fills_a_shared_page() {
+    let (server, origin) = Cached::default().start(|call| {
+        let text = format!("[{}]", String::from_utf8_lossy(&call.body));
+        call.answer("Content-Type: text/plain", text);
+    });
+    let fat = Request::new("GET", "/").field("Content-Length", "4");
+    let mut bytes = fat.bytes();
+    bytes.extend(b"evil");
+    for _ in 0..2 {
+        let mut client = server.connect();
+        client.send(&bytes);
+        assert_eq!(client.answer().text(), "[evil]");
+    }
+    assert_eq!(server.get("/").text(), "[]");
+    assert_eq!(server.get("/").cache(), "HIT");
+    assert_eq!(origin.count(), 3);
+}
+
+#[test]
+fn variants_too_long_to_tell_apart_are_nobody_s() {
+    let (server, _origin) =
+        Cached { http: "large_client_header_buffers 4 32k;", ..Cached::default() }.start(|call| {
+            let last = call.param("HTTP_X_LANG").chars().last().unwrap_or('-');
+            call.answer("Content-Type: text/plain\r\nVary: X-Lang", last.to_string());
+        });
+    let of = |last: char| format!("{}{last}", "x".repeat(9000));
+    for last in ['a', 'b', 'a', 'b'] {
+        let asked = Request::get("/").field("X-Lang", &of(last));
+        assert_eq!(server.fetch(&asked).text(), last.to_string());
+    }
+}
+
+#[test]
+fn servers_that_share_a_socket_are_told_apart_by_their_own_address() {
+    let origin = Origin::start(|call| {
+        let text = call.param("SITE").to_owned();
+        call.answer("Content-Type: text/plain", text);
+    });
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let site = |listen: &str, name: &str| {
+        format!(
+            "server {{ listen {listen}; server_name site.test; @PARAMS@ fastcgi_param SITE {name}; \
+             location / {{ fastcgi_pass @ORIGIN@; fastcgi_cache pages; fastcgi_cache_key {name}$request_uri; \
+             fastcgi_cache_valid 1h; }} }}"
+        )
+    };
+    let http = format!(
+        "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m; {} {}",
+        site("@PORT@", "open"),
+        site("127.0.0.2:@PORT@", "inner")
+    );
+    let server = Server::start(place, &http);
+    let by = |address: &str| {
+        let mut stream = TcpStream::connect((address, server.port)).expect("a connection");
+        let asked = Request::get("/").host("site.test").field("Connection", "close");
+        stream.write_all(&asked.bytes()).expect("to send");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        text
+    };
+    for _ in 0..3 {
+        assert!(by("127.0.0.1").ends_with("open"));
+        assert!(by("127.0.0.2").ends_with("inner"));
+    }
+}
+
+#[test]
+fn a_stale_page_stands_in_also_where_nobody_waits_for_anybody() {
+    let site = Cached {
+        server: "fastcgi_cache_valid 1s; fastcgi_cache_lock off; fastcgi_cache_use_stale error timeout http_500;",
+        ..Cached::default()
+    };
+    let (server, _origin) = site.start(|call| {
+        if call.number == 1 {
+            call.answer("Content-Type: text/plain", "the page");
+        } else {
+            call.answer("Status: 500 Broken\r\nContent-Type: text/plain", "broken");
+        }
+    });
+    assert_eq!(server.get("/").text(), "the page");
+    wait_for("the page is stale", || server.get("/").cache() == "STALE");
+    for _ in 0..3 {
+        assert_eq!(server.get("/").text(), "the page");
+    }
+}
