@@ -77,16 +77,14 @@ fn every_encoding_is_the_same_text() {
     let (_site, server) = start();
     let plain = page(&server, "/");
     assert_eq!(plain.coding(), "identity");
-    for coding in ["gzip", "br"] {
+    for coding in ["gzip", "br", "zstd"] {
         let request = browser(&server, "/").accepting(coding);
         let mut answer = server.fetch(&request);
-        if coding == "gzip" {
-            wait_for("a compressed home page", || {
-                answer = server.fetch(&request);
-                answer.coding() == coding
-            });
-            assert!(answer.body.len() * 3 < plain.body.len());
-        }
+        wait_for(&format!("a home page in {coding}"), || {
+            answer = server.fetch(&request);
+            answer.coding() == coding
+        });
+        assert!(answer.body.len() * 3 < plain.body.len(), "{coding}");
         assert!(answer.content() == plain.content(), "{coding}");
     }
 }
@@ -108,11 +106,25 @@ fn posts_pages_archives_and_feeds_are_served() {
         assert_eq!(answer.status, 200, "{target}");
         assert_eq!(page(&server, target).cache(), "HIT", "{target}");
     }
-    let missing = page(&server, "/no-such-page-at-all/");
-    assert_eq!(missing.status, 404);
-    assert!(missing.text().contains("<html"), "WordPress's own 404 page");
     let redirect = page(&server, post.trim_end_matches('/'));
     assert_eq!(redirect.status, 301, "WordPress's canonical address");
+}
+
+#[test]
+fn a_not_found_is_kept_only_where_it_does_not_say_no_cache() {
+    let (site, server) = start();
+    for _ in 0..2 {
+        let missing = page(&server, "/no-such-page-at-all/");
+        assert_eq!((missing.status, missing.cache()), (404, "MISS"), "WordPress forbids to store it");
+        assert!(missing.field("Cache-Control").is_some_and(|says| says.contains("no-cache")));
+        assert!(missing.text().contains("<html"), "WordPress's own 404 page");
+    }
+    std::fs::write(site.root().join("gone.php"), "<?php http_response_code(404); echo 'gone';")
+        .expect("write");
+    for status in ["MISS", "HIT"] {
+        let gone = page(&server, "/gone.php");
+        assert_eq!((gone.status, gone.cache(), &*gone.text()), (404, status, "gone"));
+    }
 }
 
 #[test]
@@ -176,8 +188,23 @@ fn a_visitor_may_comment_and_sees_the_comment() {
     let own = visitor.get(&post);
     assert_eq!(own.cache(), "BYPASS", "who has commented gets pages with their name in the form");
     assert!(own.text().contains(&words));
-    let stranger = page(&server, &post).text();
-    assert!(!stranger.contains("ada@example.org"), "the form of a stranger knows nobody's address");
+    // An address that nobody has asked for yet: what the visitor with a name got must not be the page of all.
+    let target = format!("{post}?again={}", server.port);
+    let own = visitor.get(&target);
+    assert_eq!(own.cache(), "BYPASS");
+    assert!(own.text().contains("value=\"Ada Example\"") && own.text().contains("ada@example.org"));
+    for (target, status) in [(&post, "HIT"), (&target, "MISS"), (&target, "HIT")] {
+        let stranger = page(&server, target);
+        assert_eq!(stranger.cache(), status, "{target}");
+        assert!(
+            !stranger.text().contains("ada@example.org"),
+            "the form of a stranger knows nobody's address"
+        );
+        assert!(
+            !stranger.text().contains("value=\"Ada Example\""),
+            "the form of a stranger knows nobody's name"
+        );
+    }
 }
 
 #[test]
@@ -208,22 +235,139 @@ fn what_must_not_be_cached_is_not() {
     let (_site, server) = start();
     for target in [
         "/?s=bread",
+        "/search/bread/",
         "/wp-json/wp/v2/posts?per_page=1",
         "/?rest_route=/",
         "/?preview=true",
+        "/?preview_nonce=1",
+        "/?unapproved=1&moderation-hash=2",
+        "/?customize_changeset_uuid=1",
         "/wp-cron.php",
+        "/xmlrpc.php",
         "/?add-to-cart=1",
+        "/?download_file=1",
+        "/?wc-ajax=get_refreshed_fragments",
+        "/cart/",
+        "/checkout/",
+        "/my-account/",
+        "/panier/",
+        // The same, as PHP understands it all the same.
+        "/%77p-json/wp/v2/posts?per_page=1",
+        "/wp%2Djson/wp/v2/posts?per_page=1",
+        "/%77p-admin/",
+        "/wp-admin%2f",
+        "/%63art/",
+        "/c%61rt/",
+        "/?rest%5Froute=/",
+        "/?rest.route=/",
+        "/?rest[route=/",
+        "/?rest+route=/",
+        "/?%73=bread",
+        "/?+s=bread",
+        "/?a=b&s[]=bread",
+        "/?s%5B%5D=bread",
     ] {
         for _ in 0..2 {
             let answer = page(&server, target);
             assert_eq!(answer.cache(), "BYPASS", "{target}: {}", answer.status);
         }
     }
+    for target in [
+        format!("/?a=%73&slug=1&rest-route={}", server.port),
+        "/slow.php/1/%E6%97%A5%E6%9C%AC%e8%aa%9e/".to_owned(),
+        "/slow.php/1/my-cart/%20/".to_owned(),
+    ] {
+        assert_eq!(page(&server, &target).cache(), "MISS", "{target}");
+        assert_eq!(page(&server, &target).cache(), "HIT", "{target} may be shared");
+    }
     let script = browser(&server, "/").field("X-Requested-With", "XMLHttpRequest");
     assert_eq!(server.fetch(&script).cache(), "BYPASS");
     let posted = Visitor::new(server.port).post("/", &[("a", "b")]);
     assert_eq!(posted.status, 200, "shops post to the front page: POST /?wc-ajax=...");
     assert_ne!(posted.cache(), "HIT");
+}
+
+/// The seconds from the first of March of the year 0 to a date as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn moment(date: &str) -> u64 {
+    let parts: Vec<&str> = date.split([' ', ':']).collect();
+    let number = |index: usize| parts[index].parse::<u64>().expect("a number");
+    let months = ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"];
+    let month = months.iter().position(|name| *name == parts[2]).expect("a month") as u64;
+    // Years that begin in March have their leap day at the end.
+    let year = number(3) - u64::from(month >= 10);
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + number(1) - 1;
+    ((days * 24 + number(4)) * 60 + number(5)) * 60 + number(6)
+}
+
+/// A page of the site that shows each field with which PHP was asked.
+fn echo(site: &WordPress) {
+    let script = "<?php foreach ($_SERVER as $name => $value) \
+                  if (str_starts_with($name, 'HTTP_')) echo \"$name=$value\\n\";";
+    std::fs::write(site.root().join("echo.php"), script).expect("write");
+}
+
+#[test]
+fn what_a_visitor_says_of_proxies_and_methods_reaches_no_shared_page() {
+    let (site, server) = start();
+    echo(&site);
+    let fields = [
+        "Forwarded",
+        "X-Forwarded-Host",
+        "X-Forwarded-Port",
+        "X-Forwarded-Prefix",
+        "X-Forwarded-Scheme",
+        "X-Forwarded-Server",
+        "X-Forwarded-SSL",
+        "X-Forwarded-Proto",
+        "X-Original-Host",
+        "X-Original-URL",
+        "X-Rewrite-URL",
+        "X-HTTP-Method-Override",
+        "X-HTTP-Method",
+        "X-Method-Override",
+        "Front-End-HTTPS",
+        "Proxy",
+        "X_Forwarded_Host",
+        "X.Forwarded.Host",
+    ];
+    let target = format!("/echo.php/{}", server.port);
+    let request = browser(&server, &target);
+    let forged = fields.iter().fold(request.clone(), |request, name| request.field(name, "forged.example"));
+    for (request, status) in [(&forged, "MISS"), (&request, "HIT"), (&forged, "HIT")] {
+        let answer = server.fetch(request);
+        assert_eq!((answer.status, answer.cache()), (200, status));
+        let text = answer.text();
+        assert!(text.contains("HTTP_HOST=127.0.0.1"), "{text}");
+        assert!(!text.contains("forged.example"), "{text}");
+        for name in fields {
+            let name = format!("HTTP_{}=", name.to_uppercase().replace(['-', '.'], "_"));
+            assert!(!text.contains(&name), "{name} is there, though empty: isset() would take it for one");
+        }
+    }
+    let changing = Request::post(&target, "").field("X-HTTP-Method-Override", "DELETE");
+    let text = server.fetch(&changing).text();
+    assert!(
+        text.contains("HTTP_X_HTTP_METHOD_OVERRIDE=DELETE"),
+        "WordPress's editor deletes like that: {text}"
+    );
+}
+
+#[test]
+fn who_comes_by_https_through_a_proxy_has_a_page_of_its_own() {
+    let (site, server) = start();
+    echo(&site);
+    let request = browser(&server, &format!("/echo.php/proto-{}", server.port));
+    let secure = request.clone().field("X-Forwarded-Proto", "https");
+    let invented = request.clone().field("X-Forwarded-Proto", "gopher");
+    let asked =
+        [(&secure, "MISS"), (&request, "MISS"), (&secure, "HIT"), (&request, "HIT"), (&invented, "HIT")];
+    for (request, status) in asked {
+        let answer = server.fetch(request);
+        assert_eq!((answer.status, answer.cache()), (200, status));
+        let told = answer.text().contains("HTTP_X_FORWARDED_PROTO=https\n");
+        assert_eq!(told, std::ptr::eq(request, &raw const secure), "{}", answer.text());
+        assert!(!answer.text().contains("gopher"));
+    }
 }
 
 #[test]
@@ -241,8 +385,14 @@ fn style_sheets_are_compressed_and_may_be_kept() {
         packed.coding() == "gzip"
     });
     assert!(packed.content() == file && packed.body.len() * 3 < file.len());
-    let versioned = page(&server, &format!("{target}?ver=6.1"));
-    assert_eq!(versioned.field("Cache-Control"), Some("max-age=31536000"));
+    for (target, days) in [(target, 7), (&*format!("{target}?ver=6.1"), 365)] {
+        let answer = page(&server, target);
+        let seconds: u64 = days * 24 * 3600;
+        assert_eq!(answer.field("Cache-Control"), Some(&*format!("max-age={seconds}")), "{target}");
+        let kept =
+            moment(answer.field("Expires").expect("Expires")) - moment(answer.field("Date").expect("Date"));
+        assert!(kept.abs_diff(seconds) <= 1, "{target}: {kept}");
+    }
     let tag = packed.field("ETag").expect("a tag");
     let repeat = server.fetch(&browser(&server, target).accepting("gzip").field("If-None-Match", tag));
     assert_eq!(repeat.status, 304);
@@ -252,10 +402,24 @@ fn style_sheets_are_compressed_and_may_be_kept() {
 fn what_is_nobody_s_business_is_not_there() {
     let (site, server) = start();
     std::fs::write(site.root().join(".htaccess"), "secret rules").expect("write");
-    std::fs::write(site.root().join("wp-content/uploads/evil.php"), "<?php echo 'owned';").expect("write");
+    let evil = "<?php echo 'owned';";
+    std::fs::write(site.root().join("wp-content/uploads/evil.php"), evil).expect("write");
+    for name in ["x.php.txt", "x.php_old", "x.php copy", "x.php.1", "x.php5", "X.PHP.txt"] {
+        std::fs::write(site.root().join(name), evil).expect("write");
+    }
     for target in [
         "/wp-config.php",
         "/wp-config.php.bak",
+        "/wp-config.php/",
+        "/wp-config.php/x",
+        "/wp-config-sample.php/x",
+        "/x.php.txt",
+        "/x.php_old",
+        "/x.php%20copy",
+        "/x.php.1",
+        "/x.php5",
+        "/X.PHP.txt",
+        "/wp-content/uploads/evil.php/x",
         "/.htaccess",
         "/.git/config",
         "/wp-content/uploads/evil.php",
@@ -269,6 +433,20 @@ fn what_is_nobody_s_business_is_not_there() {
         assert!(matches!(answer.status, 403 | 404), "{target}: {}", answer.status);
         assert!(!answer.text().contains("owned") && !answer.text().contains("secret rules"), "{target}");
     }
+    for name in ["notes.php_.pdf", "a.place_.pdf"] {
+        std::fs::write(site.root().join("wp-content/uploads").join(name), "a paper").expect("write");
+        let answer = page(&server, &format!("/wp-content/uploads/{name}"));
+        assert_eq!(
+            (answer.status, &*answer.text()),
+            (200, "a paper"),
+            "{name}, as WordPress renames uploads"
+        );
+    }
+    let tips = page(&server, "/wp-config-tips/");
+    assert!(
+        tips.text().contains("<html") && tips.cache() == "MISS",
+        "WordPress is asked for a post of this name"
+    );
     let xmlrpc = page(&server, "/xmlrpc.php");
     assert!(matches!(xmlrpc.status, 403..=405), "{}", xmlrpc.status);
     assert_ne!(xmlrpc.cache(), "HIT");
