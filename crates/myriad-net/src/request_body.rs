@@ -5,12 +5,14 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_http::body::{Body, BodyError};
 use myriad_http::h1::{ChunkedDecoder, Framing};
 
 use crate::connection::Connection;
+use crate::deadline::Deadline;
 use crate::work::Input;
 
 /// Largest piece given out at once, bytes; also what a streaming upload holds in memory.
@@ -46,6 +48,8 @@ struct Inner {
     limit: Cell<u64>,
     /// `client_body_timeout`, milliseconds, 0 for none.
     timeout_ms: Cell<u64>,
+    /// The body's own: the answer may be under way at the same time, and has its own time-out.
+    deadline: Deadline,
 }
 
 impl RequestBody {
@@ -72,6 +76,7 @@ impl RequestBody {
                 state: RefCell::new(state),
                 limit: Cell::new(0),
                 timeout_ms: Cell::new(60_000),
+                deadline: Deadline::new(),
             })),
         }
     }
@@ -131,8 +136,14 @@ impl RequestBody {
             }
     }
 
-    /// Reads and drops what is left. False where that broke off, or there was more than a little.
-    pub(crate) async fn drain(&mut self) -> bool {
+    /// Reads and drops what is left, for at most `limit_ms` milliseconds (`lingering_time`). False where that broke off,
+    /// took longer, or there was more than a little.
+    pub(crate) async fn drain(&mut self, limit_ms: u64) -> bool {
+        let all = self.drain_all();
+        tokio::time::timeout(Duration::from_millis(limit_ms), all).await.unwrap_or(false)
+    }
+
+    async fn drain_all(&mut self) -> bool {
         let before = self.received();
         while let Some(piece) = poll_fn(|cx| Pin::new(&mut *self).poll_data(cx)).await {
             if piece.is_err() || self.received() - before > DRAIN {
@@ -188,21 +199,21 @@ impl Inner {
         let room = state.input.room(PIECE);
         match self.connection.socket.poll_read(cx, room) {
             Poll::Ready(Ok(0) | Err(_)) => {
-                self.connection.deadline.clear();
+                self.deadline.clear();
                 Poll::Ready(Err(BodyError::Aborted))
             }
             Poll::Ready(Ok(count)) => {
                 state.input.filled(count);
                 // An origin that is slow to take the body must not count against the client.
-                self.connection.deadline.clear();
+                self.deadline.clear();
                 state.waiting = false;
                 Poll::Ready(Ok(()))
             }
             Poll::Pending => {
                 if !std::mem::replace(&mut state.waiting, true) {
-                    self.connection.deadline.set(self.timeout_ms.get());
+                    self.deadline.set(self.timeout_ms.get());
                 }
-                self.connection.deadline.poll_expired(cx).map(|()| Err(BodyError::Timeout))
+                self.deadline.poll_expired(cx).map(|()| Err(BodyError::Timeout))
             }
         }
     }

@@ -17,6 +17,10 @@ use crate::response::{Response, Sent};
 use crate::service::{Outcome, Rejection, Service, Timeouts};
 use crate::work::{self, Work};
 
+/// How long an unread body is read for the sake of the connection where `lingering_close` is off, milliseconds: nginx's
+/// default of `lingering_time`.
+const DRAIN_MS: u64 = 30_000;
+
 /// What becomes of the connection.
 pub(super) enum After {
     KeepAlive(Box<Work>),
@@ -145,7 +149,8 @@ impl<S: Service> Parts<S> {
                     Some(progress) => progress,
                     None => send::rest(&parts.connection, &mut response, head_only).await,
                 };
-                let keep = keep && progress.complete && parts.body.drain().await;
+                let limit_ms = if timeouts.lingering_ms > 0 { timeouts.lingering_ms } else { DRAIN_MS };
+                let keep = keep && progress.complete && parts.body.drain(limit_ms).await;
                 parts.finish(response, progress, keep)
             })),
         }

@@ -313,7 +313,7 @@ impl Pace {
             let elapsed = monotonic_ms() - pace.began_ms;
             // As nginx: the first second's worth may leave at once.
             let seconds = elapsed / 1000 + 1;
-            let allowed = pace.rate.after + pace.rate.bytes_per_second.saturating_mul(seconds);
+            let allowed = pace.rate.after.saturating_add(pace.rate.bytes_per_second.saturating_mul(seconds));
             if allowed > sent {
                 return Poll::Ready(usize::try_from(allowed - sent).unwrap_or(usize::MAX));
             }
@@ -322,5 +322,18 @@ impl Pace {
             ready!(sleep.as_mut().poll(cx));
             pace.sleep = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_beyond_all_measure_holds_nothing_back() {
+        let rate = Rate { bytes_per_second: u64::MAX, after: u64::MAX };
+        let mut pace = Some(Pace::new(rate));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(matches!(Pace::poll_room(&mut pace, 1, &mut cx), Poll::Ready(1..)));
     }
 }
