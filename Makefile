@@ -5,6 +5,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
 BENCH ?=
+NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help up build test lint deny bench bench-recipes fuzz clean
@@ -16,6 +17,7 @@ build: ## the release binary, target/release/myriad
 	$(CARGO) build --release --package myriad
 
 up: ## a real WordPress behind Myriad, on localhost:8080 (PORT=..., SITE=...)
+	@$(NEEDS_CARGO)
 	@scripts/install-packages up
 	@$(MAKE) --no-print-directory build
 	@PORT=$(or $(PORT),8080) SITE=$(or $(SITE),.site) scripts/up
@@ -31,6 +33,7 @@ deny: ## licences, sources and duplicates of the dependencies (deny.toml)
 	$(CARGO) deny --log-level error check bans licenses sources
 
 test: ## everything that must pass before a change lands
+	@$(NEEDS_CARGO)
 	@scripts/install-packages test
 	@$(MAKE) --no-print-directory lint deny
 	$(CARGO) test --workspace

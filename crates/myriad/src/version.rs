@@ -2,58 +2,96 @@
 
 use std::fmt::Write;
 
+use myriad_conf::registry::{Row, Status, rows};
+
 /// The release of nginx whose documented language is spoken; tools compare with it.
 const NGINX_LEVEL: &str = "1.31.4";
 
-/// Modules that nginx builds by default and that are not here, as `--without-http_NAME_module`.
-const ABSENT: &[&str] = &[
-    "charset",
-    "ssi",
-    "userid",
-    "auth_basic",
-    "mirror",
-    "autoindex",
-    "geo",
-    "split_clients",
-    "referer",
-    "proxy",
-    "uwsgi",
-    "scgi",
-    "grpc",
-    "memcached",
-    "limit_conn",
-    "limit_req",
-    "empty_gif",
-    "browser",
-    "upstream_hash",
-    "upstream_ip_hash",
-    "upstream_least_conn",
-    "upstream_least_time",
-    "upstream_random",
-    "upstream_keepalive",
-    "upstream_zone",
-    "upstream_sticky",
-    "tunnel",
+/// Libraries and machinery that nginx has only when asked and that are here.
+const PRESENT: &[&str] = &["--with-pcre", "--with-pcre-jit", "--with-threads"];
+
+/// HTTP modules that nginx builds by default, each with the directive that is the reason to have it.
+const DEFAULT: &[(&str, &str)] = &[
+    ("charset", "charset"),
+    ("gzip", "gzip"),
+    ("ssi", "ssi"),
+    ("userid", "userid"),
+    ("access", "allow"),
+    ("auth_basic", "auth_basic"),
+    ("mirror", "mirror"),
+    ("autoindex", "autoindex"),
+    ("geo", "geo"),
+    ("map", "map"),
+    ("split_clients", "split_clients"),
+    ("referer", "valid_referers"),
+    ("rewrite", "rewrite"),
+    ("proxy", "proxy_pass"),
+    ("fastcgi", "fastcgi_pass"),
+    ("uwsgi", "uwsgi_pass"),
+    ("scgi", "scgi_pass"),
+    ("grpc", "grpc_pass"),
+    ("memcached", "memcached_pass"),
+    ("limit_conn", "limit_conn"),
+    ("limit_req", "limit_req"),
+    ("empty_gif", "empty_gif"),
+    ("browser", "modern_browser"),
+    ("upstream_hash", "hash"),
+    ("upstream_ip_hash", "ip_hash"),
+    ("upstream_least_conn", "least_conn"),
+    ("upstream_least_time", "least_time"),
+    ("upstream_random", "random"),
+    ("upstream_keepalive", "keepalive"),
+    ("upstream_zone", "zone"),
+    ("upstream_sticky", "sticky"),
+    ("tunnel", "tunnel_pass"),
 ];
 
-/// Modules that nginx builds only when asked and that are here.
-const PRESENT: &[&str] = &["--with-pcre", "--with-pcre-jit", "--with-threads"];
+/// HTTP modules that nginx builds only when asked, each with its directive.
+const OPTIONAL: &[(&str, &str)] = &[
+    ("realip", "set_real_ip_from"),
+    ("addition", "add_before_body"),
+    ("sub", "sub_filter"),
+    ("dav", "dav_methods"),
+    ("flv", "flv"),
+    ("mp4", "mp4"),
+    ("gunzip", "gunzip"),
+    ("gzip_static", "gzip_static"),
+    ("auth_request", "auth_request"),
+    ("random_index", "random_index"),
+    ("secure_link", "secure_link"),
+    ("slice", "slice"),
+    ("stub_status", "stub_status"),
+    ("ssl", "ssl_certificate"),
+    ("v2", "http2"),
+    ("v3", "http3"),
+];
 
 /// The text of `-v`; with `configure`, that of `-V`.
 pub(crate) fn text(configure: bool) -> String {
     let mut text = format!("myriad version: myriad/{}\n", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "nginx version: nginx/{NGINX_LEVEL}");
     if configure {
-        text.push_str("configure arguments:");
-        for argument in PRESENT {
-            let _ = write!(text, " {argument}");
-        }
-        for module in ABSENT {
-            let _ = write!(text, " --without-http_{module}_module");
-        }
-        text.push('\n');
+        let _ = writeln!(text, "configure arguments: {}", arguments(&rows()).join(" "));
     }
     text
+}
+
+/// What nginx would have been configured with to accept the same modules.
+fn arguments(rows: &[Row]) -> Vec<String> {
+    let with = OPTIONAL.iter().filter(|(_, directive)| is_here(rows, directive));
+    let without = DEFAULT.iter().filter(|(_, directive)| !is_here(rows, directive));
+    let present = PRESENT.iter().map(|&argument| argument.to_owned());
+    present
+        .chain(with.map(|(module, _)| format!("--with-http_{module}_module")))
+        .chain(without.map(|(module, _)| format!("--without-http_{module}_module")))
+        .collect()
+}
+
+/// Whether a configuration may hold the directive and gets what it asks for, if only because it is so anyway.
+fn is_here(rows: &[Row], directive: &str) -> bool {
+    let is_obeyed =
+        |status: Status| matches!(status, Status::Same | Status::Differs(_) | Status::NoEffect(_));
+    rows.iter().any(|row| row.name == directive && is_obeyed(row.status))
 }
 
 #[cfg(test)]
@@ -65,10 +103,39 @@ mod tests {
         let lines: Vec<_> = text(true).lines().map(str::to_owned).collect();
         assert!(lines[0].starts_with("myriad version: myriad/"));
         assert_eq!(lines[1], "nginx version: nginx/1.31.4");
-        assert!(lines[2].contains("--without-http_ssi_module"));
-        for present in ["rewrite", "access", "map", "fastcgi", "gzip"] {
-            assert!(!lines[2].contains(&format!("--without-http_{present}_module")), "{present}");
+        assert!(lines[2].starts_with("configure arguments: --with-pcre "));
+    }
+
+    #[test]
+    fn modules_that_are_obeyed_are_not_said_to_be_absent() {
+        let said = arguments(&rows());
+        let without = |module: &str| said.contains(&format!("--without-http_{module}_module"));
+        for here in ["rewrite", "access", "map", "fastcgi", "gzip", "geo", "split_clients", "charset"] {
+            assert!(!without(here), "{here}");
         }
-        assert!(!lines[2].contains("--without-pcre") && !lines[2].contains("--without-http-cache"));
+        for here in ["hash", "ip_hash", "least_conn", "random", "keepalive", "zone"] {
+            assert!(!without(&format!("upstream_{here}")), "{here}");
+        }
+        for absent in ["ssi", "proxy", "uwsgi", "limit_req", "upstream_sticky"] {
+            assert!(without(absent), "{absent}");
+        }
+        assert!(said.contains(&"--with-http_gzip_static_module".to_owned()));
+        assert!(!said.contains(&"--with-http_ssl_module".to_owned()));
+    }
+
+    #[test]
+    fn every_module_is_recognised_by_a_directive_that_the_registry_knows() {
+        let rows = rows();
+        for (module, directive) in DEFAULT.iter().chain(OPTIONAL) {
+            assert!(rows.iter().any(|row| row.name == *directive), "{directive} of {module}");
+        }
+    }
+
+    #[test]
+    fn what_the_registry_lifts_changes_the_list_by_itself() {
+        let mut rows = rows();
+        let ssi = rows.iter_mut().find(|row| row.name == "ssi").expect("a row");
+        ssi.status = Status::Same;
+        assert!(!arguments(&rows).contains(&"--without-http_ssi_module".to_owned()));
     }
 }

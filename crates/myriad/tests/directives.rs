@@ -250,3 +250,29 @@ fn what_this_version_cannot_do_is_refused() {
         );
     }
 }
+
+#[test]
+fn a_folder_without_index_is_logged_with_one_slash_and_a_long_request_line_is_cut() {
+    let site = Site::new();
+    std::fs::create_dir_all(site.path("html/empty")).expect("folders");
+    site.write(
+        "nginx.conf",
+        &format!(
+            "daemon off; pid nginx.pid; error_log error.log info; events {{ }}\nhttp {{ access_log off;\n    \
+             large_client_header_buffers 4 16k;\n    server {{ listen 127.0.0.1:{}; root {}; \
+             location / {{ try_files $uri $uri/ =404; }} }}\n}}\n",
+            site.port,
+            site.path("html").display()
+        ),
+    );
+    let site = site.start();
+    let long = "x".repeat(5000);
+    assert_eq!(support::get_path(site.port, &format!("/empty/?{long}")), Some(403));
+    let folder = site.path("html/empty");
+    site.log_has(&format!("directory index of \"{}/\" is forbidden", folder.display()));
+    let log = site.read("error.log");
+    let line = log.lines().find(|line| line.contains("is forbidden")).expect("the line");
+    let shown = line.split("request: \"").nth(1).and_then(|rest| rest.split('"').next()).expect("a request");
+    assert_eq!(shown.len(), 2048, "{line}");
+    assert!(line.contains("host: \"localhost\""), "{line}");
+}

@@ -4,8 +4,9 @@ mod support;
 
 use std::fs;
 use std::os::unix::net::UnixListener;
+use std::process::Stdio;
 
-use support::{Site, myriad, stderr, stdout};
+use support::{Site, myriad, send, stderr, stdout, wait_for};
 
 fn site_with_wordpress() -> Site {
     let site = Site::new();
@@ -59,4 +60,63 @@ fn a_missing_php_socket_is_a_warning() {
     let output = command(&site, &["--php", "/nowhere/php.sock", "-t"]).output().expect("run");
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stderr(&output).contains("[warn]") && stderr(&output).contains("502"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_print_shows_is_the_text_that_runs() {
+    let site = site_with_wordpress();
+    let php = site.path("php.sock");
+    let _php = UnixListener::bind(&php).expect("socket");
+    let options = ["--php", php.to_str().expect("path"), "--listen", "127.0.0.1:8099", "--name", "a.example"];
+    let printed = stdout(&command(&site, &options).arg("--print").output().expect("print"));
+    let dumped = stdout(&command(&site, &options).arg("-T").output().expect("dump"));
+    let file = site.path("wordpress.conf");
+    assert!(
+        dumped.starts_with(&format!("# configuration file {}:\n{printed}", file.display())),
+        "{printed}\nis not the beginning of\n{dumped}"
+    );
+    assert!(printed.starts_with("daemon off;\nerror_log stderr warn;\npid "), "{printed}");
+    // Nothing comes from elsewhere: no `-g` beside the text.
+    assert!(!dumped.contains("# configuration file -g"), "{dumped}");
+}
+
+#[test]
+fn print_without_a_site_shows_the_preset_with_its_placeholders() {
+    let output = myriad().args(["wordpress", "--print"]).output().expect("print");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output), include_str!("../../../presets/wordpress.conf"));
+    let incomplete = myriad().args(["wordpress", "--print", "--listen", "80"]).output().expect("print");
+    assert!(!incomplete.status.success() && stderr(&incomplete).contains("--root is missing"));
+}
+
+#[test]
+fn a_printed_configuration_runs_by_itself_from_another_folder() {
+    let site = site_with_wordpress();
+    let socket = site.path("php.sock");
+    let _php = UnixListener::bind(&socket).expect("socket");
+    let listen = format!("127.0.0.1:{}", site.port);
+    let options = ["--php", socket.to_str().expect("path"), "--listen", &listen];
+    let prefix = site.path("state");
+    let mut print = myriad();
+    print.args(["wordpress", "--print", "--root"]).arg(site.path("html")).arg("--prefix").arg(&prefix);
+    let printed = print.args(options).output().expect("print");
+    assert!(!prefix.exists(), "printing makes no folder");
+    site.write("site.conf", &stdout(&printed));
+
+    let mut server = myriad();
+    let errors = fs::File::create(site.path("stderr")).expect("stderr");
+    server.arg("-c").arg(site.path("site.conf")).current_dir("/").stdout(Stdio::null()).stderr(errors);
+    let mut child = server.spawn().expect("start");
+    let pid = prefix.join("myriad.pid");
+    wait_for("the pid file", || {
+        let ended = child.try_wait().expect("wait");
+        assert!(ended.is_none(), "it ended: {}", site.read("stderr"));
+        pid.exists()
+    });
+    assert_eq!(fs::read_to_string(&pid).expect("pid").trim(), child.id().to_string(), "in the foreground");
+    assert!(prefix.join("cache/wordpress").is_dir());
+    assert_eq!(support::get_path(site.port, "/.git/config"), Some(404));
+    send("TERM", child.id());
+    assert!(child.wait().expect("end").success(), "{}", site.read("stderr"));
+    assert!(!pid.exists());
 }

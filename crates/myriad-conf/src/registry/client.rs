@@ -82,7 +82,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Whether a body is held in one piece.",
     )
     .default("off")
-    .no_effect("a body that the cache's key or a script asks for is in one piece anyway"),
+    .no_effect("a body that was gathered for the cache's key, which `$request_body` shows, is in one piece anyway"),
     Directive::new(
         "send_timeout",
         HSL,

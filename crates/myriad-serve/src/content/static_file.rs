@@ -124,7 +124,8 @@ fn directory_without_index(exchange: &mut Exchange) -> Step {
         let _ = path::of_uri(request, &request.uri, frame, file);
         let entry = look(request, file);
         if entry.is_directory() {
-            let shown = String::from_utf8_lossy(file);
+            let folder = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+            let shown = format!("{}/", String::from_utf8_lossy(&file[..folder]));
             request.log(LogLevel::Error, format_args!("directory index of \"{shown}\" is forbidden"));
         }
         entry.is_directory()

@@ -84,7 +84,7 @@ impl Request {
         }
         let client = self.client().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
         let server = String::from_utf8_lossy(&self.server().name);
-        let line = String::from_utf8_lossy(self.head.request_line());
+        let line = String::from_utf8_lossy(shortened(self.head.request_line()));
         let host = self.head.known(myriad_http::Known::Host).map(String::from_utf8_lossy);
         let host = host.map_or_else(String::new, |host| format!(", host: \"{host}\""));
         log.write(
@@ -92,5 +92,24 @@ impl Request {
             Some(self.connection.id),
             format_args!("{message}, client: {client}, server: {server}, request: \"{line}\"{host}"),
         );
+    }
+}
+
+/// The most of a request line that a message shows: nginx's messages end at 2 KB (`NGX_MAX_ERROR_STR`).
+const SHOWN_LINE: usize = 2048;
+
+fn shortened(line: &[u8]) -> &[u8] {
+    &line[..line.len().min(SHOWN_LINE)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_request_line_is_shown_as_far_as_nginx_shows_it() {
+        assert_eq!(shortened(b"GET / HTTP/1.1"), b"GET / HTTP/1.1");
+        assert_eq!(shortened(&[b'a'; 2048]).len(), 2048);
+        assert_eq!(shortened(&[b'a'; 9000]).len(), 2048);
     }
 }

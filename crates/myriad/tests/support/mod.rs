@@ -156,13 +156,24 @@ pub(crate) fn get(port: u16) -> Option<u16> {
     status(stream)
 }
 
+/// The same for a path of the server.
+pub(crate) fn get_path(port: u16, path: &str) -> Option<u16> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    ask(&mut stream, path)
+}
+
 /// The same over a unix socket.
 pub(crate) fn get_unix(path: &Path) -> Option<u16> {
     status(UnixStream::connect(path).ok()?)
 }
 
 fn status(mut stream: impl Read + Write) -> Option<u16> {
-    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
+    ask(&mut stream, "/")
+}
+
+fn ask(stream: &mut (impl Read + Write), path: &str) -> Option<u16> {
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).split(' ').nth(1)?.parse().ok()

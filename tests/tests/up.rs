@@ -1,0 +1,93 @@
+//! `scripts/up`, which is `make up` after the build: it serves a WordPress, and leaves nothing behind.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use myriad_tests::{Client, Place, Request, Signal, binary, is_alive, signal, wait_for, workspace};
+
+/// The script, with its whole process group if a test fails on the way.
+struct Up {
+    child: Child,
+    place: Place,
+}
+
+impl Up {
+    fn start(place: Place) -> Self {
+        let output = File::create(place.path("output")).expect("output");
+        let errors = output.try_clone().expect("output");
+        let mut command = Command::new(workspace().join("scripts/up"));
+        command.env("PORT", place.port.to_string()).env("SITE", place.path("site")).env("MYRIAD", binary());
+        command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0);
+        Self { child: command.spawn().expect("scripts/up starts"), place }
+    }
+
+    fn said(&self) -> String {
+        self.place.read("output")
+    }
+
+    fn wait_until_ready(&mut self) {
+        wait_for("scripts/up", || {
+            let ended = self.child.try_wait().expect("wait");
+            assert!(ended.is_none(), "scripts/up ended:\n{}", self.said());
+            self.said().contains("Ctrl-C stops all of it")
+        });
+    }
+
+    /// X-Cache of the home page.
+    fn home(&self) -> String {
+        let request = Request::get("/").host(&format!("localhost:{}", self.place.port));
+        let answer = Client::connect(self.place.port).fetch(&request);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.cache().to_owned()
+    }
+
+    fn pid(&self, file: &str) -> u32 {
+        self.place.read(file).trim().parse().unwrap_or_else(|_| panic!("{file} holds no pid"))
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            signal(self.child.id(), Signal::TERM);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn sockets_in(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    names.filter_map(|name| name.into_string().ok()).filter(|name| name.contains(".sock")).collect()
+}
+
+#[test]
+fn up_serves_a_wordpress_and_leaves_nothing_running() {
+    let mut up = Up::start(Place::new());
+    up.wait_until_ready();
+    let address = format!("http://localhost:{}/", up.place.port);
+    assert!(up.said().contains(&address), "{}", up.said());
+    assert_eq!(up.home(), "MISS");
+    assert_eq!(up.home(), "HIT");
+
+    let started = ["site/run/db.pid", "site/run/php.pid", "site/myriad/myriad.pid"].map(|file| up.pid(file));
+    assert!(started.into_iter().all(is_alive));
+    signal(up.child.id(), Signal::TERM);
+    assert!(up.child.wait().expect("the end").success(), "{}", up.said());
+    assert!(up.said().ends_with("stopped\n"), "{}", up.said());
+    for pid in started {
+        assert!(!is_alive(pid), "process {pid} goes on:\n{}", up.said());
+    }
+    assert_eq!(sockets_in(&up.place.path("site/run")), [""; 0]);
+    assert!(!up.place.path("site/myriad/myriad.pid").exists());
+}
+
+#[test]
+fn a_port_in_use_is_not_taken() {
+    let place = Place::new();
+    let _taken = std::net::TcpListener::bind(("127.0.0.1", place.port)).expect("the port");
+    let mut up = Up::start(place);
+    up.wait_until_ready();
+    assert!(up.said().contains(&format!("port {} is taken: using ", up.place.port)), "{}", up.said());
+}
