@@ -252,6 +252,22 @@ fn what_this_version_cannot_do_is_refused() {
 }
 
 #[test]
+fn script_in_a_nested_folder_reaches_the_regex_around_it() {
+    let site = site(
+        r"server { listen 127.0.0.1:PORT; root html;
+             location /n/ { location /n/uploads/ { add_header X uploads; } }
+             location ~ \.php$ { return 403; } }",
+    );
+    std::fs::create_dir_all(site.path("html/n/uploads")).expect("folder");
+    site.write("html/n/uploads/x.php", "<?php source");
+    site.write("html/n/uploads/x.txt", "text");
+    let site = site.start();
+    assert_eq!(get(&site, "/n/uploads/x.php", &[]).status, 403);
+    let answer = get(&site, "/n/uploads/x.txt", &[]);
+    assert_eq!((answer.text().as_str(), answer.field("X")), ("text", Some("uploads")));
+}
+
+#[test]
 fn a_folder_without_index_is_logged_with_one_slash_and_a_long_request_line_is_cut() {
     let site = Site::new();
     std::fs::create_dir_all(site.path("html/empty")).expect("folders");

@@ -45,6 +45,15 @@ pub(crate) enum Found {
     None,
 }
 
+/// What one level of a search came to.
+enum Searched {
+    /// Nothing around it can change this.
+    Final(Found),
+    /// The longest prefix, unless a regex of a level around it fits.
+    Prefix(PlaceId),
+    Nothing,
+}
+
 impl Locations {
     /// Adds `location = /path`.
     pub(crate) fn add_exact(&mut self, path: &[u8], place: PlaceId) {
@@ -87,34 +96,48 @@ impl Locations {
 
     /// The location for a URI. Captures of a regex location go to the frame.
     pub(crate) fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<Found, EvalError> {
+        Ok(match self.search(uri, frame)? {
+            Searched::Final(found) => found,
+            Searched::Prefix(place) => Found::Place(place),
+            Searched::Nothing => Found::None,
+        })
+    }
+
+    /// nginx's search: a prefix, however deep, gives way to the regexes of the levels around it; all else is final.
+    /// `^~` closes off the regexes of its own level only.
+    fn search(&self, uri: &[u8], frame: &mut Frame) -> Result<Searched, EvalError> {
         if !self.exact.is_empty()
             && let Some(&place) = self.exact.get(uri)
         {
-            return Ok(Found::Place(place));
+            return Ok(Searched::Final(Found::Place(place)));
         }
         let prefix = self.prefixes.iter().find(|prefix| uri.starts_with(&prefix.text));
         if let Some(bare) = self.prefixes.iter().find(|prefix| is_bare(prefix, uri))
             && prefix.is_none_or(|prefix| prefix.text.len() < bare.text.len())
         {
-            return Ok(Found::AddSlash(bare.place));
+            return Ok(Searched::Final(Found::AddSlash(bare.place)));
         }
-        if let Some(prefix) = prefix {
-            let nested = prefix.nested.find(uri, frame)?;
-            if nested != Found::None {
-                return Ok(nested);
-            }
+        let nested = match prefix {
+            Some(prefix) => prefix.nested.search(uri, frame)?,
+            None => Searched::Nothing,
+        };
+        if matches!(nested, Searched::Final(_)) {
+            return Ok(nested);
         }
         if prefix.is_none_or(|prefix| !prefix.no_regex) {
             for pattern in &self.regexes {
                 if pattern.regex.matches(uri, frame)? {
-                    return Ok(match pattern.nested.find(uri, frame)? {
+                    return Ok(Searched::Final(match pattern.nested.find(uri, frame)? {
                         Found::None => Found::Place(pattern.place),
                         nested => nested,
-                    });
+                    }));
                 }
             }
         }
-        Ok(prefix.map_or(Found::None, |prefix| Found::Place(prefix.place)))
+        Ok(match (nested, prefix) {
+            (Searched::Nothing, Some(prefix)) => Searched::Prefix(prefix.place),
+            (nested, _) => nested,
+        })
     }
 }
 
@@ -125,6 +148,14 @@ fn is_bare(prefix: &Prefix, uri: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct NoNames;
+
+    impl myriad_script::Catalogue for NoNames {
+        fn builtin(&mut self, _: &str) -> Option<(myriad_script::Builtin, myriad_script::Role)> {
+            None
+        }
+    }
 
     #[test]
     fn exact_beats_longest_prefix_beats_shorter() {
@@ -139,5 +170,39 @@ mod tests {
         assert_eq!(find(b"/a"), Found::AddSlash(2));
         assert_eq!(find(b"/x"), Found::Place(1));
         assert_eq!(find(b"x"), Found::None);
+    }
+
+    #[test]
+    fn nested_prefix_gives_way_to_the_regexes_around_it_and_all_else_is_final() {
+        let mut compiler = myriad_script::Compiler::new(NoNames);
+        let mut regex = |pattern| compiler.regex(pattern, false).unwrap();
+        let mut inner = Locations::default();
+        inner.add_prefix(b"/n/uploads/", 2, false, false, Locations::default());
+        inner.add_prefix(b"/n/closed/", 3, true, false, Locations::default());
+        inner.add_prefix(b"/n/app/", 4, false, true, Locations::default());
+        inner.add_exact(b"/n/one.php", 5);
+        inner.add_regex(regex(r"\.php7$"), 6, Locations::default());
+        let mut shut = Locations::default();
+        shut.add_prefix(b"/s/deep/", 8, false, false, Locations::default());
+        let mut locations = Locations::default();
+        locations.add_prefix(b"/n/", 1, false, false, inner);
+        locations.add_prefix(b"/s/", 7, true, false, shut);
+        locations.add_regex(regex(r"\.php7?$|app$"), 9, Locations::default());
+        let mut frame = Frame::new();
+        let mut find = |uri: &[u8]| locations.find(uri, &mut frame).unwrap();
+        assert_eq!(find(b"/n/x.php"), Found::Place(9));
+        assert_eq!(find(b"/n/uploads/x.php"), Found::Place(9));
+        assert_eq!(find(b"/n/uploads/x"), Found::Place(2));
+        assert_eq!(
+            find(b"/n/closed/x.php7"),
+            Found::Place(9),
+            "`^~` closes off the regexes of its own level only"
+        );
+        assert_eq!(find(b"/n/uploads/x.php7"), Found::Place(6));
+        assert_eq!(find(b"/n/one.php"), Found::Place(5));
+        assert_eq!(find(b"/n/app"), Found::AddSlash(4));
+        assert_eq!(find(b"/s/deep/x.php"), Found::Place(8));
+        assert_eq!(find(b"/s/x.php"), Found::Place(7));
+        assert_eq!(find(b"/y"), Found::None);
     }
 }
