@@ -332,8 +332,8 @@ async fn housekeeping(service: Rc<SiteService>) {
         tokio::time::sleep(HOUSEKEEPING).await;
         let site = service.current();
         site.worker.logs.flush(false);
-        site.worker.files.sweep();
         let now = myriad_net::clock::now_ms();
+        site.worker.files.sweep(now);
         for zone in site.runtime.zones.values() {
             zone.zone.sweep(now, SWEEP_BUDGET);
         }

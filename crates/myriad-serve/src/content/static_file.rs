@@ -66,19 +66,18 @@ pub(super) fn look(request: &Request, file: &[u8]) -> Arc<Entry> {
     entry
 }
 
-/// Reads a file on the pool of blocking work, then serves it.
-pub(crate) async fn load(exchange: &mut Exchange, found: Found, path: PathBuf) -> Step {
-    let loading = Arc::clone(&found.entry);
-    let named = path.clone();
-    let loaded = tokio::task::spawn_blocking(move || match loading.file() {
-        Some(file) => file.load(&named),
-        None => Ok(()),
-    })
-    .await;
+/// Reads a file on the pool of blocking work, then serves it. One that was replaced meanwhile is looked at once more.
+pub(crate) async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step {
+    let mut loaded = read(&found, &path).await;
+    if loaded.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Other) {
+        let key = path.as_os_str().as_encoded_bytes();
+        exchange.request.site.worker.files.forget(key, &found.entry);
+        found.entry = look(&exchange.request, key);
+        loaded = read(&found, &path).await;
+    }
     let error = match loaded {
-        Ok(Ok(())) => return serve(exchange, &found),
-        Ok(Err(error)) => error,
-        Err(_) => std::io::Error::other("reading was abandoned"),
+        Ok(()) => return serve(exchange, &found),
+        Err(error) => error,
     };
     let path = path.display();
     exchange.request.log(LogLevel::Error, format_args!("open() \"{path}\" failed ({error})"));
@@ -87,6 +86,17 @@ pub(crate) async fn load(exchange: &mut Exchange, found: Found, path: PathBuf) -
         std::io::ErrorKind::NotFound => Step::Error(404),
         _ => Step::Error(500),
     }
+}
+
+async fn read(found: &Found, path: &std::path::Path) -> std::io::Result<()> {
+    let loading = Arc::clone(&found.entry);
+    let named = path.to_owned();
+    let loaded = tokio::task::spawn_blocking(move || match loading.file() {
+        Some(file) => file.load(&named),
+        None => Ok(()),
+    })
+    .await;
+    loaded.unwrap_or_else(|_| Err(std::io::Error::other("reading was abandoned")))
 }
 
 /// A directory: the first of `index` that is there.

@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
-use super::entry::Entry;
+use super::FileEntry;
+use super::entry::{Entry, Held};
 use super::path::as_path;
 
 const SHARDS: usize = 16;
@@ -18,7 +19,18 @@ const PATHS_PER_SHARD: usize = 2048;
 /// Bytes of contents and encodings kept by a shard: 64 MB in all.
 const BYTES_PER_SHARD: usize = 4 << 20;
 
-type Shard = HashMap<Box<[u8]>, Arc<Entry>, RandomState>;
+/// Open files kept by a shard: 1024 in all.
+const OPEN_PER_SHARD: usize = 64;
+/// What nobody has asked for in this many milliseconds goes (nginx's default of `open_file_cache inactive`).
+const INACTIVE_MS: u64 = 60_000;
+
+type Entries = HashMap<Box<[u8]>, Arc<Entry>, RandomState>;
+
+#[derive(Default)]
+struct Shard {
+    entries: Mutex<Entries>,
+    held: Arc<Held>,
+}
 
 /// How long what is known of a path is believed, milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,22 +51,23 @@ impl Validity {
 
 /// Paths and what is known of them.
 pub(crate) struct FileCache {
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Shard; SHARDS],
     hasher: RandomState,
 }
 
 impl Default for FileCache {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| Mutex::default()), hasher: RandomState::default() }
+        Self { shards: std::array::from_fn(|_| Shard::default()), hasher: RandomState::default() }
     }
 }
 
 impl FileCache {
     /// What is known of `path`, no older than `validity` says.
     pub(crate) fn look(&self, path: &[u8], validity: Validity, now: u64) -> Arc<Entry> {
-        let shard = &self.shards[self.hasher.hash_one(path) as usize % SHARDS];
-        let known = shard.lock().get(path).cloned();
+        let shard = self.shard(path);
+        let known = shard.entries.lock().get(path).cloned();
         if let Some(entry) = known {
+            entry.used(now);
             if now < validity.until_ms(&entry) {
                 return entry;
             }
@@ -63,43 +76,77 @@ impl FileCache {
                 return entry;
             }
         }
-        let entry = Arc::new(Entry::look(as_path(path), now));
-        let mut shard = shard.lock();
-        match shard.entry(path.into()) {
+        let entry = Arc::new(Entry::look(as_path(path), now, &shard.held));
+        let mut entries = shard.entries.lock();
+        match entries.entry(path.into()) {
             Slot::Occupied(mut slot) => {
                 slot.insert(Arc::clone(&entry));
             }
             Slot::Vacant(slot) => {
                 slot.insert(Arc::clone(&entry));
-                bound(&mut shard);
+                shard.bound(&mut entries);
             }
         }
         entry
     }
 
-    /// Drops what is beyond the bounds; called by a sweep, since contents and encodings arrive after the entry.
-    pub(crate) fn sweep(&self) {
+    /// Forgets what is known of `path`, if that still is `entry`: the file turned out to be another one.
+    pub(crate) fn forget(&self, path: &[u8], entry: &Arc<Entry>) {
+        let mut entries = self.shard(path).entries.lock();
+        if entries.get(path).is_some_and(|known| Arc::ptr_eq(known, entry)) {
+            entries.remove(path);
+        }
+    }
+
+    /// Drops what nobody asked for lately, and what is beyond the bounds: contents and encodings arrive after the entry.
+    pub(crate) fn sweep(&self, now: u64) {
         for shard in &self.shards {
-            bound(&mut shard.lock());
+            let mut entries = shard.entries.lock();
+            entries.retain(|_, entry| now < entry.used_ms().saturating_add(INACTIVE_MS));
+            shard.bound(&mut entries);
+        }
+    }
+
+    fn shard(&self, path: &[u8]) -> &Shard {
+        &self.shards[self.hasher.hash_one(path) as usize % SHARDS]
+    }
+}
+
+impl Shard {
+    /// Drops the entries that were not asked for longest until the shard is within its bounds.
+    fn bound(&self, entries: &mut Entries) {
+        while entries.len() > PATHS_PER_SHARD {
+            drop_older_half(entries, |_| true);
+        }
+        // The totals may hold files that were dropped and are still being sent: only what is here can be given up.
+        if self.held.bytes.load(Relaxed) > BYTES_PER_SHARD {
+            while total(entries, FileEntry::weight) > BYTES_PER_SHARD {
+                drop_older_half(entries, |file| file.is_some_and(|file| file.weight() > 0));
+            }
+        }
+        if self.held.descriptors.load(Relaxed) > OPEN_PER_SHARD {
+            while total(entries, FileEntry::open_files) > OPEN_PER_SHARD {
+                drop_older_half(entries, |file| file.is_some_and(|file| file.open_files() > 0));
+            }
         }
     }
 }
 
-/// Drops the entries that were not asked for longest until the shard is within its bounds.
-fn bound(shard: &mut Shard) {
-    let weight: usize = shard.values().filter_map(|entry| entry.file()).map(super::FileEntry::weight).sum();
-    if shard.len() <= PATHS_PER_SHARD && weight <= BYTES_PER_SHARD {
+fn total(entries: &Entries, of: impl Fn(&FileEntry) -> usize) -> usize {
+    entries.values().filter_map(|entry| entry.file()).map(of).sum()
+}
+
+/// Drops half of the entries that are `meant`, or more where many are of the same age.
+fn drop_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) -> bool) {
+    let mut ages: Vec<u64> =
+        entries.values().filter(|entry| meant(entry.file())).map(|entry| entry.used_ms()).collect();
+    if ages.is_empty() {
         return;
     }
-    let mut ages: Vec<u64> = shard.values().map(|entry| entry.checked_ms()).collect();
-    let middle = ages.len() / 2;
+    let middle = (ages.len() - 1) / 2;
     let (_, median, _) = ages.select_nth_unstable(middle);
     let median = *median;
-    let before = shard.len();
-    shard.retain(|_, entry| entry.checked_ms() > median);
-    if shard.len() == before {
-        shard.clear();
-    }
+    entries.retain(|_, entry| entry.used_ms() > median || !meant(entry.file()));
 }
 
 #[cfg(test)]
@@ -142,7 +189,7 @@ mod tests {
         for index in 0..100_000u64 {
             cache.look(format!("/nonexistent/{index}").as_bytes(), SECOND, index);
         }
-        let held: usize = cache.shards.iter().map(|shard| shard.lock().len()).sum();
+        let held: usize = cache.shards.iter().map(|shard| shard.entries.lock().len()).sum();
         assert!(held <= SHARDS * PATHS_PER_SHARD, "{held}");
     }
 
@@ -162,5 +209,105 @@ mod tests {
         assert!(exists(&cache, key, minute, 65_999));
         assert!(!exists(&cache, key, minute, 66_000));
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// A folder of a test's own, gone with it.
+    struct Folder(std::path::PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        /// Makes a file of that length, looks at it and loads it.
+        fn load(&self, cache: &FileCache, name: &str, length: u64, now: u64) -> Arc<Entry> {
+            let path = self.0.join(name);
+            std::fs::File::create(&path).unwrap().set_len(length).unwrap();
+            let entry = cache.look(path.as_os_str().as_encoded_bytes(), SECOND, now);
+            entry.file().unwrap().load(&path).unwrap();
+            entry
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn held(cache: &FileCache) -> (usize, usize) {
+        let shards = || cache.shards.iter().map(|shard| &shard.held);
+        (
+            shards().map(|held| held.bytes.load(Relaxed)).sum(),
+            shards().map(|held| held.descriptors.load(Relaxed)).sum(),
+        )
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_given_up_after_a_minute() {
+        let folder = Folder::new("inactive");
+        let cache = FileCache::default();
+        folder.load(&cache, "large", 2 << 20, 1_000);
+        folder.load(&cache, "small", 1000, 1_000);
+        folder.load(&cache, "used", 10, 1_000);
+        assert_eq!(held(&cache), (1010, 1));
+        cache.look(folder.0.join("used").as_os_str().as_encoded_bytes(), SECOND, 50_000);
+        cache.sweep(60_999);
+        assert_eq!(held(&cache), (1010, 1));
+        cache.sweep(61_000);
+        assert_eq!(held(&cache), (10, 0));
+    }
+
+    #[test]
+    fn open_files_stay_bounded_and_one_that_is_being_sent_stays_open() {
+        let folder = Folder::new("open");
+        let cache = FileCache::default();
+        let sent = folder.load(&cache, "first", 2 << 20, 0);
+        for index in 0..2_000u64 {
+            folder.load(&cache, &index.to_string(), 2 << 20, index);
+        }
+        // One may have come in since each shard was last bounded, and one is being sent.
+        assert!(held(&cache).1 <= SHARDS * (OPEN_PER_SHARD + 1) + 1, "{:?}", held(&cache));
+        cache.sweep(2_000);
+        let kept: usize =
+            cache.shards.iter().map(|shard| total(&shard.entries.lock(), FileEntry::open_files)).sum();
+        assert!((SHARDS..=SHARDS * OPEN_PER_SHARD).contains(&kept), "{kept}");
+        assert!(sent.file().unwrap().descriptor().is_some());
+    }
+
+    #[test]
+    fn memory_stays_bounded() {
+        let folder = Folder::new("memory");
+        let cache = FileCache::default();
+        for index in 0..200u64 {
+            folder.load(&cache, &index.to_string(), 1 << 20, index);
+        }
+        cache.sweep(200);
+        let bytes = held(&cache).0;
+        assert!((SHARDS << 20..=SHARDS * BYTES_PER_SHARD).contains(&bytes), "{bytes}");
+    }
+
+    #[test]
+    fn replaced_file_is_not_loaded_under_the_old_length_and_is_seen_once_forgotten() {
+        let folder = Folder::new("replaced");
+        let cache = FileCache::default();
+        for (old, new) in [(2 << 20, 3 << 20), (3000, 3000)] {
+            let path = folder.0.join("a");
+            std::fs::File::create(&path).unwrap().set_len(old).unwrap();
+            let key = path.as_os_str().as_encoded_bytes();
+            let entry = cache.look(key, SECOND, 0);
+            let other = folder.0.join("b");
+            std::fs::File::create(&other).unwrap().set_len(new).unwrap();
+            std::fs::rename(&other, &path).unwrap();
+            assert_eq!(entry.file().unwrap().load(&path).unwrap_err().kind(), std::io::ErrorKind::Other);
+            assert!(!entry.file().unwrap().is_loaded());
+            cache.forget(key, &entry);
+            let entry = cache.look(key, SECOND, 0);
+            assert_eq!(entry.file().unwrap().length, new);
+            entry.file().unwrap().load(&path).unwrap();
+            cache.forget(key, &entry);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -37,6 +37,8 @@ pub(crate) struct Entry {
     pub executable: bool,
     /// When that was known last, milliseconds since the epoch.
     pub(super) checked_ms: AtomicU64,
+    /// When it was asked for last, to a second, milliseconds since the epoch.
+    used_ms: AtomicU64,
     pub(super) identity: Identity,
 }
 
@@ -60,9 +62,53 @@ pub(crate) struct FileEntry {
     pub modified_s: u64,
     /// nginx's tag: time and length in hexadecimal.
     pub tag: EntityTag,
+    identity: Identity,
+    held: Weight,
     contents: OnceLock<Bytes>,
     descriptor: OnceLock<Arc<OwnedFd>>,
     encoded: Mutex<[Option<Encoded>; 4]>,
+}
+
+/// What the files that came by one part of the cache hold, whether they are still in it or only being sent.
+#[derive(Default)]
+pub(super) struct Held {
+    pub(super) bytes: AtomicUsize,
+    pub(super) descriptors: AtomicUsize,
+}
+
+/// What one file holds; taken off the total when the file goes.
+struct Weight {
+    total: Arc<Held>,
+    bytes: AtomicUsize,
+    descriptors: AtomicUsize,
+}
+
+impl Weight {
+    fn of(total: &Arc<Held>) -> Self {
+        Self { total: Arc::clone(total), bytes: AtomicUsize::new(0), descriptors: AtomicUsize::new(0) }
+    }
+
+    fn add_bytes(&self, count: usize) {
+        self.bytes.fetch_add(count, Relaxed);
+        self.total.bytes.fetch_add(count, Relaxed);
+    }
+
+    fn remove_bytes(&self, count: usize) {
+        self.bytes.fetch_sub(count, Relaxed);
+        self.total.bytes.fetch_sub(count, Relaxed);
+    }
+
+    fn add_descriptor(&self) {
+        self.descriptors.fetch_add(1, Relaxed);
+        self.total.descriptors.fetch_add(1, Relaxed);
+    }
+}
+
+impl Drop for Weight {
+    fn drop(&mut self) {
+        self.total.bytes.fetch_sub(self.bytes.load(Relaxed), Relaxed);
+        self.total.descriptors.fetch_sub(self.descriptors.load(Relaxed), Relaxed);
+    }
 }
 
 #[derive(Clone)]
@@ -87,18 +133,19 @@ impl Identity {
 
 impl Entry {
     /// Looks at a path. A symbolic link is followed, as nginx does by default.
-    pub(super) fn look(path: &Path, now: u64) -> Self {
-        let checked_ms = AtomicU64::new(now);
+    pub(super) fn look(path: &Path, now: u64, held: &Arc<Held>) -> Self {
+        let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
         match std::fs::metadata(path) {
             Err(error) => Self {
                 kind: Kind::Missing(error.kind()),
                 executable: false,
                 checked_ms,
+                used_ms,
                 identity: Identity::default(),
             },
             Ok(metadata) => Self {
                 kind: if metadata.is_file() {
-                    Kind::File(Box::new(FileEntry::new(&metadata)))
+                    Kind::File(Box::new(FileEntry::new(&metadata, held)))
                 } else if metadata.is_dir() {
                     Kind::Directory
                 } else {
@@ -106,6 +153,7 @@ impl Entry {
                 },
                 executable: metadata.mode() & 0o111 != 0,
                 checked_ms,
+                used_ms,
                 identity: Identity::of(&metadata),
             },
         }
@@ -151,16 +199,30 @@ impl Entry {
     pub(crate) fn checked_ms(&self) -> u64 {
         self.checked_ms.load(Relaxed)
     }
+
+    /// Notes that it was asked for. To a second: workers share the entry, and a write takes it from the others' caches.
+    pub(super) fn used(&self, now: u64) {
+        if now >= self.used_ms().saturating_add(1000) {
+            self.used_ms.store(now, Relaxed);
+        }
+    }
+
+    /// When it was asked for last, to a second, milliseconds since the epoch.
+    pub(super) fn used_ms(&self) -> u64 {
+        self.used_ms.load(Relaxed)
+    }
 }
 
 impl FileEntry {
-    fn new(metadata: &Metadata) -> Self {
+    fn new(metadata: &Metadata, held: &Arc<Held>) -> Self {
         let modified_s = u64::try_from(metadata.mtime()).unwrap_or(0);
         let opaque = format!("{modified_s:x}-{:x}", metadata.len());
         Self {
             length: metadata.len(),
             modified_s,
             tag: EntityTag::Origin { opaque: opaque.into_bytes().into(), weak: false },
+            identity: Identity::of(metadata),
+            held: Weight::of(held),
             contents: OnceLock::new(),
             descriptor: OnceLock::new(),
             encoded: Mutex::new([const { None }; 4]),
@@ -179,11 +241,17 @@ impl FileEntry {
 
     /// Opens the file, and reads it where it is small. Blocks: for the pool of blocking work.
     ///
-    /// A file that has another length than when it was looked at is an error: what is sent must be one state of it.
+    /// A file that is not what it was when it was looked at is an error of the kind `Other`: what is sent must be one
+    /// state of it, under the length and the tag of that state.
     pub(crate) fn load(&self, path: &Path) -> io::Result<()> {
         let mut file = File::open(path)?;
+        if Identity::of(&file.metadata()?) != self.identity {
+            return Err(io::Error::other("the file is another one now"));
+        }
         if !self.is_small() {
-            let _ = self.descriptor.set(Arc::new(OwnedFd::from(file)));
+            if self.descriptor.set(Arc::new(OwnedFd::from(file))).is_ok() {
+                self.held.add_descriptor();
+            }
             return Ok(());
         }
         let mut contents = Vec::with_capacity(self.length as usize);
@@ -191,7 +259,10 @@ impl FileEntry {
         if contents.len() as u64 != self.length {
             return Err(io::Error::other("the file changed while it was read"));
         }
-        let _ = self.contents.set(Bytes::from(contents));
+        let length = contents.len();
+        if self.contents.set(Bytes::from(contents)).is_ok() {
+            self.held.add_bytes(length);
+        }
         Ok(())
     }
 
@@ -216,14 +287,20 @@ impl FileEntry {
         let mut encoded = self.encoded.lock();
         let slot = &mut encoded[coding as usize];
         if slot.as_ref().is_none_or(|known| known.level < level) {
-            *slot = Some(Encoded { level, bytes });
+            self.held.add_bytes(bytes.len());
+            if let Some(weaker) = slot.replace(Encoded { level, bytes }) {
+                self.held.remove_bytes(weaker.bytes.len());
+            }
         }
     }
 
     /// Bytes of memory that the contents and their encodings take.
     pub(super) fn weight(&self) -> usize {
-        let encoded = self.encoded.lock();
-        self.contents.get().map_or(0, Bytes::len)
-            + encoded.iter().flatten().map(|encoded| encoded.bytes.len()).sum::<usize>()
+        self.held.bytes.load(Relaxed)
+    }
+
+    /// Descriptors that it holds: none or one.
+    pub(super) fn open_files(&self) -> usize {
+        self.held.descriptors.load(Relaxed)
     }
 }
