@@ -312,3 +312,96 @@ fn part_of_a_stored_page_keeps_its_media_type() {
     let answer = String::from_utf8_lossy(&bytes);
     assert!(answer.starts_with("HTTP/1.1 206") && answer.contains("Content-Type: text/css\r\n"), "{answer}");
 }
+
+/// A site whose application is at `/app`, and may redirect to files, to itself and to a cached place.
+fn redirecting(origin: &Origin) -> Site {
+    let site = Site::new();
+    let (port, pass) = (site.port, origin.port);
+    for folder in ["html", "html/files"] {
+        std::fs::create_dir_all(site.path(folder)).expect("folder");
+    }
+    site.write("html/files/a b.txt", "file");
+    site.write(
+        "nginx.conf",
+        &format!(
+            "daemon off; pid nginx.pid; error_log error.log info; events {{ }}
+             http {{ access_log off; fastcgi_cache_path cache keys_zone=z:1m; root html;
+                 fastcgi_param METHOD $request_method; fastcgi_param CONTENT_LENGTH $content_length;
+                 server {{ listen 127.0.0.1:{port};
+                     location /app {{ fastcgi_pass 127.0.0.1:{pass}; }}
+                     location /files/ {{ internal; add_header X-Args $args; }}
+                     location /again {{ fastcgi_pass 127.0.0.1:{pass}; }}
+                     location /kept {{ fastcgi_pass 127.0.0.1:{pass}; fastcgi_cache z; fastcgi_cache_key $uri;
+                         fastcgi_cache_valid 1h; }} }} }}"
+        ),
+    );
+    site.start()
+}
+
+#[test]
+fn place_that_the_application_names_is_decoded_and_asked_by_get() {
+    let origin = Origin::answering("X-Accel-Redirect: /files/a%20b.txt?x=/../%20\r\n\r\n");
+    let site = redirecting(&origin);
+    let post = || ask((LOOPBACK, site.port), &["POST /app HTTP/1.1", "Content-Length: 4"], b"form");
+    let answer = post();
+    assert_eq!((answer.status, answer.text().as_str()), (200, "file"));
+    assert_eq!(answer.field("X-Args"), Some("x=/../%20"));
+    assert_eq!(origin.asked().body, b"form");
+    for target in ["/files/..%2fnginx.conf", "/files/%2e%2e/nginx.conf", "/files/%00", "files/a"] {
+        origin.answer_from_now(format!("X-Accel-Redirect: {target}\r\n\r\n"));
+        assert_eq!(post().status, 404, "{target}");
+        origin.asked();
+    }
+    origin.answer_from_now("X-Accel-Redirect: /again\r\n\r\n");
+    post();
+    let (first, second) = (origin.asked(), origin.asked());
+    assert_eq!((first.param("METHOD"), first.body.as_slice()), (Some("POST"), &b"form"[..]));
+    assert_eq!((second.param("METHOD"), second.param("CONTENT_LENGTH")), (Some("GET"), Some("0")));
+    assert!(second.body.is_empty());
+}
+
+#[test]
+fn cookie_is_carried_once_to_a_cached_place() {
+    let origin = Origin::answering("Content-Type: text/plain\r\n\r\nkept");
+    let site = redirecting(&origin);
+    assert_eq!(get(&site, "/kept", &[]).text(), "kept");
+    origin.answer_from_now("X-Accel-Redirect: /kept\r\nSet-Cookie: a=b\r\n\r\n");
+    let answer = get(&site, "/app", &[]);
+    assert_eq!(
+        (answer.text().as_str(), answer.head.matches("Set-Cookie").count()),
+        ("kept", 1),
+        "{}",
+        answer.head
+    );
+    assert_eq!(get(&site, "/kept", &[]).field("Set-Cookie"), None);
+}
+
+#[test]
+fn coded_page_that_is_cut_short_is_not_stored() {
+    // A member of gzip without compression: "whole", its sum and its length.
+    let member = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\x05\0\xfa\xffwhole\x4f\x29\x59\xc4\x05\0\0\0";
+    let head = b"Content-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n".as_slice();
+    let origin = Origin::answering([head, &member[..18]].concat());
+    let site = redirecting(&origin);
+    let mut stream = connect((LOOPBACK, site.port));
+    stream.write_all(b"GET /kept HTTP/1.0\r\n\r\n").expect("request");
+    let _ = stream.read_to_end(&mut Vec::new());
+    origin.answer_from_now([head, member.as_slice()].concat());
+    assert_eq!(get(&site, "/kept", &[]).text(), "whole");
+    origin.answer_from_now("Status: 500\r\n\r\n");
+    assert_eq!(get(&site, "/kept", &[]).text(), "whole");
+}
+
+#[test]
+fn repeated_fields_of_any_name_become_one_parameter() {
+    let origin = Origin::answering(OK);
+    let site = site(&origin, "", "");
+    get(&site, "/", &["X-Some: 1", "X-Other: a", "x-some: 2", "X-Some:", "Accept: b", "Accept: c"]);
+    let asked = origin.asked();
+    let all = |name: &str| -> Vec<&str> {
+        asked.params.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+    };
+    assert_eq!(all("HTTP_X_SOME"), ["1, 2, "]);
+    assert_eq!(all("HTTP_X_OTHER"), ["a"]);
+    assert_eq!(all("HTTP_ACCEPT"), ["b, c"]);
+}

@@ -57,6 +57,7 @@ fn look_up(
     cache: &CachePlace,
 ) -> Result<Step, myriad_script::EvalError> {
     let Exchange { request, frame } = exchange;
+    request.cache.fetched = false;
     let condition = cache.bypass.any_true(request, frame)?;
     let facts = RequestFacts {
         method: request.head.method(),
@@ -274,6 +275,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
     match own.await {
         Ok(Own::Admitted(head)) => {
             exchange.request.origin_mut().head = Some(head);
+            exchange.request.cache.fetched = true;
             follow(exchange, origin, cache, reader, stale, None).await
         }
         Ok(Own::Refused(response)) => {
@@ -419,8 +421,12 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
     Step::Answer(answer)
 }
 
-/// The visitor who caused the fetch gets the cookies that came with it; nobody else does.
+/// The visitor who caused the fetch gets the cookies that came with it; nobody else does. What another place answered
+/// before an `X-Accel-Redirect` is not meant: its cookies are carried along as lines.
 fn own_cookies(exchange: &Exchange, origin: &OriginPlace, answer: &mut Answer) {
+    if !exchange.request.cache.fetched {
+        return;
+    }
     let Some(head) = exchange.request.origin.as_ref().and_then(|facts| facts.head.as_ref()) else { return };
     for cookie in head.fields.known_all(myriad_http::Known::SetCookie) {
         if origin::passes(Some(myriad_http::Known::SetCookie), b"Set-Cookie", origin, true) {

@@ -199,6 +199,11 @@ async fn store(
             None => break,
         }
     }
+    // A body that is not there at all needs no end.
+    if arrived > 0 && decoder.is_some_and(|decoder| decoder.finish().is_err()) {
+        exchange.request.log(Level::Error, format_args!("upstream cut a content coding short"));
+        return writer.fail(StoreFailure(502));
+    }
     if length.is_some_and(|length| length != arrived) {
         exchange.request.log(Level::Error, format_args!("upstream prematurely closed connection"));
         return writer.fail(StoreFailure(502));

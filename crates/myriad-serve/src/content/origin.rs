@@ -7,8 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use myriad_encode::coding_from_token;
 use myriad_http::body::BoxBody;
+use myriad_http::uri::unescape;
 use myriad_http::{Fields, Known, Method, ResponseHead};
-use myriad_net::ResponseBody;
+use myriad_net::{RequestBody, ResponseBody};
 use myriad_policy::Failure;
 use myriad_upstream::{OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
@@ -198,12 +199,29 @@ pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &R
         return Some(Step::Named(target.into()));
     }
     // The application names a path; what is not one must not lead the server anywhere.
-    if !target.starts_with(b"/") || climbs(target) {
+    let Some((path, args)) = safe_target(target) else {
         exchange.request.log(Level::Error, format_args!("X-Accel-Redirect to an unsafe path"));
         return Some(Step::Error(404));
+    };
+    let request = &mut exchange.request;
+    phases::local_redirect_to(request, &path, args);
+    // As nginx: what was posted was for the application; the place it names is asked by GET.
+    request.as_get |= !matches!(request.head.method(), Method::Get | Method::Head);
+    request.body = RequestBody::empty();
+    request.gathered = None;
+    if request.body_length.is_some() || request.head.fields().has(Known::ContentLength) {
+        request.body_length = Some(0);
     }
-    phases::local_redirect(&mut exchange.request, target);
     Some(Step::Redirect)
+}
+
+/// The path, decoded, and the arguments that an `X-Accel-Redirect` names. None where it climbs or is no path.
+fn safe_target(target: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let split = target.iter().position(|byte| *byte == b'?');
+    let (path, args) = split.map_or((target, &b""[..]), |at| (&target[..at], &target[at + 1..]));
+    let mut decoded = Vec::with_capacity(path.len());
+    unescape(path, &mut decoded);
+    (decoded.starts_with(b"/") && !climbs(&decoded)).then_some((decoded, args))
 }
 
 /// What nginx takes along to the place that `X-Accel-Redirect` names.

@@ -82,6 +82,9 @@ fn push_fields(exchange: &Exchange, origin: &OriginPlace, purpose: Purpose, para
     let fields = exchange.request.head.fields();
     let mut name = Vec::with_capacity(64);
     let mut seen: Vec<Known> = Vec::new();
+    let mut others: Vec<(Vec<u8>, &[u8])> = Vec::new();
+    // Most requests have no more than one field without an identity; the rest may repeat each other.
+    let singular = fields.iter_known().filter(|(known, ..)| known.is_none()).nth(1).is_none();
     for (known, field, value) in fields.iter_known() {
         if let Some(known) = known {
             let framing =
@@ -109,9 +112,21 @@ fn push_fields(exchange: &Exchange, origin: &OriginPlace, purpose: Purpose, para
                 params.push(&name, &values.join(separator));
                 seen.push(known);
             }
+            None if !singular => others.push((name.clone(), value)),
             _ => {
                 params.push(&name, value);
             }
         }
+    }
+    push_joined(others, params);
+}
+
+/// Pushes fields that may repeat each other, each name once: its values are one list (RFC 9110 section 5.3).
+fn push_joined(mut fields: Vec<(Vec<u8>, &[u8])>, params: &mut Params) {
+    // The sort is stable: the values of a name stay in order.
+    fields.sort_by(|(left, _), (right, _)| left.cmp(right));
+    for same in fields.chunk_by(|(left, _), (right, _)| left == right) {
+        let values: Vec<&[u8]> = same.iter().map(|(_, value)| *value).collect();
+        params.push(&same[0].0, &values.join(&b", "[..]));
     }
 }

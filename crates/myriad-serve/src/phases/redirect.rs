@@ -70,6 +70,11 @@ pub(crate) fn local_redirect(request: &mut Request, target: &[u8]) {
         Some(at) => (&target[..at], &target[at + 1..]),
         None => (target, &b""[..]),
     };
+    local_redirect_to(request, path, args);
+}
+
+/// As [`local_redirect`], with path and arguments apart: the path may hold a `?`.
+pub(crate) fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8]) {
     request.uri.clear();
     if !path.starts_with(b"/") {
         request.uri.push(b'/');

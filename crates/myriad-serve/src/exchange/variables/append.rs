@@ -40,8 +40,8 @@ pub(crate) fn append(
         Source::FastCgiScriptName => split_uri(request, Half::Script, out)?,
         Source::FastCgiPathInfo => split_uri(request, Half::PathInfo, out)?,
         Source::ContentLength => match (request.head.known(Known::ContentLength), request.body_length) {
-            (Some(value), _) => out.extend_from_slice(value),
-            (None, Some(length)) => show(out, length),
+            (_, Some(length)) => show(out, length),
+            (Some(value), None) => out.extend_from_slice(value),
             (None, None) => return Ok(false),
         },
         Source::Field(known) => {
