@@ -405,3 +405,67 @@ fn repeated_fields_of_any_name_become_one_parameter() {
     assert_eq!(all("HTTP_X_OTHER"), ["a"]);
     assert_eq!(all("HTTP_ACCEPT"), ["b, c"]);
 }
+
+/// An application that answers part of a page as soon as it is asked, and then waits for the rest of the request.
+fn answering_early() -> u16 {
+    let listener = std::net::TcpListener::bind((LOOPBACK, 0)).expect("a socket");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let _ = stream.read(&mut [0; 4096]);
+                let part = b"Content-Type: text/plain\r\n\r\npart";
+                let _ = stream.write_all(&[1, 6, 0, 1, 0, part.len() as u8, 0, 0]);
+                let _ = stream.write_all(part);
+                while stream.read(&mut [0; 4096]).is_ok_and(|count| count > 0) {}
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn client_that_stops_sending_is_given_up_though_its_answer_has_begun() {
+    let site = Site::new();
+    let (port, pass) = (site.port, answering_early());
+    site.write(
+        "nginx.conf",
+        &format!(
+            "daemon off; pid nginx.pid; error_log error.log info; events {{ }}
+             http {{ access_log off; client_body_timeout 400ms; lingering_close off;
+                 server {{ listen 127.0.0.1:{port}; location / {{ fastcgi_pass 127.0.0.1:{pass};
+                     fastcgi_request_buffering off; fastcgi_buffering off; }} }} }}"
+        ),
+    );
+    let _site = site.start();
+    let mut stream = connect((LOOPBACK, port));
+    stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf.").expect("request");
+    let began = std::time::Instant::now();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(String::from_utf8_lossy(&answer).contains("part"), "the answer had begun");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn unread_body_that_trickles_in_is_not_waited_for_longer_than_the_lingering_time() {
+    let site = Site::new();
+    let port = site.port;
+    site.write(
+        "nginx.conf",
+        &format!(
+            "daemon off; pid nginx.pid; error_log error.log info; events {{ }}
+             http {{ access_log off; lingering_time 1s;
+                 server {{ listen 127.0.0.1:{port}; location / {{ return 200 x; }} }} }}"
+        ),
+    );
+    let _site = site.start();
+    let mut stream = connect((LOOPBACK, port));
+    stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n").expect("request");
+    let began = std::time::Instant::now();
+    // One byte now and then keeps `client_body_timeout` at bay.
+    while stream.write_all(b"x").is_ok() && began.elapsed() < Duration::from_secs(10) {
+        sleep(Duration::from_millis(50));
+    }
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+}
