@@ -161,11 +161,11 @@ fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
 
 /// Derives a request's variant from the field names that a stored page varies by.
 pub(crate) fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<u8>) {
-    if let Ok(rule) = VaryRule::parse([selector]) {
-        if rule.write_variant(fields, variant).is_err() {
-            // Too long to be told apart from others: a variant that no stored page bears.
-            variant.push(NO_VARIANT);
-        }
+    if let Ok(rule) = VaryRule::parse([selector])
+        && rule.write_variant(fields, variant).is_err()
+    {
+        // Too long to be told apart from others: a variant that no stored page bears.
+        variant.push(NO_VARIANT);
     }
 }
 
