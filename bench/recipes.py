@@ -229,7 +229,7 @@ def visits(server, fields, count):
             visit["data"].append(more)
             whole = b"".join(visit["data"]) if len(visit["data"]) > 1 else more
             visit["data"] = [whole]
-            if more and not load.is_whole(whole):
+            if more and not is_whole(whole):
                 continue
             received += len(whole)
             failed += not whole.startswith(b"HTTP/1.1 200")
@@ -277,7 +277,7 @@ def paced(server, run, fields, seconds):
             connection = key.fileobj
             held = state[connection]
             ended = not receive(connection, held)
-            if not ended and not load.is_whole(held[0]):
+            if not ended and not is_whole(held[0]):
                 continue
             received += len(held[0])
             if held[0].startswith(b"HTTP/1.1 200"):
@@ -322,6 +322,15 @@ def distribution(times, elapsed, failed, received, requests):
     at = lambda share: times[min(len(times) - 1, int(len(times) * share))]
     return {"rate": len(times) / elapsed, "requests": requests, "p50": at(0.5), "p90": at(0.9), "p99": at(0.99),
             "slowest": times[-1], "failed": failed, "bytes": received}
+
+
+def is_whole(data):
+    """Whether a response has come to its end, by its length or by its last chunk."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    if not end:
+        return False
+    length = re.search(rb"\r\ncontent-length: *(\d+)", head.lower())
+    return len(body) >= int(length[1]) if length else body.endswith(b"0\r\n\r\n")
 
 
 def write(lines, options):
