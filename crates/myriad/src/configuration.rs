@@ -168,7 +168,9 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
     for server in model.http.iter_mut().flat_map(|http| &mut http.servers) {
         if server.listens.is_empty() {
             let default = addresses(hosts, UNWRITTEN.0, UNWRITTEN.1);
-            server.listens.extend(default.map(|address| default_listen(address, server.span)));
+            server
+                .listens
+                .extend(default.map(|address| ListenConf::new(ListenAddress::Ip(address), server.span)));
         }
         let written = std::mem::take(&mut server.listens);
         for listen in written {
@@ -180,26 +182,5 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
                 server.listens.push(ListenConf { address: ListenAddress::Ip(address), ..listen.clone() });
             }
         }
-    }
-}
-
-/// `listen *:80` with no option said.
-fn default_listen(address: SocketAddr, span: myriad_conf::Span) -> ListenConf {
-    ListenConf {
-        address: ListenAddress::Ip(address),
-        default_server: false,
-        ssl: false,
-        http2: false,
-        proxy_protocol: false,
-        backlog: None,
-        reuseport: false,
-        ipv6only: true,
-        deferred: false,
-        bind: false,
-        fastopen: None,
-        rcvbuf: None,
-        sndbuf: None,
-        so_keepalive: None,
-        span,
     }
 }

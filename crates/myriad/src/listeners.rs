@@ -289,23 +289,7 @@ mod tests {
     #[test]
     fn accepted_connections_have_nagle_off() {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
-        let conf = ListenConf {
-            address: ListenAddress::Ip(loopback),
-            default_server: false,
-            ssl: false,
-            http2: false,
-            proxy_protocol: false,
-            backlog: None,
-            reuseport: false,
-            ipv6only: true,
-            deferred: false,
-            bind: false,
-            fastopen: None,
-            rcvbuf: None,
-            sndbuf: None,
-            so_keepalive: None,
-            span: myriad_conf::Span::default(),
-        };
+        let conf = ListenConf::new(ListenAddress::Ip(loopback), myriad_conf::Span::default());
         let sockets = make_ip(&conf, loopback, 1).expect("a socket");
         let listener = std::net::TcpListener::from(sockets.into_iter().next().expect("one"));
         let client = std::net::TcpStream::connect(listener.local_addr().expect("address")).expect("client");

@@ -64,6 +64,29 @@ pub struct ListenConf {
     pub span: Span,
 }
 
+impl ListenConf {
+    /// A `listen` with an address and no parameter: nginx's defaults.
+    pub fn new(address: ListenAddress, span: Span) -> Self {
+        Self {
+            address,
+            default_server: false,
+            ssl: false,
+            http2: false,
+            proxy_protocol: false,
+            backlog: None,
+            reuseport: false,
+            ipv6only: true,
+            deferred: false,
+            bind: false,
+            fastopen: None,
+            rcvbuf: None,
+            sndbuf: None,
+            so_keepalive: None,
+            span,
+        }
+    }
+}
+
 /// One word of `server_name`, host parts in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ServerName {

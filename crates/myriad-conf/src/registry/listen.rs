@@ -13,23 +13,7 @@ const LATER: [&str; 4] = ["ssl", "http2", "quic", "proxy_protocol"];
 
 pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
     let addresses = addresses(args)?;
-    let mut conf = ListenConf {
-        address: addresses[0].clone(),
-        default_server: false,
-        ssl: false,
-        http2: false,
-        proxy_protocol: false,
-        backlog: None,
-        reuseport: false,
-        ipv6only: true,
-        deferred: false,
-        bind: false,
-        fastopen: None,
-        rcvbuf: None,
-        sndbuf: None,
-        so_keepalive: None,
-        span: args.node.span,
-    };
+    let mut conf = ListenConf::new(addresses[0].clone(), args.node.span);
     for index in 1..args.len() {
         parameter(&mut conf, args, index)?;
     }
