@@ -5,7 +5,7 @@
 //! | `compile` | the only place that sees both the configuration model and the runtime |
 //! | `runtime` | the site as it runs: immutable, replaced whole by a reload |
 //! | `exchange` | one request: what scripts may read of it |
-//! | `phases` | rewrite, location, access, `try_files`: nothing waits |
+//! | `phases` | rewrite, location, access, `try_files`: nothing waits but access |
 //! | `content` | files, origins, the cache in front of them, errors |
 //! | `output` | conditions, ranges, encodings, the head |
 //! | `files` | what is known of paths, small files in memory |

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{Arguments, Contexts, Directive, Done, ONE, Set};
+use super::{Arguments, Contexts, Directive, Done, ONE, Set, set};
 use crate::{
     diagnostic::Diagnostic,
     settings::{AccessRule, Network, Satisfy, Settings},
@@ -36,8 +36,15 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(satisfy),
         "Whether all kinds of access rules must agree.",
     )
-    .default("all")
-    .no_effect("allow and deny are the only kind so far, so all and any are one"),
+    .default("all"),
+    Directive::new(
+        "auth_delay",
+        Contexts::HSL,
+        ONE,
+        set!(Settings.millis => access.auth_delay),
+        "Holds answers of 401 back, so that passwords are not guessed fast.",
+    )
+    .default("0s"),
 ];
 
 fn rule(settings: &mut Settings, args: &mut Arguments<'_>, allow: bool) -> Done {

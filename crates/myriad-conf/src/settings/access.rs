@@ -58,4 +58,6 @@ pub struct AccessSettings {
     pub rules: Vec<AccessRule>,
     /// `satisfy`.
     pub satisfy: Satisfy,
+    /// `auth_delay`, ms.
+    pub auth_delay: u64,
 }

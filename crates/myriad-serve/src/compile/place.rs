@@ -20,7 +20,7 @@ use crate::exchange::variables::Source;
 use crate::files::Validity;
 use crate::runtime::{
     AddField, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules,
-    LimitExcept, Network, Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, TryEnd, TryFiles,
+    LimitExcept, Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -63,7 +63,7 @@ impl Compile<'_> {
             ifs,
             handler,
             limit_except,
-            access: access(settings),
+            gate: self.gate(&settings.access),
             max_body: client.max_body_size,
             body_in_memory: match client.body_in_file_only {
                 BodyInFile::Off => client.body_buffer_size,
@@ -297,16 +297,4 @@ fn validity(open: &OpenFileSettings) -> Validity {
         Some(Some(_)) if open.errors => both(open.valid),
         Some(Some(_)) => Validity { found_ms: open.valid, missing_ms: open.valid.min(FILE_TESTS_VALID_MS) },
     }
-}
-
-fn access(settings: &Settings) -> Vec<(bool, Network)> {
-    settings
-        .access
-        .rules
-        .iter()
-        .map(|rule| {
-            let network = rule.network;
-            (rule.allow, Network(Box::new(move |client| network.contains(client))))
-        })
-        .collect()
 }

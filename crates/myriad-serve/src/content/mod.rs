@@ -48,6 +48,8 @@ pub(crate) enum Work {
         /// Where it is.
         path: PathBuf,
     },
+    /// A check of the visitor, before any content.
+    Gate(Box<phases::gate::Wait>),
     /// An origin to be asked for this request alone.
     Origin,
     /// A body to be read before the cache is asked.
@@ -75,6 +77,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
     loop {
         let step = match work {
             Work::Load { found, path } => static_file::load(exchange, found, path).await,
+            Work::Gate(wait) => phases::gate::wait(exchange, *wait).await,
             Work::Origin => origin::pass(exchange).await,
             Work::Gather => cached::gather(exchange).await,
             Work::Page(wait) => cached::wait(exchange, wait).await,

@@ -1,7 +1,7 @@
 //! Finding the location and running what stands before its content.
 
 use super::rewrite::Rewritten;
-use super::{MAX_REDIRECTS, access, failed, redirect, rewrite, try_files};
+use super::{MAX_REDIRECTS, failed, gate, redirect, rewrite, try_files};
 use crate::content::{self, Step};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -63,7 +63,7 @@ pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
     }
 }
 
-/// The place is known: access, the size of the body, `try_files`, content.
+/// The place is known: the size of the body, access, then what the place has.
 fn arrived(exchange: &mut Exchange) -> Step {
     let request = &mut exchange.request;
     if let Some(limit) = &request.place().limit_except {
@@ -73,9 +73,6 @@ fn arrived(exchange: &mut Exchange) -> Step {
         }
     }
     let place = request.place();
-    if !access::allowed(request, place) {
-        return Step::Error(403);
-    }
     let limit = place.max_body;
     if limit > 0 && request.body.length().is_some_and(|length| length > limit) {
         let length = request.body.length().unwrap_or(0);
@@ -83,6 +80,14 @@ fn arrived(exchange: &mut Exchange) -> Step {
         return Step::Error(413);
     }
     request.body.configure(limit, place.body_timeout_ms);
+    if place.gate.is_some() {
+        return gate::begin(exchange);
+    }
+    enter(exchange)
+}
+
+/// The visitor may come in: `try_files`, content.
+pub(super) fn enter(exchange: &mut Exchange) -> Step {
     match try_files::run(exchange) {
         Some(step) => step,
         None => content::begin(exchange),

@@ -1,4 +1,4 @@
-//! The way of a request up to its content: rewrite, location, access, `try_files`. Nothing here waits.
+//! The way of a request up to its content: rewrite, location, access, `try_files`. Only access waits.
 //!
 //! ```text
 //! begin -> host -> server rewrite -> locate -> location rewrite -> access -> content
@@ -6,8 +6,8 @@
 //!                                      +-- changed -+        internal redirect -+
 //! ```
 
-mod access;
 mod begin;
+pub(crate) mod gate;
 mod locate;
 mod memo;
 mod redirect;

@@ -1,5 +1,6 @@
 //! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
 
+mod gate;
 mod listener;
 mod locations;
 mod names;
@@ -14,13 +15,14 @@ use myriad_http::Known;
 use myriad_net::{Connection, Limits};
 use myriad_script::Program;
 
+pub(crate) use gate::{Gate, Network};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};
 pub(crate) use names::Names;
 pub(crate) use place::{
     AccessLog, AddField, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler,
-    HeaderRules, KeepAliveRules, LimitExcept, Network, Offer, OfferRules, OriginGroup, OriginPlace, Param,
-    Place, Rates, RedirectRules, Rooting, Target, TryEnd, TryFiles,
+    HeaderRules, KeepAliveRules, LimitExcept, Offer, OfferRules, OriginGroup, OriginPlace, Param, Place,
+    Rates, RedirectRules, Rooting, Target, TryEnd, TryFiles,
 };
 pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
 

@@ -1,7 +1,6 @@
 //! A place: the settings that hold where a request is, be it a server, a location or an `if` in one.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use myriad_encode::Coding;
@@ -10,7 +9,7 @@ use myriad_policy::Rules;
 use myriad_script::{Predicates, Program, Regex, Template};
 use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
-use super::{PageZone, PlaceId};
+use super::{Gate, PageZone, PlaceId};
 use crate::error_log::ErrorLog;
 use crate::files::Validity;
 use crate::log::LogTarget;
@@ -30,8 +29,8 @@ pub(crate) struct Place {
     pub handler: Handler,
     /// `limit_except`.
     pub limit_except: Option<LimitExcept>,
-    /// `allow` and `deny` in order: whether it allows, and whom it covers.
-    pub access: Vec<(bool, Network)>,
+    /// What is asked of a visitor before the content; none where everybody may come in at once.
+    pub gate: Option<Box<Gate>>,
     /// `client_max_body_size`, bytes, 0 for any.
     pub max_body: u64,
     /// `client_body_buffer_size`, bytes; 0 with `client_body_in_file_only`.
@@ -92,9 +91,6 @@ pub(crate) struct CharsetRules {
     /// Media types that get it, lower case; none for every type.
     pub types: Option<Vec<Box<[u8]>>>,
 }
-
-/// What an access rule covers; made from the configuration's own form.
-pub(crate) struct Network(pub Box<dyn Fn(Option<IpAddr>) -> bool + Send + Sync>);
 
 /// What makes the content of a place.
 pub(crate) enum Handler {
