@@ -106,6 +106,14 @@ impl RequestHead {
         self.slice(&self.target_range)
     }
 
+    /// Makes the method GET, as a subrequest is asked by; the request line and [`RequestHead::raw`] stay as they came.
+    pub fn ask_by_get(&mut self) {
+        let start = self.fields.bytes().len() as u32;
+        self.fields.extend_bytes(b"GET");
+        self.method = Method::Get;
+        self.method_range = start..start + 3;
+    }
+
     /// The version of the request.
     #[inline]
     pub fn version(&self) -> Version {
@@ -310,6 +318,15 @@ mod tests {
         let copy = head.clone();
         drop(head);
         assert_eq!(copy.target(), b"/a?b");
+    }
+
+    #[test]
+    fn a_head_that_is_asked_by_get_keeps_its_line() {
+        let mut head = RequestHead::from_parts(b"POST", b"/a", Version::Http11, [(&b"Host"[..], &b"x"[..])]);
+        head.ask_by_get();
+        assert_eq!((head.method(), head.method_bytes()), (Method::Get, &b"GET"[..]));
+        assert_eq!(head.request_line(), b"POST /a HTTP/1.1");
+        assert_eq!(head.known(Known::Host), Some(&b"x"[..]));
     }
 
     #[test]

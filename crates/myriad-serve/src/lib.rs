@@ -8,6 +8,7 @@
 //! | `phases` | rewrite, location, access, `try_files`: nothing waits but access |
 //! | `content` | files, origins, the cache in front of them, errors |
 //! | `output` | conditions, ranges, encodings, the head |
+//! | `subrequest` | requests within a request: SSI, `auth_request` |
 //! | `files` | what is known of paths, small files in memory |
 //! | `log` | the access log |
 //! | `site` | worker threads, reload, the end |
@@ -24,6 +25,7 @@ mod phases;
 mod runtime;
 mod service;
 mod site;
+mod subrequest;
 mod worker;
 
 pub use compile::check;

@@ -65,8 +65,7 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => log.subrequest),
         "Whether subrequests are logged.",
     )
-    .default("off")
-    .no_effect("there are no subrequests yet"),
+    .default("off"),
 ];
 
 fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {

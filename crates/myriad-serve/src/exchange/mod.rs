@@ -1,6 +1,7 @@
 //! One request on its way: what scripts may read of it, and what they make.
 
 pub(crate) mod environment;
+mod lineage;
 mod origin_facts;
 mod request;
 pub(crate) mod scratch;
@@ -13,6 +14,7 @@ use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
+pub(crate) use lineage::{Lineage, TooMany};
 pub(crate) use origin_facts::OriginFacts;
 pub(crate) use request::{Carried, Request};
 
@@ -57,6 +59,7 @@ impl Exchange {
         request.place = original.place;
         request.received_ms = original.received_ms;
         request.as_get = original.as_get;
+        request.lineage.clone_from(&original.lineage);
         Box::new(Self { frame: self.frame.clone(), request })
     }
 

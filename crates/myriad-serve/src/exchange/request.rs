@@ -10,8 +10,8 @@ use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody, Sent};
 use myriad_policy::CacheStatus;
 
-use super::OriginFacts;
 use super::scratch::Scratch;
+use super::{Lineage, OriginFacts};
 use crate::runtime::{Page, Place, PlaceId, Runtime, Server, ServerId};
 use crate::worker::Generation;
 
@@ -65,6 +65,8 @@ pub(crate) struct Request {
     pub carried: Option<Box<Carried>>,
     /// How often the page was waited for in vain.
     pub retries: u8,
+    /// Where the request stands among subrequests; none for one that has to do with none.
+    pub lineage: Option<Box<Lineage>>,
     /// The cache's part.
     pub cache: CacheFacts,
     /// The origin's part.
@@ -144,6 +146,7 @@ impl Request {
             gathered: None,
             carried: None,
             retries: 0,
+            lineage: None,
             cache: CacheFacts { key, ..CacheFacts::default() },
             origin: None,
             answered: Answered::default(),
@@ -170,6 +173,11 @@ impl Request {
     /// The client's address; none on a unix socket.
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.connection.peer.ip()
+    }
+
+    /// Whether this is a part of another request, and nothing of it goes to the client by itself.
+    pub(crate) fn is_subrequest(&self) -> bool {
+        self.lineage.as_ref().is_some_and(|lineage| lineage.depth > 0)
     }
 
     /// The origin's part, made where there is none yet.

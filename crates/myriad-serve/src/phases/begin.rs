@@ -24,6 +24,11 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
     run(exchange, entry)
 }
 
+/// Takes a subrequest, whose server and URI are known, through the phases.
+pub(crate) fn begin_subrequest(exchange: &mut Exchange) -> Decision {
+    run(exchange, Entry::Server)
+}
+
 /// Answers a request that could not be read.
 pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
     default_server(exchange);

@@ -15,7 +15,7 @@ mod rewrite;
 mod shortcut;
 mod try_files;
 
-pub(crate) use begin::{begin, reject};
+pub(crate) use begin::{begin, begin_subrequest, reject};
 pub(crate) use memo::Memo;
 pub(crate) use redirect::{add_slash, local_redirect, local_redirect_to, redirect};
 pub(crate) use shortcut::{Shortcuts, keep as keep_shortcut};

@@ -65,6 +65,8 @@ pub(crate) struct Place {
     pub error_log: ErrorLog,
     /// `log_not_found`.
     pub log_not_found: bool,
+    /// `log_subrequest`.
+    pub log_subrequest: bool,
     /// `rewrite_log`.
     pub rewrite_log: bool,
     /// `uninitialized_variable_warn`.

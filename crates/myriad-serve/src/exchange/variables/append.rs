@@ -235,7 +235,9 @@ fn request_id(request: &Request, out: &mut Vec<u8>) {
     use std::hash::{BuildHasher, RandomState};
     static SEEDS: std::sync::OnceLock<(RandomState, RandomState)> = std::sync::OnceLock::new();
     let (first, second) = SEEDS.get_or_init(|| (RandomState::new(), RandomState::new()));
-    let identity = (request.connection.id, request.connection.requests.get(), request.received_ms);
+    // A subrequest has the number of the request it belongs to.
+    let began_ms = request.lineage.as_ref().map_or(request.received_ms, |lineage| lineage.began_ms);
+    let identity = (request.connection.id, request.connection.requests.get(), began_ms);
     show(out, format_args!("{:016x}{:016x}", first.hash_one(identity), second.hash_one(identity)));
 }
 

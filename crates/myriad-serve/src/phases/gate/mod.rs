@@ -114,6 +114,11 @@ fn run(exchange: &mut Exchange, mut progress: Progress) -> Step {
     let Some(gate) = &site.runtime.place(exchange.request.place).gate else { return Step::Error(500) };
     loop {
         let verdict = match progress.stage {
+            // The client was judged by the request that a subrequest belongs to, as in nginx.
+            Stage::Networks if exchange.request.is_subrequest() => {
+                progress.stage = Stage::End;
+                continue;
+            }
             Stage::Networks => networks::judge(&exchange.request, gate),
             Stage::Password | Stage::Subrequest => Verdict::Pass,
             Stage::End => match progress.refused {

@@ -1,0 +1,90 @@
+//! Subrequests: exchanges within an exchange, whose answers go to whoever asked and never to the client by themselves.
+//!
+//! ```text
+//! parent --child(uri, args)--> server rewrite -> location -> rewrite -> content -> body filters
+//!    ^                                                                                  |
+//!    '------------------------ Subanswer: head, and a body to be pulled <---------------'
+//! ```
+//!
+//! A child runs the phases of a request of its own, but for access (its parent was judged), conditions, ranges and
+//! `add_header`. It lives in the future or the body that its parent waits for, so it ends with its parent.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::content;
+use crate::error_log::Level;
+use crate::exchange::{Exchange, TooMany};
+use crate::log;
+use crate::output::Answer;
+use crate::phases::{self, Decision};
+
+/// An answer under way.
+pub(crate) type Asked = Pin<Box<dyn Future<Output = Subanswer>>>;
+
+/// Begins a subrequest of `parent`; the error log hears of one too many.
+pub(crate) fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Exchange>, TooMany> {
+    let child = parent.child(uri, args);
+    if child.is_err() {
+        let uri = String::from_utf8_lossy(uri);
+        parent.request.log(Level::Error, format_args!("subrequests cycle while processing \"{uri}\""));
+    }
+    child
+}
+
+/// Runs a subrequest to its answer.
+///
+/// The future is boxed: what answers may ask subrequests of its own.
+pub(crate) fn ask(child: Box<Exchange>) -> Asked {
+    Box::pin(async move {
+        let mut child = Child { exchange: child, bytes: 0, whole: false };
+        let exchange = &mut *child.exchange;
+        let mut answer = match phases::begin_subrequest(exchange) {
+            Decision::Ready(answer) => answer,
+            Decision::Wait(work) => content::wait(exchange, work).await,
+        };
+        if let Some(status) = exchange.request.forced_status {
+            answer.status = status;
+        }
+        exchange.request.answered.status = answer.status;
+        Subanswer { answer, child }
+    })
+}
+
+/// What a subrequest came to.
+pub(crate) struct Subanswer {
+    /// The answer, as the content gave it.
+    pub answer: Answer,
+    child: Child,
+}
+
+impl Subanswer {
+    /// The subrequest itself, whose variables may be read.
+    pub(crate) fn exchange(&mut self) -> &mut Exchange {
+        &mut self.child.exchange
+    }
+}
+
+/// A subrequest, and what of its answer was taken; logged when it is over (`log_subrequest`).
+struct Child {
+    exchange: Box<Exchange>,
+    bytes: u64,
+    whole: bool,
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let request = &mut self.exchange.request;
+        if !request.place().log_subrequest {
+            return;
+        }
+        if request.answered.status == 0 {
+            request.answered.status = 499;
+        }
+        request.sent.body_bytes = self.bytes;
+        request.sent.bytes = self.bytes;
+        request.sent.complete = self.whole;
+        request.finished_ms = myriad_net::clock::now_ms();
+        log::write(&mut self.exchange);
+    }
+}
