@@ -124,7 +124,6 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
             "is tried again until `*_connect_timeout`; nginx answers 502 at once",
         )],
     ),
-    ("Logs", &[("error log", "times are UTC; the access log's `$time_local` is local time")]),
 ];
 
 const FAMILIES: &[(&str, &str)] = &[

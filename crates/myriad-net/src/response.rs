@@ -191,7 +191,7 @@ pub struct Sent {
     pub complete: bool,
     /// Whether it was the client that went away.
     pub client_closed: bool,
-    /// Whether the request came by a keep-alive connection that stays open (`$pipe` needs `pipelined`).
+    /// Whether the request began to arrive before the one ahead of it was answered (`$pipe`).
     pub pipelined: bool,
     /// Bytes of the request: head and body (`$request_length`).
     pub request_bytes: u64,

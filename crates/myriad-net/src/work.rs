@@ -16,6 +16,8 @@ const KEEP_HEAD_CAPACITY: usize = 16 * 1024;
 pub(crate) struct Work {
     pub(crate) input: Input,
     pub(crate) head: RequestHead,
+    /// The request began to arrive before the one ahead of it was answered (`$pipe`).
+    pub(crate) pipelined: bool,
 }
 
 /// Bytes read from the client and not yet consumed.
@@ -91,6 +93,7 @@ pub(crate) fn take() -> Box<Work> {
 pub(crate) fn give(mut work: Box<Work>) {
     if work.input.buffer.len() == READ_BUFFER {
         work.input.clear();
+        work.pipelined = false;
         WORK.with_borrow_mut(|pool| {
             if pool.len() < KEEP {
                 pool.push(work);

@@ -11,6 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use myriad_http::date;
+
+use crate::local_time;
+
 /// Severity of a line, most severe first, with the names of nginx's `error_log` directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -167,14 +171,11 @@ impl ErrorLog {
 }
 
 fn begin_line(line: &mut String, now_s: u64, level: Level, connection: Option<u64>) {
-    let (year, month, day) = civil_from_days((now_s / 86_400) as i64);
-    let second = now_s % 86_400;
+    let time = date::format_error_log_time(now_s, local_time::offset_minutes(now_s));
     let _ = write!(
         line,
-        "{year:04}/{month:02}/{day:02} {:02}:{:02}:{:02} [{}] {}#{}: ",
-        second / 3600,
-        second / 60 % 60,
-        second % 60,
+        "{} [{}] {}#{}: ",
+        String::from_utf8_lossy(&time),
         level.name(),
         std::process::id(),
         rustix::thread::gettid().as_raw_nonzero(),
@@ -201,19 +202,6 @@ fn escape_controls(line: &mut String, start: usize) {
     }
 }
 
-/// Proleptic Gregorian date of a day number since 1970-01-01, in eras of 400 years that begin in March.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,18 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_civil() {
-        assert_eq!(civil_from_days(0), (1970, 1, 1));
-        assert_eq!(civil_from_days(11_016), (2000, 2, 29));
-        assert_eq!(civil_from_days(20_778), (2026, 11, 21));
-    }
-
-    #[test]
     fn lines_have_the_form_of_nginx() {
         let mut line = String::new();
         begin_line(&mut line, 20_778 * 86_400 + 3_723, Level::Error, Some(7));
-        let head = format!("2026/11/21 01:02:03 [error] {}#", std::process::id());
-        assert!(line.starts_with(&head), "{line}");
+        let head = format!(" [error] {}#", std::process::id());
+        assert!(line.starts_with("2026/11/2") && line[19..].starts_with(&head), "{line}");
         assert!(line.ends_with(": *7 "), "{line}");
     }
 

@@ -11,6 +11,7 @@
 //! | `subrequest` | requests within a request: SSI, `auth_request` |
 //! | `files` | what is known of paths, small files in memory |
 //! | `log` | the access log |
+//! | `local_time` | the time zone |
 //! | `site` | worker threads, reload, the end |
 
 mod compile;
@@ -19,6 +20,7 @@ mod counters;
 pub mod error_log;
 mod exchange;
 mod files;
+mod local_time;
 mod log;
 mod output;
 mod phases;

@@ -167,7 +167,7 @@ impl<S: Service> Parts<S> {
             bytes: progress.written,
             complete: progress.complete,
             client_closed: progress.client_closed,
-            pipelined: !work.input.is_empty(),
+            pipelined: work.pipelined,
             request_bytes: facts.bytes + body.received(),
         };
         service.finish(&work.head, &connection, response.ticket, &sent);

@@ -34,7 +34,10 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
         };
         match ran.end().await {
             After::KeepAlive(work) if work.input.is_empty() => work::give(work),
-            After::KeepAlive(work) => carried = Some(work),
+            After::KeepAlive(mut work) => {
+                work.pipelined = true;
+                carried = Some(work);
+            }
             After::Close => return connection.end(),
             After::Linger(timeouts) => {
                 Box::pin(linger::run(&connection, timeouts)).await;

@@ -12,7 +12,7 @@ use super::{Step, Work, media_type, precompressed};
 use crate::error_log::Level as LogLevel;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::path::{self, as_path};
-use crate::files::{Entry, FileEntry, Kind};
+use crate::files::{Entry, FileEntry, Kind, SystemError};
 use crate::output::{self, Answer, Source};
 use crate::phases;
 use crate::runtime::ProxiedFacts;
@@ -79,13 +79,7 @@ pub(crate) async fn load(exchange: &mut Exchange, mut found: Found, path: PathBu
         Ok(()) => return serve(exchange, &found),
         Err(error) => error,
     };
-    let path = path.display();
-    exchange.request.log(LogLevel::Error, format_args!("open() \"{path}\" failed ({error})"));
-    match error.kind() {
-        std::io::ErrorKind::PermissionDenied => Step::Error(403),
-        std::io::ErrorKind::NotFound => Step::Error(404),
-        _ => Step::Error(500),
-    }
+    not_opened(&exchange.request, path.as_os_str().as_encoded_bytes(), SystemError::of(&error))
 }
 
 async fn read(found: &Found, path: &std::path::Path) -> std::io::Result<()> {
@@ -130,17 +124,25 @@ fn index(exchange: &mut Exchange) -> Step {
 
 fn directory_without_index(exchange: &mut Exchange) -> Step {
     let Exchange { request, frame } = exchange;
-    let there = scratch::with_buffer(|file| {
+    scratch::with_buffer(|file| {
         let _ = path::of_uri(request, &request.uri, frame, file);
         let entry = look(request, file);
-        if entry.is_directory() {
-            let folder = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
-            let shown = format!("{}/", String::from_utf8_lossy(&file[..folder]));
-            request.log(LogLevel::Error, format_args!("directory index of \"{shown}\" is forbidden"));
+        let shown = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+        let shown = String::from_utf8_lossy(&file[..shown]);
+        match &entry.kind {
+            Kind::Directory => {
+                request.log(LogLevel::Error, format_args!("directory index of \"{shown}/\" is forbidden"));
+                Step::Error(403)
+            }
+            Kind::Missing(error) => {
+                if request.place().log_not_found || !error.is_absence() {
+                    request.log(LogLevel::Error, format_args!("\"{shown}/\" is not found ({error})"));
+                }
+                Step::Error(error.status())
+            }
+            Kind::File(_) | Kind::Other => Step::Error(404),
         }
-        entry.is_directory()
-    });
-    Step::Error(if there { 403 } else { 404 })
+    })
 }
 
 fn serve(exchange: &mut Exchange, found: &Found) -> Step {
@@ -149,16 +151,25 @@ fn serve(exchange: &mut Exchange, found: &Found) -> Step {
         Kind::File(file) => answer(exchange, &found.entry, file),
         Kind::Directory => Step::Answer(crate::phases::add_slash(&mut exchange.request)),
         Kind::Other => Step::Error(404),
-        Kind::Missing(std::io::ErrorKind::PermissionDenied) => Step::Error(403),
-        Kind::Missing(kind) => {
-            let request = &exchange.request;
-            if request.place().log_not_found {
-                let uri = String::from_utf8_lossy(&request.uri);
-                request.log(LogLevel::Error, format_args!("open() for \"{uri}\" failed ({kind})"));
+        Kind::Missing(error) => {
+            let Exchange { request, frame } = exchange;
+            let mut file = Vec::new();
+            if path::of_uri(request, &request.uri, frame, &mut file).is_err() {
+                return Step::Error(500);
             }
-            Step::Error(404)
+            not_opened(request, &file, *error)
         }
     }
+}
+
+/// Tells the error log why a file cannot be sent; the status follows from the reason.
+fn not_opened(request: &Request, file: &[u8], error: SystemError) -> Step {
+    if request.place().log_not_found || !error.is_absence() {
+        let level = if error.status() == 500 { LogLevel::Crit } else { LogLevel::Error };
+        let file = String::from_utf8_lossy(file);
+        request.log(level, format_args!("open() \"{file}\" failed ({error})"));
+    }
+    Step::Error(error.status())
 }
 
 fn answer(exchange: &mut Exchange, entry: &Arc<Entry>, file: &FileEntry) -> Step {

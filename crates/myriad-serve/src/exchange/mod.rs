@@ -5,7 +5,6 @@ mod lineage;
 mod origin_facts;
 mod request;
 pub(crate) mod scratch;
-pub(crate) mod time;
 pub(crate) mod variables;
 
 use std::rc::Rc;

@@ -14,6 +14,8 @@ use myriad_policy::EntityTag;
 use myriad_script::FileTest;
 use parking_lot::Mutex;
 
+use super::SystemError;
+
 /// Files up to this many bytes are held in memory; larger ones go by `sendfile`.
 pub(crate) const IN_MEMORY: u64 = 1 << 20;
 
@@ -26,7 +28,7 @@ pub(crate) enum Kind {
     /// Neither: a socket, a device.
     Other,
     /// Nothing that can be served, with the reason.
-    Missing(io::ErrorKind),
+    Missing(SystemError),
 }
 
 /// One path, as it was when it was last looked at.
@@ -137,7 +139,7 @@ impl Entry {
         let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
         match std::fs::metadata(path) {
             Err(error) => Self {
-                kind: Kind::Missing(error.kind()),
+                kind: Kind::Missing(SystemError::of(&error)),
                 executable: false,
                 checked_ms,
                 used_ms,
@@ -163,7 +165,7 @@ impl Entry {
     pub(super) fn unchanged(&self, path: &Path) -> bool {
         match std::fs::metadata(path) {
             Ok(metadata) => self.identity == Identity::of(&metadata),
-            Err(error) => matches!(self.kind, Kind::Missing(kind) if kind == error.kind()),
+            Err(error) => matches!(self.kind, Kind::Missing(known) if known == SystemError::of(&error)),
         }
     }
 

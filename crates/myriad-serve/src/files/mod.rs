@@ -3,6 +3,8 @@
 mod cache;
 mod entry;
 pub(crate) mod path;
+mod system_error;
 
 pub(crate) use cache::{FileCache, Validity};
 pub(crate) use entry::{Entry, FileEntry, Kind};
+pub(crate) use system_error::SystemError;

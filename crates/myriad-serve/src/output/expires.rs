@@ -3,7 +3,8 @@
 use myriad_http::date::write_http_date;
 use myriad_script::Frame;
 
-use crate::exchange::{Request, time};
+use crate::exchange::Request;
+use crate::local_time;
 use crate::runtime::Expires;
 
 /// What `expires` comes to for one answer.
@@ -78,7 +79,7 @@ fn judge(
 }
 
 fn until_daily(second: u32, now_s: u64) -> i64 {
-    let local = now_s.cast_signed() + i64::from(time::offset_minutes()) * 60;
+    let local = now_s.cast_signed() + i64::from(local_time::offset_minutes(now_s)) * 60;
     (i64::from(second) - local.rem_euclid(86_400)).rem_euclid(86_400)
 }
 

@@ -1,7 +1,7 @@
 //! The start: which server, which URI.
 
-use myriad_http::Known;
 use myriad_http::uri::{normalize_path, parse_host, split_target};
+use myriad_http::{Known, Method};
 use myriad_net::service::Rejection;
 
 use super::{Decision, Entry, run, shortcut};
@@ -15,6 +15,9 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         return run(exchange, Entry::Step(step));
     }
     let entry = match choose_server(exchange) {
+        Ok(()) if is_never_allowed(exchange) => {
+            Entry::Step(refuse(exchange, 405, "client sent method that is not allowed"))
+        }
         Ok(()) => match normalise(exchange) {
             Ok(()) => Entry::Server,
             Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
@@ -59,6 +62,12 @@ fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
     }
 }
 
+/// `TRACE` would show a script what the browser keeps from it; `CONNECT` asks for a forward proxy. nginx runs no rules for
+/// either.
+fn is_never_allowed(exchange: &Exchange) -> bool {
+    matches!(exchange.request.head.method(), Method::Trace | Method::Connect)
+}
+
 fn default_server(exchange: &mut Exchange) {
     let runtime = &exchange.request.site.runtime;
     let server = runtime.hosts(&exchange.request.connection).map_or(0, |hosts| hosts.default);
@@ -72,7 +81,7 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Exchange { request, frame } = exchange;
     let target = request.head.target();
-    let authority = if target.first() == Some(&b'/') {
+    let authority = if target.first() == Some(&b'/') || request.head.method() == Method::Connect {
         None
     } else {
         split_target(target).map_err(myriad_http::uri::UriError::status)?.authority

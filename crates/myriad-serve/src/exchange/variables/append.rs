@@ -8,9 +8,10 @@ use myriad_http::{Known, date};
 use myriad_script::{EvalError, Frame};
 
 use super::{Source, borrow};
+use crate::exchange::Request;
 use crate::exchange::origin_facts::seconds;
-use crate::exchange::{Request, time};
 use crate::files;
+use crate::local_time;
 use crate::runtime::Handler;
 
 /// Appends the value of `source`; false where it does not exist for this request.
@@ -107,10 +108,16 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
         Source::ConnectionTime => thousandths(out, now.saturating_sub(request.connection.accepted_ms)),
         Source::Msec => thousandths(out, now),
         Source::TimeLocal => {
-            out.extend_from_slice(&date::format_time_local(now / 1000, time::offset_minutes()));
+            out.extend_from_slice(&date::format_time_local(
+                now / 1000,
+                local_time::offset_minutes(now / 1000),
+            ));
         }
         Source::TimeIso8601 => {
-            out.extend_from_slice(&date::format_time_iso8601(now / 1000, time::offset_minutes()));
+            out.extend_from_slice(&date::format_time_iso8601(
+                now / 1000,
+                local_time::offset_minutes(now / 1000),
+            ));
         }
         Source::Status => {
             let status = if request.answered.status == 0 { 9 } else { request.answered.status };

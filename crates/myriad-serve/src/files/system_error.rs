@@ -1,0 +1,54 @@
+//! Errors of the system as nginx's log writes them: `2: No such file or directory`.
+
+use std::fmt;
+use std::io;
+
+use rustix::io::Errno;
+
+/// The number of an error that the system gave; 0 where it was no error of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SystemError(i32);
+
+impl SystemError {
+    /// The number in `error`.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        Self(error.raw_os_error().unwrap_or(0))
+    }
+
+    /// The status that nginx answers for a file that cannot be opened.
+    pub(crate) fn status(self) -> u16 {
+        match Errno::from_raw_os_error(self.0) {
+            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => 404,
+            Errno::ACCESS | Errno::LOOP | Errno::MLINK => 403,
+            _ => 500,
+        }
+    }
+
+    /// Whether nothing is there by that name, which `log_not_found` decides to log.
+    pub(crate) fn is_absence(self) -> bool {
+        self.status() == 404
+    }
+}
+
+impl fmt::Display for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = io::Error::from_raw_os_error(self.0).to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        write!(f, "{}: {text}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_read_as_in_the_log_of_nginx() {
+        let missing = SystemError::of(&io::Error::from_raw_os_error(2));
+        assert_eq!(missing.to_string(), "2: No such file or directory");
+        assert_eq!((missing.status(), missing.is_absence()), (404, true));
+        let denied = SystemError::of(&io::Error::from_raw_os_error(13));
+        assert_eq!((denied.to_string().as_str(), denied.status()), ("13: Permission denied", 403));
+        assert_eq!(SystemError::of(&io::Error::other("x")).status(), 500);
+    }
+}

@@ -1,0 +1,173 @@
+//! The rule of a time zone as POSIX writes it: `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636 section 3.3.1).
+
+/// A zone's offset, and when summer time holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rule {
+    /// Seconds east of UTC.
+    standard: i32,
+    summer: Option<Summer>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Summer {
+    offset: i32,
+    begins: Change,
+    ends: Change,
+}
+
+/// A day of the year and the second of it, in local time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Change {
+    day: Day,
+    second: i32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Day {
+    /// `Mm.w.d`: the `w`th weekday `d` of the month; 5 for the last.
+    Weekday { month: i64, week: i64, weekday: i64 },
+    /// `Jn`: 1 to 365, the leap day never counted.
+    Julian(i64),
+    /// `n`: 0 to 365.
+    Ordinal(i64),
+}
+
+impl Rule {
+    /// Reads a rule; none where the text is no such rule.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut rest = name(text)?;
+        let standard = -time(&mut rest)?;
+        if rest.is_empty() {
+            return Some(Self { standard, summer: None });
+        }
+        rest = name(rest)?;
+        let offset = if rest.starts_with(',') { standard + 3600 } else { -time(&mut rest)? };
+        let mut changes = rest.strip_prefix(',')?.split(',');
+        let (begins, ends) = (Change::parse(changes.next()?)?, Change::parse(changes.next()?)?);
+        Some(Self { standard, summer: Some(Summer { offset, begins, ends }) })
+    }
+
+    /// Seconds east of UTC at a second since the epoch.
+    pub(super) fn offset_s(&self, now_s: i64) -> i32 {
+        let Some(summer) = &self.summer else { return self.standard };
+        let year = year_of(now_s + i64::from(self.standard));
+        let begins = summer.begins.second_of(year) - i64::from(self.standard);
+        let ends = summer.ends.second_of(year) - i64::from(summer.offset);
+        let in_summer =
+            if begins < ends { (begins..ends).contains(&now_s) } else { !(ends..begins).contains(&now_s) };
+        if in_summer { summer.offset } else { self.standard }
+    }
+}
+
+/// What follows a zone's name: letters, or anything between angle brackets.
+fn name(text: &str) -> Option<&str> {
+    if let Some(quoted) = text.strip_prefix('<') {
+        return quoted.split_once('>').map(|(_, rest)| rest);
+    }
+    let rest = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    (text.len() - rest.len() >= 3).then_some(rest)
+}
+
+/// `[+-]hh[:mm[:ss]]` in seconds.
+fn time(text: &mut &str) -> Option<i32> {
+    let end =
+        text.find(|letter: char| !(letter.is_ascii_digit() || "+-:".contains(letter))).unwrap_or(text.len());
+    let (own, rest) = text.split_at(end);
+    *text = rest;
+    let (sign, digits) = match own.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, own.strip_prefix('+').unwrap_or(own)),
+    };
+    let mut seconds = 0;
+    let mut unit = 3600;
+    for part in digits.split(':') {
+        seconds += part.parse::<i32>().ok().filter(|part| (0..=167).contains(part))? * unit;
+        unit /= 60;
+    }
+    Some(sign * seconds)
+}
+
+impl Change {
+    fn parse(text: &str) -> Option<Self> {
+        let (day, mut at) = text.split_once('/').unwrap_or((text, "2"));
+        let number = |text: &str, most: i64| text.parse().ok().filter(|number| (0..=most).contains(number));
+        let day = if let Some(weekday) = day.strip_prefix('M') {
+            let mut parts = weekday.split('.');
+            let month = number(parts.next()?, 12).filter(|month| *month > 0)?;
+            let week = number(parts.next()?, 5).filter(|week| *week > 0)?;
+            Day::Weekday { month, week, weekday: number(parts.next()?, 6)? }
+        } else if let Some(julian) = day.strip_prefix('J') {
+            Day::Julian(number(julian, 365)?)
+        } else {
+            Day::Ordinal(number(day, 365)?)
+        };
+        Some(Self { day, second: time(&mut at)? })
+    }
+
+    /// The second since the epoch in `year`, as if local time were UTC.
+    fn second_of(self, year: i64) -> i64 {
+        let leap = days_to(year + 1, 1) - days_to(year, 1) == 366;
+        let day = match self.day {
+            Day::Ordinal(day) => days_to(year, 1) + day,
+            Day::Julian(day) => days_to(year, 1) + day - 1 + i64::from(leap && day >= 60),
+            Day::Weekday { month, week, weekday } => {
+                let first = days_to(year, month);
+                let end = if month == 12 { days_to(year + 1, 1) } else { days_to(year, month + 1) };
+                // The epoch was a Thursday.
+                let to_weekday = (weekday - (first + 4)).rem_euclid(7);
+                let day = first + to_weekday + (week - 1) * 7;
+                if day < end { day } else { day - 7 }
+            }
+        };
+        day * 86_400 + i64::from(self.second)
+    }
+}
+
+/// Days from the epoch to the first of a month.
+fn days_to(year: i64, month: i64) -> i64 {
+    // Years from the first of March, so that the leap day is the last of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (month * 153 + 2) / 5
+        - 719_468
+}
+
+fn year_of(second: i64) -> i64 {
+    let days = second.div_euclid(86_400);
+    let mut year = 1970 + days.div_euclid(366);
+    while days_to(year + 1, 1) <= days {
+        year += 1;
+    }
+    year
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn southern_summers_span_the_new_year() {
+        let rule = Rule::parse("AEST-10AEDT,M10.1.0,M4.1.0/3").expect("a rule");
+        // 2026-01-15, 2026-07-15 and 2026-12-15.
+        let offsets = [1_768_435_200, 1_784_073_600, 1_797_292_800].map(|at| rule.offset_s(at));
+        assert_eq!(offsets, [39_600, 36_000, 39_600]);
+    }
+
+    #[test]
+    fn all_forms_of_names_offsets_and_days_are_read() {
+        assert_eq!(Rule::parse("UTC0").expect("a rule").offset_s(0), 0);
+        assert_eq!(Rule::parse("<+0530>-5:30").expect("a rule").offset_s(0), 19_800);
+        assert_eq!(
+            Rule::parse("<-03>3<-02>,M3.5.0/-2,M10.5.0/-1").expect("a rule").offset_s(1_768_435_200),
+            -10_800
+        );
+        let days = Rule::parse("AAA0BBB,J60,300/1").expect("a rule");
+        // The first of March of a leap year and of another one, at two o'clock.
+        assert_eq!(
+            [1_709_258_399, 1_709_258_400, 1_772_330_400].map(|at| days.offset_s(at)),
+            [0, 3600, 3600]
+        );
+        for text in ["", "A0", "UTC", "CET-1CEST", "CET-1CEST,M13.1.0,M1.1.0", "CET-999"] {
+            assert_eq!(Rule::parse(text), None, "{text}");
+        }
+    }
+}
