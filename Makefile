@@ -8,7 +8,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build test lint deny bench bench-recipes fuzz clean
+.PHONY: help up build test lint deny golden-nginx bench bench-recipes fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -37,6 +37,10 @@ test: ## everything that must pass before a change lands
 	@scripts/install-packages test
 	@$(MAKE) --no-print-directory lint deny
 	$(CARGO) test --workspace
+
+golden-nginx: ## the golden tests against the installed nginx: is what they expect its behaviour? (NGINX=/path/to/nginx)
+	@$(NEEDS_CARGO)
+	MYRIAD_GOLDEN_NGINX=$(or $(NGINX),/usr/sbin/nginx) $(CARGO) test --quiet --package myriad-tests --test golden
 
 bench: ## Myriad against nginx, Varnish and the floor (BENCH="--rows home-gzip --rounds 3"); writes bench/REPORT.md
 	@scripts/install-packages up bench

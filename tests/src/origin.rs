@@ -189,6 +189,14 @@ impl Call {
         self.params.contains_key(name)
     }
 
+    /// Every parameter, `NAME=value`, sorted, a line each.
+    pub fn all_params(&self) -> String {
+        let mut lines: Vec<String> =
+            self.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        lines.sort();
+        lines.join("\n")
+    }
+
     /// The next piece of the body; nothing at its end, or when the server has gone.
     pub fn piece(&mut self) -> Option<Vec<u8>> {
         if self.body_ended {

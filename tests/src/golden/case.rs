@@ -1,0 +1,285 @@
+//! Reading a golden file.
+
+use std::time::Duration;
+
+use super::expect::Expectation;
+use super::origin::OriginScript;
+
+/// What a golden file says.
+#[derive(Debug, Default)]
+pub struct Case {
+    /// What it proves, in a sentence.
+    pub about: String,
+    /// The directives and `$variables` that it proves.
+    pub covers: Vec<String>,
+    /// Why it holds for Myriad and not for nginx.
+    pub myriad_only: Option<String>,
+    /// The nginx that first behaves so, as `1.23.0`.
+    pub since: Option<String>,
+    pub(super) config: Config,
+    /// Directives of the main context.
+    pub(super) main: String,
+    pub(super) origins: Vec<OriginScript>,
+    pub(super) before: Vec<SiteFile>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// Which part of the configuration the file holds; the rest stands around it.
+#[derive(Debug, Default)]
+pub(super) enum Config {
+    /// None yet.
+    #[default]
+    Missing,
+    /// The body of the one server.
+    Server(String),
+    /// The body of `http {}`.
+    Http(String),
+    /// Everything.
+    Whole(String),
+}
+
+/// Something that lies in the test's folder.
+#[derive(Debug)]
+pub(super) struct SiteFile {
+    pub(super) path: String,
+    pub(super) kind: Kind,
+    pub(super) mode: Option<u32>,
+    /// Seconds since the epoch.
+    pub(super) modified: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    File { text: String, gzip: bool },
+    Folder,
+    Link(String),
+}
+
+/// What is done and looked at once the server runs, in order, with the line it stands on.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) line: usize,
+    pub(super) action: Action,
+}
+
+#[derive(Debug)]
+pub(super) enum Action {
+    Write(SiteFile),
+    Remove(String),
+    Wait(Duration),
+    Request {
+        text: String,
+        on_last: bool,
+    },
+    Answer(Expectation),
+    /// What a file of the folder must come to say.
+    Log(String, Vec<String>),
+    /// `-t` refuses the configuration and says all of this.
+    Refused(Vec<String>),
+    /// `-t` accepts the configuration and says all of this.
+    Warned(Vec<String>),
+    /// `-t --explain` with these arguments says all of this.
+    Explain(String, Vec<String>),
+}
+
+struct Section<'a> {
+    line: usize,
+    title: &'a str,
+    text: String,
+}
+
+impl Case {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// The line and what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut case = Self::default();
+        for section in sections(text)? {
+            let line = section.line;
+            case.take(section).map_err(|error| format!("line {line}: {error}"))?;
+        }
+        if case.about.is_empty() {
+            return Err("line 1: the section `about` is missing".into());
+        }
+        if matches!(case.config, Config::Missing) {
+            return Err("line 1: one of the sections `server`, `http` and `whole` is needed".into());
+        }
+        let proves = |action: &Action| {
+            !matches!(action, Action::Write(_) | Action::Remove(_) | Action::Wait(_) | Action::Request { .. })
+        };
+        if !case.steps.iter().any(|step| proves(&step.action)) {
+            return Err("line 1: nothing is expected, so nothing is proved".into());
+        }
+        Ok(case)
+    }
+
+    fn take(&mut self, section: Section<'_>) -> Result<(), String> {
+        let Section { line, title, text } = section;
+        let (word, rest) = title.split_once(' ').unwrap_or((title, ""));
+        let rest = rest.trim();
+        let lines = || text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+        let action = match word {
+            "about" => {
+                self.about = text.replace('\n', " ");
+                return Ok(());
+            }
+            "covers" => {
+                self.covers.extend(text.split_whitespace().map(str::to_owned));
+                return Ok(());
+            }
+            "myriad" if rest == "only" => {
+                if text.is_empty() {
+                    return Err("say why".into());
+                }
+                self.myriad_only = Some(text);
+                return Ok(());
+            }
+            "nginx" => {
+                self.since = Some(rest.to_owned());
+                return Ok(());
+            }
+            "main" => {
+                self.main = text;
+                return Ok(());
+            }
+            "server" => return self.configure(Config::Server(text)),
+            "http" => return self.configure(Config::Http(text)),
+            "whole" => return self.configure(Config::Whole(text)),
+            "origin" => {
+                self.origins.push(OriginScript::parse(rest, &text)?);
+                return Ok(());
+            }
+            "file" | "folder" | "link" => Action::Write(SiteFile::parse(word, rest, text)?),
+            "remove" => Action::Remove(rest.to_owned()),
+            "wait" => Action::Wait(milliseconds(rest)?),
+            "request" => Action::Request { text, on_last: on_last(rest)? },
+            "answer" => Action::Answer(Expectation::parse(&text)?),
+            "log" => Action::Log(rest.to_owned(), lines()),
+            "refused" => Action::Refused(lines()),
+            "warned" => Action::Warned(lines()),
+            "explain" => Action::Explain(rest.to_owned(), lines()),
+            _ => return Err(format!("there is no section `{title}`; see README.md")),
+        };
+        match action {
+            Action::Write(file) if !self.has_begun() => self.before.push(file),
+            action => self.steps.push(Step { line, action }),
+        }
+        Ok(())
+    }
+
+    /// Whether a request stands above, so that a file is written while the server runs.
+    fn has_begun(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.action, Action::Request { .. }))
+    }
+
+    fn configure(&mut self, config: Config) -> Result<(), String> {
+        if !matches!(self.config, Config::Missing) {
+            return Err("the configuration is given twice".into());
+        }
+        self.config = config;
+        Ok(())
+    }
+
+    /// Whether anything is asked of a running server.
+    pub(super) fn needs_server(&self) -> bool {
+        self.has_begun()
+    }
+}
+
+impl SiteFile {
+    fn parse(word: &str, rest: &str, text: String) -> Result<Self, String> {
+        let mut words = rest.split_whitespace();
+        let path = words.next().ok_or("a path is missing")?.to_owned();
+        let (mut mode, mut modified, mut gzip, mut times) = (None, None, false, 1);
+        for word in words {
+            match word.split_once('=') {
+                None if word == "gzip" => gzip = true,
+                Some(("mode", value)) => {
+                    mode = Some(u32::from_str_radix(value, 8).map_err(|_| "the mode is octal")?);
+                }
+                Some(("mtime", value)) => {
+                    modified = Some(value.parse().map_err(|_| "the time is in seconds")?);
+                }
+                Some(("times", value)) => times = value.parse().map_err(|_| "`times` is a number")?,
+                _ => return Err(format!("`{word}` is no property of a file")),
+            }
+        }
+        let kind = match word {
+            "file" => Kind::File { text: text.repeat(times), gzip },
+            "folder" => Kind::Folder,
+            _ => Kind::Link(text),
+        };
+        Ok(Self { path, kind, mode, modified })
+    }
+}
+
+/// Splits a file at its `--- title` lines. Line breaks at the end of a section do not belong to its text.
+fn sections(text: &str) -> Result<Vec<Section<'_>>, String> {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if let Some(title) = line.strip_prefix("--- ") {
+            sections.push(Section { line: index + 1, title: title.trim(), text: String::new() });
+        } else if let Some(section) = sections.last_mut() {
+            section.text.push_str(line);
+            section.text.push('\n');
+        } else if !line.is_empty() {
+            return Err("line 1: a golden file begins with a section".into());
+        }
+    }
+    for section in &mut sections {
+        section.text.truncate(section.text.trim_end_matches('\n').len());
+    }
+    Ok(sections)
+}
+
+fn on_last(rest: &str) -> Result<bool, String> {
+    match rest {
+        "" => Ok(false),
+        "on the same connection" => Ok(true),
+        other => Err(format!("a request is not `{other}`")),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    let number = |digits: &str| digits.parse().map_err(|_| format!("`{text}` is no time"));
+    match text.strip_suffix("ms") {
+        Some(digits) => Ok(Duration::from_millis(number(digits)?)),
+        None => Ok(Duration::from_secs(number(text.strip_suffix('s').unwrap_or(text))?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Case::parse(text).expect_err("an error")
+    }
+
+    #[test]
+    fn a_file_that_says_nothing_sensible_is_refused_with_its_line() {
+        assert!(error("hello").starts_with("line 1"));
+        assert!(
+            error("--- about\nx\n--- server\n--- reqest\n").contains("line 4: there is no section `reqest`")
+        );
+        assert!(error("--- server\n--- request\nGET /\n--- answer\n200").contains("`about`"));
+        assert!(error("--- about\nx\n--- request\nGET /\n--- answer\n200").contains("`server`"));
+        assert!(error("--- about\nx\n--- server\n--- request\nGET /\n").contains("nothing is proved"));
+        assert!(error("--- about\nx\n--- server\n--- http\n").contains("twice"));
+        assert!(error("--- about\nx\n--- myriad only\n").contains("say why"));
+    }
+
+    #[test]
+    fn a_file_above_the_first_request_is_there_before_the_server() {
+        let case = Case::parse(
+            "--- about\nx\n--- server\n--- file html/a gzip mode=0600 mtime=5 times=3\nab\n\n--- request\nGET /\n\
+             --- file html/b\nb\n--- answer\n200\n",
+        );
+        let case = case.expect("a case");
+        assert_eq!((case.before.len(), case.steps.len()), (1, 3));
+        let file = &case.before[0];
+        assert_eq!((file.mode, file.modified), (Some(0o600), Some(5)));
+        assert!(matches!(&file.kind, Kind::File { text, gzip: true } if text == "ababab"));
+    }
+}

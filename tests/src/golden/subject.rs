@@ -1,0 +1,79 @@
+//! Which server a golden file is played against.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::Case;
+use crate::{Place, Server, binary};
+
+/// A program that reads nginx configurations.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    program: PathBuf,
+    /// nginx's version, where it is nginx.
+    nginx: Option<Vec<u32>>,
+}
+
+impl Subject {
+    /// The binary under test.
+    pub fn myriad() -> Self {
+        Self { program: binary().to_owned(), nginx: None }
+    }
+
+    /// An installed nginx.
+    pub fn nginx(program: &Path) -> Self {
+        let output = Command::new(program).arg("-v").output();
+        let output = output.unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let version = text.rsplit('/').next().and_then(numbers);
+        let version = version.unwrap_or_else(|| panic!("{} -v says {text}", program.display()));
+        Self { program: program.to_owned(), nginx: Some(version) }
+    }
+
+    /// The one that `MYRIAD_GOLDEN_NGINX` names, else the binary under test.
+    pub fn from_environment() -> Self {
+        match std::env::var_os("MYRIAD_GOLDEN_NGINX") {
+            Some(program) => Self::nginx(Path::new(&program)),
+            None => Self::myriad(),
+        }
+    }
+
+    pub(super) fn is_nginx(&self) -> bool {
+        self.nginx.is_some()
+    }
+
+    /// Why a case is not for this subject.
+    pub(super) fn skips(&self, case: &Case) -> Option<String> {
+        let version = self.nginx.as_ref()?;
+        if let Some(reason) = &case.myriad_only {
+            return Some(format!("Myriad only: {reason}"));
+        }
+        let since = case.since.as_deref()?;
+        let needed = numbers(since).unwrap_or_else(|| panic!("`{since}` is no version of nginx"));
+        (*version < needed).then(|| format!("needs nginx {since}"))
+    }
+
+    /// Serves from a place whose configuration is written.
+    pub(super) fn start(&self, place: Place) -> Server {
+        let command = self.command(&place);
+        Server::run(place, command)
+    }
+
+    /// `-t`, with what else is asked.
+    pub(super) fn test(&self, place: &Place, arguments: &[String]) -> Output {
+        let mut command = self.command(place);
+        command.arg("-t").args(arguments).output().expect("the program starts")
+    }
+
+    fn command(&self, place: &Place) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("-p").arg(place.folder()).args(["-c", "myriad.conf", "-e", "error.log"]);
+        command
+    }
+}
+
+/// `1.22.1` and what may follow it.
+fn numbers(text: &str) -> Option<Vec<u32>> {
+    let text = text.trim().split(' ').next()?;
+    text.split('.').map(|number| number.parse().ok()).collect()
+}

@@ -1,0 +1,223 @@
+//! An HTTP/1 origin that does what a test wants of it.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+type Script = dyn Fn(&mut HttpCall) + Send + Sync;
+
+/// An origin on a port of its own; it refuses connections once it is dropped.
+pub struct HttpOrigin {
+    /// `127.0.0.1:PORT`, for `proxy_pass`.
+    pub address: String,
+    state: Arc<State>,
+    listening: Option<JoinHandle<()>>,
+}
+
+struct State {
+    script: Box<Script>,
+    heads: Mutex<Vec<String>>,
+    connections: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+/// One request as the origin sees it, and its way to answer.
+#[derive(Debug)]
+pub struct HttpCall {
+    /// How many requests the origin has had, this one included.
+    pub number: usize,
+    /// The request line as received.
+    pub line: String,
+    /// The method.
+    pub method: String,
+    /// The target.
+    pub target: String,
+    /// The fields as received, a line each.
+    pub head: String,
+    /// The body, chunks joined.
+    pub body: Vec<u8>,
+    stream: TcpStream,
+    keeps: bool,
+}
+
+impl HttpOrigin {
+    /// Runs the script once a request, in a thread a connection, after the whole body has been read.
+    pub fn start(script: impl Fn(&mut HttpCall) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("the origin's port");
+        let address = listener.local_addr().expect("address").to_string();
+        let state = Arc::new(State {
+            script: Box::new(script),
+            heads: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+        });
+        let shared = Arc::clone(&state);
+        let listening = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if shared.stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (shared, Ok(stream)) = (Arc::clone(&shared), stream) else { continue };
+                thread::spawn(move || drop(shared.serve(&stream)));
+            }
+        });
+        Self { address, state, listening: Some(listening) }
+    }
+
+    /// The request lines and fields that have come, a text each.
+    pub fn heads(&self) -> Vec<String> {
+        self.state.heads.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many requests have come.
+    pub fn count(&self) -> usize {
+        self.heads().len()
+    }
+
+    /// How many connections have been made.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for HttpOrigin {
+    fn drop(&mut self) {
+        if let Some(listening) = self.listening.take() {
+            self.state.stopped.store(true, Ordering::SeqCst);
+            let _ = TcpStream::connect(&self.address);
+            let _ = listening.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for HttpOrigin {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("HttpOrigin").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    fn serve(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        self.connections.fetch_add(1, Ordering::SeqCst);
+        let mut reader = BufReader::new(stream.try_clone()?);
+        while let Some(mut call) = HttpCall::read(&mut reader, stream)? {
+            call.number = {
+                let mut heads = self.heads.lock().unwrap_or_else(PoisonError::into_inner);
+                heads.push(format!("{}\n{}", call.line, call.head));
+                heads.len()
+            };
+            (self.script)(&mut call);
+            if !call.keeps {
+                break;
+            }
+        }
+        stream.shutdown(Shutdown::Both)
+    }
+}
+
+impl HttpCall {
+    fn read(reader: &mut BufReader<TcpStream>, stream: &TcpStream) -> io::Result<Option<Self>> {
+        let line = read_line(reader)?;
+        if line.is_empty() {
+            return Ok(None);
+        }
+        let mut head = String::new();
+        loop {
+            let field = read_line(reader)?;
+            if field.is_empty() {
+                break;
+            }
+            head.push_str(&field);
+            head.push('\n');
+        }
+        let mut words = line.split(' ').map(str::to_owned);
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let keeps = words.next().is_some_and(|version| version == "HTTP/1.1");
+        let stream = stream.try_clone()?;
+        let mut call = Self { number: 0, line, method, target, head, body: Vec::new(), stream, keeps };
+        if call.field("Connection").is_some_and(|value| value.eq_ignore_ascii_case("close")) {
+            call.keeps = false;
+        }
+        call.body = call.read_body(reader)?;
+        Ok(Some(call))
+    }
+
+    fn read_body(&self, reader: &mut BufReader<TcpStream>) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        if self.field("Transfer-Encoding").is_some() {
+            loop {
+                let size = read_line(reader)?;
+                let size = usize::from_str_radix(&size, 16).map_err(|_| io::ErrorKind::InvalidData)?;
+                let mut piece = vec![0; size];
+                reader.read_exact(&mut piece)?;
+                body.extend(piece);
+                read_line(reader)?;
+                if size == 0 {
+                    return Ok(body);
+                }
+            }
+        }
+        let length = self.field("Content-Length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        body.resize(length, 0);
+        reader.read_exact(&mut body)?;
+        Ok(body)
+    }
+
+    /// The first field of this name.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        let mut fields = self.head.lines().filter_map(|line| line.split_once(':'));
+        fields.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    }
+
+    /// Sends a response: status line and fields, a line each, then the body, framed as the fields say; with a length
+    /// where they say nothing.
+    pub fn answer(&mut self, head: &str, body: impl AsRef<[u8]>) {
+        let body = body.as_ref();
+        let lower = head.to_ascii_lowercase();
+        let mut bytes = head.trim_end().replace('\n', "\r\n").into_bytes();
+        bytes.extend(b"\r\n");
+        let chunked = lower.contains("\ntransfer-encoding: chunked");
+        let status = head.split(' ').nth(1).unwrap_or_default();
+        let bodiless = self.method == "HEAD" || matches!(status, "204" | "304");
+        if !chunked
+            && !bodiless
+            && !lower.contains("\ncontent-length:")
+            && !lower.contains("\nconnection: close")
+        {
+            bytes.extend(format!("Content-Length: {}\r\n", body.len()).into_bytes());
+        }
+        bytes.extend(b"\r\n");
+        if chunked && !bodiless {
+            if !body.is_empty() {
+                bytes.extend(format!("{:x}\r\n", body.len()).into_bytes());
+                bytes.extend(body);
+                bytes.extend(b"\r\n");
+            }
+            bytes.extend(b"0\r\n\r\n");
+        } else if !bodiless {
+            bytes.extend(body);
+        }
+        self.keeps &= !lower.contains("\nconnection: close");
+        self.send(bytes);
+    }
+
+    /// Writes bytes as they are; tells whether they could be written.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.stream.write_all(bytes.as_ref()).is_ok()
+    }
+
+    /// Closes the connection when the script returns, whatever has been sent.
+    pub fn hang_up(&mut self) {
+        self.keeps = false;
+    }
+}
+
+/// A line without its end; empty at the end of the connection too.
+fn read_line(reader: &mut BufReader<TcpStream>) -> io::Result<String> {
+    let mut line = Vec::new();
+    reader.read_until(b'\n', &mut line)?;
+    Ok(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned())
+}
