@@ -136,6 +136,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("headers", "Response fields"),
     ("log", "Logs"),
     ("encoding", "Compression"),
+    ("filters", "Body filters"),
     ("blocks", "Variables by table"),
     ("upstream", "Groups of origins"),
     ("origin", "Origins"),

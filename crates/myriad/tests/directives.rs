@@ -239,7 +239,6 @@ fn what_this_version_cannot_do_is_refused() {
         ("geo $x { proxy 10.0.0.1; default 0; }", "proxy"),
         ("server { location / { proxy_pass http://127.0.0.1:1; } }", "proxy_pass"),
         ("charset_map a b { }", "charset_map"),
-        ("gunzip on;", "gunzip"),
     ] {
         let site = site(directive);
         let output = site.output(&["-t"]);

@@ -1,6 +1,6 @@
 //! nginx's gzip modules, and the well-known brotli and zstd modules.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, NOT_YET, ONE, Set, at_least, set};
+use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, set};
 use crate::{
     diagnostic::Diagnostic,
     settings::{GzipDisable, Proxied, Settings, StaticMode},
@@ -78,8 +78,6 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats(),
     Directive::new("gzip_static", HSL, ONE, Set::Settings(gzip_static), "Whether FILE.gz is sent for FILE.")
         .default("off"),
-    Directive::new("gunzip", HSL, FLAG, Set::Nothing, "Unpacks gzip for clients without it.")
-        .refused(NOT_YET),
     Directive::new(
         "brotli",
         HSL_IF,

@@ -116,7 +116,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          ssl_reject_handshake",
     ),
     ("stub_status", NOT_YET, "stub_status"),
-    ("sub", NOT_YET, "sub_filter sub_filter_types sub_filter_once sub_filter_last_modified"),
     (
         "tunnel",
         NO_MODULE,

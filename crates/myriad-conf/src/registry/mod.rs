@@ -13,6 +13,7 @@ mod condition;
 mod content;
 mod contexts;
 mod encoding;
+mod filters;
 mod headers;
 mod known;
 mod listen;
@@ -243,6 +244,7 @@ pub fn directives() -> &'static [Directive] {
             ("headers", headers::ROWS),
             ("log", log::ROWS),
             ("encoding", encoding::ROWS),
+            ("filters", filters::ROWS),
             ("blocks", blocks::ROWS),
             ("upstream", upstream::ROWS),
             ("cache", cache::OWN),

@@ -8,6 +8,7 @@ mod cache;
 mod client;
 mod content;
 mod encoding;
+mod filters;
 mod headers;
 mod log;
 mod origin;
@@ -24,6 +25,7 @@ pub use content::{
 pub use encoding::{
     BrotliSettings, EncodingSettings, GzipDisable, GzipSettings, Proxied, StaticMode, ZstdSettings,
 };
+pub use filters::{FilterSettings, SubFilter};
 pub use headers::{AddHeader, Expires, HeaderSettings};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
@@ -81,6 +83,8 @@ pub struct Settings {
     pub log: LogSettings,
     /// `gzip*`, `brotli*`, `zstd*`.
     pub encoding: EncodingSettings,
+    /// `gunzip`, `sub_filter*`.
+    pub filters: FilterSettings,
     /// `open_file_cache*`.
     pub open_files: OpenFileSettings,
     /// `fastcgi_*`.
@@ -102,6 +106,7 @@ impl Default for Settings {
             headers: HeaderSettings::default(),
             log: LogSettings::default(),
             encoding: EncodingSettings::default(),
+            filters: FilterSettings::default(),
             open_files: OpenFileSettings::default(),
             fastcgi: OriginSettings::new(Protocol::FastCgi),
             proxy: OriginSettings::new(Protocol::Http),

@@ -56,10 +56,22 @@ impl StreamDecoder {
 
     /// Takes `bytes` in and appends what they decode to; after an error the decoder is of no more use.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+        self.push_up_to(bytes, out, usize::MAX).map(drop)
+    }
+
+    /// As [`push`](Self::push), but comes back once `out` holds `most` bytes or a little more. Returns how many of
+    /// `bytes` it took, and whether all that they decode to has come out; if not, it is called again with the rest,
+    /// though that be empty.
+    pub fn push_up_to(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        most: usize,
+    ) -> Result<(usize, bool), DecodeError> {
         if matches!(self.inner, Inner::Identity) {
             self.left = self.left.checked_sub(bytes.len() as u64).ok_or(DecodeError::TooLong)?;
             out.extend_from_slice(bytes);
-            return Ok(());
+            return Ok((bytes.len(), true));
         }
         let mut rest = bytes;
         loop {
@@ -74,10 +86,13 @@ impl StreamDecoder {
             // A full scratch may hide more output behind it, even when all input is taken.
             let drained = step.written < self.scratch.len() || self.ended;
             if rest.is_empty() && drained {
-                return Ok(());
+                return Ok((bytes.len(), true));
             }
             if step.read == 0 && step.written == 0 && !step.ended {
                 return Err(DecodeError::Corrupt);
+            }
+            if out.len() >= most {
+                return Ok((bytes.len() - rest.len(), false));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! From the configuration's model to the runtime: the only place that sees both.
 
 mod cache;
+mod filters;
 mod gate;
 mod logs;
 mod origin;

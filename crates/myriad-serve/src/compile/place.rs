@@ -84,6 +84,7 @@ impl Compile<'_> {
             recursive_error_pages: content.recursive_error_pages,
             headers: self.headers(&settings.headers, &content.server_tokens),
             charset: self.charset(settings),
+            filters: self.filters(settings),
             offer: self.offer(&settings.encoding),
             access_logs: settings.log.access.iter().filter_map(|log| self.access_log(log)).collect(),
             error_log: self.error_log(&settings.log.error),
@@ -278,7 +279,7 @@ impl Compile<'_> {
 }
 
 /// Media types by name; none where `*` stands for all of them.
-fn media_types(types: &[String]) -> Option<Vec<Box<[u8]>>> {
+pub(super) fn media_types(types: &[String]) -> Option<Vec<Box<[u8]>>> {
     let any = types.iter().any(|known| known == "*");
     (!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect())
 }

@@ -171,7 +171,9 @@ fn encode(body: &Body, coding: Coding, level: Level) -> Option<Alternative<u8>> 
 pub(crate) fn answer(request: &Request, origin: &OriginPlace, page: Arc<Page>) -> Answer {
     let meta = page.meta();
     let length = page.body().len();
-    let coding = if meta.no_transform || length == 0 {
+    let filters = request.place().filters.as_ref();
+    let filtered = filters.is_some_and(|filters| filters.change(&meta.media_type));
+    let coding = if meta.no_transform || length == 0 || filtered {
         Coding::Identity
     } else {
         let encodings =

@@ -176,7 +176,9 @@ fn answer(exchange: &mut Exchange, entry: &Arc<Entry>, file: &FileEntry) -> Step
     let request = &exchange.request;
     let media_type = media_type(request, &request.uri);
     let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
-    let whole = request.head.fields().has(Known::Range);
+    // What filters change on its way is compressed after them.
+    let filtered = request.place().filters.as_ref().is_some_and(|filters| filters.change(&media_type));
+    let whole = filtered || request.head.fields().has(Known::Range);
     let encodings = output::encodings(request, &media_type, Some(file.length), facts, false);
     let mut answer = Answer::new(200, ResponseBody::None);
     answer.varies_by_encoding = encodings.varies;

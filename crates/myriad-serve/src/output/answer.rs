@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use myriad_encode::Coding;
+use myriad_http::date::write_http_date;
 use myriad_net::ResponseBody;
 use myriad_policy::EntityTag;
 
-use super::copy_lines;
+use super::{copy_lines, line_named, ranges};
 use crate::files::Entry;
 use crate::runtime::Page;
 
@@ -76,10 +77,7 @@ impl Answer {
 
     /// Appends a field line.
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) {
-        self.lines.extend_from_slice(name);
-        self.lines.extend_from_slice(b": ");
-        self.lines.extend_from_slice(value);
-        self.lines.extend_from_slice(b"\r\n");
+        push_line(&mut self.lines, name, value);
     }
 
     /// Takes fields out, named in lower case.
@@ -87,6 +85,66 @@ impl Answer {
         let mut kept = Vec::with_capacity(self.lines.len());
         copy_lines(&self.lines, names, |line| kept.extend_from_slice(line));
         self.lines = kept;
+    }
+
+    /// `Content-Length`, where it is known.
+    pub(crate) fn known_length(&self) -> Option<u64> {
+        self.length.or_else(|| self.body.length())
+    }
+
+    /// The media type without its parameters; empty where there is none.
+    pub(crate) fn bare_media_type(&self) -> &[u8] {
+        let media_type = match (&self.media_type, &self.source) {
+            (Some(media_type), _) => &**media_type,
+            (None, Source::Page(page)) => &page.meta().media_type,
+            (None, _) => b"",
+        };
+        media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
+    }
+
+    /// Takes the answer off the page or file that it was made from: what was known of that become field lines, which
+    /// a filter may change.
+    pub(crate) fn detach(&mut self, etags: bool) {
+        let mut lines = Vec::new();
+        if let Source::Page(page) = &self.source {
+            let meta = page.meta();
+            if self.media_type.is_none() {
+                let media_type = line_named(&meta.lines, b"content-type");
+                self.media_type = media_type.map(|value| Cow::Owned(value.to_vec()));
+            }
+            copy_lines(&meta.lines, &[b"content-type"], |line| lines.extend_from_slice(line));
+        }
+        let modified = match &self.source {
+            Source::Page(page) => page.meta().last_modified.as_ref().map(|(text, _)| text.to_vec()),
+            Source::File(_) | Source::Plain => self.modified_s().map(|seconds| {
+                let mut text = Vec::new();
+                write_http_date(seconds, &mut text);
+                text
+            }),
+        };
+        if let Some(text) = modified {
+            push_line(&mut lines, b"Last-Modified", &text);
+        }
+        if let Some(tag) = self.tag(etags) {
+            let mut text = Vec::new();
+            tag.write(ranges::validators(self, etags).encoding, &mut text);
+            push_line(&mut lines, b"ETag", &text);
+        }
+        lines.append(&mut self.lines);
+        self.lines = lines;
+        self.source = Source::Plain;
+    }
+
+    /// Other bytes than before: a strong tag no longer holds (RFC 9110 section 8.8.1), nor what is no tag.
+    pub(crate) fn weaken_tag(&mut self) {
+        let Some(tag) = line_named(&self.lines, b"etag").map(<[u8]>::to_vec) else { return };
+        if tag.starts_with(b"W/") {
+            return;
+        }
+        self.without(&[b"etag"]);
+        if tag.starts_with(b"\"") {
+            self.field(b"ETag", &[b"W/", &tag[..]].concat());
+        }
     }
 
     /// The tag that the answer is recognised by.
@@ -105,5 +163,11 @@ impl Answer {
             Source::Page(page) => page.meta().last_modified.as_ref().map(|(_, seconds)| *seconds),
             Source::File(entry) => entry.file().map(|file| file.modified_s),
         }
+    }
+}
+
+fn push_line(lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    for part in [name, b": ", value, b"\r\n"] {
+        lines.extend_from_slice(part);
     }
 }

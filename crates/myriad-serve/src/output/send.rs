@@ -14,7 +14,7 @@ use super::charset::name_charset;
 use super::date::write_date_line;
 use super::expires::{is_decorated, write_expires};
 use super::{Answer, Source, copy_lines, error_body};
-use super::{keepalive, ranges};
+use super::{filters, keepalive, ranges};
 use crate::content::streamed;
 use crate::exchange::{Exchange, Request, scratch, variables};
 use crate::runtime::Place;
@@ -35,13 +35,19 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
         answer.media_type = carried.media_type.map(Into::into).or(answer.media_type);
         answer.lines.extend_from_slice(&carried.lines);
     }
+    let encoding = judge(request, place, &mut answer);
+    let modified_s = answer.modified_s();
+    if let Some(filters) = &place.filters {
+        filters::apply(request, frame, filters, &mut answer);
+    }
     if let Some(charset) = &place.charset {
         name_charset(request, frame, charset, &mut answer);
     }
-    let encoding = judge(request, place, &mut answer);
+    streamed::encode(request, &mut answer);
+    cut(request, place, &mut answer);
     let mut head = begin_head(request, place, &answer);
     let expires = is_decorated(answer.status)
-        && write_expires(request, frame, answer.modified_s(), request.received_ms / 1000, head.text());
+        && write_expires(request, frame, modified_s, request.received_ms / 1000, head.text());
     write_fields(place, &answer, encoding, &left_out(place, &answer, expires), &mut head);
     add_fields(request, frame, place, answer.status, &mut head);
     keep_facts(request, place, &answer, &head);
@@ -56,48 +62,51 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     response
 }
 
-/// Applies the status of an `error_page`, conditions, ranges and streaming compression. Returns the encoding sent.
-fn judge(request: &mut Request, place: &Place, answer: &mut Answer) -> Encoding {
+/// Applies the status of an `error_page` and judges conditions. Returns the encoding of what is at hand.
+fn judge(request: &Request, place: &Place, answer: &mut Answer) -> Encoding {
     if let Some(status) = request.forced_status {
         answer.status = status;
         answer.reason = None;
     }
-    streamed::encode(request, answer);
-    let whole = answer.status == 200
-        && request.error_status.is_none()
-        && matches!(request.head.method(), Method::Get | Method::Head);
     let validators = ranges::validators(answer, place.files.etag);
     let encoding = validators.encoding;
-    // What an origin answers to this visitor alone was judged by the origin; only parts may be cut here.
-    let plain = matches!(answer.source, Source::Plain);
-    if !whole || plain && !answer.ranges {
+    // What an origin answers to this visitor alone was judged by the origin.
+    if !is_whole(request, answer) || matches!(answer.source, Source::Plain) {
         return encoding;
     }
-    let fields = request.head.fields();
     let rules = place.files.if_modified_since;
-    match judge_conditions(fields, &validators, rules, request.received_ms / 1000) {
-        _ if plain => {}
-        Condition::Pass => {}
+    match judge_conditions(request.head.fields(), &validators, rules, request.received_ms / 1000) {
+        Condition::Pass => encoding,
         Condition::NotModified => {
             answer.status = 304;
             answer.reason = None;
             answer.body = ResponseBody::None;
-            return encoding;
+            encoding
         }
         Condition::Failed => {
             plain_error(place, answer, 412);
-            return Encoding::IDENTITY;
+            Encoding::IDENTITY
         }
     }
-    if answer.ranges && fields.has(Known::Range) {
+}
+
+/// Whether conditions and ranges of the request are for this answer.
+fn is_whole(request: &Request, answer: &Answer) -> bool {
+    answer.status == 200
+        && request.error_status.is_none()
+        && matches!(request.head.method(), Method::Get | Method::Head)
+}
+
+/// Cuts the parts out that the client asks for.
+fn cut(request: &Request, place: &Place, answer: &mut Answer) {
+    if answer.ranges && request.head.fields().has(Known::Range) && is_whole(request, answer) {
+        let validators = ranges::validators(answer, place.files.etag);
         let plan = ranges::plan(request, answer, &validators);
         if let Err(content_range) = ranges::apply(answer, &plan) {
             plain_error(place, answer, 416);
             answer.field(b"Content-Range", content_range.as_bytes());
-            return Encoding::IDENTITY;
         }
     }
-    encoding
 }
 
 fn plain_error(place: &Place, answer: &mut Answer, status: u16) {
@@ -123,8 +132,7 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
     {
         head.field(b"Content-Type", media_type);
     }
-    let length = answer.length.or_else(|| answer.body.length());
-    if let (Some(length), false) = (length, bodiless) {
+    if let (Some(length), false) = (answer.known_length(), bodiless) {
         head.number(b"Content-Length", length);
     }
     if let Source::Page(page) = &answer.source {

@@ -1,5 +1,6 @@
 //! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
 
+mod filters;
 mod gate;
 mod listener;
 mod locations;
@@ -15,6 +16,7 @@ use myriad_http::Known;
 use myriad_net::{Connection, Limits};
 use myriad_script::Program;
 
+pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
 pub(crate) use gate::{Gate, Network};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};

@@ -9,7 +9,7 @@ use myriad_policy::Rules;
 use myriad_script::{Predicates, Program, Regex, Template};
 use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
-use super::{Gate, PageZone, PlaceId};
+use super::{BodyFilters, Gate, PageZone, PlaceId};
 use crate::error_log::ErrorLog;
 use crate::files::Validity;
 use crate::log::LogTarget;
@@ -57,6 +57,8 @@ pub(crate) struct Place {
     pub headers: HeaderRules,
     /// `charset`, if on.
     pub charset: Option<Box<CharsetRules>>,
+    /// What changes bodies on their way, if anything does.
+    pub filters: Option<Box<BodyFilters>>,
     /// Encodings that may be offered.
     pub offer: Offer,
     /// `access_log`.

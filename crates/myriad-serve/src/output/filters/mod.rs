@@ -1,0 +1,101 @@
+//! What changes a body on its way to the client, in nginx's order:
+//!
+//! ```text
+//! content -> gunzip -> sub_filter -> charset -> ssi -> (gzip, br, zstd) -> client
+//! ```
+//!
+//! Each filter wraps the body that is pulled, mends the head of the answer, and holds no more than a fixed window of
+//! the bytes. A place without filters pays one branch for all of this.
+
+mod gunzip;
+mod source;
+mod substitute;
+mod transform;
+
+use myriad_encode::Coding;
+use myriad_net::ResponseBody;
+use myriad_script::Frame;
+
+pub(crate) use source::pulled;
+pub(crate) use transform::{Transform, transformed};
+
+use self::gunzip::Gunzip;
+use self::substitute::{Pair, Substitute};
+use super::{Answer, line_named};
+use crate::error_log::Level;
+use crate::exchange::Request;
+use crate::runtime::{BodyFilters, SubRules};
+
+impl BodyFilters {
+    /// Whether an answer of that media type (without parameters) would be changed, so that it must come in identity.
+    pub(crate) fn change(&self, media_type: &[u8]) -> bool {
+        self.sub.as_ref().is_some_and(|rules| rules.types.cover(media_type))
+    }
+}
+
+/// Lays the filters of the place over an answer that is about to be sent.
+pub(crate) fn apply(request: &Request, frame: &mut Frame, filters: &BodyFilters, answer: &mut Answer) {
+    if matches!(answer.status, 204 | 304) || answer.status < 200 {
+        return;
+    }
+    if filters.gunzip {
+        gunzip(request, answer);
+    }
+    if let Some(rules) = &filters.sub {
+        substitute(request, frame, rules, answer);
+    }
+}
+
+/// Wraps the body of an answer whose head says what it now is, but for its length.
+fn wrap(answer: &mut Answer, transform: impl Transform + 'static) {
+    let body = std::mem::replace(&mut answer.body, ResponseBody::None);
+    answer.body = ResponseBody::Stream(transformed(pulled(body), transform), None);
+    answer.length = None;
+    answer.ranges = false;
+    answer.compressible =
+        answer.coding == Coding::Identity && line_named(&answer.lines, b"content-encoding").is_none();
+    answer.without(&[b"accept-ranges"]);
+}
+
+fn gunzip(request: &Request, answer: &mut Answer) {
+    let by_origin = line_named(&answer.lines, b"content-encoding")
+        .is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
+    if answer.coding != Coding::Gzip && !by_origin {
+        return;
+    }
+    answer.varies_by_encoding = true;
+    if super::accepted(request).contains(Coding::Gzip) {
+        return;
+    }
+    answer.detach(request.place().files.etag);
+    answer.coding = Coding::Identity;
+    answer.without(&[b"content-encoding"]);
+    answer.weaken_tag();
+    wrap(answer, Gunzip::new());
+}
+
+fn substitute(request: &Request, frame: &mut Frame, rules: &SubRules, answer: &mut Answer) {
+    if answer.known_length() == Some(0) || !rules.types.cover(answer.bare_media_type()) {
+        return;
+    }
+    let mut pairs = Vec::with_capacity(rules.pairs.len());
+    for (pattern, replacement) in &rules.pairs {
+        let mut pair = Pair { pattern: Vec::new(), replacement: Vec::new() };
+        let evaluated = pattern
+            .eval(request, frame, &mut pair.pattern)
+            .and_then(|()| replacement.eval(request, frame, &mut pair.replacement));
+        match evaluated {
+            Ok(()) => pairs.push(pair),
+            // The page itself is sound.
+            Err(error) => request.log(Level::Error, format_args!("sub_filter: {error}")),
+        }
+    }
+    let Some(filter) = Substitute::new(pairs, rules.once) else { return };
+    answer.detach(request.place().files.etag);
+    if rules.last_modified {
+        answer.weaken_tag();
+    } else {
+        answer.without(&[b"last-modified", b"etag"]);
+    }
+    wrap(answer, filter);
+}

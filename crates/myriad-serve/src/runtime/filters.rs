@@ -1,0 +1,45 @@
+//! What changes bodies on their way at a place.
+
+use myriad_script::Template;
+
+/// The filters of a place that has any.
+#[derive(Default)]
+pub(crate) struct BodyFilters {
+    /// `gunzip`.
+    pub gunzip: bool,
+    /// `sub_filter`.
+    pub sub: Option<SubRules>,
+}
+
+impl BodyFilters {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.gunzip && self.sub.is_none()
+    }
+}
+
+/// `sub_filter*`.
+pub(crate) struct SubRules {
+    /// What is looked for, and what stands in its place.
+    pub pairs: Vec<(Template, Template)>,
+    /// `sub_filter_once`.
+    pub once: bool,
+    /// `sub_filter_last_modified`.
+    pub last_modified: bool,
+    /// `sub_filter_types`.
+    pub types: TypeSet,
+}
+
+/// Media types that a directive names.
+pub(crate) struct TypeSet(pub Option<Vec<Box<[u8]>>>);
+
+impl TypeSet {
+    /// Whether a media type, without its parameters, is one of them; none at all never is.
+    pub(crate) fn cover(&self, media_type: &[u8]) -> bool {
+        !media_type.is_empty()
+            && match &self.0 {
+                None => true,
+                Some(types) => types.iter().any(|known| media_type.eq_ignore_ascii_case(known)),
+            }
+    }
+}
