@@ -118,9 +118,8 @@ impl Group {
     fn home(&self, pool: &HttpPool, protocol: &Protocol) -> Home {
         let keep = self.config.keepalive;
         match protocol {
-            _ if keep.connections == 0 => Home::Nowhere,
-            Protocol::FastCgi { keep_conn: true, .. } => Home::FastCgi(keep),
-            Protocol::Http { keep_alive: true, .. } => Home::Http(pool.clone(), keep),
+            Protocol::FastCgi { keep_conn: true, .. } if keep.connections > 0 => Home::FastCgi(keep),
+            Protocol::Http { keep_alive: true, .. } if keep.http > 0 => Home::Http(pool.clone(), keep),
             _ => Home::Nowhere,
         }
     }

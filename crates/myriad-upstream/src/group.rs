@@ -12,9 +12,11 @@ use crate::request::Affinity;
 /// How idle connections are kept (`keepalive` and its kin).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Most idle connections to a peer, 0 for none (`keepalive`). HTTP: for each worker. FastCGI: for the whole
-    /// process, so give at most half of php-fpm's children.
+    /// Most idle FastCGI connections to a peer, 0 for none (`keepalive`): for the whole process, so give at most half
+    /// of php-fpm's children.
     pub connections: usize,
+    /// Most idle HTTP connections to a peer for each worker, 0 for none (`keepalive`).
+    pub http: usize,
     /// Most requests over one connection (`keepalive_requests`).
     pub requests: u32,
     /// Longest life of a connection in milliseconds (`keepalive_time`).
@@ -27,7 +29,7 @@ pub struct KeepAlive {
 impl Default for KeepAlive {
     /// Off, with nginx's bounds: 1000 requests, an hour of life, a minute idle.
     fn default() -> Self {
-        Self { connections: 0, requests: 1000, time_ms: 3_600_000, timeout_ms: 60_000 }
+        Self { connections: 0, http: 0, requests: 1000, time_ms: 3_600_000, timeout_ms: 60_000 }
     }
 }
 

@@ -193,7 +193,7 @@ impl Link {
         let peer = &active.0;
         match home {
             Home::Http(pool, keep) if may_serve(&keep) => {
-                pool.0.put(peer.id, pooled, keep.connections, keep.timeout_ms);
+                pool.0.put(peer.id, pooled, keep.http, keep.timeout_ms);
             }
             Home::FastCgi(keep) if may_serve(&keep) => {
                 let Pooled { connection, requests, made } = pooled;

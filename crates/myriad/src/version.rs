@@ -110,13 +110,15 @@ mod tests {
     fn modules_that_are_obeyed_are_not_said_to_be_absent() {
         let said = arguments(&rows());
         let without = |module: &str| said.contains(&format!("--without-http_{module}_module"));
-        for here in ["rewrite", "access", "map", "fastcgi", "gzip", "geo", "split_clients", "charset"] {
+        for here in
+            ["rewrite", "access", "map", "fastcgi", "gzip", "geo", "split_clients", "charset", "proxy"]
+        {
             assert!(!without(here), "{here}");
         }
         for here in ["hash", "ip_hash", "least_conn", "random", "keepalive", "zone"] {
             assert!(!without(&format!("upstream_{here}")), "{here}");
         }
-        for absent in ["ssi", "proxy", "uwsgi", "limit_req", "upstream_sticky"] {
+        for absent in ["uwsgi", "limit_req", "upstream_sticky"] {
             assert!(without(absent), "{absent}");
         }
         assert!(said.contains(&"--with-http_gzip_static_module".to_owned()));

@@ -237,7 +237,7 @@ fn what_this_version_cannot_do_is_refused() {
         ("client_body_in_file_only on;", "client_body_in_file_only on"),
         ("access_log a.log combined gzip;", "gzip"),
         ("geo $x { proxy 10.0.0.1; default 0; }", "proxy"),
-        ("server { location / { proxy_pass http://127.0.0.1:1; } }", "proxy_pass"),
+        ("server { location / { proxy_pass https://127.0.0.1:1; } }", "proxy_pass"),
         ("charset_map a b { }", "charset_map"),
     ] {
         let site = site(directive);

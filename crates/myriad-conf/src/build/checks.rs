@@ -56,7 +56,9 @@ impl Builder<'_> {
 
     /// Where no prefix is left to replace, `proxy_pass` may not name a path.
     pub(super) fn check_pass_uri(&mut self, settings: &Settings, around: &Settings) {
-        let Some(Handler::Origin { protocol: Protocol::Http, target }) = &settings.handler else { return };
+        let Some(Handler::Origin { protocol: Protocol::Http, target, .. }) = &settings.handler else {
+            return;
+        };
         if around.handler != settings.handler && has_uri(target) {
             let message =
                 "\"proxy_pass\" cannot have a path here: the location is no prefix to be replaced by it";

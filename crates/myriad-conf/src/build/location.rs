@@ -6,7 +6,7 @@ use crate::{
     model::{IfBlock, LimitExcept, LocationConf, Matcher, RewriteStep},
     parsed::{Node, Word},
     registry::{Arguments, Block, Contexts, Set, parse_condition},
-    settings::Settings,
+    settings::{Handler, Settings},
     text::Text,
 };
 
@@ -122,6 +122,11 @@ impl Builder<'_> {
         }
         if let Some(alias) = alias {
             self.alias(alias, location);
+        }
+        if let Some(Handler::Origin { prefix, .. }) = &mut location.settings.handler
+            && matches!(location.matcher, Matcher::Exact | Matcher::Prefix | Matcher::PrefixNoRegex)
+        {
+            prefix.clone_from(&location.pattern);
         }
         self.check_cache_key(&location.settings, location.span);
         self.check_deny_all(location);

@@ -226,10 +226,6 @@ impl Directive {
 /// The reason of directives that a later version brings.
 pub(crate) const NOT_YET: &str = "not supported yet by this version of Myriad";
 
-/// What becomes of `proxy_*` while no origin is asked over HTTP; it often stands in files shared by many sites.
-const WITHOUT_PROXY_PASS: &str = "`proxy_pass` is refused when the configuration is checked, and without it this has \
-                                  nothing to do";
-
 /// Every directive that is more than a refused name, by family, then in the order of its file.
 pub fn directives() -> &'static [Directive] {
     static ALL: OnceLock<Vec<Directive>> = OnceLock::new();
@@ -288,11 +284,7 @@ impl FamilyRow {
             return None;
         }
         let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
-        let status = match (protocol, self.row.status) {
-            (Protocol::Http, Status::Same | Status::Differs(_)) => Status::Later(WITHOUT_PROXY_PASS),
-            (_, status) => status,
-        };
-        Some(Directive { name, family, protocol: Some(protocol), status, ..self.row.clone() })
+        Some(Directive { name, family, protocol: Some(protocol), ..self.row.clone() })
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             Set::Settings(pass),
             "The HTTP server that makes the content.",
         )
-        .later("refused when the configuration is checked"),
+        .differs("blanks and control bytes that a variable holds are sent escaped; https:// is refused"),
     ),
     FamilyRow::fastcgi(
         both("param", between(2, 3), Set::Origin(param), "A parameter for the FastCGI server.").repeats(),
@@ -312,7 +312,8 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             return Err(args.error(0, "no host in \"proxy_pass\""));
         }
     }
-    settings.handler = Some(Handler::Origin { protocol, target });
+    // The location that the directive stands in fills the prefix in: it is not known here.
+    settings.handler = Some(Handler::Origin { protocol, target, prefix: Text::default() });
     Ok(())
 }
 

@@ -63,6 +63,9 @@ pub enum Handler {
         protocol: Protocol,
         /// The directive's argument: an address, a group's name, an URL; may hold variables.
         target: Text,
+        /// The prefix that the location matches by, which the path of an URL takes the place of; empty where there is
+        /// none, as in regex and named locations.
+        prefix: Text,
     },
 }
 

@@ -255,7 +255,8 @@ impl OriginSettings {
     }
 }
 
-/// nginx has a default key for HTTP origins only.
+/// nginx has a default key for HTTP origins only: documented as `$scheme$proxy_host$request_uri`, made of the URI that the
+/// origin is asked for.
 fn default_key(protocol: Protocol) -> Option<Text> {
-    (protocol == Protocol::Http).then(|| Text::builtin("$scheme$proxy_host$request_uri"))
+    (protocol == Protocol::Http).then(|| Text::builtin("http://$proxy_host$proxy_internal_uri"))
 }

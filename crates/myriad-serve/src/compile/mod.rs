@@ -7,6 +7,7 @@ mod logs;
 mod origin;
 mod place;
 mod program;
+mod proxy;
 mod scripts;
 mod server;
 mod shortcut;

@@ -9,28 +9,25 @@ use myriad_script::Template;
 use myriad_upstream::{Address, Balance, Group, GroupConfig, KeepAlive, NextUpstream, PeerConfig, Timeouts};
 
 use super::Compile;
+use crate::content::HTTP_IDLE;
 use crate::runtime::{OriginGroup, OriginPlace, Param, Target};
 
 impl Compile<'_> {
-    pub(super) fn origin(&mut self, settings: &Settings, protocol: Protocol, target: &Text) -> OriginPlace {
+    pub(super) fn origin(
+        &mut self,
+        settings: &Settings,
+        protocol: Protocol,
+        (target, prefix): (&Text, &Text),
+    ) -> OriginPlace {
         let origin = settings.origin(protocol);
-        if protocol == Protocol::Http {
-            self.errors.push(
-                Diagnostic::error(target.span, "\"proxy_pass\" is not supported yet by this version")
-                    .help("FastCGI origins are: use fastcgi_pass"),
-            );
-        }
+        let http = (protocol == Protocol::Http).then(|| Box::new(self.proxy(origin, target, prefix)));
         OriginPlace {
-            target: self.target(target),
-            params: origin
-                .parameters
-                .iter()
-                .map(|param| Param {
-                    name: param.name.bytes().into(),
-                    value: self.template(&param.value),
-                    if_not_empty: param.if_not_empty,
-                })
-                .collect(),
+            target: match &http {
+                Some(http) => self.proxy_target(target, http),
+                None => self.target(target),
+            },
+            params: if http.is_some() { Vec::new() } else { self.params(origin) },
+            http,
             pass_request_headers: origin.pass_request_headers,
             pass_request_body: origin.pass_request_body,
             index: origin.index.as_ref().map_or(&b""[..], Text::bytes).into(),
@@ -62,6 +59,17 @@ impl Compile<'_> {
         }
     }
 
+    fn params(&mut self, origin: &OriginSettings) -> Vec<Param> {
+        let params = origin.parameters.iter();
+        params
+            .map(|param| Param {
+                name: param.name.bytes().into(),
+                value: self.template(&param.value),
+                if_not_empty: param.if_not_empty,
+            })
+            .collect()
+    }
+
     fn split_path_info(&mut self, pattern: &Text) -> Option<myriad_script::Regex> {
         let source = self.utf8(pattern);
         match self.scripts.regex(source, false) {
@@ -77,12 +85,23 @@ impl Compile<'_> {
         if target.has_variables() {
             return Target::Variable(self.template(target));
         }
-        let name = target.lossy();
-        if let Some(group) = self.groups.get(&*name) {
+        self.address(&target.lossy(), target)
+    }
+
+    /// The group of that name, else one made of an address.
+    pub(super) fn address(&mut self, name: &str, target: &Text) -> Target {
+        if let Some(group) = self.groups.get(name) {
             return Target::Group(Arc::clone(group));
         }
-        let config = self.single(&name, target);
+        let config = self.single(name, target);
         Target::Group(self.add_group(config, None))
+    }
+
+    /// The `upstream` block of that name, without regard to case.
+    pub(super) fn named_upstream(&self, name: &str) -> Option<Arc<OriginGroup>> {
+        let upstream =
+            self.http.upstreams.iter().find(|upstream| upstream.name.eq_ignore_ascii_case(name))?;
+        self.groups.get(&upstream.name).map(Arc::clone)
     }
 
     /// Compiles every `upstream` block, so that a variable may name any of them.
@@ -119,7 +138,7 @@ impl Compile<'_> {
             name: name.to_owned(),
             peers,
             balance: Balance::default(),
-            keepalive: KeepAlive { connections: 2, ..KeepAlive::default() },
+            keepalive: KeepAlive { connections: 2, http: HTTP_IDLE, ..KeepAlive::default() },
         }
     }
 
@@ -162,6 +181,7 @@ impl Compile<'_> {
             },
             keepalive: KeepAlive {
                 connections: upstream.keepalive.unwrap_or(0) as usize,
+                http: upstream.keepalive.map_or(HTTP_IDLE, |most| most as usize),
                 requests: u32::try_from(upstream.keepalive_requests).unwrap_or(u32::MAX),
                 time_ms: upstream.keepalive_time,
                 timeout_ms: upstream.keepalive_timeout,

@@ -52,8 +52,8 @@ impl Compile<'_> {
         let content = &settings.content;
         let handler = match &settings.handler {
             None => Handler::Files,
-            Some(HandlerConf::Origin { protocol, target }) => {
-                Handler::Origin(Box::new(self.origin(settings, *protocol, target)))
+            Some(HandlerConf::Origin { protocol, target, prefix }) => {
+                Handler::Origin(Box::new(self.origin(settings, *protocol, (target, prefix))))
             }
         };
         let mut place = Place {

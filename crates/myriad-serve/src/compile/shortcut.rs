@@ -45,6 +45,9 @@ fn follows_request_line(source: &Source) -> bool {
             | Source::Arg(_)
             | Source::FastCgiScriptName
             | Source::FastCgiPathInfo
+            | Source::ProxyHost
+            | Source::ProxyPort
+            | Source::ProxyUri
     )
 }
 
@@ -56,6 +59,10 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
     let rooted = |source: &Source| {
         matches!(source, Source::DocumentRoot | Source::RealpathRoot | Source::RequestFilename)
     };
+    // What variables make of the URL is not made on the short way.
+    if origin.http.as_ref().is_some_and(|http| http.url.is_none()) {
+        return false;
+    }
     let static_root = place.files.root.as_static().is_some();
     let builtins = |template: &myriad_script::Template| {
         template.reads_only(|id| static_root || !rooted(names.source(id)))

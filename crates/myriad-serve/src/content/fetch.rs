@@ -56,7 +56,7 @@ pub(crate) fn start(
         Some(body) => RequestPayload::Bytes(body.clone()),
         None => RequestPayload::Empty,
     };
-    let request = match params::fastcgi(exchange, origin, Purpose::Store, payload, attempts) {
+    let request = match params::make(exchange, origin, Purpose::Store, payload, attempts) {
         Ok(request) => request,
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));

@@ -10,12 +10,16 @@ mod pace;
 mod page;
 mod params;
 mod precompressed;
+pub(crate) mod proxy_request;
+mod proxy_url;
 mod read_ahead;
 mod reader;
 mod static_file;
 pub(crate) mod streamed;
 mod temp_file;
 mod upload;
+
+pub(crate) use group::HTTP_IDLE;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -64,6 +68,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     match &site.runtime.place(exchange.request.place).handler {
         Handler::Files => static_file::begin(exchange),
         Handler::Origin(origin) => match &origin.cache {
+            _ if let Some(step) = proxy_url::resolve(exchange, origin) => step,
             Some(cache) => cached::begin(exchange, origin, cache),
             None => Step::Wait(Work::Origin),
         },

@@ -50,7 +50,7 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
         Err(status) => return Step::Error(status),
     };
     let attempts = exchange.request.origin_mut().attempts.clone();
-    let request = match params::fastcgi(exchange, origin, Purpose::Visitor, payload, attempts) {
+    let request = match params::make(exchange, origin, Purpose::Visitor, payload, attempts) {
         Ok(request) => request,
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));

@@ -6,6 +6,7 @@ use myriad_http::{Known, Method};
 use myriad_script::EvalError;
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
+use super::proxy_request;
 use crate::exchange::{Exchange, scratch};
 use crate::runtime::OriginPlace;
 
@@ -19,7 +20,7 @@ pub(crate) enum Purpose {
 }
 
 /// Fields that an answer to be stored must not depend on.
-const NOT_FOR_STORING: [Known; 7] = [
+pub(super) const NOT_FOR_STORING: [Known; 7] = [
     Known::AcceptEncoding,
     Known::IfMatch,
     Known::IfModifiedSince,
@@ -29,11 +30,25 @@ const NOT_FOR_STORING: [Known; 7] = [
     Known::Range,
 ];
 
+/// Makes the request of the current place, in the protocol that its origin speaks.
+pub(crate) fn make(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    purpose: Purpose,
+    payload: RequestPayload,
+    attempts: Attempts,
+) -> Result<OriginRequest, EvalError> {
+    match &origin.http {
+        Some(http) => proxy_request::make(exchange, origin, http, purpose, payload, attempts),
+        None => fastcgi(exchange, origin, purpose, payload, attempts),
+    }
+}
+
 /// Makes the FastCGI request of the current place.
 ///
 /// Parameters that the configuration sets come first and hide the client's own fields of that name, so that no client
 /// can pose as a parameter.
-pub(crate) fn fastcgi(
+fn fastcgi(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     purpose: Purpose,

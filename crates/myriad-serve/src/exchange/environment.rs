@@ -21,6 +21,7 @@ impl Environment for Request {
             variables::Source::Args => {
                 self.args.clear();
                 self.args.extend_from_slice(value);
+                self.uri_changed = true;
             }
             variables::Source::LimitRate => {
                 self.limit_rate = variables::parse_size(value);
@@ -55,6 +56,8 @@ impl Environment for Request {
         self.args.clear();
         self.args.extend_from_slice(args);
         self.escaped = false;
+        self.uri_changed = true;
+        self.rewrites = self.rewrites.wrapping_add(1);
     }
 
     fn uninitialized(&self, name: &str) {

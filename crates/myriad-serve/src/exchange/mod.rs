@@ -59,6 +59,8 @@ impl Exchange {
         request.received_ms = original.received_ms;
         request.as_get = original.as_get;
         request.lineage.clone_from(&original.lineage);
+        request.uri_changed = original.uri_changed;
+        request.off_location = original.off_location;
         Box::new(Self { frame: self.frame.clone(), request })
     }
 

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use myriad_http::ResponseHead;
 use myriad_upstream::{Attempt, Attempts};
 
+use crate::runtime::PassUrl;
+
 /// What is known of the origin's part in an exchange.
 #[derive(Default)]
 pub(crate) struct OriginFacts {
@@ -12,6 +14,8 @@ pub(crate) struct OriginFacts {
     pub attempts: Attempts,
     /// The origin's head, once it came.
     pub head: Option<ResponseHead>,
+    /// The URL that variables of `proxy_pass` made.
+    pub url: Option<PassUrl>,
 }
 
 impl OriginFacts {

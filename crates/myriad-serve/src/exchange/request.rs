@@ -37,6 +37,12 @@ pub(crate) struct Request {
     pub host: Vec<u8>,
     /// Whether the URI as sent held an escape.
     pub escaped: bool,
+    /// Whether a rewrite or an internal redirect has made another URI than the client sent.
+    pub uri_changed: bool,
+    /// Whether a rewrite that stayed in its location made the URI, so that it need not begin with the location's prefix.
+    pub off_location: bool,
+    /// How often a `rewrite` has matched.
+    pub rewrites: u8,
     /// Whether an internal redirect led here.
     pub internal: bool,
     /// Internal redirects so far.
@@ -132,6 +138,9 @@ impl Request {
             args,
             host,
             escaped: false,
+            uri_changed: false,
+            off_location: false,
+            rewrites: 0,
             internal: false,
             redirects: 0,
             error_status: None,
@@ -178,6 +187,11 @@ impl Request {
     /// Whether this is a part of another request, and nothing of it goes to the client by itself.
     pub(crate) fn is_subrequest(&self) -> bool {
         self.lineage.as_ref().is_some_and(|lineage| lineage.depth > 0)
+    }
+
+    /// The URI as the client sent it, arguments and all; none where the target has no path of its own.
+    pub(crate) fn sent_uri(&self) -> Option<&[u8]> {
+        Some(super::variables::request_uri(self.head.target())).filter(|uri| uri.starts_with(b"/"))
     }
 
     /// The origin's part, made where there is none yet.

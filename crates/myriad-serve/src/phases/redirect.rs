@@ -83,4 +83,6 @@ pub(crate) fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8])
     request.args.clear();
     request.args.extend_from_slice(args);
     request.escaped = false;
+    request.uri_changed = true;
+    request.off_location = false;
 }

@@ -43,6 +43,7 @@ fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewri
         return Rewritten::Stay;
     }
     let Exchange { request, frame } = exchange;
+    let rewrites = request.rewrites;
     let flow = match program.run(request, frame) {
         Ok(flow) => flow,
         Err(error) => return Rewritten::Step(failed(exchange, &error)),
@@ -50,6 +51,8 @@ fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewri
     if let Some(place) = flow.matched_if.and_then(|id| ifs.get(id.0 as usize)) {
         exchange.request.place = *place;
     }
+    let rewritten = exchange.request.rewrites != rewrites;
+    exchange.request.off_location |= rewritten && matches!(flow.action, Action::Break);
     act(exchange, &flow)
 }
 

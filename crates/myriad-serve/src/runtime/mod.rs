@@ -2,9 +2,11 @@
 
 mod filters;
 mod gate;
+mod http_place;
 mod listener;
 mod locations;
 mod names;
+mod pass_url;
 mod place;
 mod zone;
 
@@ -18,9 +20,11 @@ use myriad_script::Program;
 
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
 pub(crate) use gate::{Gate, Network};
+pub(crate) use http_place::{HttpPlace, ReplacedFields};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};
 pub(crate) use names::Names;
+pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
     AccessLog, AddField, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler,
     HeaderRules, KeepAliveRules, LimitExcept, Offer, OfferRules, OriginGroup, OriginPlace, Param, Place,
@@ -109,6 +113,13 @@ impl Runtime {
     /// An origin group by name.
     pub(crate) fn group(&self, name: &str) -> Option<Arc<OriginGroup>> {
         self.groups.get(name).cloned()
+    }
+
+    /// The group whose name is that host, in lower case.
+    pub(crate) fn upstream(&self, host: &str) -> Option<Arc<OriginGroup>> {
+        let other =
+            || self.groups.iter().find(|(name, _)| name.eq_ignore_ascii_case(host)).map(|(_, group)| group);
+        self.groups.get(host).or_else(other).cloned()
     }
 
     /// A server.

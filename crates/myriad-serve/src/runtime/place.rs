@@ -9,7 +9,7 @@ use myriad_policy::Rules;
 use myriad_script::{Predicates, Program, Regex, Template};
 use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
-use super::{BodyFilters, Gate, PageZone, PlaceId};
+use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId};
 use crate::error_log::ErrorLog;
 use crate::files::Validity;
 use crate::log::LogTarget;
@@ -297,7 +297,7 @@ pub(crate) struct RedirectRules {
 pub(crate) struct OriginPlace {
     /// Who is asked.
     pub target: Target,
-    /// `fastcgi_param` or `proxy_set_header`, in order.
+    /// `fastcgi_param`, in order.
     pub params: Vec<Param>,
     /// Whether the client's fields are passed on.
     pub pass_request_headers: bool,
@@ -341,6 +341,8 @@ pub(crate) struct OriginPlace {
     pub cache: Option<CachePlace>,
     /// `fastcgi_catch_stderr`.
     pub catch_stderr: Vec<Box<[u8]>>,
+    /// What an HTTP origin is told; none for FastCGI.
+    pub http: Option<Box<HttpPlace>>,
 }
 
 /// Who is asked.

@@ -8,6 +8,7 @@ use myriad_http::{Known, date};
 use myriad_script::{EvalError, Frame};
 
 use super::{Source, borrow};
+use crate::content::proxy_request;
 use crate::exchange::Request;
 use crate::exchange::origin_facts::seconds;
 use crate::files;
@@ -85,9 +86,8 @@ pub(crate) fn append(
             }
             address(request.client(), out);
         }
-        Source::SentTrailer(_) | Source::OriginCookie(_) | Source::ProxyHost | Source::ProxyPort => {
-            return Ok(false);
-        }
+        Source::ProxyHost | Source::ProxyPort | Source::ProxyUri => return Ok(proxy(request, source, out)),
+        Source::SentTrailer(_) | Source::OriginCookie(_) => return Ok(false),
         source => return Ok(append_figure(request, source, out)),
     }
     Ok(true)
@@ -255,6 +255,19 @@ fn gzip_ratio(request: &Request, out: &mut Vec<u8>) -> bool {
     }
     let hundredths = whole * 100 / sent;
     show(out, format_args!("{}.{:02}", hundredths / 100, hundredths % 100));
+    true
+}
+
+/// What follows from the URL of `proxy_pass`; nothing where the place has none.
+fn proxy(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {
+    let Handler::Origin(origin) = &request.place().handler else { return false };
+    let Some(http) = &origin.http else { return false };
+    let Some(url) = proxy_request::url(request, http) else { return false };
+    match source {
+        Source::ProxyHost => out.extend_from_slice(url.proxy_host().as_bytes()),
+        Source::ProxyPort => out.extend_from_slice(url.proxy_port().as_bytes()),
+        _ => proxy_request::write_uri(request, http, out),
+    }
     true
 }
 

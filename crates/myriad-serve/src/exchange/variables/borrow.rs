@@ -58,7 +58,7 @@ fn borrow_field<'a>(_: &'a Request, mut values: impl Iterator<Item = &'a [u8]>) 
 }
 
 /// `$request_uri`: of an absolute target only what follows the host (RFC 9112 section 3.2.2), as nginx has it.
-fn request_uri(target: &[u8]) -> &[u8] {
+pub(crate) fn request_uri(target: &[u8]) -> &[u8] {
     if target.first() == Some(&b'/') {
         return target;
     }

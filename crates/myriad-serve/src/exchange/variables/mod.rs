@@ -5,7 +5,7 @@ mod borrow;
 mod names;
 
 pub(crate) use append::append;
-pub(crate) use borrow::borrow;
+pub(crate) use borrow::{borrow, request_uri};
 pub(crate) use names::VariableNames;
 
 use myriad_http::Known;
@@ -145,6 +145,8 @@ pub(crate) enum Source {
     ProxyHost,
     /// `$proxy_port`.
     ProxyPort,
+    /// The URI that the origin is asked for: of the default key, without a name that a configuration can read.
+    ProxyUri,
     /// `$proxy_add_x_forwarded_for`.
     ProxyAddForwardedFor,
 }

@@ -69,6 +69,7 @@ const FIXED: &[(&str, Source)] = &[
     ("fastcgi_path_info", Source::FastCgiPathInfo),
     ("proxy_host", Source::ProxyHost),
     ("proxy_port", Source::ProxyPort),
+    ("proxy_internal_uri", Source::ProxyUri),
     ("proxy_add_x_forwarded_for", Source::ProxyAddForwardedFor),
 ];
 

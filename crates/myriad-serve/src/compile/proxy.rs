@@ -1,0 +1,89 @@
+//! `proxy_pass` and the fields of its requests.
+
+use myriad_conf::settings::{HttpVersion, OriginSettings};
+use myriad_conf::{Diagnostic, Text};
+use myriad_http::Known;
+
+use super::Compile;
+use crate::runtime::{HttpPlace, Param, PassUrl, ReplacedFields, Target};
+
+/// Fields of the client that concern its own connection, or are written anew.
+const NOT_PASSED: [Known; 9] = [
+    Known::Host,
+    Known::Connection,
+    Known::ProxyConnection,
+    Known::ContentLength,
+    Known::TransferEncoding,
+    Known::Te,
+    Known::KeepAlive,
+    Known::Expect,
+    Known::Upgrade,
+];
+
+impl Compile<'_> {
+    pub(super) fn proxy(&mut self, origin: &OriginSettings, url: &Text, prefix: &Text) -> HttpPlace {
+        let mut place = HttpPlace {
+            url: self.pass_url(url),
+            prefix: prefix.bytes().into(),
+            http_1_1: origin.http_version == HttpVersion::Http11,
+            host: None,
+            fields: Vec::new(),
+            no_length: false,
+            replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
+            method: origin.method.as_ref().map(|method| self.template(method)),
+            body: origin.body.as_ref().map(|body| self.template(body)),
+        };
+        for field in &origin.parameters {
+            let name = field.name.bytes();
+            if !is_token(name) {
+                self.errors.push(Diagnostic::error(
+                    field.name.span,
+                    format!("\"{}\" is no name of a header field", field.name.lossy()),
+                ));
+            }
+            let value = self.template(&field.value);
+            place.replaced.add(name);
+            match Known::from_bytes(name) {
+                Some(Known::Host) => place.host = Some(value),
+                Some(Known::ContentLength) => place.no_length |= value.as_static() == Some(b""),
+                Some(Known::TransferEncoding) => {}
+                _ => place.fields.push(Param { name: name.into(), value, if_not_empty: true }),
+            }
+        }
+        place
+    }
+
+    /// The URL, where it is the same for every request.
+    fn pass_url(&mut self, url: &Text) -> Option<PassUrl> {
+        if url.has_variables() {
+            return None;
+        }
+        match PassUrl::parse(url.bytes()) {
+            Ok(url) => Some(url),
+            Err(error) => {
+                let message = format!("{error} in \"proxy_pass\"");
+                self.errors
+                    .push(Diagnostic::error(url.span, message).help("write http://HOST[:PORT][/path]"));
+                None
+            }
+        }
+    }
+
+    /// Who answers to a URL: the `upstream` of that name, else the host itself.
+    pub(super) fn proxy_target(&mut self, url: &Text, place: &HttpPlace) -> Target {
+        let Some(parsed) = &place.url else {
+            // The key of a stored page names who was asked, so what the name is made of are rules.
+            return Target::Variable(self.in_rules(|compile| compile.template(url)));
+        };
+        if let Some(group) = parsed.group_name().and_then(|name| self.named_upstream(&name)) {
+            return Target::Group(group);
+        }
+        self.address(&parsed.address(), url)
+    }
+}
+
+/// RFC 9110 section 5.1: a name is a token.
+fn is_token(name: &[u8]) -> bool {
+    let is_tchar = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    !name.is_empty() && name.iter().all(is_tchar)
+}

@@ -1,0 +1,247 @@
+//! A request in the form that an HTTP origin is asked in (`proxy_*`).
+//!
+//! Whatever the configuration says, the head that leaves here is read one way only: this server says how the body is
+//! framed, and nothing that a variable holds can end a line.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use bytes::Bytes;
+use myriad_http::h1::connection_options;
+use myriad_http::uri::{Escape, escape};
+use myriad_http::{Known, Method};
+use myriad_script::{EvalError, Template};
+use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
+
+use super::params::{NOT_FOR_STORING, Purpose};
+use crate::exchange::{Exchange, Request, scratch};
+use crate::runtime::{HttpPlace, OriginPlace, PassUrl};
+
+/// Makes the HTTP request of the current place.
+pub(crate) fn make(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    http: &HttpPlace,
+    purpose: Purpose,
+    payload: RequestPayload,
+    attempts: Attempts,
+) -> Result<OriginRequest, EvalError> {
+    let mut head = Vec::with_capacity(1024);
+    let method = write_line(exchange, http, purpose, &mut head)?;
+    write_host(exchange, http, &mut head)?;
+    let options = write_fields(exchange, http, &mut head)?;
+    let payload = own_body(exchange, http, payload)?;
+    write_framing(exchange, http, &payload, &mut head);
+    if origin.pass_request_headers {
+        write_client_fields(&exchange.request, http, purpose, &mut head);
+    }
+    head.extend_from_slice(b"\r\n");
+    let keep_alive = if http.http_1_1 { !options.close } else { options.keep_alive };
+    Ok(OriginRequest {
+        protocol: Protocol::Http { head: Bytes::from(head), keep_alive, upgrade: options.upgrade },
+        method,
+        body: payload,
+        timeouts: origin.timeouts,
+        retry: origin.next,
+        max_head: origin.head_bytes,
+        affinity: Affinity::None,
+        observer: None,
+        attempts,
+    })
+}
+
+fn write_line(
+    exchange: &mut Exchange,
+    http: &HttpPlace,
+    purpose: Purpose,
+    head: &mut Vec<u8>,
+) -> Result<Method, EvalError> {
+    let Exchange { request, frame } = exchange;
+    match &http.method {
+        _ if purpose == Purpose::Store && request.as_get => head.extend_from_slice(b"GET"),
+        Some(template) => scratch::with_buffer(|method| {
+            template.eval(request, frame, method)?;
+            head.extend(method.iter().filter(|byte| byte.is_ascii_graphic()));
+            Ok::<_, EvalError>(())
+        })?,
+        None => head.extend_from_slice(request.head.method_bytes()),
+    }
+    let method = Method::from_bytes(head);
+    head.push(b' ');
+    write_uri(request, http, head);
+    head.extend_from_slice(if http.http_1_1 { b" HTTP/1.1\r\n" } else { b" HTTP/1.0\r\n" });
+    Ok(method)
+}
+
+/// The URL that is asked now: the place's own, or what its variables made.
+pub(crate) fn url<'a>(request: &'a Request, http: &'a HttpPlace) -> Option<&'a PassUrl> {
+    http.url.as_ref().or_else(|| request.origin.as_ref()?.url.as_ref())
+}
+
+/// Writes the URI as the origin is asked for it.
+///
+/// Without a path in the URL it is the client's own, to the letter, unless a rewrite or an internal redirect has made
+/// another; with one, the path takes the place of the location's prefix. A path that variables made is the whole URI.
+pub(crate) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) {
+    let path = url(request, http).map_or(&b""[..], |url| &url.uri);
+    if http.url.is_none() && !path.is_empty() {
+        return write_visible(path, out);
+    }
+    if path.is_empty()
+        && !request.uri_changed
+        && let Some(target) = request.sent_uri()
+    {
+        return write_visible(target, out);
+    }
+    let mut skipped = 0;
+    if !path.is_empty() && !request.off_location {
+        write_visible(path, out);
+        skipped = http.prefix.len().min(request.uri.len());
+    }
+    escape(&request.uri[skipped..], Escape::Uri, out);
+    if !request.args.is_empty() {
+        out.push(b'?');
+        write_visible(&request.args, out);
+    }
+}
+
+/// Blanks and control bytes would end the URI, or the line: they go escaped.
+fn write_visible(text: &[u8], out: &mut Vec<u8>) {
+    for &byte in text {
+        if byte <= b' ' || byte == 0x7f {
+            let _ = write!(out, "%{byte:02X}");
+        } else {
+            out.push(byte);
+        }
+    }
+}
+
+/// HTTP/1.1 has no request without `Host` (RFC 9112 section 3.2): an empty value gives way to the URL's.
+fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<(), EvalError> {
+    let Exchange { request, frame } = exchange;
+    let before = head.len();
+    head.extend_from_slice(b"Host: ");
+    let value_at = head.len();
+    if let Some(template) = &http.host {
+        write_value(template, request, frame, head)?;
+    }
+    if head.len() == value_at && (http.host.is_none() || http.http_1_1) {
+        let host = url(request, http).map_or_else(String::new, PassUrl::proxy_host);
+        head.extend_from_slice(host.as_bytes());
+    }
+    if head.len() == value_at {
+        head.truncate(before);
+    } else {
+        head.extend_from_slice(b"\r\n");
+    }
+    Ok(())
+}
+
+/// Writes a value so that it stays on its line (RFC 9110 section 5.5).
+fn write_value(
+    template: &Template,
+    request: &Request,
+    frame: &mut myriad_script::Frame,
+    head: &mut Vec<u8>,
+) -> Result<(), EvalError> {
+    let from = head.len();
+    template.eval(request, frame, head)?;
+    for byte in &mut head[from..] {
+        if matches!(byte, b'\r' | b'\n' | 0) {
+            *byte = b' ';
+        }
+    }
+    Ok(())
+}
+
+/// What the `Connection` that the configuration writes says of the connection.
+#[derive(Default)]
+struct Options {
+    close: bool,
+    keep_alive: bool,
+    upgrade: bool,
+}
+
+fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Options, EvalError> {
+    let Exchange { request, frame } = exchange;
+    let mut options = Options::default();
+    let mut upgrade = false;
+    for field in &http.fields {
+        let before = head.len();
+        head.extend_from_slice(&field.name);
+        head.extend_from_slice(b": ");
+        let value_at = head.len();
+        write_value(&field.value, request, frame, head)?;
+        if head.len() == value_at {
+            head.truncate(before);
+            continue;
+        }
+        if field.name.eq_ignore_ascii_case(b"connection") {
+            let said = connection_options(&head[value_at..]);
+            options.close |= said.close;
+            options.keep_alive |= said.keep_alive;
+            options.upgrade |= said.upgrade;
+        }
+        upgrade |= field.name.eq_ignore_ascii_case(b"upgrade");
+        head.extend_from_slice(b"\r\n");
+    }
+    // 101 is an answer only to a client that can take it.
+    options.upgrade &= upgrade && request.head.fields().has(Known::Upgrade);
+    Ok(options)
+}
+
+/// `proxy_set_body` in the place of the client's.
+fn own_body(
+    exchange: &mut Exchange,
+    http: &HttpPlace,
+    payload: RequestPayload,
+) -> Result<RequestPayload, EvalError> {
+    let Some(template) = &http.body else { return Ok(payload) };
+    let Exchange { request, frame } = exchange;
+    let mut body = Vec::new();
+    template.eval(request, frame, &mut body)?;
+    Ok(RequestPayload::Bytes(Bytes::from(body)))
+}
+
+/// The framing follows from the body that is sent, and from nothing else.
+fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload, head: &mut Vec<u8>) {
+    let fields = exchange.request.head.fields();
+    let sent_empty = fields.has(Known::ContentLength) || fields.has(Known::TransferEncoding);
+    let length = match payload {
+        RequestPayload::Empty => (sent_empty && !http.no_length).then_some(0),
+        RequestPayload::Bytes(bytes) => Some(bytes.len() as u64),
+        RequestPayload::Stream(_, None) => {
+            head.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+            return;
+        }
+        RequestPayload::Stream(_, length) => *length,
+    };
+    if let Some(length) = length {
+        let _ = write!(head, "Content-Length: {length}\r\n");
+    }
+}
+
+/// The client's own fields, but for those that the configuration writes and those that end at this server.
+fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose, head: &mut Vec<u8>) {
+    let fields = request.head.fields();
+    let nominated: Cow<'_, [u8]> = match fields.is_repeated(Known::Connection) {
+        true => Cow::Owned(fields.known_all(Known::Connection).collect::<Vec<_>>().join(&b","[..])),
+        false => Cow::Borrowed(fields.known(Known::Connection).unwrap_or_default()),
+    };
+    for (known, name, value) in fields.iter_known() {
+        let unwanted =
+            purpose == Purpose::Store && known.is_some_and(|known| NOT_FOR_STORING.contains(&known));
+        if unwanted || http.replaced.has(known, name) || is_nominated(&nominated, name) {
+            continue;
+        }
+        for part in [name, b": ", value, b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    }
+}
+
+/// Whether `Connection` names a field: it was meant for this server alone (RFC 9110 section 7.6.1).
+fn is_nominated(connection: &[u8], name: &[u8]) -> bool {
+    !connection.is_empty()
+        && connection.split(|byte| *byte == b',').any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
+}
