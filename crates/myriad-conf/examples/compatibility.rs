@@ -4,12 +4,16 @@
 //! cargo run -p myriad-conf --example compatibility > docs/nginx-compatibility.md
 //! ```
 //!
+//! A directive or variable that is *same* names the golden test that covers it, found by its `covers` section.
 //! What a directive means is said in its row of the registry. Here stand only the rules that belong to no directive.
 //! `tests/compatibility.rs` holds the page against this program.
 
 use std::fmt::Write as _;
 
-use myriad_conf::registry::{Row, Status, rows};
+use coverage::Coverage;
+use myriad_conf::registry::{Row, Status, Variable, rows, variables};
+
+pub(crate) mod coverage;
 
 fn main() {
     print!("{}", page());
@@ -24,7 +28,7 @@ Myriad reads the language of nginx 1.31. Every directive is in one of these stat
 
 | state | meaning |
 |---|---|
-| as nginx | it means what nginx documents |
+| same | it means what nginx documents; the golden test that covers it follows, or *untested* |
 | **differs** | it is obeyed, and means something else in the way that is said |
 | **no effect** | it is read, checked and accepted; the server has no need of it |
 | **later** | it is read, checked and accepted; this version does not act on it yet |
@@ -147,13 +151,15 @@ const FAMILIES: &[(&str, &str)] = &[
 /// The whole page.
 pub(crate) fn page() -> String {
     let rows = rows();
+    let coverage = Coverage::read();
     let mut out = String::from(HEAD);
     everywhere(&mut out);
     out.push_str("\n## Directives\n");
     for (family, title) in FAMILIES {
         let members: Vec<&Row> = rows.iter().filter(|row| row.family == *family).collect();
-        table(&mut out, title, &members);
+        table(&mut out, title, &members, &coverage);
     }
+    variable_table(&mut out, &coverage);
     refused(&mut out, &rows);
     out
 }
@@ -183,7 +189,7 @@ fn everywhere(out: &mut String) {
 }
 
 /// One family. Members of `fastcgi_*` and `proxy_*` that fare alike share a line.
-fn table(out: &mut String, title: &str, members: &[&Row]) {
+fn table(out: &mut String, title: &str, members: &[&Row], coverage: &Coverage) {
     let _ = writeln!(
         out,
         "\n### {title}\n\n| directive | where | default | what it does | here |\n|---|---|---|---|---|"
@@ -197,12 +203,12 @@ fn table(out: &mut String, title: &str, members: &[&Row]) {
         if twin("proxy_", "fastcgi_").is_some() {
             continue;
         }
-        let mut names = format!("`{}`", row.name);
-        if let Some(proxy) = twin("fastcgi_", "proxy_") {
-            let _ = write!(names, ", `{}`", proxy.name);
-        }
+        let mut names = vec![row.name.as_str()];
+        names.extend(twin("fastcgi_", "proxy_").map(|proxy| proxy.name.as_str()));
+        let state = state(row.status, &names, coverage);
+        let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let default = row.default.map(|text| format!("`{text}`")).unwrap_or_default();
-        let _ = writeln!(out, "| {names} | {} | {default} | {} | {} |", row.contexts, row.doc, state(row));
+        let _ = writeln!(out, "| {names} | {} | {default} | {} | {state} |", row.contexts, row.doc);
     }
 }
 
@@ -210,14 +216,47 @@ fn fares_alike(a: &Row, b: &Row) -> bool {
     a.contexts == b.contexts && a.default == b.default && a.doc == b.doc && a.status == b.status
 }
 
-fn state(row: &Row) -> String {
-    match row.status {
-        Status::Same => "as nginx".to_owned(),
+/// How what bears these names fares; `$` begins a variable's.
+fn state(status: Status, names: &[&str], coverage: &Coverage) -> String {
+    match status {
+        Status::Same => format!("same: {}", proof(names, coverage)),
         Status::Differs(note) => format!("**differs**: {note}"),
         Status::NoEffect(note) => format!("**no effect**: {note}"),
         Status::Later(note) => format!("**later**: {note}"),
         Status::Refused(reason) => format!("**refused**: {reason}"),
         Status::Own => "**Myriad's own**".to_owned(),
+    }
+}
+
+/// The first golden test of each name, and which names have none.
+fn proof(names: &[&str], coverage: &Coverage) -> String {
+    let mut tests: Vec<&str> = names.iter().filter_map(|name| coverage.of(name).first().copied()).collect();
+    tests.dedup();
+    if tests.is_empty() {
+        return "*untested*".to_owned();
+    }
+    let links = tests.iter().map(|test| format!("[{test}](../tests/golden/{test}.golden)"));
+    let untested = names.iter().filter(|name| coverage.of(name).is_empty());
+    links.chain(untested.map(|name| format!("`{name}` *untested*"))).collect::<Vec<_>>().join(", ")
+}
+
+/// The variables, a line a module and state; what needs a test has a line of its own.
+fn variable_table(out: &mut String, coverage: &Coverage) {
+    out.push_str(
+        "\n## Variables\n\nEvery variable of nginx's HTTP modules.\n\n| variable | module | here |\n|---|---|---|\n",
+    );
+    let all: Vec<Variable> = variables().collect();
+    let alike =
+        |a: &Variable, b: &Variable| a.module == b.module && a.status == b.status && a.status != Status::Same;
+    for group in all.chunk_by(alike) {
+        let shown = |variable: &Variable| {
+            let any = if variable.name.ends_with('_') { "*" } else { "" };
+            format!("`${}{any}`", variable.name)
+        };
+        let names = group.iter().map(shown).collect::<Vec<_>>().join(" ");
+        let covered = format!("${}", group[0].name);
+        let state = state(group[0].status, &[&covered], coverage);
+        let _ = writeln!(out, "| {names} | {} | {state} |", group[0].module);
     }
 }
 

@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "the program's `main` is not called from here")]
 mod compatibility;
 
-use std::{fs, path::Path};
+use std::{collections::HashSet, fs, path::Path};
 
 #[test]
 fn the_page_is_what_the_registry_says_today() {
@@ -30,5 +30,26 @@ fn every_name_of_the_registry_is_on_the_page() {
     let page = compatibility::page();
     for row in myriad_conf::registry::rows() {
         assert!(page.contains(&format!("`{}`", row.name)), "{}", row.name);
+    }
+}
+
+#[test]
+fn every_variable_is_on_the_page() {
+    let page = compatibility::page();
+    for variable in myriad_conf::registry::variables() {
+        let any = if variable.name.ends_with('_') { "*" } else { "" };
+        assert!(page.contains(&format!("`${}{any}`", variable.name)), "{}", variable.name);
+    }
+}
+
+#[test]
+fn golden_tests_cover_names_that_there_are() {
+    let directives: HashSet<String> = myriad_conf::registry::rows().into_iter().map(|row| row.name).collect();
+    for name in compatibility::coverage::Coverage::read().names() {
+        let known = match name.strip_prefix('$') {
+            Some(variable) => myriad_conf::registry::variable(variable).is_some(),
+            None => directives.contains(name),
+        };
+        assert!(known, "a golden test covers `{name}`, which is no directive and no `$variable`");
     }
 }

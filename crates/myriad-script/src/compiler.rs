@@ -219,6 +219,9 @@ impl<C: Catalogue> Resolve for Compiler<C> {
         if let Some((id, _)) = self.catalogue.builtin(name) {
             return Ok(Resolved::Builtin(id));
         }
+        if let Some(reason) = self.catalogue.refusal(name) {
+            return Err(ScriptError::new(format!("the variable \"${name}\" is refused: {reason}")));
+        }
         let known = self.user.keys().map(AsRef::as_ref).chain(self.catalogue.names().iter().copied());
         let mut message = format!("unknown \"{name}\" variable");
         if let Some(near) = nearest(name, known) {

@@ -29,6 +29,11 @@ pub trait Catalogue {
     fn names(&self) -> &[&str] {
         &[]
     }
+
+    /// Why a variable that nginx knows is not here; none for a name that nobody knows.
+    fn refusal(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The question that an `if` asks of a path.

@@ -25,6 +25,7 @@ mod server;
 mod suggest;
 mod tuning;
 mod upstream;
+mod variables;
 mod zone;
 
 use std::{borrow::Cow, collections::HashMap, sync::OnceLock};
@@ -34,6 +35,7 @@ pub(crate) use condition::parse_condition;
 pub use contexts::Contexts;
 pub(crate) use known::known;
 pub(crate) use suggest::{nearest, nearest_directive};
+pub use variables::{Variable, variable, variables};
 
 use crate::{
     diagnostic::Diagnostic,

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use myriad_conf::registry::{self, Status};
 use myriad_http::Known;
 use myriad_script::{Builtin, Catalogue, Role};
 
@@ -132,6 +133,13 @@ impl Catalogue for VariableNames {
         static NAMES: std::sync::OnceLock<Vec<&'static str>> = std::sync::OnceLock::new();
         NAMES.get_or_init(|| FIXED.iter().map(|(name, _)| *name).collect())
     }
+
+    fn refusal(&self, name: &str) -> Option<&'static str> {
+        match registry::variable(name)?.status {
+            Status::Refused(reason) => Some(reason),
+            _ => None,
+        }
+    }
 }
 
 fn prefixed(name: &str) -> Option<Source> {
@@ -160,4 +168,28 @@ fn prefixed(name: &str) -> Option<Source> {
     }
     let rest = name.strip_prefix("upstream_cookie_")?;
     Some(Source::OriginCookie(rest.as_bytes().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_conf::registry::{variable, variables};
+
+    use super::*;
+
+    #[test]
+    fn the_registry_and_the_sources_name_the_same_variables() {
+        let mut names = VariableNames::default();
+        for (name, _) in FIXED {
+            let row = variable(name).unwrap_or_else(|| panic!("${name} is missing in registry/variables.rs"));
+            assert!(
+                !matches!(row.status, Status::Refused(_)),
+                "${name} has a value, and its row says refused"
+            );
+        }
+        for row in variables() {
+            let name = if row.name.ends_with('_') { format!("{}x", row.name) } else { row.name.to_owned() };
+            let refused = matches!(row.status, Status::Refused(_));
+            assert_eq!(names.builtin(&name).is_none(), refused, "${name}: {:?}", row.status);
+        }
+    }
 }
