@@ -1,5 +1,6 @@
 //! Compression of a body that is in memory whole, which is cheaper and denser than streaming it.
 
+use std::cell::RefCell;
 use std::io::Write;
 
 use libdeflater::{CompressionLvl, Compressor};
@@ -17,12 +18,21 @@ pub fn compress(coding: Coding, level: Level, body: &[u8]) -> Result<Vec<u8>, En
     }
 }
 
+thread_local! {
+    /// The compressor that this thread used last, with its level: making one takes as long as a small page.
+    static LAST: RefCell<Option<(i32, Compressor)>> = const { RefCell::new(None) };
+}
+
 fn gzip(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
-    let level = CompressionLvl::new(level).map_err(|_| EncodeError::Library)?;
-    let mut compressor = Compressor::new(level);
+    let last = LAST.take();
+    let mut compressor = match last {
+        Some((known, compressor)) if known == level => compressor,
+        _ => Compressor::new(CompressionLvl::new(level).map_err(|_| EncodeError::Library)?),
+    };
     let mut out = vec![0; compressor.gzip_compress_bound(body.len())];
-    let len = compressor.gzip_compress(body, &mut out).map_err(|_| EncodeError::Library)?;
-    out.truncate(len);
+    let encoded = compressor.gzip_compress(body, &mut out);
+    LAST.set(Some((level, compressor)));
+    out.truncate(encoded.map_err(|_| EncodeError::Library)?);
     out.shrink_to_fit();
     Ok(out)
 }

@@ -1,14 +1,19 @@
 //! Names with wildcards at one end: `*.example.com`, `.example.com`, `www.example.*`.
 
+use smallvec::SmallVec;
+
+/// A name, beside its value where it is short: a look-up then touches one line of memory less.
+type Name = SmallVec<[u8; 24]>;
+
 /// Names to values, searched as nginx does for `server_name` and `map`: exact, then the longest `*.` name, then the
 /// longest `.*` name. Regular expressions come after these and are the caller's.
 #[derive(Debug, Clone)]
 pub struct Hostnames<V> {
-    exact: Vec<(Box<[u8]>, V)>,
+    exact: Vec<(Name, V)>,
     /// What stands behind the star of `*.example.com`, without the dot.
-    leading: Vec<(Box<[u8]>, V)>,
+    leading: Vec<(Name, V)>,
     /// What stands before the star of `www.example.*`, without the dot.
-    trailing: Vec<(Box<[u8]>, V)>,
+    trailing: Vec<(Name, V)>,
 }
 
 impl<V> Default for Hostnames<V> {
@@ -80,8 +85,8 @@ fn plain(name: &str) -> Result<(), RefusedHostname> {
     if name.is_empty() || name.contains('*') { Err(RefusedHostname::Invalid) } else { Ok(()) }
 }
 
-fn insert<V>(sorted: &mut Vec<(Box<[u8]>, V)>, name: &str, value: V) -> Result<(), RefusedHostname> {
-    let name = name.to_ascii_lowercase().into_bytes().into_boxed_slice();
+fn insert<V>(sorted: &mut Vec<(Name, V)>, name: &str, value: V) -> Result<(), RefusedHostname> {
+    let name: Name = name.bytes().map(|byte| byte.to_ascii_lowercase()).collect();
     match sorted.binary_search_by(|(known, _)| known.cmp(&name)) {
         Ok(_) => Err(RefusedHostname::Conflict),
         Err(at) => {
@@ -91,8 +96,8 @@ fn insert<V>(sorted: &mut Vec<(Box<[u8]>, V)>, name: &str, value: V) -> Result<(
     }
 }
 
-fn get<'v, V>(sorted: &'v [(Box<[u8]>, V)], name: &[u8]) -> Option<&'v V> {
-    let at = sorted.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok()?;
+fn get<'v, V>(sorted: &'v [(Name, V)], name: &[u8]) -> Option<&'v V> {
+    let at = sorted.binary_search_by(|(known, _)| known.as_slice().cmp(name)).ok()?;
     Some(&sorted[at].1)
 }
 

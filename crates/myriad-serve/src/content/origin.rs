@@ -139,8 +139,11 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
             let mut answer = answer(&head, origin, true);
             let bodiless = exchange.request.head.method() == Method::Head;
             answer.length = if bodiless { length } else { None };
-            let body = if bodiless { body } else { buffered(exchange, origin, &head, body) };
-            answer.body = ResponseBody::Stream(body, if bodiless { None } else { length });
+            answer.body = if bodiless {
+                ResponseBody::Stream(body, None)
+            } else {
+                buffered(exchange, origin, &head, body, length)
+            };
             answer.compressible = true;
             if origin.force_ranges && head.status == 200 && length.is_some() {
                 answer.without(&[b"accept-ranges"]);
@@ -154,7 +157,13 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
 }
 
 /// `*_buffering`, which `X-Accel-Buffering` may overrule; `*_limit_rate`, which holds with it only, as in nginx.
-fn buffered(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead, body: BoxBody) -> BoxBody {
+fn buffered(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    head: &ResponseHead,
+    body: BoxBody,
+    length: Option<u64>,
+) -> ResponseBody {
     let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.ignore_accel.buffering);
     let on = match said {
         Some(value) if value.eq_ignore_ascii_case(b"no") => false,
@@ -169,11 +178,11 @@ fn buffered(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead, 
             to_the_end,
             rate: limit_rate(exchange, origin),
         };
-        read_ahead(body, ahead)
+        read_ahead(body, length, ahead)
     } else if to_the_end {
-        read_ahead(body, Ahead { memory: 1, file: 0, to_the_end, rate: 0 })
+        read_ahead(body, length, Ahead { memory: 1, file: 0, to_the_end, rate: 0 })
     } else {
-        body
+        ResponseBody::Stream(body, length)
     }
 }
 

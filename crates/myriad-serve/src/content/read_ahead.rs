@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_net::ResponseBody;
 
 use super::pace::Pace;
 use super::temp_file::{Reading, TempFile};
@@ -34,17 +35,22 @@ pub(crate) struct Ahead {
     pub rate: u64,
 }
 
-/// Reads a body ahead of whoever pulls what is returned.
-pub(crate) fn read_ahead(mut body: BoxBody, ahead: Ahead) -> BoxBody {
+/// Reads a body ahead of whoever pulls what is returned. `length` is what its sender said of it. An answer that is all
+/// there is a stretch of memory: it needs no task, and is compressed whole.
+pub(crate) fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: Ahead) -> ResponseBody {
     let mut state = State::default();
     if ahead.rate == 0 {
         state.fill(&mut body, ahead.memory);
     }
+    if matches!(state.end, Some(Ok(()))) {
+        return state.whole();
+    }
+    let ended = state.end.is_some();
     let shared = Rc::new(RefCell::new(state));
-    if shared.borrow().end.is_none() {
+    if !ended {
         tokio::task::spawn_local(pump(body, ahead, Rc::clone(&shared)));
     }
-    Box::pin(Reader { shared, reading: None })
+    ResponseBody::Stream(Box::pin(Reader { shared, reading: None }), length)
 }
 
 /// What was read and not yet taken. Memory comes before the file; while the file holds something, what is new goes there.
@@ -76,6 +82,19 @@ impl State {
                 Poll::Ready(None) => return self.end = Some(Ok(())),
             }
         }
+    }
+
+    /// All that was read, as one stretch.
+    fn whole(self) -> ResponseBody {
+        let mut pieces = self.queue;
+        if pieces.len() == 1 {
+            return ResponseBody::Full(pieces.pop_front().unwrap_or_default());
+        }
+        let mut all = Vec::with_capacity(self.queued as usize);
+        for piece in pieces {
+            all.extend_from_slice(&piece);
+        }
+        ResponseBody::Full(all.into())
     }
 
     fn push(&mut self, piece: Bytes) {

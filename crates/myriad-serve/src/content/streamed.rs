@@ -1,8 +1,9 @@
-//! Bodies that are compressed on their way: what is not stored, and what is still arriving.
+//! Bodies that are compressed for one visitor: what is not stored, and what is still arriving.
 
-use myriad_encode::{Coding, Level, StreamEncoder};
+use bytes::Bytes;
+use myriad_encode::{Coding, Level, StreamEncoder, compress};
 use myriad_http::Known;
-use myriad_http::body::BodyError;
+use myriad_http::body::{BodyError, BoxBody};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_net::ResponseBody;
@@ -16,9 +17,13 @@ pub(crate) fn encode(request: &Request, answer: &mut Answer) {
     if !answer.compressible || !matches!(answer.status, 200 | 403 | 404) {
         return;
     }
-    let ResponseBody::Stream(_, length) = &answer.body else { return };
+    let length = match &answer.body {
+        ResponseBody::Stream(_, length) => *length,
+        ResponseBody::Full(bytes) if !bytes.is_empty() => Some(bytes.len() as u64),
+        _ => return,
+    };
     let facts = proxied_facts(request, answer);
-    let encodings = encodings(request, answer.bare_media_type(), *length, facts, false);
+    let encodings = encodings(request, answer.bare_media_type(), length, facts, false);
     answer.varies_by_encoding |= encodings.varies;
     let no_transform = line_named(&answer.lines, b"cache-control")
         .is_some_and(|value| value.to_ascii_lowercase().windows(12).any(|part| part == b"no-transform"));
@@ -32,16 +37,46 @@ pub(crate) fn encode(request: &Request, answer: &mut Answer) {
         Coding::Brotli => &offer.brotli,
         Coding::Zstd | Coding::Identity => &offer.zstd,
     };
-    let level = rules.as_ref().map_or(1, |rules| rules.level);
-    let Ok(encoder) = StreamEncoder::new(coding, Level::Number(level)) else { return };
-    answer.coding = coding;
-    answer.length = None;
-    answer.ranges = false;
-    answer.weaken_tag();
-    answer.without(&[b"accept-ranges"]);
-    let body = std::mem::replace(&mut answer.body, ResponseBody::None);
-    if let ResponseBody::Stream(body, _) = body {
-        answer.body = ResponseBody::Stream(transformed(body, Encoder(Some(encoder))), None);
+    let level = Level::Number(rules.as_ref().map_or(1, |rules| rules.level));
+    let bodiless = request.head.method() == myriad_http::Method::Head;
+    let encoded = match std::mem::replace(&mut answer.body, ResponseBody::None) {
+        // What a GET would be told of: not the length of the bytes before they are encoded.
+        ResponseBody::Stream(body, _) if bodiless => Ok(ResponseBody::Stream(body, None)),
+        ResponseBody::Stream(body, length) => in_passing(body, length, coding, level),
+        ResponseBody::Full(bytes) => whole(bytes, coding, level),
+        body => Err(body),
+    };
+    match encoded {
+        Ok(body) => {
+            answer.body = body;
+            answer.coding = coding;
+            answer.length = None;
+            answer.ranges = false;
+            answer.weaken_tag();
+            answer.without(&[b"accept-ranges"]);
+        }
+        Err(body) => answer.body = body,
+    }
+}
+
+/// Wraps a body in an encoder; gives it back where there is none to be had.
+fn in_passing(
+    body: BoxBody,
+    length: Option<u64>,
+    coding: Coding,
+    level: Level,
+) -> Result<ResponseBody, ResponseBody> {
+    match StreamEncoder::new(coding, level) {
+        Ok(encoder) => Ok(ResponseBody::Stream(transformed(body, Encoder(Some(encoder))), None)),
+        Err(_) => Err(ResponseBody::Stream(body, length)),
+    }
+}
+
+/// Encodes a body that is all there, which is cheaper than in passing; gives it back where that fails.
+fn whole(bytes: Bytes, coding: Coding, level: Level) -> Result<ResponseBody, ResponseBody> {
+    match compress(coding, level, &bytes) {
+        Ok(encoded) => Ok(ResponseBody::Full(encoded.into())),
+        Err(_) => Err(ResponseBody::Full(bytes)),
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use myriad_encode::Coding;
+use myriad_http::date::write_http_date;
 use myriad_policy::EntityTag;
 use myriad_script::FileTest;
 use parking_lot::Mutex;
@@ -62,6 +63,8 @@ pub(crate) struct FileEntry {
     pub length: u64,
     /// Last change, seconds since the epoch.
     pub modified_s: u64,
+    /// The same as HTTP writes it.
+    pub modified: Box<[u8]>,
     /// nginx's tag: time and length in hexadecimal.
     pub tag: EntityTag,
     identity: Identity,
@@ -219,9 +222,12 @@ impl FileEntry {
     fn new(metadata: &Metadata, held: &Arc<Held>) -> Self {
         let modified_s = u64::try_from(metadata.mtime()).unwrap_or(0);
         let opaque = format!("{modified_s:x}-{:x}", metadata.len());
+        let mut modified = Vec::new();
+        write_http_date(modified_s, &mut modified);
         Self {
             length: metadata.len(),
             modified_s,
+            modified: modified.into(),
             tag: EntityTag::Origin { opaque: opaque.into_bytes().into(), weak: false },
             identity: Identity::of(metadata),
             held: Weight::of(held),

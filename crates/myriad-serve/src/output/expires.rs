@@ -1,9 +1,12 @@
 //! The `expires` directive.
 
+use std::cell::RefCell;
+use std::io::Write as _;
+
 use myriad_http::date::write_http_date;
 use myriad_script::Frame;
 
-use crate::exchange::Request;
+use crate::exchange::{Request, scratch};
 use crate::local_time;
 use crate::runtime::Expires;
 
@@ -38,17 +41,38 @@ pub(crate) fn write_expires(
         Verdict::Max => out.extend_from_slice(
             b"Expires: Thu, 31 Dec 2037 23:55:55 GMT\r\nCache-Control: max-age=315360000\r\n",
         ),
-        Verdict::In(seconds) => {
-            out.extend_from_slice(b"Expires: ");
-            write_http_date(now_s.saturating_add_signed(seconds), out);
-            if seconds < 0 {
-                out.extend_from_slice(b"\r\nCache-Control: no-cache\r\n");
-            } else {
-                out.extend_from_slice(format!("\r\nCache-Control: max-age={seconds}\r\n").as_bytes());
-            }
-        }
+        Verdict::In(seconds) => write_block(now_s, seconds, out),
     }
     true
+}
+
+/// The two lines as they were written last: a second's visitors mostly get the same.
+struct Block {
+    now_s: u64,
+    seconds: i64,
+    text: Vec<u8>,
+}
+
+thread_local! {
+    static BLOCK: RefCell<Block> = const { RefCell::new(Block { now_s: 0, seconds: 0, text: Vec::new() }) };
+}
+
+fn write_block(now_s: u64, seconds: i64, out: &mut Vec<u8>) {
+    BLOCK.with_borrow_mut(|block| {
+        if (block.now_s, block.seconds) != (now_s, seconds) || block.text.is_empty() {
+            (block.now_s, block.seconds) = (now_s, seconds);
+            block.text.clear();
+            block.text.extend_from_slice(b"Expires: ");
+            write_http_date(now_s.saturating_add_signed(seconds), &mut block.text);
+            if seconds < 0 {
+                block.text.extend_from_slice(b"\r\nCache-Control: no-cache\r\n");
+            } else {
+                // A Vec takes every byte.
+                let _ = write!(block.text, "\r\nCache-Control: max-age={seconds}\r\n");
+            }
+        }
+        out.extend_from_slice(&block.text);
+    });
 }
 
 fn judge(
@@ -69,11 +93,10 @@ fn judge(
         },
         Expires::Daily(second) => Verdict::In(until_daily(*second, now_s)),
         Expires::Variable(template, modified) => {
-            let mut text = Vec::new();
-            match template.eval(request, frame, &mut text) {
-                Ok(()) => parse(&text, modified_s.filter(|_| *modified), now_s),
+            scratch::with_buffer(|text| match template.eval(request, frame, text) {
+                Ok(()) => parse(text, modified_s.filter(|_| *modified), now_s),
                 Err(_) => Verdict::Off,
-            }
+            })
         }
     }
 }

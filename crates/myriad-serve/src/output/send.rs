@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use myriad_encode::Coding;
-use myriad_http::date::write_http_date;
 use myriad_http::head::reason_phrase;
 use myriad_http::{Known, Method};
 use myriad_net::{Head, Rate, Response, ResponseBody};
@@ -143,12 +142,11 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
             head.field(b"Last-Modified", text);
         }
         copy_lines(&meta.lines, left_out, |lines| head.lines(lines));
-    } else if let Some(modified) = answer.modified_s()
+    } else if let Source::File(entry) = &answer.source
+        && let Some(file) = entry.file()
         && !left_out.contains(&LAST_MODIFIED)
     {
-        head.lines(b"Last-Modified: ");
-        write_http_date(modified, head.text());
-        head.lines(b"\r\n");
+        head.field(b"Last-Modified", &file.modified);
     }
     if let Some(tag) = answer.tag(place.files.etag)
         && !left_out.contains(&ETAG)

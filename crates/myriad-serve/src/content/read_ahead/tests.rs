@@ -44,7 +44,14 @@ fn bench(ahead: Ahead, random: &mut fastrand::Rng) -> Bench {
     }
     let (pulled, ended) = (Rc::default(), Rc::default());
     let source = Source { pieces, pulled: Rc::clone(&pulled), waited: false, ended: Rc::clone(&ended) };
-    Bench { text, pulled, ended, body: read_ahead(Box::pin(source), ahead) }
+    Bench { text, pulled, ended, body: pulled_body(read_ahead(Box::pin(source), None, ahead)) }
+}
+
+fn pulled_body(body: ResponseBody) -> BoxBody {
+    match body {
+        ResponseBody::Stream(body, _) => body,
+        _ => panic!("the source waits before its first piece"),
+    }
 }
 
 fn on_worker(test: impl Future<Output = ()>) {
