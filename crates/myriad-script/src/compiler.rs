@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::assignment::Assignment;
 use crate::condition::Condition;
 use crate::environment::{Builtin, Catalogue, Role};
 use crate::error::ScriptError;
@@ -128,6 +129,11 @@ impl<C: Catalogue> Compiler<C> {
     /// Compiles the directives of the rewrite module that stand in one block, in their order.
     pub fn program(&mut self, steps: &[StepSource<'_>]) -> Result<Program, Vec<ScriptError>> {
         compile_program(self, steps)
+    }
+
+    /// Compiles a `set` that stands outside of programs; `name` bears its `$`.
+    pub fn assignment(&mut self, name: &str, value: &str) -> Result<Assignment, ScriptError> {
+        Assignment::compile(name, value, self)
     }
 
     /// Compiles `map source $name { lines }`; each line is the words before its `;`.

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod assignment;
 mod compiler;
 mod condition;
 mod environment;
@@ -29,6 +30,7 @@ mod suggestion;
 mod template;
 mod variable;
 
+pub use assignment::Assignment;
 pub use compiler::Compiler;
 pub use condition::Condition;
 pub use environment::{Builtin, Catalogue, Environment, FileTest, Role};

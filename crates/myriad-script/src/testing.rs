@@ -8,7 +8,7 @@ use crate::error::EvalError;
 use crate::frame::Frame;
 
 /// Fixed names, then assignable ones; those under `http_`, `cookie_` and `arg_` are made on demand.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Names(Vec<String>);
 
 const FIXED: [&str; 9] = [

@@ -30,7 +30,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("event_quic_bpf", NOT_YET, "quic_bpf"),
     ("addition", NO_MODULE, "add_before_body add_after_body addition_types"),
     ("auth_basic", NOT_YET, "auth_basic auth_basic_user_file"),
-    ("auth_request", NOT_YET, "auth_request auth_request_set"),
     ("autoindex", NOT_YET, "autoindex autoindex_format autoindex_localtime autoindex_exact_size"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("charset", NOT_YET, "source_charset charset_map"),

@@ -6,6 +6,7 @@
 
 mod access;
 mod arguments;
+mod auth_request;
 mod blocks;
 mod cache;
 mod client;
@@ -239,6 +240,7 @@ pub fn directives() -> &'static [Directive] {
             ("content", content::ROWS),
             ("rewrite", rewrite::ROWS),
             ("access", access::ROWS),
+            ("auth_request", auth_request::ROWS),
             ("headers", headers::ROWS),
             ("log", log::ROWS),
             ("encoding", encoding::ROWS),

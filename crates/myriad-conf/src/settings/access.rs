@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::text::Text;
+
 /// What an [`AccessRule`] covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
@@ -51,6 +53,15 @@ pub enum Satisfy {
     Any,
 }
 
+/// One `auth_request_set $variable value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthRequestSet {
+    /// The variable, with its `$`.
+    pub variable: Text,
+    /// The value, read from the subrequest.
+    pub value: Text,
+}
+
 /// Access rules of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessSettings {
@@ -60,4 +71,8 @@ pub struct AccessSettings {
     pub satisfy: Satisfy,
     /// `auth_delay`, ms.
     pub auth_delay: u64,
+    /// `auth_request`: the URI that is asked; none for `off`.
+    pub auth_request: Option<Text>,
+    /// `auth_request_set`, in source order.
+    pub auth_request_sets: Vec<AuthRequestSet>,
 }

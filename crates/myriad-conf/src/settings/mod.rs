@@ -13,7 +13,7 @@ mod headers;
 mod log;
 mod origin;
 
-pub use access::{AccessRule, AccessSettings, Network, Satisfy};
+pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use cache::{
     CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies, StaleWhen,
 };

@@ -3,7 +3,7 @@
 use myriad_conf::settings::{AccessSettings, Satisfy};
 
 use super::Compile;
-use crate::runtime::{Gate, Network};
+use crate::runtime::{AuthRequest, Gate, Network};
 
 impl Compile<'_> {
     /// The checks of a level; none where everybody may come in.
@@ -11,9 +11,30 @@ impl Compile<'_> {
         let gate = Gate {
             any: access.satisfy == Satisfy::Any,
             networks: networks(access),
+            auth_request: self.auth_request(access),
             delay_ms: access.auth_delay,
         };
         (!gate.is_open()).then(|| Box::new(gate))
+    }
+
+    fn auth_request(&mut self, access: &AccessSettings) -> Option<AuthRequest> {
+        let uri = access.auth_request.as_ref()?;
+        let mut sets = Vec::with_capacity(access.auth_request_sets.len());
+        for set in &access.auth_request_sets {
+            let (variable, value) = (self.utf8(&set.variable), self.utf8(&set.value));
+            match self.scripts.assignment(variable, value) {
+                Ok(assignment) => sets.push(assignment),
+                Err(error) => self.fail(set.variable.span, error),
+            }
+        }
+        Some(AuthRequest { uri: uri.bytes().into(), sets })
+    }
+
+    /// Declares the variables of `auth_request_set`; errors come again, with their places, when it is compiled.
+    pub(super) fn declare_auth_request(&mut self, access: &AccessSettings) {
+        for set in &access.auth_request_sets {
+            let _ = self.scripts.declare_set(&set.variable.lossy());
+        }
     }
 }
 

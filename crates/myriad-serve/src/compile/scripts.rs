@@ -27,6 +27,7 @@ impl Compile<'_> {
         }
         for server in &self.http.servers {
             self.declare_steps(&server.rewrite);
+            self.declare_auth_request(&server.settings.access);
             for name in &server.names {
                 if let ServerName::Regex(pattern) = name {
                     self.declare_captures(pattern);
@@ -43,6 +44,7 @@ impl Compile<'_> {
             self.declare_captures(&location.pattern);
         }
         self.declare_steps(&location.rewrite);
+        self.declare_auth_request(&location.settings.access);
         for nested in &location.locations {
             self.declare_location(nested);
         }

@@ -15,8 +15,16 @@ pub(crate) fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[
 
 /// The value of the first line with that name.
 pub(crate) fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    let line = lines.split_inclusive(|byte| *byte == b'\n').find(|line| is_named(line, name))?;
-    Some(line[name.len() + 1..].trim_ascii())
+    lines_named(lines, name).next()
+}
+
+/// The values of all lines with that name.
+pub(crate) fn lines_named<'l, 'n>(
+    lines: &'l [u8],
+    name: &'n [u8],
+) -> impl Iterator<Item = &'l [u8]> + use<'l, 'n> {
+    let lines = lines.split_inclusive(|byte| *byte == b'\n').filter(move |line| is_named(line, name));
+    lines.map(move |line| line[name.len() + 1..].trim_ascii())
 }
 
 fn is_named(line: &[u8], name: &[u8]) -> bool {

@@ -16,7 +16,7 @@ use crate::content;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, TooMany};
 use crate::log;
-use crate::output::Answer;
+use crate::output::{Answer, Source, lines_named};
 use crate::phases::{self, Decision};
 
 /// An answer under way.
@@ -47,8 +47,22 @@ pub(crate) fn ask(child: Box<Exchange>) -> Asked {
             answer.status = status;
         }
         exchange.request.answered.status = answer.status;
+        exchange.request.answered.fields = lines(&answer);
         Subanswer { answer, child }
     })
+}
+
+/// The answer's fields as text (`$sent_http_*`).
+fn lines(answer: &Answer) -> Vec<u8> {
+    let mut lines = answer.lines.clone();
+    if let Source::Page(page) = &answer.source {
+        lines.extend_from_slice(&page.meta().lines);
+    } else if let Some(media_type) = &answer.media_type {
+        for part in [b"Content-Type: ", &media_type[..], b"\r\n"] {
+            lines.extend_from_slice(part);
+        }
+    }
+    lines
 }
 
 /// What a subrequest came to.
@@ -62,6 +76,11 @@ impl Subanswer {
     /// The subrequest itself, whose variables may be read.
     pub(crate) fn exchange(&mut self) -> &mut Exchange {
         &mut self.child.exchange
+    }
+
+    /// The values of all fields of the answer with that name.
+    pub(crate) fn fields(&self, name: &[u8]) -> Vec<Vec<u8>> {
+        lines_named(&self.child.exchange.request.answered.fields, name).map(<[u8]>::to_vec).collect()
     }
 }
 

@@ -9,6 +9,7 @@
 //!     '- refused (satisfy all), or by all that had something to say (satisfy any) -> Out -> 401, 403
 //! ```
 
+mod auth_request;
 mod networks;
 
 use std::rc::Rc;
@@ -19,6 +20,7 @@ use crate::content::{Step, Work};
 use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::runtime::Gate;
+use crate::subrequest::Asked;
 
 /// A check of the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub(crate) enum Verdict {
     Refuse(u16),
     /// Kept out with 401, and told how to come in: the value of `WWW-Authenticate`.
     Challenge(Vec<u8>),
+    /// As [`Verdict::Challenge`], with a choice of several.
+    Challenges(Vec<Vec<u8>>),
     /// The exchange ends with this status, whatever `satisfy` says.
     Fail(u16),
     /// To be told later.
@@ -67,6 +71,8 @@ pub(crate) enum Verdict {
 pub(crate) enum Waiting {
     /// Time to pass; the check has nothing more to say then.
     Pause(Duration),
+    /// The answer of a subrequest (`auth_request`).
+    Subrequest(Asked),
 }
 
 /// An exchange that waits at the gate.
@@ -100,6 +106,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
             tokio::time::sleep(pause).await;
             Verdict::Pass
         }
+        Waiting::Subrequest(asked) => auth_request::judge(exchange, asked.await),
     };
     let site = Rc::clone(&exchange.request.site);
     let Some(gate) = &site.runtime.place(exchange.request.place).gate else { return Step::Error(500) };
@@ -120,7 +127,8 @@ fn run(exchange: &mut Exchange, mut progress: Progress) -> Step {
                 continue;
             }
             Stage::Networks => networks::judge(&exchange.request, gate),
-            Stage::Password | Stage::Subrequest => Verdict::Pass,
+            Stage::Password => Verdict::Pass,
+            Stage::Subrequest => auth_request::begin(exchange),
             Stage::End => match progress.refused {
                 None => return locate::enter(exchange),
                 Some(403) => {
@@ -157,12 +165,8 @@ impl Progress {
             }
             Verdict::Fail(status) => return Some(Step::Error(status)),
             Verdict::Refuse(status) => status,
-            Verdict::Challenge(value) => {
-                self.challenges.extend_from_slice(b"WWW-Authenticate: ");
-                self.challenges.extend_from_slice(&value);
-                self.challenges.extend_from_slice(b"\r\n");
-                401
-            }
+            Verdict::Challenge(value) => self.challenge(&[value]),
+            Verdict::Challenges(values) => self.challenge(&values),
         };
         if self.refused != Some(401) {
             self.refused = Some(status);
@@ -176,6 +180,15 @@ impl Progress {
         }
         self.stage = Stage::End;
         None
+    }
+
+    fn challenge(&mut self, values: &[Vec<u8>]) -> u16 {
+        for value in values {
+            self.challenges.extend_from_slice(b"WWW-Authenticate: ");
+            self.challenges.extend_from_slice(value);
+            self.challenges.extend_from_slice(b"\r\n");
+        }
+        401
     }
 }
 

@@ -1,0 +1,68 @@
+//! A `set` whose value one request reads and another takes (`auth_request_set`).
+
+use crate::compiler::{Compiler, Target};
+use crate::environment::{Catalogue, Environment};
+use crate::error::{EvalError, ScriptError};
+use crate::frame::Frame;
+use crate::template::Template;
+
+/// A compiled assignment.
+#[derive(Debug)]
+pub struct Assignment {
+    target: Target,
+    value: Template,
+}
+
+impl Assignment {
+    pub(crate) fn compile<C: Catalogue>(
+        name: &str,
+        value: &str,
+        compiler: &mut Compiler<C>,
+    ) -> Result<Assignment, ScriptError> {
+        Ok(Assignment { target: compiler.target(name)?, value: compiler.template(value)? })
+    }
+
+    /// Reads the value in `from` and assigns it in `to`; both frames are of one configuration.
+    pub fn carry<E: Environment + ?Sized>(
+        &self,
+        from: (&E, &mut Frame),
+        to: (&mut E, &mut Frame),
+    ) -> Result<(), EvalError> {
+        let mut built = Vec::new();
+        self.value.eval(from.0, from.1, &mut built)?;
+        match &self.target {
+            Target::User(variable) => variable.assign(to.1, &built),
+            Target::Builtin(id) => to.0.assign(*id, &built)?,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Request, compiler};
+
+    #[test]
+    fn value_is_read_in_one_request_and_set_in_another() {
+        let mut compiler = compiler();
+        compiler.declare_set("$user").unwrap();
+        let user = compiler.assignment("$user", "u=$host").unwrap();
+        let args = compiler.assignment("$args", "a=$host").unwrap();
+        let shown = compiler.template("$user?$args").unwrap();
+        let names = compiler.finish().unwrap();
+        let asked = Request::new(names.clone()).with("host", "child").at("/auth", "own");
+        let mut asks = Request::new(names).with("host", "parent");
+        let (mut child, mut parent) = (Frame::new(), Frame::new());
+        for assignment in [&user, &args] {
+            assignment.carry((&asked, &mut child), (&mut asks, &mut parent)).unwrap();
+        }
+        let shows = |request: &Request, frame: &mut Frame| {
+            let mut out = Vec::new();
+            shown.eval(request, frame, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(shows(&asks, &mut parent), "u=child?a=child");
+        assert_eq!(shows(&asked, &mut child), "?own", "what is asked keeps its own variables");
+    }
+}
