@@ -15,6 +15,6 @@ mod send;
 pub(crate) use answer::{Answer, Source};
 pub(crate) use encoding::{Encodings, accepted, encodings};
 pub(crate) use error_body::error_body;
-pub(crate) use filters::{Transform, transformed};
 pub(crate) use fields::{copy_lines, line_named, lines_named};
+pub(crate) use filters::{Transform, transformed};
 pub(crate) use send::send;

@@ -19,8 +19,8 @@ use myriad_net::{Connection, Limits};
 use myriad_script::Program;
 
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
-pub(crate) use http_place::{HttpPlace, ReplacedFields};
 pub(crate) use gate::{AuthRequest, Gate, Network};
+pub(crate) use http_place::{HttpPlace, ReplacedFields};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};
 pub(crate) use names::Names;
