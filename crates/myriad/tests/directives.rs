@@ -238,7 +238,6 @@ fn what_this_version_cannot_do_is_refused() {
         ("access_log a.log combined gzip;", "gzip"),
         ("geo $x { proxy 10.0.0.1; default 0; }", "proxy"),
         ("server { location / { proxy_pass https://127.0.0.1:1; } }", "proxy_pass"),
-        ("charset_map a b { }", "charset_map"),
     ] {
         let site = site(directive);
         let output = site.output(&["-t"]);

@@ -22,6 +22,7 @@ impl Builder<'_> {
             maps: Vec::new(),
             geos: Vec::new(),
             split_clients: Vec::new(),
+            charset_maps: Vec::new(),
             upstreams: Vec::new(),
             log_formats: vec![LogFormat::combined()],
         };

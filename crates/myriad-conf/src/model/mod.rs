@@ -1,6 +1,7 @@
 //! The configuration as the server runs it: typed, inherited, fully resolved.
 
 mod blocks;
+mod charset;
 mod location;
 mod main_conf;
 mod server;
@@ -10,6 +11,7 @@ mod zone;
 pub use blocks::{
     GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,
 };
+pub use charset::CharsetMapConf;
 pub use location::{
     Condition, FileTest, IfBlock, LimitExcept, LocationConf, Matcher, RewriteFlag, RewriteStep, StringTest,
 };
@@ -46,6 +48,8 @@ pub struct HttpConf {
     pub geos: Vec<GeoConf>,
     /// `split_clients` blocks.
     pub split_clients: Vec<SplitClientsConf>,
+    /// `charset_map` blocks.
+    pub charset_maps: Vec<CharsetMapConf>,
     /// `upstream` blocks.
     pub upstreams: Vec<UpstreamConf>,
     /// `log_format`, with the built-in `combined` first.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, NOT_YET, ONE, Set, TWO, at_least, between, block,
-    encoding::add_types, exactly, set,
+    Arguments, Contexts, Directive, Done, FLAG, NOT_YET, ONE, Set, TWO, at_least, between, block, exactly,
+    set,
 };
 use crate::{
     parsed::Node,
@@ -208,27 +208,6 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .default("off")
     .differs("`off` still remembers them for one second"),
-    Directive::new("charset", HSL_IF, ONE, Set::Settings(charset), "The charset that media types name.")
-        .default("off")
-        .differs("it is named; bodies are not converted"),
-    Directive::new(
-        "charset_types",
-        HSL,
-        at_least(1),
-        Set::Settings(charset_types),
-        "Media types that name it.",
-    )
-    .default("text/html text/xml text/plain text/vnd.wap.wml application/javascript application/rss+xml")
-    .repeats(),
-    Directive::new(
-        "override_charset",
-        HSL_IF,
-        FLAG,
-        set!(Settings.flag => content.override_charset),
-        "Whether a charset that the origin names is replaced.",
-    )
-    .default("off")
-    .no_effect("without a charset_map nginx, too, leaves the charset that the origin names"),
     Directive::new("disable_symlinks", HSL, between(1, 2), Set::Nothing, "Which symbolic links are refused.")
         .refused(NOT_YET),
 ];
@@ -326,15 +305,6 @@ fn error_page(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     settings.content.error_pages.push(ErrorPage { codes, answer, target: args.text(last)? });
     Ok(())
-}
-
-fn charset(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    settings.content.charset = if args.bytes(0) == b"off" { None } else { Some(args.text(0)?) };
-    Ok(())
-}
-
-fn charset_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    add_types(&mut settings.content.charset_types, args)
 }
 
 fn types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

@@ -32,7 +32,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("auth_basic", NOT_YET, "auth_basic auth_basic_user_file"),
     ("autoindex", NOT_YET, "autoindex autoindex_format autoindex_localtime autoindex_exact_size"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
-    ("charset", NOT_YET, "source_charset charset_map"),
     ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),
     ("degradation", NO_MODULE, "degradation degrade"),
     ("empty_gif", NO_MODULE, "empty_gif"),

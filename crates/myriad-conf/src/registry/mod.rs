@@ -9,6 +9,7 @@ mod arguments;
 mod auth_request;
 mod blocks;
 mod cache;
+mod charset;
 mod client;
 mod condition;
 mod content;
@@ -241,6 +242,7 @@ pub fn directives() -> &'static [Directive] {
             ("rewrite", rewrite::ROWS),
             ("access", access::ROWS),
             ("auth_request", auth_request::ROWS),
+            ("charset", charset::ROWS),
             ("headers", headers::ROWS),
             ("log", log::ROWS),
             ("encoding", encoding::ROWS),

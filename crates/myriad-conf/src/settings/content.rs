@@ -126,6 +126,8 @@ pub struct ContentSettings {
     pub default_type: Text,
     /// `charset`: what is added to media types; `None` for off. May hold variables.
     pub charset: Option<Text>,
+    /// `source_charset`: what answers are in that name none; `None` where not written. May hold variables.
+    pub source_charset: Option<Text>,
     /// `charset_types`, lower case: the media types it is added to; `*` alone means every type.
     pub charset_types: Vec<String>,
     /// `override_charset`: whether a charset that the origin names is replaced.
@@ -187,6 +189,7 @@ impl Default for ContentSettings {
             types: Arc::new(types.iter().map(|(e, t)| (e.to_vec(), t.to_vec())).collect()),
             default_type: Text::builtin("text/plain"),
             charset: None,
+            source_charset: None,
             charset_types: CHARSET_TYPES.map(str::to_owned).to_vec(),
             override_charset: false,
             internal: false,

@@ -10,7 +10,11 @@ impl Compile<'_> {
     /// None where the level has no filter.
     pub(super) fn filters(&mut self, settings: &Settings) -> Option<Box<BodyFilters>> {
         let filters = &settings.filters;
-        let compiled = BodyFilters { gunzip: filters.gunzip, sub: self.sub_filters(filters) };
+        let compiled = BodyFilters {
+            gunzip: filters.gunzip,
+            sub: self.sub_filters(filters),
+            converts: self.may_convert(settings),
+        };
         (!compiled.is_empty()).then(|| Box::new(compiled))
     }
 

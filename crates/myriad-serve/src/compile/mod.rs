@@ -1,6 +1,7 @@
 //! From the configuration's model to the runtime: the only place that sees both.
 
 mod cache;
+mod charset;
 mod filters;
 mod gate;
 mod logs;
@@ -23,7 +24,7 @@ use myriad_upstream::Registry;
 
 use crate::exchange::variables::VariableNames;
 use crate::log::Format;
-use crate::runtime::{OriginGroup, PageZone, Place, Runtime, Server};
+use crate::runtime::{Charsets, OriginGroup, PageZone, Place, Runtime, Server};
 
 pub(crate) use logs::Logs;
 
@@ -70,6 +71,7 @@ pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<R
             maps: Vec::new(),
             geos: Vec::new(),
             split_clients: Vec::new(),
+            charset_maps: Vec::new(),
             upstreams: Vec::new(),
             log_formats: Vec::new(),
         };
@@ -79,6 +81,7 @@ pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<R
     compile.declare();
     compile.define();
     compile.upstreams();
+    compile.charset_maps();
     let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();
     let listeners = compile.listeners();
     compile.finish(servers, listeners)
@@ -94,6 +97,7 @@ struct Compile<'a> {
     places: Vec<Place>,
     formats: Vec<Format>,
     groups: HashMap<String, Arc<OriginGroup>>,
+    charsets: Charsets,
 }
 
 impl<'a> Compile<'a> {
@@ -107,6 +111,7 @@ impl<'a> Compile<'a> {
             places: Vec::new(),
             formats: Vec::new(),
             groups: HashMap::new(),
+            charsets: Charsets::default(),
         }
     }
 
@@ -115,7 +120,7 @@ impl<'a> Compile<'a> {
         servers: Vec<Server>,
         listeners: HashMap<u32, crate::runtime::Listener>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
-        let Self { around, scripts, mut errors, places, formats, groups, .. } = self;
+        let Self { around, scripts, mut errors, places, formats, groups, charsets, .. } = self;
         let mut shortcut = None;
         let variables = match scripts.finish() {
             Ok(names) => {
@@ -142,6 +147,7 @@ impl<'a> Compile<'a> {
             formats,
             zones: around.kept.zones.clone(),
             groups,
+            charsets,
         })
     }
 

@@ -19,8 +19,8 @@ use super::{Compile, shortcut};
 use crate::exchange::variables::Source;
 use crate::files::Validity;
 use crate::runtime::{
-    AddField, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules,
-    LimitExcept, Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, TryEnd, TryFiles,
+    AddField, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept,
+    Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -148,12 +148,6 @@ impl Compile<'_> {
                 .map(|(coding, mode)| (coding, mode == StaticMode::Always))
                 .collect(),
         }
-    }
-
-    fn charset(&mut self, settings: &Settings) -> Option<Box<CharsetRules>> {
-        let name = settings.content.charset.as_ref()?;
-        let types = media_types(&settings.content.charset_types);
-        Some(Box::new(CharsetRules { name: self.template(name), types }))
     }
 
     /// A root without variables is made absolute once; one that starts with a variable is taken as it comes.

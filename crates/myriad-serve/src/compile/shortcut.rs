@@ -81,6 +81,12 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
         && expires
         && logs
         && place.headers.add.iter().all(|field| builtins(&field.value))
-        && place.charset.as_ref().is_none_or(|charset| builtins(&charset.name))
+        && place
+            .charset
+            .as_ref()
+            .is_none_or(|charset| builtins(&charset.name) && charset.source.as_ref().is_none_or(builtins))
+        && place.filters.as_ref().and_then(|filters| filters.sub.as_ref()).is_none_or(|sub| {
+            sub.pairs.iter().all(|(pattern, replacement)| builtins(pattern) && builtins(replacement))
+        })
         && place.rates.as_ref().is_none_or(|rates| builtins(&rates.rate) && builtins(&rates.after))
 }

@@ -52,6 +52,7 @@ pub(crate) fn encode(request: &Request, answer: &mut Answer) {
             answer.coding = coding;
             answer.length = None;
             answer.ranges = false;
+            answer.detach(request.place().files.etag);
             answer.weaken_tag();
             answer.without(&[b"accept-ranges"]);
         }

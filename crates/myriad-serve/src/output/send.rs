@@ -9,11 +9,10 @@ use myriad_policy::{Condition, Encoding, judge_conditions};
 use myriad_script::Frame;
 use smallvec::SmallVec;
 
-use super::charset::name_charset;
 use super::date::write_date_line;
 use super::expires::{is_decorated, write_expires};
 use super::{Answer, Source, copy_lines, error_body};
-use super::{filters, keepalive, ranges};
+use super::{charset, filters, keepalive, ranges};
 use crate::content::streamed;
 use crate::exchange::{Exchange, Request, scratch, variables};
 use crate::runtime::Place;
@@ -39,8 +38,8 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     if let Some(filters) = &place.filters {
         filters::apply(request, frame, filters, &mut answer);
     }
-    if let Some(charset) = &place.charset {
-        name_charset(request, frame, charset, &mut answer);
+    if let Some(rules) = &place.charset {
+        charset::apply(request, frame, rules, &mut answer);
     }
     streamed::encode(request, &mut answer);
     cut(request, place, &mut answer);

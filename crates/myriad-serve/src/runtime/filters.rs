@@ -9,12 +9,14 @@ pub(crate) struct BodyFilters {
     pub gunzip: bool,
     /// `sub_filter`.
     pub sub: Option<SubRules>,
+    /// Whether `charset` may convert bodies, whose rules stand in [`super::Place::charset`].
+    pub converts: bool,
 }
 
 impl BodyFilters {
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.gunzip && self.sub.is_none()
+        !self.gunzip && !self.converts && self.sub.is_none()
     }
 }
 

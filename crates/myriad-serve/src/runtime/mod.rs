@@ -1,5 +1,6 @@
 //! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
 
+mod charset;
 mod filters;
 mod gate;
 mod http_place;
@@ -18,6 +19,7 @@ use myriad_http::Known;
 use myriad_net::{Connection, Limits};
 use myriad_script::Program;
 
+pub(crate) use charset::{Charsets, Recode};
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
 pub(crate) use gate::{AuthRequest, Gate, Network};
 pub(crate) use http_place::{HttpPlace, ReplacedFields};
@@ -62,6 +64,8 @@ pub(crate) struct Runtime {
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Origin groups by name, for targets that variables name.
     pub groups: HashMap<String, Arc<OriginGroup>>,
+    /// `charset_map`.
+    pub charsets: Charsets,
 }
 
 /// What the site's rules read besides the request line: the same request line and the same fields come to the same.

@@ -9,7 +9,7 @@ use myriad_policy::Rules;
 use myriad_script::{Predicates, Program, Regex, Template};
 use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
-use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId};
+use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId, TypeSet};
 use crate::error_log::ErrorLog;
 use crate::files::Validity;
 use crate::log::LogTarget;
@@ -88,12 +88,16 @@ pub(crate) struct KeepAliveRules {
     pub not_safari: bool,
 }
 
-/// `charset` and `charset_types`.
+/// `charset*`.
 pub(crate) struct CharsetRules {
     /// The name.
     pub name: Template,
-    /// Media types that get it, lower case; none for every type.
-    pub types: Option<Vec<Box<[u8]>>>,
+    /// `source_charset`.
+    pub source: Option<Template>,
+    /// `override_charset`.
+    pub override_named: bool,
+    /// Media types that get it.
+    pub types: TypeSet,
 }
 
 /// What makes the content of a place.

@@ -8,6 +8,7 @@
 //! the bytes. A place without filters pays one branch for all of this.
 
 mod gunzip;
+mod recode;
 mod source;
 mod substitute;
 mod transform;
@@ -16,6 +17,7 @@ use myriad_encode::Coding;
 use myriad_net::ResponseBody;
 use myriad_script::Frame;
 
+pub(crate) use recode::Converter;
 pub(crate) use source::pulled;
 pub(crate) use transform::{Transform, transformed};
 
@@ -29,7 +31,7 @@ use crate::runtime::{BodyFilters, SubRules};
 impl BodyFilters {
     /// Whether an answer of that media type (without parameters) would be changed, so that it must come in identity.
     pub(crate) fn change(&self, media_type: &[u8]) -> bool {
-        self.sub.as_ref().is_some_and(|rules| rules.types.cover(media_type))
+        self.converts || self.sub.as_ref().is_some_and(|rules| rules.types.cover(media_type))
     }
 }
 
@@ -55,6 +57,20 @@ fn wrap(answer: &mut Answer, transform: impl Transform + 'static) {
     answer.compressible =
         answer.coding == Coding::Identity && line_named(&answer.lines, b"content-encoding").is_none();
     answer.without(&[b"accept-ranges"]);
+}
+
+/// Lays the conversion of a charset over an answer.
+pub(crate) fn convert(request: &Request, answer: &mut Answer, converter: Converter, keeps_length: bool) {
+    let length = answer.known_length();
+    if keeps_length && length.is_some() {
+        // A byte for a byte: nobody but the reader of the text can tell, and parts may still be cut out.
+        let body = std::mem::replace(&mut answer.body, ResponseBody::None);
+        answer.body = ResponseBody::Stream(transformed(pulled(body), converter), length);
+        answer.compressible = true;
+        return;
+    }
+    answer.detach(request.place().files.etag);
+    wrap(answer, converter);
 }
 
 fn gunzip(request: &Request, answer: &mut Answer) {
