@@ -6,7 +6,9 @@
 
 mod crypt;
 mod file;
+mod remembered;
 mod stored;
 
 pub use file::find;
+pub use remembered::Remembered;
 pub use stored::{Judgement, Stored};

@@ -7,6 +7,7 @@
 //! | `exchange` | one request: what scripts may read of it |
 //! | `phases` | rewrite, location, access, `try_files`: nothing waits but access |
 //! | `content` | files, origins, the cache in front of them, errors |
+//! | `passwords` | slow hashes, off the threads that serve |
 //! | `output` | conditions, ranges, encodings, the head |
 //! | `subrequest` | requests within a request: SSI, `auth_request` |
 //! | `files` | what is known of paths, small files in memory |
@@ -23,6 +24,7 @@ mod files;
 mod local_time;
 mod log;
 mod output;
+mod passwords;
 mod phases;
 mod runtime;
 mod service;

@@ -24,6 +24,7 @@ use crate::compile::{self, Kept, Logs, Surroundings};
 use crate::counters::{Counters, Snapshot};
 use crate::files::FileCache;
 use crate::log::LogWriter;
+use crate::passwords::Passwords;
 use crate::phases::{Memo, Shortcuts};
 use crate::runtime::Runtime;
 use crate::service::SiteService;
@@ -43,6 +44,8 @@ pub struct Inherited {
     pub logs: Vec<(PathBuf, OwnedFd)>,
     /// What relative paths start from.
     pub prefix: PathBuf,
+    /// The folder of the main configuration file.
+    pub folder: PathBuf,
 }
 
 /// Why a configuration could not be run.
@@ -118,11 +121,19 @@ impl Site {
         let mut kept = Kept::default();
         let mut numbers = HashMap::new();
         let sockets = number(inherited.listeners, &mut numbers);
-        let surroundings =
-            Surroundings { prefix: &inherited.prefix, listeners: &numbers, logs: &logs, kept: &mut kept };
+        let surroundings = Surroundings {
+            prefix: &inherited.prefix,
+            folder: &inherited.folder,
+            listeners: &numbers,
+            logs: &logs,
+            kept: &mut kept,
+        };
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-        let shared =
-            Shared { files: Arc::default(), encoder: Arc::new(Pool::start(&PoolOptions::default())?) };
+        let shared = Shared {
+            files: Arc::default(),
+            passwords: Arc::default(),
+            encoder: Arc::new(Pool::start(&PoolOptions::default())?),
+        };
         let count = match model.main.worker_processes {
             WorkerProcesses::Count(count) => count as usize,
             WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -155,6 +166,7 @@ impl Site {
         let sockets = number(inherited.listeners, &mut inner.numbers);
         let surroundings = Surroundings {
             prefix: &inherited.prefix,
+            folder: &inherited.folder,
             listeners: &inner.numbers,
             logs: &self.logs,
             kept: &mut inner.kept,
@@ -254,6 +266,7 @@ fn watch(runtime: Arc<Runtime>, drained: Drained) {
 #[derive(Clone)]
 struct Shared {
     files: Arc<FileCache>,
+    passwords: Arc<Passwords>,
     encoder: Arc<Pool>,
 }
 
@@ -282,6 +295,7 @@ async fn work(
 ) {
     let state = Rc::new(WorkerState {
         files: shared.files,
+        passwords: shared.passwords,
         logs: LogWriter::default(),
         encoder: shared.encoder,
         counters,

@@ -11,6 +11,7 @@ use myriad_upstream::HttpPool;
 use crate::counters::Counters;
 use crate::files::FileCache;
 use crate::log::LogWriter;
+use crate::passwords::Passwords;
 use crate::phases::{Memo, Shortcuts};
 use crate::runtime::{OriginGroup, Runtime};
 
@@ -18,6 +19,8 @@ use crate::runtime::{OriginGroup, Runtime};
 pub(crate) struct WorkerState {
     /// What is known of files; shared with the other workers.
     pub files: Arc<FileCache>,
+    /// Password checks; shared with the other workers.
+    pub passwords: Arc<Passwords>,
     /// Log buffers.
     pub logs: LogWriter,
     /// Background compression; shared with the other workers.

@@ -21,6 +21,7 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use crate::configuration;
 use crate::control::{Channel, Kind, Message};
 use crate::handover::{Handover, decode_paths};
+use crate::paths::Paths;
 use crate::signals::Signals;
 use crate::stdio;
 use myriad_serve::{Inherited, Site};
@@ -124,7 +125,7 @@ impl Worker {
         let handover = Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
         let Handover { paths, directives, files, hosts, listeners, logs, account } = handover;
         let model = configuration::rebuild(&files, &paths, &directives, &hosts)?;
-        let inherited = inherited(listeners, logs, message.descriptors, paths.prefix)?;
+        let inherited = inherited(listeners, logs, message.descriptors, &paths)?;
         if let Some(site) = &self.site {
             let channel = Arc::clone(&self.channel);
             let drained = Box::new(move || drop(channel.send(Kind::Drained, b"", &[])));
@@ -166,14 +167,16 @@ fn inherited(
     listeners: Vec<String>,
     logs: Vec<PathBuf>,
     descriptors: Vec<OwnedFd>,
-    prefix: PathBuf,
+    paths: &Paths,
 ) -> Result<Inherited, String> {
     if descriptors.len() != listeners.len() + logs.len() {
         return Err("a descriptor is missing".into());
     }
     let mut descriptors = descriptors.into_iter();
     let listeners = listeners.into_iter().zip(descriptors.by_ref()).collect();
-    Ok(Inherited { listeners, logs: logs.into_iter().zip(descriptors).collect(), prefix })
+    let folder = paths.configuration.parent().unwrap_or(&paths.prefix).to_owned();
+    let prefix = paths.prefix.clone();
+    Ok(Inherited { listeners, logs: logs.into_iter().zip(descriptors).collect(), prefix, folder })
 }
 
 /// `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first, as many descriptors as may be had: a soft limit

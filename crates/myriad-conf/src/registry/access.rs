@@ -1,4 +1,4 @@
-//! `allow`, `deny`, `satisfy`.
+//! `allow`, `deny`, `auth_basic`, `satisfy`.
 
 use std::net::IpAddr;
 
@@ -37,6 +37,21 @@ pub(super) static ROWS: &[Directive] = &[
         "Whether all kinds of access rules must agree.",
     )
     .default("all"),
+    Directive::new(
+        "auth_basic",
+        WHERE,
+        ONE,
+        set!(Settings.text => Some access.basic),
+        "Asks for a user and a password; the realm that is shown.",
+    )
+    .default("off"),
+    Directive::new(
+        "auth_basic_user_file",
+        WHERE,
+        ONE,
+        set!(Settings.text => Some access.user_file),
+        "The file with the users and their passwords.",
+    ),
     Directive::new(
         "auth_delay",
         Contexts::HSL,

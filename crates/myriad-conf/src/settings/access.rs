@@ -69,6 +69,10 @@ pub struct AccessSettings {
     pub rules: Vec<AccessRule>,
     /// `satisfy`.
     pub satisfy: Satisfy,
+    /// `auth_basic`: the realm, `off` for none; may hold variables.
+    pub basic: Option<Text>,
+    /// `auth_basic_user_file`; may hold variables.
+    pub user_file: Option<Text>,
     /// `auth_delay`, ms.
     pub auth_delay: u64,
     /// `auth_request`: the URI that is asked; none for `off`.

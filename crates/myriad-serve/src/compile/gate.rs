@@ -3,7 +3,7 @@
 use myriad_conf::settings::{AccessSettings, Satisfy};
 
 use super::Compile;
-use crate::runtime::{AuthRequest, Gate, Network};
+use crate::runtime::{AuthRequest, BasicRules, Gate, Network};
 
 impl Compile<'_> {
     /// The checks of a level; none where everybody may come in.
@@ -12,6 +12,7 @@ impl Compile<'_> {
             any: access.satisfy == Satisfy::Any,
             networks: networks(access),
             auth_request: self.auth_request(access),
+            basic: self.basic(access),
             delay_ms: access.auth_delay,
         };
         (!gate.is_open()).then(|| Box::new(gate))
@@ -35,6 +36,19 @@ impl Compile<'_> {
         for set in &access.auth_request_sets {
             let _ = self.scripts.declare_set(&set.variable.lossy());
         }
+    }
+
+    /// nginx asks for nothing where one of the two is missing.
+    fn basic(&mut self, access: &AccessSettings) -> Option<BasicRules> {
+        let (Some(realm), Some(file)) = (&access.basic, &access.user_file) else { return None };
+        if realm.bytes() == b"off" {
+            return None;
+        }
+        Some(BasicRules {
+            realm: self.template(realm),
+            file: self.template(file),
+            folder: self.around.folder.as_os_str().as_encoded_bytes().into(),
+        })
     }
 }
 

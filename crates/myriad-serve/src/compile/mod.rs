@@ -41,6 +41,8 @@ pub(crate) struct Kept {
 pub(crate) struct Surroundings<'a> {
     /// Folder that relative paths start from.
     pub prefix: &'a Path,
+    /// Folder of the main configuration file: where password files with a relative name are looked for.
+    pub folder: &'a Path,
     /// Listener numbers by the name of their address.
     pub listeners: &'a HashMap<String, u32>,
     /// Open log files.
@@ -53,8 +55,13 @@ pub(crate) struct Surroundings<'a> {
 pub fn check(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let mut kept = Kept::default();
     let logs = Logs::nowhere();
-    let surroundings =
-        Surroundings { prefix: Path::new("/"), listeners: &HashMap::new(), logs: &logs, kept: &mut kept };
+    let surroundings = Surroundings {
+        prefix: Path::new("/"),
+        folder: Path::new("/"),
+        listeners: &HashMap::new(),
+        logs: &logs,
+        kept: &mut kept,
+    };
     compile(model, surroundings).map(drop)
 }
 

@@ -1,5 +1,6 @@
 //! One request on its way: what scripts may read of it, and what they make.
 
+mod credentials;
 pub(crate) mod environment;
 mod lineage;
 mod origin_facts;
@@ -13,6 +14,7 @@ use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
+pub(crate) use credentials::Credentials;
 pub(crate) use lineage::{Lineage, TooMany};
 pub(crate) use origin_facts::OriginFacts;
 pub(crate) use request::{Carried, Request};

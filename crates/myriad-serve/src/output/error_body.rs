@@ -5,6 +5,7 @@ use myriad_http::head::reason_phrase;
 /// The HTML of a status, signed with the server's name.
 pub(crate) fn error_body(status: u16, server: &str) -> Vec<u8> {
     let title = match status {
+        401 => "401 Authorization Required".to_owned(),
         494 => "400 Request Header Or Cookie Too Large".to_owned(),
         497 => "400 The plain HTTP request was sent to HTTPS port".to_owned(),
         status => format!("{status} {}", reason_phrase(status)),

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use myriad_script::Assignment;
+use myriad_script::{Assignment, Template};
 
 /// The checks of a place. A place without any has no gate at all.
 pub(crate) struct Gate {
@@ -10,6 +10,8 @@ pub(crate) struct Gate {
     pub any: bool,
     /// `allow` and `deny` in order: whether it allows, and whom it covers.
     pub networks: Vec<(bool, Network)>,
+    /// `auth_basic`, where a file is given too.
+    pub basic: Option<BasicRules>,
     /// `auth_request`.
     pub auth_request: Option<AuthRequest>,
     /// `auth_delay`, milliseconds that a 401 is held back.
@@ -19,7 +21,7 @@ pub(crate) struct Gate {
 impl Gate {
     /// Whether nothing is asked.
     pub(crate) fn is_open(&self) -> bool {
-        self.networks.is_empty() && self.auth_request.is_none()
+        self.networks.is_empty() && self.basic.is_none() && self.auth_request.is_none()
     }
 }
 
@@ -29,6 +31,16 @@ pub(crate) struct AuthRequest {
     pub uri: Box<[u8]>,
     /// What is taken from the subrequest, in order.
     pub sets: Vec<Assignment>,
+}
+
+/// `auth_basic`.
+pub(crate) struct BasicRules {
+    /// The realm; `off` asks for nothing.
+    pub realm: Template,
+    /// `auth_basic_user_file`.
+    pub file: Template,
+    /// What a relative file name starts from.
+    pub folder: Box<[u8]>,
 }
 
 /// What an access rule covers; made from the configuration's own form.

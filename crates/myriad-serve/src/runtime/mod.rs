@@ -21,7 +21,7 @@ use myriad_script::Program;
 
 pub(crate) use charset::{Charsets, Recode};
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
-pub(crate) use gate::{AuthRequest, Gate, Network};
+pub(crate) use gate::{AuthRequest, BasicRules, Gate, Network};
 pub(crate) use http_place::{HttpPlace, ReplacedFields};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};

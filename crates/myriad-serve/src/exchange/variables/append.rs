@@ -9,6 +9,7 @@ use myriad_script::{EvalError, Frame};
 
 use super::{Source, borrow};
 use crate::content::proxy_request;
+use crate::exchange::Credentials;
 use crate::exchange::Request;
 use crate::exchange::origin_facts::seconds;
 use crate::files;
@@ -182,42 +183,11 @@ fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &mut 
     }
 }
 
-/// The user of `Authorization: Basic` (RFC 7617), as the access log shows it; nothing has checked it.
+/// The user of `Authorization: Basic`, as the access log shows it; nothing has checked it.
 fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
-    let Some(value) = request.head.known(Known::Authorization) else { return false };
-    let Some(encoded) = value.get(..6).filter(|scheme| scheme.eq_ignore_ascii_case(b"basic ")) else {
-        return false;
-    };
-    let decoded = decode_base64(value[encoded.len()..].trim_ascii());
-    match decoded.iter().position(|byte| *byte == b':') {
-        Some(colon) => {
-            out.extend_from_slice(&decoded[..colon]);
-            true
-        }
-        None => false,
-    }
-}
-
-fn decode_base64(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0u32, 0);
-    for byte in text {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => break,
-        };
-        bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count) as u8);
-        }
-    }
-    out
+    let Some(credentials) = Credentials::of(request) else { return false };
+    out.extend_from_slice(credentials.user());
+    true
 }
 
 fn sent_field(request: &Request, name: &str, out: &mut Vec<u8>) -> bool {

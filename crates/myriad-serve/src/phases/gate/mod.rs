@@ -11,6 +11,7 @@
 
 mod auth_request;
 mod networks;
+mod password;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -49,7 +50,6 @@ impl Stage {
 }
 
 /// What a check came to.
-#[allow(dead_code, reason = "each check uses the part that it needs")]
 pub(crate) enum Verdict {
     /// Nothing to say.
     Pass,
@@ -73,6 +73,8 @@ pub(crate) enum Waiting {
     Pause(Duration),
     /// The answer of a subrequest (`auth_request`).
     Subrequest(Asked),
+    /// A slow hash to be computed.
+    Password(password::Attempt),
 }
 
 /// An exchange that waits at the gate.
@@ -107,6 +109,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
             Verdict::Pass
         }
         Waiting::Subrequest(asked) => auth_request::judge(exchange, asked.await),
+        Waiting::Password(attempt) => password::wait(exchange, attempt).await,
     };
     let site = Rc::clone(&exchange.request.site);
     let Some(gate) = &site.runtime.place(exchange.request.place).gate else { return Step::Error(500) };
@@ -127,7 +130,10 @@ fn run(exchange: &mut Exchange, mut progress: Progress) -> Step {
                 continue;
             }
             Stage::Networks => networks::judge(&exchange.request, gate),
-            Stage::Password => Verdict::Pass,
+            Stage::Password => match &gate.basic {
+                Some(rules) => password::judge(exchange, rules),
+                None => Verdict::Pass,
+            },
             Stage::Subrequest => auth_request::begin(exchange),
             Stage::End => match progress.refused {
                 None => return locate::enter(exchange),

@@ -1,0 +1,74 @@
+//! Passwords that were found right a moment ago: a slow hash is not computed again for every picture of a page.
+
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+/// Attempts kept; more of them push out what is no longer believed, then everything.
+const MOST: usize = 1024;
+/// How long one is believed, milliseconds.
+const BELIEVED_MS: u64 = 60_000;
+
+/// Successful attempts, under a keyed digest of the stored hash and the password: whoever changes the file ends them, and
+/// neither can be read here.
+pub struct Remembered {
+    key: [u8; 32],
+    until_ms: HashMap<[u8; 32], u64>,
+}
+
+impl Remembered {
+    /// An empty memory; `key` must be random.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self { key, until_ms: HashMap::new() }
+    }
+
+    /// Whether this password was found to be the stored one lately. `now` in milliseconds.
+    pub fn knows(&self, stored: &[u8], password: &[u8], now: u64) -> bool {
+        self.until_ms.get(&self.digest(stored, password)).is_some_and(|until| now < *until)
+    }
+
+    /// Notes that it is.
+    pub fn note(&mut self, stored: &[u8], password: &[u8], now: u64) {
+        if self.until_ms.len() >= MOST {
+            self.until_ms.retain(|_, until| now < *until);
+        }
+        if self.until_ms.len() >= MOST {
+            self.until_ms.clear();
+        }
+        let digest = self.digest(stored, password);
+        self.until_ms.insert(digest, now.saturating_add(BELIEVED_MS));
+    }
+
+    fn digest(&self, stored: &[u8], password: &[u8]) -> [u8; 32] {
+        let length = (stored.len() as u64).to_le_bytes();
+        let hasher = Sha256::new().chain_update(self.key).chain_update(length);
+        hasher.chain_update(stored).chain_update(password).finalize().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn success_is_remembered_for_a_minute_for_this_hash_and_password_alone() {
+        let mut memory = Remembered::new([7; 32]);
+        memory.note(b"$2y$x", b"secret", 1_000);
+        assert!(memory.knows(b"$2y$x", b"secret", 60_999));
+        assert!(!memory.knows(b"$2y$x", b"secret", 61_000));
+        assert!(!memory.knows(b"$2y$x", b"other", 2_000));
+        assert!(!memory.knows(b"$2y$y", b"secret", 2_000));
+        // The border between the two counts.
+        assert!(!memory.knows(b"$2y$xs", b"ecret", 2_000));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut memory = Remembered::new([7; 32]);
+        for number in 0..5_000u32 {
+            memory.note(b"x", &number.to_le_bytes(), 1_000);
+            assert!(memory.until_ms.len() <= MOST);
+        }
+        assert!(memory.knows(b"x", &4_999u32.to_le_bytes(), 1_000));
+    }
+}
