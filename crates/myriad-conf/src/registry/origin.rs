@@ -7,7 +7,7 @@ use super::{
 use crate::{
     diagnostic::Diagnostic,
     settings::{
-        Buffers, Handler, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter, Protocol,
+        Buffers, CookieFlags, Handler, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter, Protocol,
         Redirect, Settings,
     },
     text::Text,
@@ -278,19 +278,13 @@ pub(super) static ROWS: &[FamilyRow] = &[
         both("pass_trailers", FLAG, Set::Nothing, "Whether trailers are passed on.").refused(NOT_YET),
     ),
     FamilyRow::proxy(
-        both("cookie_domain", between(1, 2), Set::Nothing, "Rewrites a cookie's domain.")
-            .repeats()
-            .refused(NOT_YET),
+        both("cookie_domain", between(1, 2), Set::Origin(cookie_domain), "Rewrites a cookie's domain.").repeats().default("off"),
     ),
     FamilyRow::proxy(
-        both("cookie_path", between(1, 2), Set::Nothing, "Rewrites a cookie's path.")
-            .repeats()
-            .refused(NOT_YET),
+        both("cookie_path", between(1, 2), Set::Origin(cookie_path), "Rewrites a cookie's path.").repeats().default("off"),
     ),
     FamilyRow::proxy(
-        both("cookie_flags", between(1, 4), Set::Nothing, "Sets a cookie's flags.")
-            .repeats()
-            .refused(NOT_YET),
+        both("cookie_flags", between(1, 4), Set::Origin(cookie_flags), "Sets a cookie's flags.").repeats().default("off"),
     ),
 ];
 
@@ -370,16 +364,69 @@ fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
         }
         return Ok(());
     }
+    let rule = rewriting(args)?;
+    origin.redirects.push(rule);
+    Ok(())
+}
+
+/// What is looked for, a `~` before a regex, and what takes its place.
+fn rewriting(args: &Arguments<'_>) -> Result<Redirect, Diagnostic> {
     let (from, to) = (args.text(0)?, args.text(1)?);
     let (pattern, caseless) = match from.value.as_slice() {
         [b'~', b'*', pattern @ ..] => (pattern, true),
         [b'~', pattern @ ..] => (pattern, false),
-        _ => {
-            origin.redirects.push(Redirect::Prefix { from, to });
-            return Ok(());
-        }
+        _ => return Ok(Redirect::Prefix { from, to }),
     };
-    origin.redirects.push(Redirect::Regex { pattern: Text::new(pattern, from.span), caseless, to });
+    Ok(Redirect::Regex { pattern: Text::new(pattern, from.span), caseless, to })
+}
+
+fn cookie_rules(rules: &mut Vec<Redirect>, args: &mut Arguments<'_>) -> Done {
+    args.start(rules);
+    if args.len() == 1 {
+        args.choice(0, &[("off", ())])?;
+        rules.clear();
+        return Ok(());
+    }
+    let rule = rewriting(args)?;
+    rules.push(rule);
+    Ok(())
+}
+
+fn cookie_domain(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    cookie_rules(&mut origin.cookie_domains, args)
+}
+
+fn cookie_path(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    cookie_rules(&mut origin.cookie_paths, args)
+}
+
+fn cookie_flags(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    const FLAGS: [&str; 8] = [
+        "secure",
+        "nosecure",
+        "httponly",
+        "nohttponly",
+        "samesite=strict",
+        "samesite=lax",
+        "samesite=none",
+        "nosamesite",
+    ];
+    args.start(&mut origin.cookie_flags);
+    if args.len() == 1 {
+        args.choice(0, &[("off", ())])?;
+        origin.cookie_flags.clear();
+        return Ok(());
+    }
+    let mut flags = Vec::new();
+    for index in 1..args.len() {
+        let flag = args.text(index)?;
+        let known = FLAGS.iter().any(|known| flag.bytes().eq_ignore_ascii_case(known.as_bytes()));
+        if !known && !flag.has_variables() {
+            return Err(args.invalid(index, FLAGS.join(", ")));
+        }
+        flags.push(flag);
+    }
+    origin.cookie_flags.push(CookieFlags { cookie: args.text(0)?, flags });
     Ok(())
 }
 

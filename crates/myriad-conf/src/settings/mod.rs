@@ -29,7 +29,7 @@ pub use filters::{FilterSettings, SubFilter};
 pub use headers::{AddHeader, Expires, HeaderSettings};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
-    AcceleratorHeaders, Buffers, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter,
+    AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter,
     Redirect,
 };
 

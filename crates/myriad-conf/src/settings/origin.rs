@@ -46,6 +46,15 @@ pub enum Redirect {
     },
 }
 
+/// One `proxy_cookie_flags`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CookieFlags {
+    /// The cookie's name, which may hold variables, or `~` and a regex.
+    pub cookie: Text,
+    /// `secure`, `nosecure`, `httponly`, `nohttponly`, `samesite=…`, `nosamesite`; may hold variables.
+    pub flags: Vec<Text>,
+}
+
 /// `proxy_http_version`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpVersion {
@@ -207,6 +216,12 @@ pub struct OriginSettings {
     pub http_version: HttpVersion,
     /// `proxy_redirect`; empty for `off`.
     pub redirects: Vec<Redirect>,
+    /// `proxy_cookie_domain`; empty for `off`.
+    pub cookie_domains: Vec<Redirect>,
+    /// `proxy_cookie_path`; empty for `off`.
+    pub cookie_paths: Vec<Redirect>,
+    /// `proxy_cookie_flags`; empty for `off`.
+    pub cookie_flags: Vec<CookieFlags>,
     /// `proxy_method`.
     pub method: Option<Text>,
     /// `proxy_set_body`.
@@ -249,6 +264,9 @@ impl OriginSettings {
             catch_stderr: Vec::new(),
             http_version: HttpVersion::Http11,
             redirects: vec![Redirect::Default],
+            cookie_domains: Vec::new(),
+            cookie_paths: Vec::new(),
+            cookie_flags: Vec::new(),
             method: None,
             body: None,
         }

@@ -9,6 +9,7 @@ mod origin;
 mod place;
 mod program;
 mod proxy;
+mod rewriting;
 mod scripts;
 mod server;
 mod shortcut;

@@ -32,7 +32,10 @@ impl Compile<'_> {
             replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
             method: origin.method.as_ref().map(|method| self.template(method)),
             body: origin.body.as_ref().map(|body| self.template(body)),
+            redirects: Vec::new(),
+            cookies: self.cookies(origin),
         };
+        place.redirects = self.redirects(origin, url, &place);
         for field in &origin.parameters {
             let name = field.name.bytes();
             if !is_token(name) {

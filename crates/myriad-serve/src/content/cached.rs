@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::fetch::{self, Own};
 use super::reader::FlightBody;
-use super::{Step, Work, error, origin, page, upload};
+use super::{Step, Work, error, origin, page, proxy_fields, upload};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
@@ -374,6 +374,9 @@ fn streaming(
         answer.body = ResponseBody::Stream(Box::pin(FlightBody(reader)), None);
     }
     answer.compressible = !meta.no_transform;
+    if meta.redirects {
+        proxy_fields::rewrite(exchange, origin, &mut answer);
+    }
     own_cookies(exchange, origin, &mut answer);
     answer
 }
@@ -416,21 +419,28 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
             return Step::Error(code);
         }
     }
+    let redirects = page.meta().redirects;
     let mut answer = page::answer(request, origin, page);
+    if redirects {
+        proxy_fields::rewrite_page(exchange, origin, &mut answer);
+    }
     own_cookies(exchange, origin, &mut answer);
     Step::Answer(answer)
 }
 
 /// The visitor who caused the fetch gets the cookies that came with it; nobody else does. What another place answered
 /// before an `X-Accel-Redirect` is not meant: its cookies are carried along as lines.
-fn own_cookies(exchange: &Exchange, origin: &OriginPlace, answer: &mut Answer) {
+fn own_cookies(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Answer) {
     if !exchange.request.cache.fetched {
         return;
     }
     let Some(head) = exchange.request.origin.as_ref().and_then(|facts| facts.head.as_ref()) else { return };
+    let mut cookies = Answer::new(0, ResponseBody::None);
     for cookie in head.fields.known_all(myriad_http::Known::SetCookie) {
         if origin::passes(Some(myriad_http::Known::SetCookie), b"Set-Cookie", origin, true) {
-            answer.field(b"Set-Cookie", cookie);
+            cookies.field(b"Set-Cookie", cookie);
         }
     }
+    proxy_fields::rewrite(exchange, origin, &mut cookies);
+    answer.lines.extend_from_slice(&cookies.lines);
 }

@@ -10,6 +10,8 @@ mod pace;
 mod page;
 mod params;
 mod precompressed;
+mod proxy_cookies;
+pub(crate) mod proxy_fields;
 pub(crate) mod proxy_request;
 mod proxy_url;
 mod read_ahead;

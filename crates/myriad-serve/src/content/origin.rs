@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::params::{self, Purpose};
 use super::read_ahead::{Ahead, read_ahead};
-use super::{Step, cached, error, fetch, group, upload};
+use super::{Step, cached, error, fetch, group, proxy_fields, upload};
 use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
@@ -137,6 +137,7 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
         None => {
             let length = head.known(Known::ContentLength).and_then(parse_length);
             let mut answer = answer(&head, origin, true);
+            proxy_fields::rewrite(exchange, origin, &mut answer);
             let bodiless = exchange.request.head.method() == Method::Head;
             answer.length = if bodiless { length } else { None };
             answer.body = if bodiless {

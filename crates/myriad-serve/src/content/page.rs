@@ -72,6 +72,8 @@ pub(crate) fn meta_of(
         },
         tag,
         last_modified: modified,
+        redirects: place.http.as_ref().is_some_and(|http| !http.redirects.is_empty())
+            && (fields.has(Known::Location) || fields.has(Known::Refresh)),
         origin_encoded: coding.is_some(),
         no_transform: control.no_transform || is_opaque(head),
         lifetime,

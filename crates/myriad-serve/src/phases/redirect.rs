@@ -42,7 +42,7 @@ pub(crate) fn add_slash(request: &mut Request) -> Answer {
 }
 
 /// Scheme, host and port of this server, as the redirect rules write them.
-fn write_origin(request: &Request, out: &mut Vec<u8>) {
+pub(crate) fn write_origin(request: &Request, out: &mut Vec<u8>) {
     let place = request.place();
     let name = &request.server().name;
     let host: &[u8] = if place.redirects.server_name && !name.is_empty() { name } else { &request.host };

@@ -3,7 +3,7 @@
 use myriad_http::Known;
 use myriad_script::Template;
 
-use super::Param;
+use super::{CookieRewrites, Param, Rewriting};
 use super::pass_url::PassUrl;
 
 /// `proxy_pass` and its kin.
@@ -26,6 +26,10 @@ pub(crate) struct HttpPlace {
     pub method: Option<Template>,
     /// `proxy_set_body`.
     pub body: Option<Template>,
+    /// `proxy_redirect`.
+    pub redirects: Vec<Rewriting>,
+    /// `proxy_cookie_*`.
+    pub cookies: Option<Box<CookieRewrites>>,
 }
 
 /// The names that `proxy_set_header` writes, and those that belong to a connection.

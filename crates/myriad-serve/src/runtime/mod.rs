@@ -9,6 +9,7 @@ mod locations;
 mod names;
 mod pass_url;
 mod place;
+mod rewriting;
 mod zone;
 
 use std::collections::HashMap;
@@ -32,6 +33,7 @@ pub(crate) use place::{
     HeaderRules, KeepAliveRules, LimitExcept, Offer, OfferRules, OriginGroup, OriginPlace, Param, Place,
     Rates, RedirectRules, Rooting, Target, TryEnd, TryFiles,
 };
+pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
 
 use crate::exchange::variables::Source;

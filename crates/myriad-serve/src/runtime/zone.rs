@@ -25,6 +25,8 @@ pub(crate) struct PageMeta {
     pub no_transform: bool,
     /// Validity in milliseconds, stale windows, who gave them.
     pub lifetime: myriad_policy::Lifetime,
+    /// Whether there is a `Location` or `Refresh` that `proxy_redirect` may rewrite for each visitor.
+    pub redirects: bool,
     /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
     pub proxied: ProxiedFacts,
 }

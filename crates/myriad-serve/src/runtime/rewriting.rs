@@ -1,0 +1,55 @@
+//! How an origin's redirects and cookies are made this server's own (`proxy_redirect`, `proxy_cookie_*`).
+
+use myriad_script::{Regex, Template};
+
+/// One rule; the first that fits rewrites the value.
+pub(crate) enum Rewriting {
+    /// A beginning, and what takes its place.
+    Prefix {
+        /// The beginning.
+        from: Template,
+        /// What takes its place.
+        to: Template,
+    },
+    /// A domain, with or without a dot before it and in any case.
+    Domain {
+        /// The domain without its dot.
+        from: Template,
+        /// What takes its place.
+        to: Template,
+    },
+    /// A regex; what takes the whole value's place may hold its captures.
+    Regex {
+        /// The regex.
+        regex: Regex,
+        /// What takes the value's place.
+        to: Template,
+    },
+}
+
+/// `proxy_cookie_domain`, `_path`, `_flags`.
+#[derive(Default)]
+pub(crate) struct CookieRewrites {
+    /// Rules for `Domain`.
+    pub domains: Vec<Rewriting>,
+    /// Rules for `Path`.
+    pub paths: Vec<Rewriting>,
+    /// Rules for flags, by the cookie's name.
+    pub flags: Vec<FlagRule>,
+}
+
+/// One `proxy_cookie_flags`.
+pub(crate) struct FlagRule {
+    /// Which cookies.
+    pub cookie: CookieName,
+    /// The flags as words; each may come out empty.
+    pub flags: Vec<Template>,
+}
+
+/// Which cookies a rule is for.
+pub(crate) enum CookieName {
+    /// The one of that name, in any case.
+    Exact(Template),
+    /// Those whose name matches.
+    Regex(Regex),
+}
