@@ -19,5 +19,5 @@ mod work;
 pub use connection::{Connection, Peer};
 pub use listener::{Acceptor, Worker};
 pub use request_body::RequestBody;
-pub use response::{Head, Rate, Response, ResponseBody, Sent};
+pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
 pub use service::{Limits, Outcome, Service, Timeouts};

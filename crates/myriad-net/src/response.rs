@@ -1,10 +1,12 @@
 //! What a service gives back, and what became of it.
 
 use std::os::fd::OwnedFd;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_http::body::BoxBody;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::service::Timeouts;
 use crate::work;
@@ -110,7 +112,26 @@ pub enum ResponseBody {
     },
     /// Pulled as the client takes it. Without a length it is chunked, or ends with the connection for HTTP/1.0.
     Stream(BoxBody, Option<u64>),
+    /// None, but another protocol instead: with status 101 only. The service writes `Connection` and `Upgrade` itself.
+    Tunnel(Box<Tunnel>),
 }
+
+/// The other end of a connection that speaks another protocol from now on.
+pub struct Tunnel {
+    /// The connection to the origin.
+    pub stream: Pin<Box<dyn Duplex>>,
+    /// What the origin sent beyond its head.
+    pub leftover: Bytes,
+    /// Longest silence, milliseconds (`proxy_read_timeout`).
+    pub read_ms: u64,
+    /// How long the origin may take nothing, milliseconds (`proxy_send_timeout`).
+    pub send_ms: u64,
+}
+
+/// Bytes both ways.
+pub trait Duplex: AsyncRead + AsyncWrite {}
+
+impl<T: AsyncRead + AsyncWrite> Duplex for T {}
 
 impl ResponseBody {
     /// The length in bytes, where it is known.
@@ -121,6 +142,7 @@ impl ResponseBody {
             Self::Parts(parts) => Some(parts.iter().map(|part| part.len() as u64).sum()),
             Self::File { length, .. } => Some(*length),
             Self::Stream(_, length) => *length,
+            Self::Tunnel(_) => None,
         }
     }
 }

@@ -9,11 +9,11 @@ use myriad_http::h1::{Framing, request_framing, wants_keep_alive};
 use myriad_http::head::{RequestHead, Version};
 use myriad_http::{Known, Method};
 
-use super::send;
+use super::{send, tunnel};
 use crate::connection::Connection;
 use crate::deadline;
 use crate::request_body::RequestBody;
-use crate::response::{Response, Sent};
+use crate::response::{Response, ResponseBody, Sent};
 use crate::service::{Outcome, Rejection, Service, Timeouts};
 use crate::work::{self, Work};
 
@@ -128,6 +128,9 @@ impl<S: Service> Parts<S> {
     /// Sends the response and says what becomes of the connection.
     fn answer(self, mut response: Response<S::Ticket>) -> Ran {
         let timeouts = response.timeouts;
+        if matches!(response.body, ResponseBody::Tunnel(_)) {
+            return Ran::Waiting(Box::pin(self.tunnel(response)));
+        }
         let keep = self.facts.keep_alive
             && (self.body.is_done() || self.body.is_drainable())
             && !response.close
@@ -154,6 +157,27 @@ impl<S: Service> Parts<S> {
                 parts.finish(response, progress, keep)
             })),
         }
+    }
+
+    /// Sends the head, then passes bytes both ways. Where the request's own body is not over, the client cannot have begun
+    /// to speak another protocol: the connection ends.
+    async fn tunnel(mut self, mut response: Response<S::Ticket>) -> After {
+        let body = std::mem::replace(&mut response.body, ResponseBody::None);
+        response.head.lines(b"\r\n");
+        let mut progress = send::rest(&self.connection, &mut response, true).await;
+        if let ResponseBody::Tunnel(tunnel) = body
+            && progress.complete
+            && self.body.is_done()
+        {
+            let mut early = self.body.take_input().unwrap_or_default();
+            if early.is_empty() {
+                early = std::mem::take(&mut self.work.input);
+            }
+            let send_ms = response.timeouts.send_ms;
+            progress.written += tunnel::run(&self.connection, *tunnel, early.bytes(), send_ms).await;
+        }
+        self.work.input.clear();
+        self.finish(response, progress, false)
     }
 
     fn finish(self, response: Response<S::Ticket>, progress: send::Progress, keep: bool) -> After {

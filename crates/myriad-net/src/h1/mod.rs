@@ -14,6 +14,7 @@ mod exchange;
 mod linger;
 mod read;
 mod send;
+mod tunnel;
 
 use std::rc::Rc;
 

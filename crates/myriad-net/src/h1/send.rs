@@ -145,7 +145,8 @@ impl Sender {
         };
         sender.push(Bytes::copy_from_slice(&response.head.text));
         match body {
-            ResponseBody::None => {}
+            // What follows the head of a tunnel is not this sender's to send.
+            ResponseBody::None | ResponseBody::Tunnel(_) => {}
             ResponseBody::Full(bytes) => sender.push(bytes),
             ResponseBody::Parts(parts) => parts.into_iter().for_each(|part| sender.push(part)),
             ResponseBody::File { file, offset, length } => {

@@ -19,6 +19,7 @@ mod reader;
 mod static_file;
 pub(crate) mod streamed;
 mod temp_file;
+mod upgrade;
 mod upload;
 
 pub(crate) use group::HTTP_IDLE;

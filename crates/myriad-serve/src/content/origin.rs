@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::params::{self, Purpose};
 use super::read_ahead::{Ahead, read_ahead};
-use super::{Step, cached, error, fetch, group, proxy_fields, upload};
+use super::{Step, cached, error, fetch, group, proxy_fields, upgrade, upload};
 use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
@@ -124,7 +124,10 @@ pub(crate) fn fail(exchange: &Exchange, error: &OriginError) -> Step {
 
 /// Passes an origin's answer on: `X-Accel-Redirect`, intercepted errors, fields, body.
 pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
-    let OriginResponse { head, body, .. } = response;
+    let OriginResponse { head, body, upgraded, .. } = response;
+    if let Some(upgraded) = upgraded {
+        return upgrade::tunnel(exchange, origin, head, upgraded);
+    }
     let step = redirected(exchange, origin, &head);
     let intercepted = origin.intercept_errors
         && head.status >= 300
@@ -133,7 +136,10 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
     let status = head.status;
     let step = match step {
         Some(step) => step,
-        None if intercepted => Step::Error(status),
+        None if intercepted => {
+            keep_challenge(exchange, &head);
+            Step::Error(status)
+        }
         None => {
             let length = head.known(Known::ContentLength).and_then(parse_length);
             let mut answer = answer(&head, origin, true);
@@ -155,6 +161,20 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
     };
     exchange.request.origin_mut().head = Some(head);
     step
+}
+
+/// An intercepted 401 still says how to authenticate, as in nginx.
+fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
+    if head.status != 401 {
+        return;
+    }
+    let mut carried = Carried { media_type: None, lines: Vec::new() };
+    for challenge in head.fields.known_all(Known::WwwAuthenticate) {
+        for part in [&b"WWW-Authenticate: "[..], challenge, b"\r\n"] {
+            carried.lines.extend_from_slice(part);
+        }
+    }
+    exchange.request.carried = Some(Box::new(carried));
 }
 
 /// `*_buffering`, which `X-Accel-Buffering` may overrule; `*_limit_rate`, which holds with it only, as in nginx.

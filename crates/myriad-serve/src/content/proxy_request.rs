@@ -186,7 +186,9 @@ fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -
         head.extend_from_slice(b"\r\n");
     }
     // 101 is an answer only to a client that can take it.
-    options.upgrade &= upgrade && request.head.fields().has(Known::Upgrade);
+    options.upgrade &= upgrade
+        && request.head.fields().has(Known::Upgrade)
+        && request.head.version() == myriad_http::head::Version::Http11;
     Ok(options)
 }
 

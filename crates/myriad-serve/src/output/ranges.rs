@@ -103,7 +103,7 @@ fn part(body: &ResponseBody, range: &Range<u64>) -> ResponseBody {
             offset: offset + range.start,
             length: range.end - range.start,
         },
-        ResponseBody::None | ResponseBody::Stream(..) => ResponseBody::None,
+        ResponseBody::None | ResponseBody::Stream(..) | ResponseBody::Tunnel(_) => ResponseBody::None,
     }
 }
 
@@ -154,7 +154,7 @@ fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
                 Some(bytes) => out.push(bytes),
                 None => return,
             },
-            ResponseBody::None | ResponseBody::Stream(..) => {}
+            ResponseBody::None | ResponseBody::Stream(..) | ResponseBody::Tunnel(_) => {}
         }
     }
     out.push(Bytes::from(format!("\r\n--{boundary}--\r\n")));

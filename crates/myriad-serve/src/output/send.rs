@@ -35,7 +35,9 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     }
     let encoding = judge(request, place, &mut answer);
     let modified_s = answer.modified_s();
-    if let Some(filters) = &place.filters {
+    if let Some(filters) = &place.filters
+        && !matches!(answer.body, ResponseBody::Tunnel(_))
+    {
         filters::apply(request, frame, filters, &mut answer);
     }
     if let Some(rules) = &place.charset {

@@ -20,7 +20,8 @@ const PIECE: u64 = 64 << 10;
 /// The body as one that is pulled.
 pub(crate) fn pulled(body: ResponseBody) -> BoxBody {
     match body {
-        ResponseBody::None => Box::pin(Empty),
+        // Filters are for bodies; a tunnel has none.
+        ResponseBody::None | ResponseBody::Tunnel(_) => Box::pin(Empty),
         ResponseBody::Full(bytes) => Box::pin(Full::new(bytes)),
         ResponseBody::Parts(parts) => Box::pin(Parts(parts.into())),
         ResponseBody::File { file, offset, length } => {

@@ -1,0 +1,168 @@
+//! A connection that has become another protocol's (101, RFC 9110 section 7.8): bytes pass both ways.
+
+use std::future::poll_fn;
+use std::io::IoSlice;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::ReadBuf;
+
+use crate::connection::Connection;
+use crate::deadline::Deadline;
+use crate::response::{Duplex, Tunnel};
+
+/// Most bytes that wait on their way in one direction.
+const BUFFER: usize = 16 * 1024;
+
+//   Open ──▶ Ended     nothing more comes from this side; what came is still passed on
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Open,
+    Ended,
+}
+
+/// What is on its way, and who still speaks.
+struct Passing {
+    stream: Pin<Box<dyn Duplex>>,
+    /// From the client, for the origin.
+    up: BytesMut,
+    /// From the origin, for the client.
+    down: BytesMut,
+    client: Side,
+    origin: Side,
+    /// Bytes that the client took.
+    delivered: u64,
+}
+
+/// Passes bytes on until one side ends, or nothing moves for too long. Returns how many the client was sent.
+///
+/// `early` came from the client behind its request. Silence on both sides counts against the origin's read time-out, a
+/// side that takes nothing against its own send time-out.
+pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], client_send_ms: u64) -> u64 {
+    let Tunnel { stream, leftover, read_ms, send_ms } = tunnel;
+    let (up, down) = (BytesMut::from(early), BytesMut::from(&leftover[..]));
+    let mut passing = Passing { stream, up, down, client: Side::Open, origin: Side::Open, delivered: 0 };
+    let (silence, origin_stuck) = (Deadline::new(), Deadline::new());
+    connection.deadline.clear();
+    silence.set(read_ms);
+    let mut stuck = (false, false);
+    poll_fn(|cx| {
+        loop {
+            match passing.step(connection, cx) {
+                Poll::Ready(Step::Over) => return Poll::Ready(()),
+                Poll::Ready(Step::Moved) => {
+                    silence.set(read_ms);
+                    stuck = (false, false);
+                }
+                Poll::Pending => break,
+            }
+        }
+        watch(&connection.deadline, !passing.down.is_empty(), &mut stuck.0, client_send_ms);
+        watch(&origin_stuck, !passing.up.is_empty(), &mut stuck.1, send_ms);
+        let expired = [&silence, &origin_stuck, &connection.deadline]
+            .iter()
+            .fold(false, |expired, deadline| deadline.poll_expired(cx).is_ready() || expired);
+        if expired { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    connection.deadline.clear();
+    passing.delivered
+}
+
+/// Lets a deadline run while bytes wait for a side that takes none.
+fn watch(deadline: &Deadline, waits: bool, runs: &mut bool, ms: u64) {
+    if !waits {
+        deadline.clear();
+        *runs = false;
+    } else if !std::mem::replace(runs, true) {
+        deadline.set(ms);
+    }
+}
+
+enum Step {
+    Moved,
+    Over,
+}
+
+impl Passing {
+    /// Moves what can be moved now, in both directions.
+    fn step(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<Step> {
+        let read = [self.read_origin(cx), self.read_client(connection, cx)];
+        let written = [self.write_client(connection, cx), self.write_origin(cx)];
+        let is_over = written.contains(&Err(()))
+            || self.origin == Side::Ended && self.down.is_empty()
+            || self.client == Side::Ended && self.up.is_empty()
+            || self.client == Side::Ended && self.origin == Side::Ended;
+        if is_over {
+            Poll::Ready(Step::Over)
+        } else if read.contains(&true) || written.contains(&Ok(true)) {
+            Poll::Ready(Step::Moved)
+        } else {
+            Poll::Pending
+        }
+    }
+
+    fn read_origin(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.origin == Side::Ended || !self.down.is_empty() {
+            return false;
+        }
+        self.down.resize(BUFFER, 0);
+        let mut room = ReadBuf::new(&mut self.down);
+        let polled = self.stream.as_mut().poll_read(cx, &mut room);
+        let count = room.filled().len();
+        self.down.truncate(count);
+        match polled {
+            Poll::Pending => false,
+            Poll::Ready(Ok(())) if count > 0 => true,
+            Poll::Ready(_) => {
+                self.origin = Side::Ended;
+                false
+            }
+        }
+    }
+
+    fn read_client(&mut self, connection: &Connection, cx: &mut Context<'_>) -> bool {
+        if self.client == Side::Ended || !self.up.is_empty() {
+            return false;
+        }
+        self.up.resize(BUFFER, 0);
+        let polled = connection.socket.poll_read(cx, &mut self.up);
+        let count = if let Poll::Ready(Ok(count)) = &polled { *count } else { 0 };
+        self.up.truncate(count);
+        if polled.is_ready() && count == 0 {
+            self.client = Side::Ended;
+        }
+        count > 0
+    }
+
+    /// Whether anything was written; an error where that side is gone.
+    fn write_client(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Result<bool, ()> {
+        if self.down.is_empty() {
+            return Ok(false);
+        }
+        match connection.socket.poll_write(cx, &[IoSlice::new(&self.down)]) {
+            Poll::Pending => Ok(false),
+            Poll::Ready(Ok(count)) => {
+                self.down.advance(count);
+                self.delivered += count as u64;
+                Ok(true)
+            }
+            Poll::Ready(Err(_)) => Err(()),
+        }
+    }
+
+    fn write_origin(&mut self, cx: &mut Context<'_>) -> Result<bool, ()> {
+        if self.up.is_empty() {
+            return Ok(false);
+        }
+        match self.stream.as_mut().poll_write(cx, &self.up) {
+            Poll::Pending => Ok(false),
+            Poll::Ready(Ok(0) | Err(_)) => Err(()),
+            Poll::Ready(Ok(count)) => {
+                self.up.advance(count);
+                Ok(true)
+            }
+        }
+    }
+}
