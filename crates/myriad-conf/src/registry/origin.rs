@@ -7,8 +7,8 @@ use super::{
 use crate::{
     diagnostic::Diagnostic,
     settings::{
-        Buffers, CookieFlags, Handler, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter, Protocol,
-        Redirect, Settings,
+        Buffers, CookieFlags, Handler, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter,
+        Protocol, Redirect, Settings,
     },
     text::Text,
 };
@@ -278,13 +278,19 @@ pub(super) static ROWS: &[FamilyRow] = &[
         both("pass_trailers", FLAG, Set::Nothing, "Whether trailers are passed on.").refused(NOT_YET),
     ),
     FamilyRow::proxy(
-        both("cookie_domain", between(1, 2), Set::Origin(cookie_domain), "Rewrites a cookie's domain.").repeats().default("off"),
+        both("cookie_domain", between(1, 2), Set::Origin(cookie_domain), "Rewrites a cookie's domain.")
+            .repeats()
+            .default("off"),
     ),
     FamilyRow::proxy(
-        both("cookie_path", between(1, 2), Set::Origin(cookie_path), "Rewrites a cookie's path.").repeats().default("off"),
+        both("cookie_path", between(1, 2), Set::Origin(cookie_path), "Rewrites a cookie's path.")
+            .repeats()
+            .default("off"),
     ),
     FamilyRow::proxy(
-        both("cookie_flags", between(1, 4), Set::Origin(cookie_flags), "Sets a cookie's flags.").repeats().default("off"),
+        both("cookie_flags", between(1, 4), Set::Origin(cookie_flags), "Sets a cookie's flags.")
+            .repeats()
+            .default("off"),
     ),
 ];
 

@@ -29,8 +29,8 @@ pub use filters::{FilterSettings, SubFilter};
 pub use headers::{AddHeader, Expires, HeaderSettings};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
-    AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter,
-    Redirect,
+    AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings,
+    Parameter, Redirect,
 };
 
 use crate::text::Text;

@@ -8,7 +8,12 @@ use super::Compile;
 use crate::runtime::{CookieName, CookieRewrites, FlagRule, HttpPlace, Rewriting};
 
 impl Compile<'_> {
-    pub(super) fn redirects(&mut self, origin: &OriginSettings, url: &Text, place: &HttpPlace) -> Vec<Rewriting> {
+    pub(super) fn redirects(
+        &mut self,
+        origin: &OriginSettings,
+        url: &Text,
+        place: &HttpPlace,
+    ) -> Vec<Rewriting> {
         let rules = origin.redirects.iter();
         rules
             .filter_map(|rule| match rule {
@@ -22,7 +27,10 @@ impl Compile<'_> {
     }
 
     pub(super) fn cookies(&mut self, origin: &OriginSettings) -> Option<Box<CookieRewrites>> {
-        if origin.cookie_domains.is_empty() && origin.cookie_paths.is_empty() && origin.cookie_flags.is_empty() {
+        if origin.cookie_domains.is_empty()
+            && origin.cookie_paths.is_empty()
+            && origin.cookie_flags.is_empty()
+        {
             return None;
         }
         let domains = origin.cookie_domains.iter().filter_map(|rule| match rule {

@@ -47,7 +47,9 @@ pub(super) fn rewrite(
 
 fn attribute(text: &[u8]) -> Attribute<'_> {
     match text.iter().position(|byte| *byte == b'=') {
-        Some(at) => (Cow::Borrowed(text[..at].trim_ascii()), Some(Cow::Borrowed(text[at + 1..].trim_ascii()))),
+        Some(at) => {
+            (Cow::Borrowed(text[..at].trim_ascii()), Some(Cow::Borrowed(text[at + 1..].trim_ascii())))
+        }
         None => (Cow::Borrowed(text.trim_ascii()), None),
     }
 }

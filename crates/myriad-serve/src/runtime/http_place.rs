@@ -3,8 +3,8 @@
 use myriad_http::Known;
 use myriad_script::Template;
 
-use super::{CookieRewrites, Param, Rewriting};
 use super::pass_url::PassUrl;
+use super::{CookieRewrites, Param, Rewriting};
 
 /// `proxy_pass` and its kin.
 pub(crate) struct HttpPlace {
