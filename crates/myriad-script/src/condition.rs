@@ -82,7 +82,7 @@ impl Condition {
                 matched
             }
             Test::File { kind, path } => {
-                path.with_value(env, frame, form, |_, path| Ok(env.file_test(*kind, path)))?
+                path.with_value(env, frame, form, |frame, path| Ok(env.file_test(*kind, path, frame)))?
             }
         };
         Ok(held != self.negated)

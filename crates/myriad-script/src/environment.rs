@@ -70,9 +70,9 @@ pub trait Environment {
         Ok(())
     }
 
-    /// Answers `-f`, `-d`, `-e` and `-x`.
-    fn file_test(&self, test: FileTest, path: &[u8]) -> bool {
-        let _ = (test, path);
+    /// Answers `-f`, `-d`, `-e` and `-x`. `frame` is for templates that say how paths are looked at (`disable_symlinks`).
+    fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
+        let _ = (test, path, frame);
         false
     }
 

@@ -117,7 +117,7 @@ impl Environment for Request {
         Ok(())
     }
 
-    fn file_test(&self, test: FileTest, path: &[u8]) -> bool {
+    fn file_test(&self, test: FileTest, path: &[u8], _: &mut Frame) -> bool {
         let kind = match test {
             FileTest::File => "f",
             FileTest::Directory => "d",

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, NOT_YET, ONE, Set, TWO, at_least, between, block, exactly,
-    set,
+    Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, block, exactly, set,
 };
 use crate::{
     parsed::Node,
     settings::{
-        ErrorPage, ErrorPageCode, IfModifiedSince, LargeBuffers, OpenFileCache, ServerTokens, Settings,
-        TryFiles, TryFilesEnd, Types,
+        DisableSymlinks, ErrorPage, ErrorPageCode, IfModifiedSince, LargeBuffers, OpenFileCache,
+        ServerTokens, Settings, TryFiles, TryFilesEnd, Types,
     },
     text::Text,
 };
@@ -208,9 +207,40 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .default("off")
     .differs("`off` still remembers them for one second"),
-    Directive::new("disable_symlinks", HSL, between(1, 2), Set::Nothing, "Which symbolic links are refused.")
-        .refused(NOT_YET),
+    Directive::new(
+        "disable_symlinks",
+        HSL,
+        between(1, 2),
+        Set::Settings(disable_symlinks),
+        "Which symbolic links are refused.",
+    )
+    .default("off"),
 ];
+
+fn disable_symlinks(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut rule = None;
+    let mut from = None;
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        if let Some(part) = word.strip_prefix(b"from=") {
+            from = Some(Text::new(part, args.words()[index].span));
+        } else if rule.is_none() {
+            let choices = [("off", None), ("on", Some(false)), ("if_not_owner", Some(true))];
+            rule = Some(args.choice(index, &choices)?);
+        } else {
+            return Err(args.invalid(index, "from=PART"));
+        }
+    }
+    let Some(rule) = rule else {
+        let message = "\"disable_symlinks\" must have \"off\", \"on\" or \"if_not_owner\" parameter";
+        return Err(args.error(0, message));
+    };
+    settings.content.disable_symlinks = rule.map(|foreign_only| DisableSymlinks {
+        foreign_only,
+        from: from.unwrap_or_else(|| Text::builtin("")),
+    });
+    Ok(())
+}
 
 fn root(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     forbid_roots(args)?;

@@ -102,6 +102,15 @@ impl Default for OpenFileSettings {
     }
 }
 
+/// `disable_symlinks on|if_not_owner [from=PART]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DisableSymlinks {
+    /// `if_not_owner`: only links whose owner is not that of what they lead to.
+    pub foreign_only: bool,
+    /// `from=`: the leading part of paths that is not checked, may hold variables; empty for none.
+    pub from: Text,
+}
+
 /// How files become answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentSettings {
@@ -158,6 +167,8 @@ pub struct ContentSettings {
     pub port_in_redirect: bool,
     /// `server_name_in_redirect`.
     pub server_name_in_redirect: bool,
+    /// `disable_symlinks`; `None` for off.
+    pub disable_symlinks: Option<DisableSymlinks>,
     /// `msie_padding`.
     pub msie_padding: bool,
     /// `msie_refresh`.
@@ -205,6 +216,7 @@ impl Default for ContentSettings {
             absolute_redirect: true,
             port_in_redirect: true,
             server_name_in_redirect: false,
+            disable_symlinks: None,
             msie_padding: true,
             msie_refresh: false,
         }

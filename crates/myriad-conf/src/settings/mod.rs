@@ -19,8 +19,8 @@ pub use cache::{
 };
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering};
 pub use content::{
-    ContentSettings, ErrorPage, ErrorPageCode, IfModifiedSince, OpenFileCache, OpenFileSettings,
-    ServerTokens, TryFiles, TryFilesEnd, Types,
+    ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, IfModifiedSince, OpenFileCache,
+    OpenFileSettings, ServerTokens, TryFiles, TryFilesEnd, Types,
 };
 pub use encoding::{
     BrotliSettings, EncodingSettings, GzipDisable, GzipSettings, Proxied, StaticMode, ZstdSettings,

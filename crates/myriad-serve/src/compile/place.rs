@@ -6,9 +6,9 @@ use std::sync::Arc;
 use myriad_conf::Text;
 use myriad_conf::model::LimitExcept as LimitExceptConf;
 use myriad_conf::settings::{
-    self, BodyInFile, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf, HeaderSettings,
-    IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, ServerTokens, Settings, StaticMode,
-    TryFilesEnd,
+    self, BodyInFile, ContentSettings, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf,
+    HeaderSettings, IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, ServerTokens, Settings,
+    StaticMode, TryFilesEnd,
 };
 use myriad_encode::Coding;
 use myriad_policy::IfModifiedSince;
@@ -17,10 +17,10 @@ use myriad_script::{Program, Template};
 use super::server::timeouts;
 use super::{Compile, shortcut};
 use crate::exchange::variables::Source;
-use crate::files::Validity;
+use crate::files::{LinkRule, Validity};
 use crate::runtime::{
     AddField, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept,
-    Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, TryEnd, TryFiles,
+    Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -125,7 +125,7 @@ impl Compile<'_> {
                 (true, None) => Rooting::Whole,
             },
             index: content.index.iter().map(|name| self.template(name)).collect(),
-            try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, &content.root)),
+            try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, content)),
             types: Arc::new(
                 content
                     .types
@@ -141,6 +141,10 @@ impl Compile<'_> {
                 IfModifiedSinceConf::Before => IfModifiedSince::Before,
             },
             max_ranges: content.max_ranges.map_or(usize::MAX, |most| most as usize),
+            symlinks: content.disable_symlinks.as_ref().map(|symlinks| {
+                let rule = if symlinks.foreign_only { LinkRule::ForeignOwner } else { LinkRule::Any };
+                Box::new(Symlinks { rule, from: self.template(&symlinks.from) })
+            }),
             validity: validity(&settings.open_files),
             precompressed: precompressed
                 .into_iter()
@@ -160,20 +164,22 @@ impl Compile<'_> {
         self.template(&text)
     }
 
-    fn try_files(&mut self, try_files: &settings::TryFiles, root: &Text) -> TryFiles {
+    fn try_files(&mut self, try_files: &settings::TryFiles, content: &ContentSettings) -> TryFiles {
         // A slash at the end asks for a directory; it stays in the name, so that the directory's index is looked for.
         let asks_for_directory = |text: &Text| text.bytes().len() > 1 && text.bytes().ends_with(b"/");
         let candidates: Vec<(Template, bool)> =
             try_files.candidates.iter().map(|text| (self.template(text), asks_for_directory(text))).collect();
-        let root = self.root(root);
+        let root = self.root(&content.root);
+        let from = content.disable_symlinks.as_ref().map(|symlinks| &symlinks.from);
         let names = self.scripts.catalogue();
         let follows_uri = |template: &Template| {
             template.reads_only(|id| {
                 matches!(names.source(id), Source::Uri | Source::FastCgiScriptName | Source::FastCgiPathInfo)
             })
         };
-        let by_uri =
-            root.as_static().is_some() && candidates.iter().all(|(template, _)| follows_uri(template));
+        let by_uri = root.as_static().is_some()
+            && from.is_none_or(|from| !from.has_variables())
+            && candidates.iter().all(|(template, _)| follows_uri(template));
         TryFiles {
             candidates,
             by_uri,

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use myriad_encode::Coding;
+use myriad_script::Frame;
 
-use super::static_file::look;
 use crate::exchange::Request;
-use crate::files::Entry;
+use crate::files::{Entry, look};
 use crate::output;
 
 /// The best `FILE.br`, `FILE.zst` or `FILE.gz` that is there and that the client takes; `path` then names it. The file
 /// itself need not be there, as in nginx.
-pub(crate) fn find(request: &Request, path: &mut Vec<u8>) -> Option<(Arc<Entry>, Coding)> {
+pub(crate) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Option<(Arc<Entry>, Coding)> {
     let places = &request.place().files.precompressed;
     if places.is_empty() {
         return None;
@@ -23,7 +23,7 @@ pub(crate) fn find(request: &Request, path: &mut Vec<u8>) -> Option<(Arc<Entry>,
             continue;
         }
         path.extend_from_slice(extension(*coding));
-        let entry = look(request, path);
+        let entry = look(request, frame, path);
         if entry.file().is_some() {
             return Some((entry, *coding));
         }

@@ -12,7 +12,7 @@ use super::{Step, Work, media_type, precompressed};
 use crate::error_log::Level as LogLevel;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::path::{self, as_path};
-use crate::files::{Entry, FileEntry, Kind, SystemError};
+use crate::files::{Entry, FileCache, FileEntry, Kind, SystemError, look};
 use crate::output::{self, Answer, Source};
 use crate::phases;
 use crate::runtime::ProxiedFacts;
@@ -35,9 +35,9 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     let found = scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
         path::of_uri(request, &request.uri, frame, file)?;
-        let (entry, coding) = match precompressed::find(request, file) {
+        let (entry, coding) = match precompressed::find(request, frame, file) {
             Some(found) => found,
-            None => (look(request, file), Coding::Identity),
+            None => (look(request, frame, file), Coding::Identity),
         };
         let to_load = entry.file().is_some_and(|file| !file.is_loaded()).then(|| as_path(file).to_owned());
         Ok::<_, myriad_script::EvalError>((Found { entry, coding }, to_load))
@@ -58,21 +58,13 @@ pub(crate) struct Found {
     coding: Coding,
 }
 
-/// What is known of a path, as the place believes it.
-pub(super) fn look(request: &Request, file: &[u8]) -> Arc<Entry> {
-    let validity = request.place().files.validity;
-    let entry = request.site.worker.files.look(file, validity, request.received_ms);
-    request.believes_until(validity.until_ms(&entry));
-    entry
-}
-
 /// Reads a file on the pool of blocking work, then serves it. One that was replaced meanwhile is looked at once more.
 pub(crate) async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step {
     let mut loaded = read(&found, &path).await;
     if loaded.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Other) {
         let key = path.as_os_str().as_encoded_bytes();
-        exchange.request.site.worker.files.forget(key, &found.entry);
-        found.entry = look(&exchange.request, key);
+        FileCache::forget(&found.entry);
+        found.entry = look(&exchange.request, &mut exchange.frame, key);
         loaded = read(&found, &path).await;
     }
     let error = match loaded {
@@ -112,7 +104,7 @@ fn index(exchange: &mut Exchange) -> Step {
         let found = scratch::with_buffer(|file| {
             path::of_uri(request, &request.uri, frame, file).ok()?;
             file.extend_from_slice(&target);
-            look(request, file).file().map(|_| ())
+            look(request, frame, file).file().map(|_| ())
         });
         if found.is_some() {
             request.uri.extend_from_slice(&target);
@@ -126,7 +118,7 @@ fn directory_without_index(exchange: &mut Exchange) -> Step {
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|file| {
         let _ = path::of_uri(request, &request.uri, frame, file);
-        let entry = look(request, file);
+        let entry = look(request, frame, file);
         let shown = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         let shown = String::from_utf8_lossy(&file[..shown]);
         match &entry.kind {

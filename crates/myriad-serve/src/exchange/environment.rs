@@ -6,6 +6,7 @@ use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame};
 
 use super::{Request, variables};
 use crate::error_log::Level;
+use crate::files;
 
 impl Environment for Request {
     fn variable(&self, id: Builtin, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
@@ -31,11 +32,8 @@ impl Environment for Request {
         Ok(())
     }
 
-    fn file_test(&self, test: FileTest, path: &[u8]) -> bool {
-        let validity = self.place().files.validity;
-        let entry = self.site.worker.files.look(path, validity, self.received_ms);
-        self.believes_until(validity.until_ms(&entry));
-        entry.passes(test)
+    fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
+        files::look(self, frame, path).passes(test)
     }
 
     fn uri(&self) -> &[u8] {

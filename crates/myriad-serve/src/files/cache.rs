@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::FileEntry;
 use super::entry::{Entry, Held};
-use super::path::as_path;
+use super::symlinks::Walk;
 
 const SHARDS: usize = 16;
 /// Paths kept by a shard; a flood of names that do not exist must not fill the memory.
@@ -62,23 +62,24 @@ impl Default for FileCache {
 }
 
 impl FileCache {
-    /// What is known of `path`, no older than `validity` says.
-    pub(crate) fn look(&self, path: &[u8], validity: Validity, now: u64) -> Arc<Entry> {
-        let shard = self.shard(path);
-        let known = shard.entries.lock().get(path).cloned();
+    /// What is known of `path` by the way that `walk` allows, no older than `validity` says.
+    pub(crate) fn look(&self, path: &[u8], walk: Walk, validity: Validity, now: u64) -> Arc<Entry> {
+        let key = walk.key(path);
+        let shard = self.shard(&key);
+        let known = shard.entries.lock().get(&key[..]).cloned();
         if let Some(entry) = known {
             entry.used(now);
             if now < validity.until_ms(&entry) {
                 return entry;
             }
-            if entry.unchanged(as_path(path)) {
+            if entry.unchanged(&walk.metadata(path)) {
                 entry.checked_ms.store(now, Relaxed);
                 return entry;
             }
         }
-        let entry = Arc::new(Entry::look(as_path(path), now, &shard.held));
+        let entry = Arc::new(Entry::of(walk.metadata(path), now, &shard.held));
         let mut entries = shard.entries.lock();
-        match entries.entry(path.into()) {
+        match entries.entry(key.into()) {
             Slot::Occupied(mut slot) => {
                 slot.insert(Arc::clone(&entry));
             }
@@ -90,12 +91,9 @@ impl FileCache {
         entry
     }
 
-    /// Forgets what is known of `path`, if that still is `entry`: the file turned out to be another one.
-    pub(crate) fn forget(&self, path: &[u8], entry: &Arc<Entry>) {
-        let mut entries = self.shard(path).entries.lock();
-        if entries.get(path).is_some_and(|known| Arc::ptr_eq(known, entry)) {
-            entries.remove(path);
-        }
+    /// Has `entry` asked anew: the file turned out to be another one.
+    pub(crate) fn forget(entry: &Entry) {
+        entry.checked_ms.store(0, Relaxed);
     }
 
     /// Drops what nobody asked for lately, and what is beyond the bounds: contents and encodings arrive after the entry.
@@ -155,11 +153,11 @@ mod tests {
     use myriad_script::FileTest;
 
     fn exists(cache: &FileCache, path: &[u8], validity: Validity, now: u64) -> bool {
-        cache.look(path, validity, now).passes(FileTest::Exists)
+        cache.look(path, Walk::Free, validity, now).passes(FileTest::Exists)
     }
 
     fn is_file(cache: &FileCache, path: &[u8], validity: Validity, now: u64) -> bool {
-        cache.look(path, validity, now).passes(FileTest::File)
+        cache.look(path, Walk::Free, validity, now).passes(FileTest::File)
     }
 
     const SECOND: Validity = Validity { found_ms: 1000, missing_ms: 1000 };
@@ -175,11 +173,11 @@ mod tests {
         std::fs::write(&path, "one").unwrap();
         assert!(!exists(&cache, key, SECOND, 5_999));
         assert!(is_file(&cache, key, SECOND, 6_000));
-        let entry = cache.look(key, SECOND, 6_500);
+        let entry = cache.look(key, Walk::Free, SECOND, 6_500);
         entry.file().unwrap().load(&path).unwrap();
         std::fs::write(&path, "other").unwrap();
-        assert_eq!(cache.look(key, SECOND, 6_900).file().unwrap().contents().unwrap(), "one");
-        assert_eq!(cache.look(key, SECOND, 7_100).file().unwrap().length, 5);
+        assert_eq!(cache.look(key, Walk::Free, SECOND, 6_900).file().unwrap().contents().unwrap(), "one");
+        assert_eq!(cache.look(key, Walk::Free, SECOND, 7_100).file().unwrap().length, 5);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -187,7 +185,7 @@ mod tests {
     fn flood_of_missing_names_stays_bounded() {
         let cache = FileCache::default();
         for index in 0..100_000u64 {
-            cache.look(format!("/nonexistent/{index}").as_bytes(), SECOND, index);
+            cache.look(format!("/nonexistent/{index}").as_bytes(), Walk::Free, SECOND, index);
         }
         let held: usize = cache.shards.iter().map(|shard| shard.entries.lock().len()).sum();
         assert!(held <= SHARDS * PATHS_PER_SHARD, "{held}");
@@ -225,7 +223,7 @@ mod tests {
         fn load(&self, cache: &FileCache, name: &str, length: u64, now: u64) -> Arc<Entry> {
             let path = self.0.join(name);
             std::fs::File::create(&path).unwrap().set_len(length).unwrap();
-            let entry = cache.look(path.as_os_str().as_encoded_bytes(), SECOND, now);
+            let entry = cache.look(path.as_os_str().as_encoded_bytes(), Walk::Free, SECOND, now);
             entry.file().unwrap().load(&path).unwrap();
             entry
         }
@@ -253,7 +251,7 @@ mod tests {
         folder.load(&cache, "small", 1000, 1_000);
         folder.load(&cache, "used", 10, 1_000);
         assert_eq!(held(&cache), (1010, 1));
-        cache.look(folder.0.join("used").as_os_str().as_encoded_bytes(), SECOND, 50_000);
+        cache.look(folder.0.join("used").as_os_str().as_encoded_bytes(), Walk::Free, SECOND, 50_000);
         cache.sweep(60_999);
         assert_eq!(held(&cache), (1010, 1));
         cache.sweep(61_000);
@@ -297,17 +295,17 @@ mod tests {
             let path = folder.0.join("a");
             std::fs::File::create(&path).unwrap().set_len(old).unwrap();
             let key = path.as_os_str().as_encoded_bytes();
-            let entry = cache.look(key, SECOND, 0);
+            let entry = cache.look(key, Walk::Free, SECOND, 5_000);
             let other = folder.0.join("b");
             std::fs::File::create(&other).unwrap().set_len(new).unwrap();
             std::fs::rename(&other, &path).unwrap();
             assert_eq!(entry.file().unwrap().load(&path).unwrap_err().kind(), std::io::ErrorKind::Other);
             assert!(!entry.file().unwrap().is_loaded());
-            cache.forget(key, &entry);
-            let entry = cache.look(key, SECOND, 0);
+            FileCache::forget(&entry);
+            let entry = cache.look(key, Walk::Free, SECOND, 5_000);
             assert_eq!(entry.file().unwrap().length, new);
             entry.file().unwrap().load(&path).unwrap();
-            cache.forget(key, &entry);
+            FileCache::forget(&entry);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What is known of one path.
 
-use std::fs::{File, Metadata};
+use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -14,6 +14,7 @@ use myriad_http::date::write_http_date;
 use myriad_policy::EntityTag;
 use myriad_script::FileTest;
 use parking_lot::Mutex;
+use rustix::fs::OFlags;
 
 use super::SystemError;
 
@@ -137,10 +138,10 @@ impl Identity {
 }
 
 impl Entry {
-    /// Looks at a path. A symbolic link is followed, as nginx does by default.
-    pub(super) fn look(path: &Path, now: u64, held: &Arc<Held>) -> Self {
+    /// What was found at a path.
+    pub(super) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<Held>) -> Self {
         let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
-        match std::fs::metadata(path) {
+        match metadata {
             Err(error) => Self {
                 kind: Kind::Missing(SystemError::of(&error)),
                 executable: false,
@@ -165,10 +166,10 @@ impl Entry {
     }
 
     /// Whether the path still is what it was; then the entry, with all that was made of it, stays.
-    pub(super) fn unchanged(&self, path: &Path) -> bool {
-        match std::fs::metadata(path) {
-            Ok(metadata) => self.identity == Identity::of(&metadata),
-            Err(error) => matches!(self.kind, Kind::Missing(known) if known == SystemError::of(&error)),
+    pub(super) fn unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
+        match metadata {
+            Ok(metadata) => self.identity == Identity::of(metadata),
+            Err(error) => matches!(self.kind, Kind::Missing(known) if known == SystemError::of(error)),
         }
     }
 
@@ -252,7 +253,9 @@ impl FileEntry {
     /// A file that is not what it was when it was looked at is an error of the kind `Other`: what is sent must be one
     /// state of it, under the length and the tag of that state.
     pub(crate) fn load(&self, path: &Path) -> io::Result<()> {
-        let mut file = File::open(path)?;
+        // What has taken the file's place may be a pipe that nobody writes to.
+        let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+        let mut file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
         if Identity::of(&file.metadata()?) != self.identity {
             return Err(io::Error::other("the file is another one now"));
         }

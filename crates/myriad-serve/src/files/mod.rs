@@ -2,9 +2,13 @@
 
 mod cache;
 mod entry;
+mod look;
 pub(crate) mod path;
+mod symlinks;
 mod system_error;
 
 pub(crate) use cache::{FileCache, Validity};
 pub(crate) use entry::{Entry, FileEntry, Kind};
+pub(crate) use look::look;
+pub(crate) use symlinks::{LinkRule, Walk};
 pub(crate) use system_error::SystemError;

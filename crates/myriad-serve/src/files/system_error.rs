@@ -17,11 +17,17 @@ impl SystemError {
 
     /// The status that nginx answers for a file that cannot be opened.
     pub(crate) fn status(self) -> u16 {
-        match Errno::from_raw_os_error(self.0) {
-            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => 404,
-            Errno::ACCESS | Errno::LOOP | Errno::MLINK => 403,
-            _ => 500,
+        if self.is_one_of(&[Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG]) {
+            404
+        } else if self.is_one_of(&[Errno::ACCESS, Errno::LOOP, Errno::MLINK]) {
+            403
+        } else {
+            500
         }
+    }
+
+    fn is_one_of(self, errors: &[Errno]) -> bool {
+        errors.iter().any(|error| error.raw_os_error() == self.0)
     }
 
     /// Whether nothing is there by that name, which `log_not_found` decides to log.

@@ -6,7 +6,7 @@ use super::failed;
 use super::memo::Tried;
 use crate::content::Step;
 use crate::exchange::{Exchange, Request, scratch};
-use crate::files::path;
+use crate::files::{look, path};
 use crate::runtime::{Place, Rooting, TryEnd, TryFiles};
 
 /// Tries the names in order; none when a file was found, or nothing is to be tried: the content follows.
@@ -47,7 +47,7 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
                 if file.contains(&0) {
                     return Ok(None);
                 }
-                Ok(Some(request.site.worker.files.look(file, validity, request.received_ms)))
+                Ok(Some(look(request, frame, file)))
             })
         })?;
         let Some(entry) = entry else { continue };

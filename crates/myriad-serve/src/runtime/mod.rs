@@ -31,7 +31,7 @@ pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
     AccessLog, AddField, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler,
     HeaderRules, KeepAliveRules, LimitExcept, Offer, OfferRules, OriginGroup, OriginPlace, Param, Place,
-    Rates, RedirectRules, Rooting, Target, TryEnd, TryFiles,
+    Rates, RedirectRules, Rooting, Symlinks, Target, TryEnd, TryFiles,
 };
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};

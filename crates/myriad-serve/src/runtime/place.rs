@@ -11,7 +11,7 @@ use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
 use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId, TypeSet};
 use crate::error_log::ErrorLog;
-use crate::files::Validity;
+use crate::files::{LinkRule, Validity};
 use crate::log::LogTarget;
 
 /// Settings of a level, compiled.
@@ -147,11 +147,21 @@ pub(crate) struct FilePlace {
     pub if_modified_since: myriad_policy::IfModifiedSince,
     /// `max_ranges`; `usize::MAX` without a limit.
     pub max_ranges: usize,
+    /// `disable_symlinks`.
+    pub symlinks: Option<Box<Symlinks>>,
     /// How long what is known of a file is believed.
     pub validity: Validity,
     /// Codings whose files are looked for beside a file (`gzip_static` and its like), the best first; the flag says
     /// that every client gets them (`always`).
     pub precompressed: Vec<(Coding, bool)>,
+}
+
+/// `disable_symlinks`.
+pub(crate) struct Symlinks {
+    /// Which links are refused.
+    pub rule: LinkRule,
+    /// The leading part of paths that is not checked.
+    pub from: Template,
 }
 
 /// How `root` or `alias` and the URI make a path.

@@ -1,0 +1,153 @@
+//! `disable_symlinks`: what a path is, reached component by component, so that no symbolic link is followed unseen.
+
+use std::borrow::Cow;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
+
+use super::path::as_path;
+
+/// Which symbolic links are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkRule {
+    /// `on`: all of them.
+    Any,
+    /// `if_not_owner`: those that belong to somebody else than what they lead to.
+    ForeignOwner,
+}
+
+/// How the way to a path is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walk {
+    /// By the kernel, links and all.
+    Free,
+    /// Checked; but for so many leading bytes (`from=`).
+    Checked(LinkRule, usize),
+}
+
+impl Walk {
+    /// The walk to `path` where `from` says which leading part is trusted, as nginx reads it: whole components only.
+    pub(crate) fn to(path: &[u8], rule: LinkRule, from: &[u8]) -> Self {
+        let trusted = match path.strip_prefix(from) {
+            Some([]) if !from.is_empty() => return Self::Free,
+            Some([b'/', ..]) => from.len(),
+            Some(_) if from.ends_with(b"/") => from.len() - 1,
+            _ => 0,
+        };
+        Self::Checked(rule, trusted)
+    }
+
+    /// The name under which what is known of `path` is kept: what one rule allows another may not.
+    pub(super) fn key(self, path: &[u8]) -> Cow<'_, [u8]> {
+        let Self::Checked(rule, trusted) = self else { return Cow::Borrowed(path) };
+        // No path holds a zero byte.
+        let mut key = [path, &[0, rule as u8]].concat();
+        key.extend_from_slice(&trusted.to_le_bytes());
+        Cow::Owned(key)
+    }
+
+    /// What `path` is.
+    pub(super) fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
+        match self {
+            Self::Free => std::fs::metadata(as_path(path)),
+            Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted)?).metadata(),
+        }
+    }
+}
+
+/// Opens `path`, its first `trusted` bytes as the kernel does, every component behind them by itself.
+fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
+    let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let (start, rest) = path.split_at(trusted);
+    let start: &[u8] = if !start.is_empty() {
+        start
+    } else if path.starts_with(b"/") {
+        b"/"
+    } else {
+        b"."
+    };
+    let mut at = openat(CWD, as_path(start), directory, Mode::empty())?;
+    let asks_for_directory = rest.ends_with(b"/");
+    let mut components = rest.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).peekable();
+    while let Some(name) = components.next() {
+        let is_last = components.peek().is_none();
+        let flags = if is_last && !asks_for_directory { OFlags::PATH | OFlags::CLOEXEC } else { directory };
+        at = match rule {
+            LinkRule::Any => open_no_link(&at, name, flags)?,
+            LinkRule::ForeignOwner => open_own(&at, name, flags)?,
+        };
+    }
+    Ok(at)
+}
+
+/// A link that stands for a directory is no directory (404), one that stands for the file a loop (403), as in nginx.
+fn open_no_link(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+    let opened = openat(at, as_path(name), flags | OFlags::NOFOLLOW, Mode::empty())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode).is_symlink() {
+        return Err(Errno::LOOP.into());
+    }
+    Ok(opened)
+}
+
+/// Follows a link, then compares the owners of the name and of what was opened. For what is no link both are one; asking
+/// all the same leaves no gap in which the name could be exchanged.
+fn open_own(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+    let opened = File::from(openat(at, as_path(name), flags, Mode::empty())?);
+    let named = statat(at, as_path(name), AtFlags::SYMLINK_NOFOLLOW)?;
+    if named.st_uid != opened.metadata()?.uid() {
+        return Err(Errno::LOOP.into());
+    }
+    Ok(opened.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn error(walk: Walk, path: &[u8]) -> Option<Errno> {
+        walk.metadata(path).err().and_then(|error| Errno::from_io_error(&error))
+    }
+
+    #[test]
+    fn links_are_refused_wherever_they_stand_but_in_the_trusted_part() {
+        let folder = std::env::temp_dir().join(format!("myriad-links-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("real/deep")).unwrap();
+        std::fs::write(folder.join("real/deep/file"), "x").unwrap();
+        symlink("real", folder.join("link")).unwrap();
+        symlink("deep/file", folder.join("real/alias")).unwrap();
+        let real = folder.canonicalize().unwrap().into_os_string().into_encoded_bytes();
+        let path = |rest: &str| [&real[..], rest.as_bytes()].concat();
+        let strict = Walk::Checked(LinkRule::Any, 0);
+        assert_eq!(error(strict, &path("/real/./deep/../deep//file")), None);
+        assert_eq!(error(strict, &path("/link/deep/file")), Some(Errno::NOTDIR));
+        assert_eq!(error(strict, &path("/real/alias")), Some(Errno::LOOP));
+        assert_eq!(error(strict, &path("/real/deep/file/")), Some(Errno::NOTDIR));
+        assert_eq!(error(strict, &path("/real/deep/none")), Some(Errno::NOENT));
+        assert_eq!(error(Walk::Checked(LinkRule::ForeignOwner, 0), &path("/link/alias")), None);
+        let from = path("/link");
+        assert_eq!(
+            error(Walk::to(&path("/link/deep/file"), LinkRule::Any, &from), &path("/link/deep/file")),
+            None
+        );
+        let alias = path("/link/alias");
+        assert_eq!(error(Walk::to(&alias, LinkRule::Any, &from), &alias), Some(Errno::LOOP));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_trusted_part_ends_with_a_component() {
+        let to = |from: &str| Walk::to(b"/srv/site/a", LinkRule::Any, from.as_bytes());
+        let checked = |trusted| Walk::Checked(LinkRule::Any, trusted);
+        assert_eq!(to("/srv/site"), checked(9));
+        assert_eq!(to("/srv/site/"), checked(9));
+        assert_eq!(to("/srv/si"), checked(0));
+        assert_eq!(to("/other"), checked(0));
+        assert_eq!(to(""), checked(0));
+        assert_eq!(to("/srv/site/a"), Walk::Free);
+    }
+}
