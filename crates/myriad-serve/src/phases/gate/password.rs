@@ -9,7 +9,7 @@ use myriad_script::EvalError;
 use super::{Verdict, Waiting};
 use crate::error_log::Level;
 use crate::exchange::{Credentials, Exchange, Request};
-use crate::files::Validity;
+use crate::files::{Validity, Walk};
 use crate::files::path::as_path;
 use crate::runtime::BasicRules;
 
@@ -119,7 +119,7 @@ fn read(request: &Request, path: &[u8]) -> Result<Bytes, Verdict> {
     if path.contains(&0) {
         return Err(failed(request, path, &std::io::ErrorKind::InvalidInput.into()));
     }
-    let entry = request.site.worker.files.look(path, ALWAYS_ASK, request.received_ms);
+    let entry = request.site.worker.files.look(path, Walk::Free, ALWAYS_ASK, request.received_ms);
     if let Some(file) = entry.file().filter(|file| file.is_small()) {
         if let Some(contents) = file.contents() {
             return Ok(contents.clone());
