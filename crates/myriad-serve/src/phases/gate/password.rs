@@ -9,8 +9,8 @@ use myriad_script::EvalError;
 use super::{Verdict, Waiting};
 use crate::error_log::Level;
 use crate::exchange::{Credentials, Exchange, Request};
-use crate::files::{Validity, Walk};
 use crate::files::path::as_path;
+use crate::files::{Validity, Walk};
 use crate::runtime::BasicRules;
 
 /// A password whose hash takes time.
