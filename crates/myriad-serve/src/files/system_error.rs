@@ -5,14 +5,19 @@ use std::io;
 
 use rustix::io::Errno;
 
-/// The number of an error that the system gave; 0 where it was no error of the system.
+/// The number of an error that the system gave, or would have given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SystemError(i32);
 
 impl SystemError {
     /// The number in `error`.
     pub(crate) fn of(error: &io::Error) -> Self {
-        Self(error.raw_os_error().unwrap_or(0))
+        let same_kind = || match error.kind() {
+            io::ErrorKind::NotFound => Errno::NOENT,
+            io::ErrorKind::PermissionDenied => Errno::ACCESS,
+            _ => Errno::IO,
+        };
+        Self(error.raw_os_error().filter(|number| *number > 0).unwrap_or_else(|| same_kind().raw_os_error()))
     }
 
     /// The status that nginx answers for a file that cannot be opened.
@@ -53,6 +58,9 @@ mod tests {
         let missing = SystemError::of(&io::Error::from_raw_os_error(2));
         assert_eq!(missing.to_string(), "2: No such file or directory");
         assert_eq!((missing.status(), missing.is_absence()), (404, true));
+        // A name that is never asked of the system at all, such as one that climbs.
+        let refused = SystemError::of(&io::ErrorKind::NotFound.into());
+        assert_eq!((refused, SystemError::of(&io::Error::other("x")).status()), (missing, 500));
         let denied = SystemError::of(&io::Error::from_raw_os_error(13));
         assert_eq!((denied.to_string().as_str(), denied.status()), ("13: Permission denied", 403));
         assert_eq!(SystemError::of(&io::Error::other("x")).status(), 500);
