@@ -210,6 +210,7 @@ impl<S: Service> Parts<S> {
             return After::KeepAlive(work);
         }
         let unread = timeouts.lingering_always || facts.rejected || !whole || !work.input.is_empty();
+        work::give(work);
         if unread && timeouts.lingering_ms > 0 { After::Linger(timeouts) } else { After::Close }
     }
 }
