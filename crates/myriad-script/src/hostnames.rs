@@ -1,5 +1,7 @@
 //! Names with wildcards at one end: `*.example.com`, `.example.com`, `www.example.*`.
 
+use std::cmp::Ordering;
+
 use smallvec::SmallVec;
 
 /// A name, beside its value where it is short: a look-up then touches one line of memory less.
@@ -87,7 +89,7 @@ fn plain(name: &str) -> Result<(), RefusedHostname> {
 
 fn insert<V>(sorted: &mut Vec<(Name, V)>, name: &str, value: V) -> Result<(), RefusedHostname> {
     let name: Name = name.bytes().map(|byte| byte.to_ascii_lowercase()).collect();
-    match sorted.binary_search_by(|(known, _)| known.cmp(&name)) {
+    match sorted.binary_search_by(|(known, _)| order(known, &name)) {
         Ok(_) => Err(RefusedHostname::Conflict),
         Err(at) => {
             sorted.insert(at, (name, value));
@@ -96,8 +98,13 @@ fn insert<V>(sorted: &mut Vec<(Name, V)>, name: &str, value: V) -> Result<(), Re
     }
 }
 
+/// By length first: most comparisons then end without reading the names.
+fn order(known: &[u8], name: &[u8]) -> Ordering {
+    known.len().cmp(&name.len()).then_with(|| if name.is_empty() { Ordering::Equal } else { known.cmp(name) })
+}
+
 fn get<'v, V>(sorted: &'v [(Name, V)], name: &[u8]) -> Option<&'v V> {
-    let at = sorted.binary_search_by(|(known, _)| known.as_slice().cmp(name)).ok()?;
+    let at = sorted.binary_search_by(|(known, _)| order(known, name)).ok()?;
     Some(&sorted[at].1)
 }
 

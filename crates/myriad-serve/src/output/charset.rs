@@ -13,15 +13,22 @@ use crate::runtime::CharsetRules;
 
 /// Names the charset of the place, and converts the body where it is known to be in another one.
 pub(crate) fn apply(request: &Request, frame: &mut Frame, rules: &CharsetRules, answer: &mut Answer) {
-    let Some(media_type) = media_type(answer).map(<[u8]>::to_vec) else { return };
-    let (bare, named) = split(&media_type);
+    let Some(media_type) = media_type(answer) else { return };
+    let (bare, named) = split(media_type);
     let wanted = if named.is_some() { rules.override_named } else { rules.types.cover(bare) };
     if !wanted || matches!(answer.status, 301 | 302) {
         return;
     }
+    if let (None, None, Some(name)) = (named, &rules.source, rules.name.as_static()) {
+        if !matches!(name, b"" | b"off") {
+            answer.media_type = Some(Cow::Owned([bare, b"; charset=", name].concat()));
+        }
+        return;
+    }
+    let (bare, named) = (bare.to_vec(), named.map(<[u8]>::to_vec));
     let Some(to) = name(request, frame, &rules.name) else { return };
     let from = match (named, &rules.source) {
-        (Some(named), _) => Some(named.to_vec()),
+        (Some(named), _) => Some(named),
         (None, Some(source)) => name(request, frame, source),
         (None, None) => None,
     };
@@ -31,7 +38,7 @@ pub(crate) fn apply(request: &Request, frame: &mut Frame, rules: &CharsetRules, 
     {
         return;
     }
-    answer.media_type = Some(Cow::Owned([bare, b"; charset=", &to[..]].concat()));
+    answer.media_type = Some(Cow::Owned([&bare[..], b"; charset=", &to[..]].concat()));
 }
 
 fn media_type(answer: &Answer) -> Option<&[u8]> {
