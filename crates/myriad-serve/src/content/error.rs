@@ -14,12 +14,20 @@ use crate::runtime::{ErrorPage, ErrorTarget};
 pub(crate) fn step(exchange: &mut Exchange, status: u16) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
-    let nested = exchange.request.error_status.is_some() && !place.recursive_error_pages;
-    let page = if nested { None } else { find(&place.error_pages, status) };
+    let page = if exchange.request.error_pages_end { None } else { find(&place.error_pages, status) };
     match page {
-        Some(page) => lead(exchange, page, status),
-        None => Step::Answer(plain(exchange, status)),
+        Some(page) => {
+            exchange.request.error_pages_end = !place.recursive_error_pages;
+            lead(exchange, page, status)
+        }
+        None => unpaged(exchange, status),
     }
+}
+
+/// The built-in page under its own status, also where a page for an earlier error was under way.
+pub(crate) fn unpaged(exchange: &mut Exchange, status: u16) -> Step {
+    exchange.request.forced_status = None;
+    Step::Answer(plain(exchange, status))
 }
 
 /// Whether the place has a page for a status, so that an origin's answer is replaced (`*_intercept_errors`).
@@ -45,7 +53,7 @@ fn lead(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> Step {
     let mut target = Vec::new();
     let Exchange { request, frame } = exchange;
     if template.eval(request, frame, &mut target).is_err() {
-        return Step::Answer(plain(exchange, 500));
+        return unpaged(exchange, 500);
     }
     if target.starts_with(b"/") {
         phases::local_redirect(request, &target);

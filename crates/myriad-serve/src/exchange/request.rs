@@ -49,6 +49,8 @@ pub(crate) struct Request {
     pub redirects: u8,
     /// Set while an error page is made: the status of the error.
     pub error_status: Option<u16>,
+    /// Whether a further error gets the built-in page: one has had its page, and `recursive_error_pages` was off there.
+    pub error_pages_end: bool,
     /// The status that an `error_page` has set for the answer to come.
     pub forced_status: Option<u16>,
     /// When the head was complete, milliseconds since the epoch.
@@ -144,6 +146,7 @@ impl Request {
             internal: false,
             redirects: 0,
             error_status: None,
+            error_pages_end: false,
             forced_status: None,
             received_ms: myriad_net::clock::now_ms(),
             limit_rate: None,

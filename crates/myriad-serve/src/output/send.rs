@@ -162,7 +162,7 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
     if answer.varies_by_encoding && place.offer.vary {
         head.lines(b"Vary: Accept-Encoding\r\n");
     }
-    if answer.ranges && answer.status == 200 {
+    if answer.ranges && answer.status == 200 && place.files.max_ranges != 0 {
         head.lines(b"Accept-Ranges: bytes\r\n");
     }
     copy_lines(&answer.lines, left_out, |lines| head.lines(lines));

@@ -84,7 +84,7 @@ fn count_redirect(exchange: &mut Exchange) -> Option<Step> {
         Level::Error,
         format_args!("rewrite or internal redirection cycle while internally redirecting to \"{uri}\""),
     );
-    Some(Step::Answer(content::error::plain(exchange, 500)))
+    Some(content::error::unpaged(exchange, 500))
 }
 
 /// A script failed: the reason goes to the error log, the client gets 500.

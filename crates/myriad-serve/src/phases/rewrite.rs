@@ -52,6 +52,8 @@ fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewri
         exchange.request.place = *place;
     }
     let rewritten = exchange.request.rewrites != rewrites;
+    // What rules send somewhere may be sent to an internal location.
+    exchange.request.internal |= rewritten;
     exchange.request.off_location |= rewritten && matches!(flow.action, Action::Break);
     act(exchange, &flow)
 }
