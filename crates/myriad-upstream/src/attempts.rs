@@ -1,6 +1,6 @@
 //! What was tried for a request: the source of `$upstream_addr`, `$upstream_status` and their kin.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
 use crate::clock;
@@ -26,11 +26,13 @@ pub struct Attempt {
     pub response_length: u64,
     /// Whether the connection had served before.
     pub reused: bool,
+    /// Whether it is the first try of a request that an internal redirect sent to another group.
+    pub elsewhere: bool,
 }
 
 /// The tries of one request in their order; clones share them, and they change while the body is read.
 #[derive(Clone, Debug, Default)]
-pub struct Attempts(Rc<RefCell<Vec<Attempt>>>);
+pub struct Attempts(Rc<RefCell<Vec<Attempt>>>, Rc<Cell<bool>>);
 
 impl Attempts {
     /// No tries yet.
@@ -43,10 +45,16 @@ impl Attempts {
         Ref::map(self.0.borrow(), Vec::as_slice)
     }
 
+    /// The next try is the first at another group.
+    pub(crate) fn enter_group(&self) {
+        self.1.set(!self.0.borrow().is_empty());
+    }
+
     /// Begins a try.
     pub(crate) fn begin(&self, address: String) -> AttemptLog {
         let mut all = self.0.borrow_mut();
-        all.push(Attempt { address, ..Attempt::default() });
+        let elsewhere = self.1.take();
+        all.push(Attempt { address, elsewhere, ..Attempt::default() });
         AttemptLog { all: self.clone(), index: all.len() - 1, started: clock::now() }
     }
 }
@@ -101,7 +109,8 @@ impl AttemptLog {
 
     /// Takes the try off the list, as if it had not been made.
     pub(crate) fn discard(&mut self) {
-        self.all.0.borrow_mut().pop();
+        let discarded = self.all.0.borrow_mut().pop();
+        self.all.1.set(discarded.is_some_and(|attempt| attempt.elsewhere));
         self.index = usize::MAX;
     }
 }

@@ -1,9 +1,10 @@
 //! Making a connection.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpSocket, TcpStream, UnixStream};
 
 use crate::address::Address;
 use crate::error::{ErrorKind, OriginError, Phase, describe};
@@ -13,18 +14,25 @@ use crate::stream::Stream;
 const FULL_BACKLOG_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 /// Connects within `timeout_ms`.
-pub(crate) async fn connect(address: &Address, timeout_ms: u64) -> Result<Stream, OriginError> {
-    match tokio::time::timeout(Duration::from_millis(timeout_ms), open(address)).await {
+pub(crate) async fn connect(
+    address: &Address,
+    bind: Option<SocketAddr>,
+    timeout_ms: u64,
+) -> Result<Stream, OriginError> {
+    match tokio::time::timeout(Duration::from_millis(timeout_ms), open(address, bind)).await {
         Err(_) => Err(OriginError::timeout(Phase::Connecting)),
         Ok(Err(error)) => Err(failure(address, &error)),
         Ok(Ok(stream)) => Ok(stream),
     }
 }
 
-async fn open(address: &Address) -> io::Result<Stream> {
+async fn open(address: &Address, bind: Option<SocketAddr>) -> io::Result<Stream> {
     match address {
         Address::Tcp(address) => {
-            let stream = TcpStream::connect(address).await?;
+            let stream = match bind {
+                None => TcpStream::connect(address).await?,
+                Some(bind) => from(bind, *address).await?,
+            };
             stream.set_nodelay(true)?;
             Ok(Stream::Tcp(stream))
         }
@@ -41,6 +49,15 @@ async fn open(address: &Address) -> io::Result<Stream> {
             }
         }
     }
+}
+
+/// Connects from an address of this machine.
+async fn from(bind: SocketAddr, address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A port that is named is used again and again.
+    socket.set_reuseaddr(bind.port() != 0)?;
+    socket.bind(bind)?;
+    socket.connect(address).await
 }
 
 /// nginx names the socket where `connect()` fails at once, as it does for a unix socket.

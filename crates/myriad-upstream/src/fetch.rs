@@ -34,6 +34,7 @@ impl Group {
         pool: &HttpPool,
         mut request: OriginRequest,
     ) -> Result<OriginResponse, OriginError> {
+        request.attempts.enter_group();
         let mut tries = Tries::new(self, &request);
         let mut tried = Tried::default();
         let mut pick = self.pick(&mut tried, &request.affinity).ok_or_else(|| self.nobody(&request))?;
@@ -84,7 +85,7 @@ impl Group {
     ) -> Result<OriginResponse, OriginError> {
         let address = &pick.config.address;
         let active = Rc::new(pick.active);
-        let home = self.home(pool, &request.protocol);
+        let home = if request.bind.is_some() { Home::Nowhere } else { self.home(pool, &request.protocol) };
         if is_repeatable(request)
             && request.method.is_idempotent()
             && let Some(pooled) = take_idle(&home, &active)
@@ -99,7 +100,7 @@ impl Group {
             }
         }
         let log = request.attempts.begin(address.to_string());
-        let connection = match connect(address, request.timeouts.connect_ms).await {
+        let connection = match connect(address, request.bind, request.timeouts.connect_ms).await {
             Ok(stream) => stream,
             Err(error) => {
                 log.failed(error.status());

@@ -77,7 +77,14 @@ pub(crate) struct Pick<'a> {
 impl Group {
     /// A group whose peers keep the health that `registry` has for them.
     pub fn new(config: GroupConfig, registry: &Registry) -> Self {
-        let states = config.peers.iter().map(|peer| registry.peer(&config.name, &peer.address)).collect();
+        let occurrence = |index: usize| {
+            let peers = &config.peers;
+            peers[..index].iter().filter(|peer| peer.address == peers[index].address).count()
+        };
+        let peers = config.peers.iter().enumerate();
+        let states = peers
+            .map(|(index, peer)| registry.peer(&config.name, &peer.address, occurrence(index)))
+            .collect();
         let weights = Mutex::new(Weights::new(&config.peers));
         Self { config, states, weights }
     }

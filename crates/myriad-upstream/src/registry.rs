@@ -9,7 +9,7 @@ use crate::peer::PeerState;
 /// The states of all peers; the embedder keeps one for the life of the process.
 #[derive(Debug, Default)]
 pub struct Registry {
-    peers: Mutex<HashMap<(String, Address), Arc<PeerState>>>,
+    peers: Mutex<HashMap<(String, Address, usize), Arc<PeerState>>>,
 }
 
 impl Registry {
@@ -23,12 +23,13 @@ impl Registry {
         self.lock().retain(|_, state| Arc::strong_count(state) > 1);
     }
 
-    /// The state of a peer, made if it is new.
-    pub(crate) fn peer(&self, group: &str, address: &Address) -> Arc<PeerState> {
-        self.lock().entry((group.to_owned(), address.clone())).or_default().clone()
+    /// The state of a peer, made if it is new. `occurrence` tells servers of one group apart that share an address: each
+    /// is counted by itself, as in nginx.
+    pub(crate) fn peer(&self, group: &str, address: &Address, occurrence: usize) -> Arc<PeerState> {
+        self.lock().entry((group.to_owned(), address.clone(), occurrence)).or_default().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Address), Arc<PeerState>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Address, usize), Arc<PeerState>>> {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! What is asked of an origin.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -27,6 +27,8 @@ pub struct OriginRequest {
     pub max_head: usize,
     /// What `ip_hash` and `hash` choose by.
     pub affinity: Affinity,
+    /// The address that a TCP connection is made from (`*_bind`), port 0 for any. Such a connection serves once.
+    pub bind: Option<SocketAddr>,
     /// Told of stderr, warnings and failures that another try followed.
     pub observer: Option<Rc<dyn Observer>>,
     /// Filled while the request runs and its body is read.

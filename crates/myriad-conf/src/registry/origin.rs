@@ -1,5 +1,7 @@
 //! The upstream family: `fastcgi_*` and `proxy_*`, each directive written once.
 
+use std::net::{IpAddr, SocketAddr};
+
 use super::{
     Arguments, Contexts, Directive, Done, FLAG, FamilyRow, NOT_YET, ONE, Set, TWO, at_least, between,
     content::size_text, set,
@@ -108,6 +110,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             Set::Origin(ignore_headers),
             "Fields of the origin that are not obeyed.",
         )
+        .repeats()
         .differs(
             "private, and a Set-Cookie that names a personal cookie, still keep a page out of the cache",
         ),
@@ -227,6 +230,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
     FamilyRow::both(
         both("next_upstream", at_least(1), Set::Origin(next_upstream), "When the next server is asked.")
+            .repeats()
             .default("error timeout")
             .differs("`denied` never happens: no directive denies an address"),
     ),
@@ -265,7 +269,9 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off"),
     ),
     FamilyRow::both(
-        both("bind", between(1, 2), Set::Nothing, "The address that connections come from.").refused(NOT_YET),
+        both("bind", between(1, 2), Set::Origin(bind), "The address that connections come from.")
+            .default("off")
+            .differs("a connection from such an address serves once; `transparent` is refused"),
     ),
     FamilyRow::both(
         both("store", ONE, Set::Nothing, "Keeps answers as files.").refused("use the cache instead"),
@@ -437,7 +443,7 @@ fn cookie_flags(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut ignore = IgnoreHeaders::default();
+    let mut ignore = if args.first { IgnoreHeaders::default() } else { origin.ignore_headers };
     for index in 0..args.len() {
         let names = [
             "X-Accel-Redirect",
@@ -491,8 +497,23 @@ fn limit_rate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
+fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let address = args.text(0)?;
+    if args.len() > 1 {
+        args.choice(1, &[("transparent", ())])?;
+        return Err(args.error(1, "\"transparent\" is not supported by Myriad: it needs rights that a worker gives up"));
+    }
+    let is_address = |text: &str| text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok();
+    let known = address.has_variables() || address.bytes() == b"off" || address.as_str().is_some_and(is_address);
+    if !known {
+        return Err(args.invalid(0, "an address, with or without a port, or off"));
+    }
+    origin.bind = (address.bytes() != b"off").then_some(address);
+    Ok(())
+}
+
 fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut next = NextUpstream { off: false, ..NextUpstream::OFF };
+    let mut next = if args.first { NextUpstream { off: false, ..NextUpstream::OFF } } else { origin.next_upstream };
     let http = args.protocol() == Protocol::Http;
     for index in 0..args.len() {
         let field =

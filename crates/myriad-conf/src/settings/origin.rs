@@ -198,6 +198,8 @@ pub struct OriginSettings {
     pub next_upstream_tries: u64,
     /// `*_next_upstream_timeout`; 0 means no limit.
     pub next_upstream_timeout: u64,
+    /// `*_bind`, may hold variables; `None` for `off`.
+    pub bind: Option<Text>,
     /// `*_socket_keepalive`.
     pub socket_keepalive: bool,
     /// `*_force_ranges`.
@@ -255,6 +257,7 @@ impl OriginSettings {
             next_upstream: NextUpstream::default(),
             next_upstream_tries: 0,
             next_upstream_timeout: 0,
+            bind: None,
             socket_keepalive: false,
             force_ranges: false,
             cache: CacheSettings { key: default_key(protocol), ..CacheSettings::default() },

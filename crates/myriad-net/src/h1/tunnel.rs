@@ -60,10 +60,10 @@ pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], c
         }
         watch(&connection.deadline, !passing.down.is_empty(), &mut stuck.0, client_send_ms);
         watch(&origin_stuck, !passing.up.is_empty(), &mut stuck.1, send_ms);
-        let expired = [&silence, &origin_stuck, &connection.deadline]
-            .iter()
-            .fold(false, |expired, deadline| deadline.poll_expired(cx).is_ready() || expired);
-        if expired { Poll::Ready(()) } else { Poll::Pending }
+        let deadlines = [&silence, &origin_stuck, &connection.deadline];
+        // Each is asked, so that each wakes this task.
+        let expired = deadlines.map(|deadline| deadline.poll_expired(cx).is_ready());
+        if expired.contains(&true) { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
     connection.deadline.clear();

@@ -1,5 +1,6 @@
 //! What makes the answers: files, origins, the cache in front of them, errors.
 
+mod bind;
 pub(crate) mod cached;
 pub(crate) mod error;
 mod fetch;

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::params::{self, Purpose};
 use super::read_ahead::{Ahead, read_ahead};
-use super::{Step, cached, error, fetch, group, proxy_fields, upgrade, upload};
+use super::{Step, bind, cached, error, fetch, group, proxy_fields, upgrade, upload};
 use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
@@ -113,6 +113,7 @@ pub(crate) async fn fetch(
 
 fn prepare(exchange: &mut Exchange, group: &OriginGroup, request: &mut OriginRequest) {
     request.affinity = group::affinity(exchange, group);
+    request.bind = bind::address(exchange);
     request.observer = Some(super::observer::Observer::of(exchange));
 }
 
@@ -146,17 +147,20 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
             proxy_fields::rewrite(exchange, origin, &mut answer);
             let bodiless = exchange.request.head.method() == Method::Head;
             answer.length = if bodiless { length } else { None };
+            let ahead = is_read_ahead(origin, &head);
+            // What follows may read it: `*_limit_rate` may hold `$upstream_http_*`.
+            exchange.request.origin_mut().head = Some(head);
             answer.body = if bodiless {
                 ResponseBody::Stream(body, None)
             } else {
-                buffered(exchange, origin, &head, body, length)
+                buffered(exchange, origin, ahead, body, length)
             };
             answer.compressible = true;
-            if origin.force_ranges && head.status == 200 && length.is_some() {
+            if origin.force_ranges && status == 200 && length.is_some() {
                 answer.without(&[b"accept-ranges"]);
                 answer.ranges = true;
             }
-            Step::Answer(answer)
+            return Step::Answer(answer);
         }
     };
     exchange.request.origin_mut().head = Some(head);
@@ -177,20 +181,24 @@ fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
     exchange.request.carried = Some(Box::new(carried));
 }
 
-/// `*_buffering`, which `X-Accel-Buffering` may overrule; `*_limit_rate`, which holds with it only, as in nginx.
-fn buffered(
-    exchange: &mut Exchange,
-    origin: &OriginPlace,
-    head: &ResponseHead,
-    body: BoxBody,
-    length: Option<u64>,
-) -> ResponseBody {
+/// `*_buffering`, which `X-Accel-Buffering` may overrule.
+fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
     let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.ignore_accel.buffering);
-    let on = match said {
+    match said {
         Some(value) if value.eq_ignore_ascii_case(b"no") => false,
         Some(value) if value.eq_ignore_ascii_case(b"yes") => true,
         _ => origin.buffering,
-    };
+    }
+}
+
+/// The body as it goes to the visitor, read ahead or not; `*_limit_rate` holds with read-ahead only, as in nginx.
+fn buffered(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    on: bool,
+    body: BoxBody,
+    length: Option<u64>,
+) -> ResponseBody {
     let to_the_end = origin.ignore_client_abort;
     if on {
         let ahead = Ahead {

@@ -87,6 +87,7 @@ fn fastcgi(
         retry: origin.next,
         max_head: origin.head_bytes,
         affinity: Affinity::None,
+        bind: None,
         observer: None,
         attempts,
     })

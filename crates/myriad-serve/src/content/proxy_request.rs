@@ -27,7 +27,7 @@ pub(crate) fn make(
     attempts: Attempts,
 ) -> Result<OriginRequest, EvalError> {
     let mut head = Vec::with_capacity(1024);
-    let method = write_line(exchange, http, purpose, &mut head)?;
+    let method = write_line(exchange, http, &mut head)?;
     write_host(exchange, http, &mut head)?;
     let options = write_fields(exchange, http, &mut head)?;
     let payload = own_body(exchange, http, payload)?;
@@ -45,6 +45,7 @@ pub(crate) fn make(
         retry: origin.next,
         max_head: origin.head_bytes,
         affinity: Affinity::None,
+        bind: None,
         observer: None,
         attempts,
     })
@@ -53,12 +54,11 @@ pub(crate) fn make(
 fn write_line(
     exchange: &mut Exchange,
     http: &HttpPlace,
-    purpose: Purpose,
     head: &mut Vec<u8>,
 ) -> Result<Method, EvalError> {
     let Exchange { request, frame } = exchange;
     match &http.method {
-        _ if purpose == Purpose::Store && request.as_get => head.extend_from_slice(b"GET"),
+        _ if request.as_get => head.extend_from_slice(b"GET"),
         Some(template) => scratch::with_buffer(|method| {
             template.eval(request, frame, method)?;
             head.extend(method.iter().filter(|byte| byte.is_ascii_graphic()));

@@ -7,7 +7,6 @@ use myriad_upstream::Upgraded;
 use super::{Step, origin};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
-use crate::output::Answer;
 use crate::runtime::OriginPlace;
 
 /// The answer that lets client and origin speak to each other.

@@ -19,13 +19,13 @@ pub(crate) struct OriginFacts {
 }
 
 impl OriginFacts {
-    /// Appends one figure of every try, in nginx's form: separated by commas.
-    pub(crate) fn list(&self, out: &mut Vec<u8>, figure: impl Fn(&Attempt, &mut String)) -> bool {
+    /// Appends one figure of every try, in nginx's form: separated by commas, groups by colons.
+    pub(crate) fn list(&self, out: &mut Vec<u8>, mut figure: impl FnMut(&Attempt, &mut String)) -> bool {
         let attempts = self.attempts.get();
         let mut text = String::new();
         for (index, attempt) in attempts.iter().enumerate() {
             if index > 0 {
-                text.push_str(", ");
+                text.push_str(if attempt.elsewhere { " : " } else { ", " });
             }
             figure(attempt, &mut text);
         }

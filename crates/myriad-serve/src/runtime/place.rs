@@ -355,6 +355,8 @@ pub(crate) struct OriginPlace {
     pub cache: Option<CachePlace>,
     /// `fastcgi_catch_stderr`.
     pub catch_stderr: Vec<Box<[u8]>>,
+    /// `*_bind`.
+    pub bind: Option<Template>,
     /// What an HTTP origin is told; none for FastCGI.
     pub http: Option<Box<HttpPlace>>,
 }

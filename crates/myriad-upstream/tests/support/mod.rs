@@ -149,6 +149,7 @@ fn request(method: Method, protocol: Protocol) -> OriginRequest {
         max_head: 8192,
         affinity: Affinity::None,
         observer: None,
+        bind: None,
         attempts: Attempts::new(),
     }
 }

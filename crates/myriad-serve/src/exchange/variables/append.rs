@@ -147,7 +147,17 @@ fn append_origin(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
                 status => write!(text, "{status}"),
             };
         }),
-        Source::OriginResponseTime => origin.list(out, |attempt, text| seconds(attempt.response_ms, text)),
+        Source::OriginResponseTime => {
+            // While the head is made, the last answer is under way, even where all of it has come with its head.
+            let last = origin.attempts.get().len().saturating_sub(1);
+            let under_way = request.finished_ms == 0 && request.error_status.is_none();
+            let mut index = 0;
+            origin.list(out, |attempt, text| {
+                let is_open = under_way && index == last && attempt.header_ms.is_some();
+                seconds(attempt.response_ms.filter(|_| !is_open), text);
+                index += 1;
+            })
+        }
         Source::OriginConnectTime => origin.list(out, |attempt, text| seconds(attempt.connect_ms, text)),
         Source::OriginHeaderTime => origin.list(out, |attempt, text| seconds(attempt.header_ms, text)),
         Source::OriginResponseLength => origin.list(out, |attempt, text| {
