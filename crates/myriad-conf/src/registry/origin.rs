@@ -501,10 +501,12 @@ fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     let address = args.text(0)?;
     if args.len() > 1 {
         args.choice(1, &[("transparent", ())])?;
-        return Err(args.error(1, "\"transparent\" is not supported by Myriad: it needs rights that a worker gives up"));
+        return Err(args
+            .error(1, "\"transparent\" is not supported by Myriad: it needs rights that a worker gives up"));
     }
     let is_address = |text: &str| text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok();
-    let known = address.has_variables() || address.bytes() == b"off" || address.as_str().is_some_and(is_address);
+    let known =
+        address.has_variables() || address.bytes() == b"off" || address.as_str().is_some_and(is_address);
     if !known {
         return Err(args.invalid(0, "an address, with or without a port, or off"));
     }
@@ -513,7 +515,8 @@ fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut next = if args.first { NextUpstream { off: false, ..NextUpstream::OFF } } else { origin.next_upstream };
+    let mut next =
+        if args.first { NextUpstream { off: false, ..NextUpstream::OFF } } else { origin.next_upstream };
     let http = args.protocol() == Protocol::Http;
     for index in 0..args.len() {
         let field =

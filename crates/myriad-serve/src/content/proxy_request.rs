@@ -51,11 +51,7 @@ pub(crate) fn make(
     })
 }
 
-fn write_line(
-    exchange: &mut Exchange,
-    http: &HttpPlace,
-    head: &mut Vec<u8>,
-) -> Result<Method, EvalError> {
+fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Method, EvalError> {
     let Exchange { request, frame } = exchange;
     match &http.method {
         _ if request.as_get => head.extend_from_slice(b"GET"),
