@@ -138,7 +138,7 @@ fn requests_of_a_connection_are_bounded() {
     let folder = Folder::new();
     let origin = numbered(&folder);
     run(async {
-        let keepalive = KeepAlive { connections: 2, requests: 2, ..KeepAlive::default() };
+        let keepalive = KeepAlive { connections: 2, http: 2, requests: 2, ..KeepAlive::default() };
         let config = GroupConfig { keepalive, ..GroupConfig::single(origin.address.clone()) };
         let group = Group::new(config, &Registry::new());
         let mut bodies = Vec::new();

@@ -38,6 +38,9 @@ impl Compile<'_> {
                 .and_then(|pattern| self.split_path_info(pattern)),
             hide: lower(&origin.hide_headers),
             pass: lower(&origin.pass_headers),
+            passes_head: origin.pass_headers.iter().any(|name| {
+                [&b"server"[..], b"date"].iter().any(|own| name.bytes().eq_ignore_ascii_case(own))
+            }),
             intercept_errors: origin.intercept_errors,
             ignore_client_abort: origin.ignore_client_abort,
             buffering: origin.buffering,

@@ -370,6 +370,7 @@ fn streaming(
     reader: FlightReader<PageMeta>,
 ) -> Answer {
     let mut answer = page::answer_of_head(meta);
+    answer.own_head = origin.passes_head;
     if exchange.request.head.method() != Method::Head {
         answer.body = ResponseBody::Stream(Box::pin(FlightBody(reader)), None);
     }
@@ -421,6 +422,7 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
     }
     let redirects = page.meta().redirects;
     let mut answer = page::answer(request, origin, page);
+    answer.own_head = origin.passes_head;
     if redirects {
         proxy_fields::rewrite_page(exchange, origin, &mut answer);
     }

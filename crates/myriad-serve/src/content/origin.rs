@@ -306,6 +306,7 @@ pub(crate) fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> An
         }
     }
     answer.limit_rate = accel_rate(origin, &head.fields);
+    answer.own_head = origin.passes_head;
     let coding = head.known(Known::ContentEncoding);
     answer.compressible = coding.is_none_or(|token| coding_from_token(token).is_none());
     answer

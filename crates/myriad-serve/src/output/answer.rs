@@ -48,6 +48,8 @@ pub(crate) struct Answer {
     pub varies_by_encoding: bool,
     /// Parts of it may be asked for.
     pub ranges: bool,
+    /// The origin's own `Server` or `Date` may be among the lines, and then takes this server's place.
+    pub own_head: bool,
     /// Whether a streamed body may be compressed on its way.
     pub compressible: bool,
     /// Bytes a second that `X-Accel-Limit-Rate` allows.
@@ -70,6 +72,7 @@ impl Answer {
             dropped: false,
             varies_by_encoding: false,
             ranges: false,
+            own_head: false,
             compressible: false,
             limit_rate: None,
         }
@@ -145,6 +148,15 @@ impl Answer {
         if tag.starts_with(b"\"") {
             self.field(b"ETag", &[b"W/", &tag[..]].concat());
         }
+    }
+
+    /// Whether a field of that name, in lower case, is among the lines, a stored page's too.
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        let stored = match &self.source {
+            Source::Page(page) => &page.meta().lines[..],
+            Source::Plain | Source::File(_) => b"",
+        };
+        line_named(&self.lines, name).or_else(|| line_named(stored, name)).is_some()
     }
 
     /// The tag that the answer is recognised by.

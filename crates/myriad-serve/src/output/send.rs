@@ -119,8 +119,13 @@ fn plain_error(place: &Place, answer: &mut Answer, status: u16) {
 fn begin_head(request: &Request, place: &Place, answer: &Answer) -> Head {
     let reason = answer.reason.as_deref().unwrap_or_else(|| reason_phrase(answer.status));
     let mut head = Head::new(answer.status, reason);
-    head.lines(&place.headers.server_line);
-    write_date_line(request.received_ms, &mut |line| head.lines(line));
+    let (server, date) = if answer.own_head { (answer.has(b"server"), answer.has(b"date")) } else { (false, false) };
+    if !server {
+        head.lines(&place.headers.server_line);
+    }
+    if !date {
+        write_date_line(request.received_ms, &mut |line| head.lines(line));
+    }
     head
 }
 

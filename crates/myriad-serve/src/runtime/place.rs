@@ -325,6 +325,8 @@ pub(crate) struct OriginPlace {
     pub hide: Vec<Box<[u8]>>,
     /// Fields passed although hidden by default, lower case.
     pub pass: Vec<Box<[u8]>>,
+    /// Whether `Server` or `Date` are among [`OriginPlace::pass`].
+    pub passes_head: bool,
     /// `*_intercept_errors`.
     pub intercept_errors: bool,
     /// `*_ignore_client_abort`.

@@ -123,7 +123,7 @@ pub fn group(addresses: &[&Address]) -> Group {
 
 /// A group of one that keeps up to `connections`.
 pub fn keeping(address: &Address, connections: usize) -> Group {
-    let keepalive = KeepAlive { connections, ..KeepAlive::default() };
+    let keepalive = KeepAlive { connections, http: connections, ..KeepAlive::default() };
     Group::new(GroupConfig { keepalive, ..GroupConfig::single(address.clone()) }, &Registry::new())
 }
 
