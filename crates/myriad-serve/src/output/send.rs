@@ -119,7 +119,8 @@ fn plain_error(place: &Place, answer: &mut Answer, status: u16) {
 fn begin_head(request: &Request, place: &Place, answer: &Answer) -> Head {
     let reason = answer.reason.as_deref().unwrap_or_else(|| reason_phrase(answer.status));
     let mut head = Head::new(answer.status, reason);
-    let (server, date) = if answer.own_head { (answer.has(b"server"), answer.has(b"date")) } else { (false, false) };
+    let (server, date) =
+        if answer.own_head { (answer.has(b"server"), answer.has(b"date")) } else { (false, false) };
     if !server {
         head.lines(&place.headers.server_line);
     }
