@@ -33,6 +33,7 @@ pub use model::Model;
 pub use number::parse_time_ms;
 pub use parse::parse;
 pub use parsed::{Node, Parsed, Source, Word};
+pub use registry::parse_expires;
 pub use render::{dump, line_and_column, render};
 pub use settings::Settings;
 pub use source::{Loader, MemoryLoader};

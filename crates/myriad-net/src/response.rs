@@ -176,6 +176,9 @@ pub struct Response<T> {
     pub rate: Option<Rate>,
     /// What the service wants back when the exchange is over.
     pub ticket: T,
+    /// Appends the field lines that follow the last chunk, each ended by CRLF (RFC 9112 section 7.1.2); asked once,
+    /// when a chunked body is over.
+    pub trailers: Option<fn(&mut T, &mut Vec<u8>)>,
     /// Bytes of head and body that a first `writev` took.
     pub(crate) sent_already: usize,
 }
@@ -193,6 +196,7 @@ impl<T> Response<T> {
             timeouts: Timeouts::default(),
             rate: None,
             ticket,
+            trailers: None,
             sent_already: 0,
         }
     }

@@ -55,7 +55,7 @@ impl Builder<'_> {
             listens: Vec::new(),
             names: vec![ServerName::Exact(String::new())],
             primary_name: Text::default(),
-            settings: around.clone(),
+            settings: around.within(),
             rewrite: Vec::new(),
             locations: Vec::new(),
             span: node.name.span,

@@ -52,7 +52,7 @@ impl Builder<'_> {
 
     fn if_block(&mut self, node: &Node, around: &Settings, context: Contexts) -> Option<IfBlock> {
         let condition = self.note(parse_condition(node));
-        let mut settings = around.clone();
+        let mut settings = around.within();
         // Not inherited, in nginx, even by an `if`.
         settings.content.try_files = None;
         let mut level = Level::new(context);
@@ -87,7 +87,7 @@ impl Builder<'_> {
         let mut location = LocationConf {
             matcher,
             pattern,
-            settings: around.clone(),
+            settings: around.within(),
             rewrite: Vec::new(),
             locations: Vec::new(),
             limit_except: None,
@@ -180,7 +180,7 @@ impl Builder<'_> {
             }
             methods.push(method);
         }
-        let mut settings = around.clone();
+        let mut settings = around.within();
         let mut level = Level::new(Contexts::LIMIT_EXCEPT);
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };

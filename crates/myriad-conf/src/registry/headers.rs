@@ -4,7 +4,7 @@ use super::{Arguments, Contexts, Directive, Done, ONE, Set, between};
 use crate::{
     diagnostic::Diagnostic,
     number::parse_seconds,
-    settings::{AddHeader, Expires, Settings},
+    settings::{AddHeader, Expires, InheritFields, Settings},
 };
 
 const WHERE: Contexts = Contexts::HSL_IF;
@@ -12,13 +12,39 @@ const WHERE: Contexts = Contexts::HSL_IF;
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("add_header", WHERE, between(2, 3), Set::Settings(add_header), "Adds a field to answers.")
         .repeats(),
-    Directive::new("add_trailer", WHERE, between(2, 3), Set::Nothing, "Adds a field after the body.")
-        .repeats()
-        .refused(super::NOT_YET),
-    Directive::new("add_header_inherit", WHERE, ONE, Set::Nothing, "How add_header is inherited.")
-        .refused(super::NOT_YET),
-    Directive::new("add_trailer_inherit", WHERE, ONE, Set::Nothing, "How add_trailer is inherited.")
-        .refused(super::NOT_YET),
+    Directive::new(
+        "add_header_inherit",
+        WHERE,
+        ONE,
+        Set::Settings(|settings, args| {
+            settings.headers.add.set_inherit(inherit(args)?);
+            Ok(())
+        }),
+        "How add_header is inherited.",
+    )
+    .default("on"),
+    Directive::new(
+        "add_trailer",
+        WHERE,
+        between(2, 3),
+        Set::Settings(|settings, args| {
+            settings.headers.trailers.push(read_header(args)?);
+            Ok(())
+        }),
+        "Adds a field after the body.",
+    )
+    .repeats(),
+    Directive::new(
+        "add_trailer_inherit",
+        WHERE,
+        ONE,
+        Set::Settings(|settings, args| {
+            settings.headers.trailers.set_inherit(inherit(args)?);
+            Ok(())
+        }),
+        "How add_trailer is inherited.",
+    )
+    .default("on"),
     Directive::new(
         "expires",
         WHERE,
@@ -38,9 +64,13 @@ fn read_header(args: &Arguments<'_>) -> Result<AddHeader, Diagnostic> {
 }
 
 fn add_header(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    args.start(&mut settings.headers.add);
     settings.headers.add.push(read_header(args)?);
     Ok(())
+}
+
+fn inherit(args: &Arguments<'_>) -> Result<InheritFields, Diagnostic> {
+    let choices = [("on", InheritFields::On), ("off", InheritFields::Off), ("merge", InheritFields::Merge)];
+    args.choice(0, &choices)
 }
 
 fn expires(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
@@ -62,8 +92,8 @@ fn expires(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// What `expires` says, or what its variable yields at run time.
-pub(crate) fn parse_expires(word: &[u8], modified: bool) -> Option<Expires> {
+/// What `expires` says, or what its variable yields at run time; none where it means nothing.
+pub fn parse_expires(word: &[u8], modified: bool) -> Option<Expires> {
     match (word, modified) {
         (b"off", false) => return Some(Expires::Off),
         (b"epoch", false) => return Some(Expires::Epoch),

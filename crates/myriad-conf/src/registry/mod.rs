@@ -35,6 +35,7 @@ use std::{borrow::Cow, collections::HashMap, sync::OnceLock};
 pub(crate) use arguments::{Arguments, Done, Use};
 pub(crate) use condition::parse_condition;
 pub use contexts::Contexts;
+pub use headers::parse_expires;
 pub(crate) use known::known;
 pub(crate) use suggest::{nearest, nearest_directive};
 pub use variables::{Variable, variable, variables};

@@ -1,4 +1,4 @@
-//! nginx's headers module: `add_header`, `expires`.
+//! nginx's headers module: `add_header`, `add_trailer`, `expires`.
 
 use crate::text::Text;
 
@@ -11,6 +11,51 @@ pub struct AddHeader {
     pub value: Text,
     /// Also on answers other than 200, 201, 204, 206, 301, 302, 303, 304, 307, 308.
     pub always: bool,
+}
+
+/// `add_header_inherit`, `add_trailer_inherit`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InheritFields {
+    /// `on`: the fields of the level around, where the level has none of its own.
+    #[default]
+    On,
+    /// `off`: never.
+    Off,
+    /// `merge`: the level's own, then those of the level around.
+    Merge,
+}
+
+/// `add_header` or `add_trailer` of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AddedFields {
+    own: Vec<AddHeader>,
+    outer: Vec<AddHeader>,
+    inherit: InheritFields,
+}
+
+impl AddedFields {
+    /// The fields that hold here, in the order in which they are added.
+    pub fn iter(&self) -> impl Iterator<Item = &AddHeader> {
+        let inherits = match self.inherit {
+            InheritFields::On => self.own.is_empty(),
+            InheritFields::Off => false,
+            InheritFields::Merge => true,
+        };
+        self.own.iter().chain(self.outer.iter().filter(move |_| inherits))
+    }
+
+    pub(crate) fn push(&mut self, field: AddHeader) {
+        self.own.push(field);
+    }
+
+    pub(crate) fn set_inherit(&mut self, inherit: InheritFields) {
+        self.inherit = inherit;
+    }
+
+    /// What a level within this one begins with.
+    pub(crate) fn within(&self) -> Self {
+        Self { own: Vec::new(), outer: self.iter().cloned().collect(), inherit: self.inherit }
+    }
 }
 
 /// `expires`. Offsets are seconds and may be negative.
@@ -41,8 +86,10 @@ pub enum Expires {
 /// Fields added to answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeaderSettings {
-    /// `add_header`, in source order.
-    pub add: Vec<AddHeader>,
+    /// `add_header`.
+    pub add: AddedFields,
+    /// `add_trailer`.
+    pub trailers: AddedFields,
     /// `expires`.
     pub expires: Expires,
 }

@@ -26,7 +26,7 @@ pub use encoding::{
     BrotliSettings, EncodingSettings, GzipDisable, GzipSettings, Proxied, StaticMode, ZstdSettings,
 };
 pub use filters::{FilterSettings, SubFilter};
-pub use headers::{AddHeader, Expires, HeaderSettings};
+pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
     AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings,
@@ -125,6 +125,14 @@ impl Settings {
             Protocol::FastCgi => &self.fastcgi,
             Protocol::Http => &self.proxy,
         }
+    }
+
+    /// What a level within this one begins with.
+    pub(crate) fn within(&self) -> Self {
+        let mut settings = self.clone();
+        settings.headers.add = self.headers.add.within();
+        settings.headers.trailers = self.headers.trailers.within();
+        settings
     }
 
     pub(crate) fn origin_mut(&mut self, protocol: Protocol) -> &mut OriginSettings {

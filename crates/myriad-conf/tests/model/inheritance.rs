@@ -62,7 +62,7 @@ fn lists_are_inherited_whole_or_not_at_all() {
         s.headers.add.iter().map(|h| h.name.lossy().into_owned()).collect::<Vec<_>>()
     };
     assert_eq!(names(keep), ["A", "B"]);
-    assert!(keep.headers.add[1].always && !keep.headers.add[0].always);
+    assert_eq!(keep.headers.add.iter().map(|field| field.always).collect::<Vec<_>>(), [false, true]);
     assert_eq!(names(own), ["C"]);
     assert_eq!((keep.access.rules.len(), own.access.rules.len()), (2, 1));
     assert_eq!((keep.content.error_pages.len(), own.content.error_pages.len()), (2, 1));
@@ -111,6 +111,32 @@ fn handlers_and_try_files_are_not_inherited_by_nested_locations() {
 }
 
 #[test]
+fn added_fields_are_inherited_as_the_level_says() {
+    let server = server(
+        "add_header A 1;
+         location /merge { add_header_inherit merge; add_header B 2;
+             location /merge/deeper { add_header C 3; }
+             location /merge/bare { } }
+         location /off { add_header_inherit off; add_header B 2;
+             location /off/bare { } }
+         location /none { add_header_inherit off; add_trailer T 1; }
+         location /late { add_header B 2; add_header_inherit merge; }",
+    );
+    let names = |location: &myriad_conf::model::LocationConf| {
+        let fields = location.settings.headers.add.iter();
+        fields.map(|field| field.name.lossy().into_owned()).collect::<String>()
+    };
+    let [merge, off, none, late] = &server.locations[..] else { panic!("four locations") };
+    assert_eq!((names(merge), names(late)), ("BA".to_owned(), "BA".to_owned()));
+    assert_eq!((names(&merge.locations[0]), names(&merge.locations[1])), ("CBA".to_owned(), "BA".to_owned()));
+    assert_eq!(
+        (names(off), names(&off.locations[0]), names(none)),
+        ("B".to_owned(), String::new(), String::new())
+    );
+    assert_eq!(none.settings.headers.trailers.iter().count(), 1);
+}
+
+#[test]
 fn an_if_lays_its_settings_over_those_of_its_location() {
     let location = crate::location(
         "add_header A 1; root /r; expires 1h; if ($a) { add_header B 2; } if ($b) { set $c 1; }",
@@ -120,11 +146,11 @@ fn an_if_lays_its_settings_over_those_of_its_location() {
         .iter()
         .filter_map(|step| if let RewriteStep::If(block) = step { Some(block) } else { None })
         .collect();
-    assert_eq!(blocks[0].settings.headers.add[0].name.bytes(), b"B");
+    assert_eq!(blocks[0].settings.headers.add.iter().next().unwrap().name.bytes(), b"B");
     assert_eq!(blocks[0].settings.headers.expires, location.settings.headers.expires);
     assert_eq!(blocks[0].settings.content.root.bytes(), b"/r");
     assert!(!blocks[1].changes_settings);
-    assert_eq!(blocks[1].settings.headers.add[0].name.bytes(), b"A");
+    assert_eq!(blocks[1].settings.headers.add.iter().next().unwrap().name.bytes(), b"A");
 }
 
 #[test]

@@ -109,7 +109,15 @@ pub(super) async fn rest<T>(
     let mut sender = Sender::new(response, head_only);
     connection.deadline.set(response.timeouts.send_ms);
     let send_ms = response.timeouts.send_ms;
-    poll_fn(|cx| sender.poll(connection, send_ms, cx)).await
+    poll_fn(|cx| {
+        let mut trailers = |out: &mut Vec<u8>| {
+            if let Some(write) = response.trailers {
+                write(&mut response.ticket, out);
+            }
+        };
+        sender.poll(connection, send_ms, &mut trailers, cx)
+    })
+    .await
 }
 
 /// What is still to be sent, in order: the queue, then the file or the stream.
@@ -177,9 +185,15 @@ impl Sender {
         }
     }
 
-    fn poll(&mut self, connection: &Connection, send_ms: u64, cx: &mut Context<'_>) -> Poll<Progress> {
+    fn poll(
+        &mut self,
+        connection: &Connection,
+        send_ms: u64,
+        trailers: &mut dyn FnMut(&mut Vec<u8>),
+        cx: &mut Context<'_>,
+    ) -> Poll<Progress> {
         loop {
-            self.fill(cx);
+            self.fill(trailers, cx);
             let step = if self.queued > 0 {
                 self.poll_queue(connection, cx)
             } else if matches!(self.source, Source::File { left: 1.., .. }) {
@@ -220,7 +234,7 @@ impl Sender {
     }
 
     /// Pulls the stream until enough is gathered or it has nothing more for now.
-    fn fill(&mut self, cx: &mut Context<'_>) {
+    fn fill(&mut self, trailers: &mut dyn FnMut(&mut Vec<u8>), cx: &mut Context<'_>) {
         while self.queued < GATHER {
             let Source::Stream { body, left } = &mut self.source else { return };
             match body.as_mut().poll_data(cx) {
@@ -240,8 +254,11 @@ impl Sender {
                     // A sized body that ends early must not look whole.
                     self.failed = left.is_some_and(|left| left > 0);
                     self.source = Source::Done;
-                    if self.chunked {
-                        self.push(Bytes::from_static(b"0\r\n\r\n"));
+                    if self.chunked && !self.failed {
+                        let mut end = b"0\r\n".to_vec();
+                        trailers(&mut end);
+                        end.extend_from_slice(b"\r\n");
+                        self.push(Bytes::from(end));
                     }
                 }
             }

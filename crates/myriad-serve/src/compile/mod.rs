@@ -4,6 +4,7 @@ mod cache;
 mod charset;
 mod filters;
 mod gate;
+mod headers;
 mod logs;
 mod origin;
 mod place;

@@ -7,8 +7,7 @@ use myriad_conf::Text;
 use myriad_conf::model::LimitExcept as LimitExceptConf;
 use myriad_conf::settings::{
     self, BodyInFile, ContentSettings, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf,
-    HeaderSettings, IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, ServerTokens, Settings,
-    StaticMode, TryFilesEnd,
+    IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, Settings, StaticMode, TryFilesEnd,
 };
 use myriad_encode::Coding;
 use myriad_policy::IfModifiedSince;
@@ -19,13 +18,12 @@ use super::{Compile, shortcut};
 use crate::exchange::variables::Source;
 use crate::files::{LinkRule, Validity};
 use crate::runtime::{
-    AddField, ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept,
-    Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
+    ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer, OfferRules, Place,
+    PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
 const FILE_TESTS_VALID_MS: u64 = 1000;
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a place has from where it stands.
 #[derive(Default)]
@@ -207,40 +205,6 @@ impl Compile<'_> {
         }
     }
 
-    fn headers(&mut self, headers: &HeaderSettings, tokens: &ServerTokens) -> HeaderRules {
-        let server_name = match tokens {
-            ServerTokens::Off => "Myriad".to_owned(),
-            ServerTokens::On | ServerTokens::Build => format!("Myriad/{VERSION}"),
-        };
-        HeaderRules {
-            server_line: format!("Server: {server_name}\r\n").into_bytes().into(),
-            server_name: server_name.into(),
-            add: headers
-                .add
-                .iter()
-                .map(|field| AddField {
-                    name: field.name.bytes().into(),
-                    value: self.template(&field.value),
-                    always: field.always,
-                })
-                // One without a value only takes the place of the answer's own.
-                .filter(|field| field.value.as_static() != Some(b""))
-                .collect(),
-            replaced: headers.add.iter().filter_map(replaced).collect(),
-            expires: match &headers.expires {
-                settings::Expires::Off => Expires::Off,
-                settings::Expires::Epoch => Expires::Epoch,
-                settings::Expires::Max => Expires::Max,
-                settings::Expires::Access(seconds) => Expires::Access(*seconds),
-                settings::Expires::Modified(seconds) => Expires::Modified(*seconds),
-                settings::Expires::Daily(second) => Expires::Daily(*second),
-                settings::Expires::Variable { text, modified } => {
-                    Expires::Variable(self.template(text), *modified)
-                }
-            },
-        }
-    }
-
     /// `gzip` decides for all codings unless brotli or zstd are written: a site that lets its pages be compressed
     /// wants them small.
     fn offer(&mut self, encoding: &EncodingSettings) -> Offer {
@@ -282,13 +246,6 @@ impl Compile<'_> {
 pub(super) fn media_types(types: &[String]) -> Option<Vec<Box<[u8]>>> {
     let any = types.iter().any(|known| known == "*");
     (!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect())
-}
-
-/// As nginx: these two may stand once, so an `add_header` takes the place of the answer's own.
-fn replaced(field: &settings::AddHeader) -> Option<(&'static [u8], bool)> {
-    let names: [&'static [u8]; 2] = [b"etag", b"last-modified"];
-    let name = names.into_iter().find(|name| field.name.bytes().eq_ignore_ascii_case(name))?;
-    Some((name, field.always))
 }
 
 fn validity(open: &OpenFileSettings) -> Validity {

@@ -85,6 +85,7 @@ pub(crate) fn plain(exchange: &Exchange, status: u16) -> Answer {
     let body = error_body(status, &place.headers.server_name);
     let mut answer = Answer::new(shown(status), ResponseBody::Full(Bytes::from(body)));
     answer.media_type = Some(b"text/html"[..].into());
+    answer.compressible = true;
     // The framing of what follows such a request is in doubt, or it was too large to read on.
     answer.close = matches!(status, 400 | 408 | 413 | 414 | 494..=497 | 505);
     answer

@@ -5,7 +5,6 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_encode::coding_from_token;
 use myriad_http::body::BoxBody;
 use myriad_http::uri::unescape;
 use myriad_http::{Fields, Known, Method, ResponseHead};
@@ -158,6 +157,8 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
             answer.compressible = true;
             if origin.force_ranges && status == 200 && length.is_some() {
                 answer.without(&[b"accept-ranges"]);
+            if origin.force_ranges && head.status == 200 && length.is_some() {
+                answer.without(&[b"accept-ranges", b"content-range"]);
                 answer.ranges = true;
             }
             return Step::Answer(answer);
@@ -308,7 +309,8 @@ pub(crate) fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> An
     answer.limit_rate = accel_rate(origin, &head.fields);
     answer.own_head = origin.passes_head;
     let coding = head.known(Known::ContentEncoding);
-    answer.compressible = coding.is_none_or(|token| coding_from_token(token).is_none());
+    // What the origin has coded, in whatever way, is not coded again.
+    answer.compressible = coding.is_none_or(<[u8]>::is_empty);
     answer
 }
 

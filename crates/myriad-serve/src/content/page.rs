@@ -39,8 +39,8 @@ pub(crate) fn meta_of(
     let coding = origin_coding(head);
     let mut lines = Vec::with_capacity(512);
     for (known, name, value) in StoredFields::new(fields, rules).iter() {
-        let own_line =
-            matches!(known, Some(Known::ETag | Known::LastModified)) || is_undone(known, coding.is_some());
+        let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
+            || is_undone(known, coding.is_some(), head.status);
         if !own_line && origin::passes(known, name, place, false) {
             lines.extend_from_slice(name);
             lines.extend_from_slice(b": ");
@@ -80,8 +80,13 @@ pub(crate) fn meta_of(
     }
 }
 
-fn is_undone(known: Option<Known>, decoded: bool) -> bool {
-    decoded && matches!(known, Some(Known::ContentEncoding | Known::AcceptRanges))
+/// What is said here by whoever serves the page: its coding, and the parts that may be had of it.
+fn is_undone(known: Option<Known>, decoded: bool, status: u16) -> bool {
+    match known {
+        Some(Known::ContentEncoding) => decoded,
+        Some(Known::AcceptRanges | Known::ContentRange) => decoded || status == 200,
+        _ => false,
+    }
 }
 
 /// Coded in a way that cannot be undone here: served as it is, to everyone.
@@ -241,7 +246,10 @@ fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
     answer.varies_by_encoding = varies;
     answer.ranges = coding == Coding::Identity && page.meta().status == 200;
     answer.body = match alternative(&page, coding) {
-        Some(encoded) => ResponseBody::Full(encoded.bytes.clone()),
+        Some(encoded) => {
+            answer.uncompressed = page.body().len();
+            ResponseBody::Full(encoded.bytes.clone())
+        }
         None => match page.body().segments() {
             [one] => ResponseBody::Full(one.clone()),
             segments => ResponseBody::Parts(segments.to_vec()),

@@ -180,6 +180,7 @@ fn answer(exchange: &mut Exchange, entry: &Arc<Entry>, file: &FileEntry) -> Step
     match file.contents() {
         Some(contents) => {
             let encoded = if whole { None } else { encoded(request, entry, file, contents, &encodings) };
+            answer.uncompressed = if encoded.is_some() { file.length } else { 0 };
             let (coding, bytes) = encoded.unwrap_or_else(|| (Coding::Identity, contents.clone()));
             answer.coding = coding;
             answer.ranges = coding == Coding::Identity;

@@ -1,5 +1,7 @@
 //! Bodies that are compressed for one visitor: what is not stored, and what is still arriving.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 use myriad_encode::{Coding, Level, StreamEncoder, compress};
 use myriad_http::Known;
@@ -8,12 +10,12 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_net::ResponseBody;
 
-use crate::exchange::Request;
+use crate::exchange::{Request, Tally};
 use crate::output::{Answer, Transform, encodings, line_named, transformed};
 use crate::runtime::ProxiedFacts;
 
 /// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
-pub(crate) fn encode(request: &Request, answer: &mut Answer) {
+pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     if !answer.compressible || !matches!(answer.status, 200 | 403 | 404) {
         return;
     }
@@ -42,8 +44,14 @@ pub(crate) fn encode(request: &Request, answer: &mut Answer) {
     let encoded = match std::mem::replace(&mut answer.body, ResponseBody::None) {
         // What a GET would be told of: not the length of the bytes before they are encoded.
         ResponseBody::Stream(body, _) if bodiless => Ok(ResponseBody::Stream(body, None)),
-        ResponseBody::Stream(body, length) => in_passing(body, length, coding, level),
-        ResponseBody::Full(bytes) => whole(bytes, coding, level),
+        ResponseBody::Stream(body, length) => {
+            let tally = request.answered.tally.insert(Rc::default());
+            in_passing(body, length, coding, level, tally)
+        }
+        ResponseBody::Full(bytes) => {
+            answer.uncompressed = bytes.len() as u64;
+            whole(bytes, coding, level)
+        }
         body => Err(body),
     };
     match encoded {
@@ -66,9 +74,13 @@ fn in_passing(
     length: Option<u64>,
     coding: Coding,
     level: Level,
+    tally: &Rc<Tally>,
 ) -> Result<ResponseBody, ResponseBody> {
     match StreamEncoder::new(coding, level) {
-        Ok(encoder) => Ok(ResponseBody::Stream(transformed(body, Encoder(Some(encoder))), None)),
+        Ok(encoder) => {
+            let encoder = Encoder { inner: Some(encoder), tally: Rc::clone(tally) };
+            Ok(ResponseBody::Stream(transformed(body, encoder), None))
+        }
         Err(_) => Err(ResponseBody::Stream(body, length)),
     }
 }
@@ -105,7 +117,17 @@ pub(crate) fn is_expired(text: &[u8], now_s: u64) -> bool {
 }
 
 /// Compresses what passes; gives out what it holds when the origin pauses.
-struct Encoder(Option<StreamEncoder>);
+struct Encoder {
+    inner: Option<StreamEncoder>,
+    tally: Rc<Tally>,
+}
+
+impl Encoder {
+    fn count(&self, taken: usize, given: usize) {
+        self.tally.taken.set(self.tally.taken.get() + taken as u64);
+        self.tally.given.set(self.tally.given.get() + given as u64);
+    }
+}
 
 fn failed(_: myriad_encode::EncodeError) -> BodyError {
     BodyError::Aborted
@@ -113,16 +135,23 @@ fn failed(_: myriad_encode::EncodeError) -> BodyError {
 
 impl Transform for Encoder {
     fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
-        let bytes = std::mem::take(input);
-        self.0.as_mut().map_or(Ok(()), |encoder| encoder.push(bytes, out)).map_err(failed)?;
+        let (bytes, before) = (std::mem::take(input), out.len());
+        self.inner.as_mut().map_or(Ok(()), |encoder| encoder.push(bytes, out)).map_err(failed)?;
+        self.count(bytes.len(), out.len() - before);
         Ok(true)
     }
 
     fn pause(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
-        self.0.as_mut().map_or(Ok(()), |encoder| encoder.flush(out)).map_err(failed)
+        let before = out.len();
+        self.inner.as_mut().map_or(Ok(()), |encoder| encoder.flush(out)).map_err(failed)?;
+        self.count(0, out.len() - before);
+        Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
-        self.0.take().map_or(Ok(()), |encoder| encoder.finish(out)).map_err(failed)
+        let before = out.len();
+        self.inner.take().map_or(Ok(()), |encoder| encoder.finish(out)).map_err(failed)?;
+        self.count(0, out.len() - before);
+        Ok(())
     }
 }

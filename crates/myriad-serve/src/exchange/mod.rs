@@ -17,7 +17,7 @@ use myriad_script::Frame;
 pub(crate) use credentials::Credentials;
 pub(crate) use lineage::{Lineage, TooMany};
 pub(crate) use origin_facts::OriginFacts;
-pub(crate) use request::{Carried, Request};
+pub(crate) use request::{Carried, Request, Tally};
 
 use crate::worker::Generation;
 

@@ -117,8 +117,21 @@ pub(crate) struct Answered {
     pub status: u16,
     /// Field lines, for `$sent_http_*`; kept only where a log format reads them.
     pub fields: Vec<u8>,
+    /// Field lines behind the body, for `$sent_trailer_*`.
+    pub trailers: Vec<u8>,
     /// Bytes before compression, for `$gzip_ratio`; 0 where nothing was compressed.
     pub uncompressed: u64,
+    /// The same and what came of it, for a body that is compressed on its way.
+    pub tally: Option<Rc<Tally>>,
+}
+
+/// Bytes that an encoder has taken in and given out so far.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// Taken in.
+    pub taken: Cell<u64>,
+    /// Given out.
+    pub given: Cell<u64>,
 }
 
 impl Request {

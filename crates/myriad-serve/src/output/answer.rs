@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use myriad_encode::Coding;
-use myriad_http::date::write_http_date;
+use myriad_http::date::parse_http_date;
 use myriad_net::ResponseBody;
 use myriad_policy::EntityTag;
 
@@ -50,6 +50,8 @@ pub(crate) struct Answer {
     pub ranges: bool,
     /// The origin's own `Server` or `Date` may be among the lines, and then takes this server's place.
     pub own_head: bool,
+    /// Bytes of the body before it was compressed here, 0 where it was not (`$gzip_ratio`).
+    pub uncompressed: u64,
     /// Whether a streamed body may be compressed on its way.
     pub compressible: bool,
     /// Bytes a second that `X-Accel-Limit-Rate` allows.
@@ -73,6 +75,7 @@ impl Answer {
             varies_by_encoding: false,
             ranges: false,
             own_head: false,
+            uncompressed: 0,
             compressible: false,
             limit_rate: None,
         }
@@ -119,18 +122,15 @@ impl Answer {
         }
         let modified = match &self.source {
             Source::Page(page) => page.meta().last_modified.as_ref().map(|(text, _)| text.to_vec()),
-            Source::File(_) | Source::Plain => self.modified_s().map(|seconds| {
-                let mut text = Vec::new();
-                write_http_date(seconds, &mut text);
-                text
-            }),
+            Source::File(entry) => entry.file().map(|file| file.modified.to_vec()),
+            Source::Plain => None,
         };
         if let Some(text) = modified {
             push_line(&mut lines, b"Last-Modified", &text);
         }
         if let Some(tag) = self.tag(etags) {
             let mut text = Vec::new();
-            tag.write(ranges::validators(self, etags).encoding, &mut text);
+            tag.write(ranges::encoding(self), &mut text);
             push_line(&mut lines, b"ETag", &text);
         }
         lines.append(&mut self.lines);
@@ -168,10 +168,16 @@ impl Answer {
         }
     }
 
-    /// Last change, seconds since the epoch.
-    pub(crate) fn modified_s(&self) -> Option<u64> {
+    /// The tag among the field lines, where the answer is of this request alone.
+    pub(crate) fn own_tag(&self) -> Option<EntityTag> {
+        let Source::Plain = &self.source else { return None };
+        EntityTag::from_origin(line_named(&self.lines, b"etag")?, self.coding)
+    }
+
+    /// Last change, seconds since the epoch. `now_s` is needed for dates with two-digit years.
+    pub(crate) fn modified_s(&self, now_s: u64) -> Option<u64> {
         match &self.source {
-            Source::Plain => None,
+            Source::Plain => parse_http_date(line_named(&self.lines, b"last-modified")?, now_s),
             Source::Page(page) => page.meta().last_modified.as_ref().map(|(_, seconds)| *seconds),
             Source::File(entry) => entry.file().map(|file| file.modified_s),
         }

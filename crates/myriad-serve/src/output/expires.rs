@@ -93,10 +93,15 @@ fn judge(
         },
         Expires::Daily(second) => Verdict::In(until_daily(*second, now_s)),
         Expires::Variable(template, modified) => {
-            scratch::with_buffer(|text| match template.eval(request, frame, text) {
-                Ok(()) => parse(text, modified_s.filter(|_| *modified), now_s),
-                Err(_) => Verdict::Off,
-            })
+            let said = scratch::with_buffer(|text| {
+                template.eval(request, frame, text).ok()?;
+                // As nginx: what means nothing, and nothing at all, leaves the fields alone.
+                myriad_conf::parse_expires(text, *modified).filter(|_| !text.is_empty())
+            });
+            match said {
+                Some(said) => judge(&Expires::fixed(&said), request, frame, modified_s, now_s),
+                None => Verdict::Off,
+            }
         }
     }
 }
@@ -104,29 +109,4 @@ fn judge(
 fn until_daily(second: u32, now_s: u64) -> i64 {
     let local = now_s.cast_signed() + i64::from(local_time::offset_minutes(now_s)) * 60;
     (i64::from(second) - local.rem_euclid(86_400)).rem_euclid(86_400)
-}
-
-/// What a variable says: the words of the directive itself.
-fn parse(text: &[u8], modified_s: Option<u64>, now_s: u64) -> Verdict {
-    let Ok(text) = std::str::from_utf8(text) else { return Verdict::Off };
-    match text.trim() {
-        "epoch" => Verdict::Epoch,
-        "max" => Verdict::Max,
-        "" | "off" => Verdict::Off,
-        text => {
-            let base = modified_s.unwrap_or(now_s);
-            let (negative, text) = match text.strip_prefix('-') {
-                Some(rest) => (true, rest),
-                None => (false, text.strip_prefix('+').unwrap_or(text)),
-            };
-            match myriad_conf::number::parse_millis(text.as_bytes()) {
-                Ok(ms) => {
-                    let seconds = (ms / 1000).cast_signed();
-                    let offset = if negative { -seconds } else { seconds };
-                    Verdict::In(base.cast_signed() + offset - now_s.cast_signed())
-                }
-                Err(_) => Verdict::Off,
-            }
-        }
-    }
 }

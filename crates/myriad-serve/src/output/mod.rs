@@ -11,6 +11,7 @@ mod filters;
 mod keepalive;
 mod ranges;
 mod send;
+mod trailers;
 
 pub(crate) use answer::{Answer, Source};
 pub(crate) use encoding::{Encodings, accepted, encodings};

@@ -10,7 +10,7 @@ use myriad_http::Known;
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_net::ResponseBody;
-use myriad_policy::{Encoding, StoredValidators, if_range_holds};
+use myriad_policy::{Encoding, EntityTag, StoredValidators, if_range_holds};
 
 use super::Answer;
 use crate::exchange::Request;
@@ -175,8 +175,8 @@ fn read_part(file: &std::os::fd::OwnedFd, offset: u64, length: u64) -> Option<By
     Some(Bytes::from(bytes))
 }
 
-/// The validators of an answer, in the encoding that is about to be sent.
-pub(crate) fn validators(answer: &Answer, etags: bool) -> StoredValidators<'_> {
+/// The encoding that is about to be sent.
+pub(crate) fn encoding(answer: &Answer) -> Encoding {
     let level = match (&answer.source, answer.coding) {
         (_, myriad_encode::Coding::Identity) => 0,
         (super::Source::Page(page), coding) => {
@@ -184,11 +184,16 @@ pub(crate) fn validators(answer: &Answer, etags: bool) -> StoredValidators<'_> {
         }
         _ => 0,
     };
-    StoredValidators {
-        tag: answer.tag(etags),
-        encoding: Encoding { coding: answer.coding, level },
-        last_modified_s: answer.modified_s(),
-    }
+    Encoding { coding: answer.coding, level }
+}
+
+/// The validators of an answer, in the encoding that is about to be sent.
+pub(crate) fn validators<'a>(
+    answer: &'a Answer,
+    tag: Option<&'a EntityTag>,
+    now_s: u64,
+) -> StoredValidators<'a> {
+    StoredValidators { tag, encoding: encoding(answer), last_modified_s: answer.modified_s(now_s) }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::date::write_date_line;
 use super::expires::{is_decorated, write_expires};
 use super::{Answer, Source, copy_lines, error_body};
-use super::{charset, filters, keepalive, ranges};
+use super::{charset, filters, keepalive, ranges, trailers};
 use crate::content::streamed;
 use crate::exchange::{Exchange, Request, scratch, variables};
 use crate::runtime::Place;
@@ -34,7 +34,8 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
         answer.lines.extend_from_slice(&carried.lines);
     }
     let encoding = judge(request, place, &mut answer);
-    let modified_s = answer.modified_s();
+    let now_s = request.received_ms / 1000;
+    let modified_s = if place.headers.expires.reads_change() { answer.modified_s(now_s) } else { None };
     if let Some(filters) = &place.filters
         && !matches!(answer.body, ResponseBody::Tunnel(_))
     {
@@ -45,9 +46,10 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     }
     streamed::encode(request, &mut answer);
     cut(request, place, &mut answer);
+    let has_trailers = !place.headers.trailers.is_empty() && trailers::expect(request, place, &mut answer);
     let mut head = begin_head(request, place, &answer);
-    let expires = is_decorated(answer.status)
-        && write_expires(request, frame, modified_s, request.received_ms / 1000, head.text());
+    let expires =
+        is_decorated(answer.status) && write_expires(request, frame, modified_s, now_s, head.text());
     write_fields(place, &answer, encoding, &left_out(place, &answer, expires), &mut head);
     add_fields(request, frame, place, answer.status, &mut head);
     keep_facts(request, place, &answer, &head);
@@ -59,6 +61,7 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     response.keepalive_header_s = place.keepalive_header_s;
     response.timeouts = place.timeouts;
     response.rate = rate;
+    response.trailers = has_trailers.then_some(trailers::write);
     response
 }
 
@@ -68,14 +71,14 @@ fn judge(request: &Request, place: &Place, answer: &mut Answer) -> Encoding {
         answer.status = status;
         answer.reason = None;
     }
-    let validators = ranges::validators(answer, place.files.etag);
-    let encoding = validators.encoding;
+    let encoding = ranges::encoding(answer);
     // What an origin answers to this visitor alone was judged by the origin.
     if !is_whole(request, answer) || matches!(answer.source, Source::Plain) {
         return encoding;
     }
-    let rules = place.files.if_modified_since;
-    match judge_conditions(request.head.fields(), &validators, rules, request.received_ms / 1000) {
+    let now_s = request.received_ms / 1000;
+    let validators = ranges::validators(answer, answer.tag(place.files.etag), now_s);
+    match judge_conditions(request.head.fields(), &validators, place.files.if_modified_since, now_s) {
         Condition::Pass => encoding,
         Condition::NotModified => {
             answer.status = 304;
@@ -100,7 +103,9 @@ fn is_whole(request: &Request, answer: &Answer) -> bool {
 /// Cuts the parts out that the client asks for.
 fn cut(request: &Request, place: &Place, answer: &mut Answer) {
     if answer.ranges && request.head.fields().has(Known::Range) && is_whole(request, answer) {
-        let validators = ranges::validators(answer, place.files.etag);
+        let own = answer.own_tag();
+        let tag = own.as_ref().or_else(|| answer.tag(place.files.etag));
+        let validators = ranges::validators(answer, tag, request.received_ms / 1000);
         let plan = ranges::plan(request, answer, &validators);
         if let Err(content_range) = ranges::apply(answer, &plan) {
             plain_error(place, answer, 416);
@@ -199,7 +204,7 @@ fn left_out(place: &Place, answer: &Answer, expires: bool) -> LeftOut {
 fn add_fields(request: &Request, frame: &mut Frame, place: &Place, status: u16, head: &mut Head) {
     let rules = &place.headers;
     let decorated = is_decorated(status);
-    for field in rules.add.iter().filter(|field| decorated || field.always) {
+    for field in rules.add.iter().filter(|field| field.is_added(decorated)) {
         if let Some(value) = field.value.as_static() {
             head.field(&field.name, value);
             continue;
@@ -216,8 +221,10 @@ fn add_fields(request: &Request, frame: &mut Frame, place: &Place, status: u16, 
 
 fn keep_facts(request: &mut Request, place: &Place, answer: &Answer, head: &Head) {
     request.answered.status = answer.status;
+    request.answered.uncompressed = answer.uncompressed;
     let formats = &request.site.runtime.formats;
-    if place.access_logs.iter().any(|log| formats[log.format].reads_sent_fields) {
+    let read_later = !place.headers.trailers.is_empty();
+    if read_later || place.access_logs.iter().any(|log| formats[log.format].reads_sent_fields) {
         request.answered.fields = head.fields().to_vec();
     }
 }

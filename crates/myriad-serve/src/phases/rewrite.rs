@@ -86,6 +86,7 @@ fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
 /// `return code text`: the location's own media type, as nginx has it.
 fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> Step {
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
+    answer.compressible = true;
     if !matches!(status, 204 | 304) {
         let request = &exchange.request;
         answer.media_type = Some(crate::content::media_type(request, &request.uri));

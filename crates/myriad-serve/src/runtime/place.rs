@@ -223,6 +223,8 @@ pub(crate) struct HeaderRules {
     pub add: Vec<AddField>,
     /// Fields that an `add_header` takes the place of (`Last-Modified`, `ETag`), lower case; the flag says `always`.
     pub replaced: Vec<(&'static [u8], bool)>,
+    /// `add_trailer`.
+    pub trailers: Vec<AddField>,
     /// `expires`.
     pub expires: Expires,
 }
@@ -235,6 +237,15 @@ pub(crate) struct AddField {
     pub value: Template,
     /// `always`.
     pub always: bool,
+    /// Whether a later one of the same name takes its place: where that one is added at all, or (true) everywhere.
+    pub superseded: Option<bool>,
+}
+
+impl AddField {
+    /// Whether it is added to an answer; `decorated` says that plain ones are.
+    pub(crate) fn is_added(&self, decorated: bool) -> bool {
+        (decorated || self.always) && !self.superseded.is_some_and(|always| decorated || always)
+    }
 }
 
 /// `expires`; offsets in seconds.
@@ -253,6 +264,26 @@ pub(crate) enum Expires {
     Daily(u32),
     /// As a variable says; the flag says that `modified` stood before it.
     Variable(Template, bool),
+}
+
+impl Expires {
+    /// Whether it may depend on when the content was changed last.
+    pub(crate) fn reads_change(&self) -> bool {
+        matches!(self, Self::Modified(_) | Self::Variable(_, true))
+    }
+
+    /// What holds no variable.
+    pub(crate) fn fixed(expires: &myriad_conf::settings::Expires) -> Self {
+        use myriad_conf::settings::Expires as Written;
+        match expires {
+            Written::Epoch => Self::Epoch,
+            Written::Max => Self::Max,
+            Written::Access(seconds) => Self::Access(*seconds),
+            Written::Modified(seconds) => Self::Modified(*seconds),
+            Written::Daily(second) => Self::Daily(*second),
+            Written::Off | Written::Variable { .. } => Self::Off,
+        }
+    }
 }
 
 /// Which encodings a place offers.

@@ -78,7 +78,8 @@ pub(crate) fn append(
                 show(out, local.port());
             }
         }
-        Source::SentField(name) => return Ok(sent_field(request, name, out)),
+        Source::SentField(name) => return Ok(joined(&request.answered.fields, name, out)),
+        Source::SentTrailer(name) => return Ok(joined(&request.answered.trailers, name, out)),
         Source::ProxyAddForwardedFor => {
             let before = out.len();
             join(request.head.fields().get_all(b"X-Forwarded-For"), b", ", out);
@@ -88,7 +89,7 @@ pub(crate) fn append(
             address(request.client(), out);
         }
         Source::ProxyHost | Source::ProxyPort | Source::ProxyUri => return Ok(proxy(request, source, out)),
-        Source::SentTrailer(_) | Source::OriginCookie(_) => return Ok(false),
+        Source::OriginCookie(_) => return Ok(false),
         source => return Ok(append_figure(request, source, out)),
     }
     Ok(true)
@@ -200,10 +201,11 @@ fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
-fn sent_field(request: &Request, name: &str, out: &mut Vec<u8>) -> bool {
+/// The values of all lines with that name.
+fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let mut found = false;
-    for line in request.answered.fields.split(|byte| *byte == b'\n') {
+    for line in lines.split(|byte| *byte == b'\n') {
         let line = line.trim_ascii_end();
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
         if line[..colon].eq_ignore_ascii_case(name.as_bytes()) {
@@ -229,11 +231,15 @@ fn request_id(request: &Request, out: &mut Vec<u8>) {
 }
 
 fn gzip_ratio(request: &Request, out: &mut Vec<u8>) -> bool {
-    let (whole, sent) = (request.answered.uncompressed, request.sent.body_bytes);
+    let (whole, sent) = match &request.answered.tally {
+        Some(tally) => (tally.taken.get(), tally.given.get()),
+        None => (request.answered.uncompressed, request.sent.body_bytes),
+    };
     if whole == 0 || sent == 0 {
         return false;
     }
-    let hundredths = whole * 100 / sent;
+    // Rounded as nginx does: 2.125 is 2.13.
+    let hundredths = (whole.saturating_mul(1000) / sent + 5) / 10;
     show(out, format_args!("{}.{:02}", hundredths / 100, hundredths % 100));
     true
 }

@@ -1,0 +1,59 @@
+//! `add_header`, `add_trailer`, `expires`, `server_tokens`.
+
+use myriad_conf::settings::{self, AddedFields, HeaderSettings, ServerTokens};
+
+use super::Compile;
+use crate::runtime::{AddField, Expires, HeaderRules};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+impl Compile<'_> {
+    pub(super) fn headers(&mut self, headers: &HeaderSettings, tokens: &ServerTokens) -> HeaderRules {
+        let server_name = match tokens {
+            ServerTokens::Off => "Myriad".to_owned(),
+            ServerTokens::On | ServerTokens::Build => format!("Myriad/{VERSION}"),
+        };
+        HeaderRules {
+            server_line: format!("Server: {server_name}\r\n").into_bytes().into(),
+            server_name: server_name.into(),
+            add: self.added(&headers.add, true),
+            replaced: headers.add.iter().filter_map(replaced).collect(),
+            trailers: self.added(&headers.trailers, false),
+            expires: match &headers.expires {
+                settings::Expires::Variable { text, modified } => {
+                    Expires::Variable(self.template(text), *modified)
+                }
+                fixed => Expires::fixed(fixed),
+            },
+        }
+    }
+
+    fn added(&mut self, fields: &AddedFields, in_head: bool) -> Vec<AddField> {
+        let fields: Vec<_> = fields.iter().collect();
+        let single = |field: &settings::AddHeader| if in_head { replaced(field) } else { None };
+        fields
+            .iter()
+            .enumerate()
+            // One without a value only takes the place of what was there.
+            .filter(|(_, field)| !field.value.is_empty())
+            .map(|(index, field)| {
+                let twins = fields[index + 1..].iter().filter_map(|later| single(later));
+                let of_this = single(field);
+                let twins = twins.filter(|(name, _)| of_this.is_some_and(|(own, _)| own == *name));
+                AddField {
+                    name: field.name.bytes().into(),
+                    value: self.template(&field.value),
+                    always: field.always,
+                    superseded: twins.map(|(_, always)| always).reduce(|any, always| any || always),
+                }
+            })
+            .collect()
+    }
+}
+
+/// As nginx: these two may stand once, so an `add_header` takes the place of what was there. The flag says `always`.
+fn replaced(field: &settings::AddHeader) -> Option<(&'static [u8], bool)> {
+    let names: [&'static [u8]; 2] = [b"etag", b"last-modified"];
+    let name = names.into_iter().find(|name| field.name.bytes().eq_ignore_ascii_case(name))?;
+    Some((name, field.always))
+}
