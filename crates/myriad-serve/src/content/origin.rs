@@ -154,10 +154,7 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
             } else {
                 buffered(exchange, origin, ahead, body, length)
             };
-            answer.compressible = true;
             if origin.force_ranges && status == 200 && length.is_some() {
-                answer.without(&[b"accept-ranges"]);
-            if origin.force_ranges && head.status == 200 && length.is_some() {
                 answer.without(&[b"accept-ranges", b"content-range"]);
                 answer.ranges = true;
             }
