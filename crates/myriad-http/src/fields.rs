@@ -146,6 +146,20 @@ impl Fields {
             .map(|entry| self.value_of(entry))
     }
 
+    /// The values of the fields that nginx's `$http_NAME` reads, in order: an underscore in a field's name is a hyphen.
+    ///
+    /// Such fields exist only where `underscores_in_headers` lets them in.
+    pub fn variable_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
+        let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
+        self.entries
+            .iter()
+            .filter(move |entry| {
+                let found = self.name_of(entry);
+                found.len() == name.len() && found.iter().zip(name).all(|(a, b)| same(*a, *b))
+            })
+            .map(|entry| self.value_of(entry))
+    }
+
     /// The values of all fields `name`, in order.
     pub fn known_all(&self, name: Known) -> impl Iterator<Item = &[u8]> + '_ {
         let there = if self.has(name) { self.entries.as_slice() } else { &[] };

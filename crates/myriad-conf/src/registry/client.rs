@@ -56,6 +56,7 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.millis => client.body_timeout),
         "How long to wait between two reads of a body.",
     )
+    .differs("the client is told 408; nginx closes without an answer")
     .default("60s"),
     Directive::new(
         "client_body_buffer_size",

@@ -24,7 +24,7 @@ use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_script::{Compiler, ScriptError, Template};
 use myriad_upstream::Registry;
 
-use crate::exchange::variables::VariableNames;
+use crate::exchange::variables::{Source, VariableNames};
 use crate::log::Format;
 use crate::runtime::{Charsets, OriginGroup, PageZone, Place, Runtime, Server};
 
@@ -151,6 +151,7 @@ impl<'a> Compile<'a> {
             listeners: by_number(listeners),
             servers,
             places,
+            reads_sent_fields: variables.iter().any(|source| matches!(source, Source::SentField(_))),
             variables,
             shortcut,
             formats,

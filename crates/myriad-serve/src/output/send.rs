@@ -48,6 +48,13 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     cut(request, place, &mut answer);
     let has_trailers = !place.headers.trailers.is_empty() && trailers::expect(request, place, &mut answer);
     let mut head = begin_head(request, place, &answer);
+    if site.runtime.reads_sent_fields {
+        // `expires $map` and `add_header` may ask for fields of the answer itself.
+        let mut said = begin_head(request, place, &answer);
+        write_fields(place, &answer, encoding, &left_out(place, &answer, false), &mut said);
+        request.answered.fields = said.fields().to_vec();
+    }
+    request.answered.status = answer.status;
     let expires =
         is_decorated(answer.status) && write_expires(request, frame, modified_s, now_s, head.text());
     write_fields(place, &answer, encoding, &left_out(place, &answer, expires), &mut head);
@@ -220,7 +227,6 @@ fn add_fields(request: &Request, frame: &mut Frame, place: &Place, status: u16, 
 }
 
 fn keep_facts(request: &mut Request, place: &Place, answer: &Answer, head: &Head) {
-    request.answered.status = answer.status;
     request.answered.uncompressed = answer.uncompressed;
     let formats = &request.site.runtime.formats;
     let read_later = !place.headers.trailers.is_empty();

@@ -107,7 +107,7 @@ fn append_field(request: &Request, field: &FieldRead, out: &mut Vec<u8>) -> bool
         FieldRead::Known(known) if fields.is_repeated(*known) => return false,
         FieldRead::Known(known) => fields.known(*known),
         FieldRead::Other(name) => {
-            let mut values = fields.get_all(name);
+            let mut values = fields.variable_all(name);
             let first = values.next();
             if values.next().is_some() {
                 return false;

@@ -58,6 +58,8 @@ pub(crate) struct Runtime {
     pub places: Vec<Place>,
     /// What the compiled scripts' built-in variables read.
     pub variables: Vec<Source>,
+    /// Whether any script reads `$sent_http_*`.
+    pub reads_sent_fields: bool,
     /// Access-log formats.
     pub formats: Vec<Format>,
     /// What the rules read of a request, where that decides what they come to.

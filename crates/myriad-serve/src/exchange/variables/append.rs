@@ -51,7 +51,7 @@ pub(crate) fn append(
             let separator: &[u8] = if *known == Known::Cookie { b"; " } else { b", " };
             join(request.head.fields().known_all(*known), separator, out);
         }
-        Source::OtherField(name) => join(request.head.fields().get_all(name.as_bytes()), b", ", out),
+        Source::OtherField(name) => join(request.head.fields().variable_all(name.as_bytes()), b", ", out),
         Source::OriginField(name) => {
             let head = request.origin.as_ref().and_then(|origin| origin.head.as_ref());
             if let Some(head) = head {

@@ -30,7 +30,7 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
         Source::NginxVersion => Some(b"1.31.4"),
         Source::Field(known) => return borrow_field(request, request.head.fields().known_all(*known)),
         Source::OtherField(name) => {
-            return borrow_field(request, request.head.fields().get_all(name.as_bytes()));
+            return borrow_field(request, request.head.fields().variable_all(name.as_bytes()));
         }
         Source::Arg(name) => uri::arg(&request.args, name),
         Source::Cookie(name) => request
