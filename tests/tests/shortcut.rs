@@ -180,3 +180,39 @@ fn a_stale_page_stands_in_also_where_nobody_waits_for_anybody() {
         assert_eq!(server.get("/").text(), "the page");
     }
 }
+
+#[test]
+fn a_file_like_one_before_is_sent_as_by_the_rules_and_its_change_is_seen() {
+    let place = Place::new();
+    place.write("html/a.css", "one");
+    place.write("html/b.css", "other");
+    let server = Server::start(
+        place,
+        "map $arg_ver $kept { default 365d; \"\" 7d; }\n\
+         map $http_x_skin $skin { default plain; dark dark; }\n\
+         server { listen 127.0.0.1:@PORT@; root @DIR@/html; expires $kept; add_header X-Skin $skin; \
+         open_file_cache max=10; open_file_cache_valid 1s; \
+         location /set/ { set $own $arg_a; add_header X-Own $own; alias @DIR@/html/; } \
+         location ~ ^/(?<named>[a-z])-captured$ { add_header X-Named $named; alias @DIR@/html/$named.css; } }",
+    );
+    for _ in 0..3 {
+        let plain = server.get("/a.css");
+        assert_eq!((plain.text().as_str(), plain.field("Cache-Control")), ("one", Some("max-age=604800")));
+        assert_eq!(plain.field("X-Skin"), Some("plain"));
+        assert_eq!(server.get("/a.css?ver=2").field("Cache-Control"), Some("max-age=31536000"));
+        let dark = server.fetch(&Request::get("/a.css").field("X-Skin", "dark"));
+        assert_eq!(dark.field("X-Skin"), Some("dark"));
+        for value in ["x", "y"] {
+            let answer = server.get(&format!("/set/a.css?a={value}"));
+            assert_eq!((answer.text().as_str(), answer.field("X-Own")), ("one", Some(value)));
+        }
+        for (name, text) in [("a", "one"), ("b", "other")] {
+            let answer = server.get(&format!("/{name}-captured"));
+            assert_eq!((answer.text().as_str(), answer.field("X-Named")), (text, Some(name)));
+        }
+    }
+    server.write("html/a.css", "changed");
+    wait_for("the change is seen", || server.get("/a.css").text() == "changed");
+    std::fs::remove_file(server.path("html/b.css")).expect("to remove the file");
+    wait_for("the file is gone", || server.get("/b.css").status == 404);
+}

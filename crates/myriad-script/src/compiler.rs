@@ -95,7 +95,9 @@ impl<C: Catalogue> Compiler<C> {
 
     /// Makes or finds a user variable that the embedder fills itself ([`Variable::assign`]).
     pub fn variable(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
-        self.own(name)
+        let variable = self.own(name)?;
+        variable.mark_assigned();
+        Ok(variable)
     }
 
     /// Compiles a text with variables.
@@ -117,7 +119,7 @@ impl<C: Catalogue> Compiler<C> {
     pub fn regex(&mut self, pattern: &str, caseless: bool) -> Result<Regex, ScriptError> {
         let index = self.regexes;
         self.regexes += 1;
-        Regex::compile(pattern, caseless, index, |name| Ok(self.own(name)?.slot()))
+        Regex::compile(pattern, caseless, index, |name| Ok(self.variable(name)?.slot()))
     }
 
     /// Compiles the words of an `if`, with or without the brackets around them.
@@ -198,7 +200,7 @@ impl<C: Catalogue> Compiler<C> {
         let lower = lower_name(name)?;
         match self.catalogue.builtin(&lower) {
             Some((id, Role::Assignable)) => Ok(Target::Builtin(id)),
-            _ => self.own(name).map(Target::User),
+            _ => self.variable(name).map(Target::User),
         }
     }
 

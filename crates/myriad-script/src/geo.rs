@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::compiler::Compiler;
-use crate::environment::{Catalogue, Environment};
+use crate::environment::{Builtin, Catalogue, Environment};
 use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
 use crate::template::{CaptureForm, Template};
@@ -32,6 +32,11 @@ pub(crate) struct Geo {
 }
 
 impl Geo {
+    pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
+        self.address.reads_within(allowed, depth)
+            && self.forwarded.as_ref().is_none_or(|forwarded| forwarded.reads_within(allowed, depth))
+    }
+
     pub(crate) fn compile<C: Catalogue>(
         address: &str,
         lines: &[Vec<&str>],

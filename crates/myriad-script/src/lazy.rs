@@ -1,6 +1,6 @@
 //! Variables that are computed when they are first read: `map`, `geo` and `split_clients`.
 
-use crate::environment::Environment;
+use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
 use crate::frame::Frame;
 use crate::geo::Geo;
@@ -27,6 +27,15 @@ impl Lazy {
             Lazy::Map(map) => map.eval(env, frame, out),
             Lazy::Geo(geo) => geo.eval(env, frame, out),
             Lazy::SplitClients(split) => split.eval(env, frame, out),
+        }
+    }
+
+    /// Whether it reads no other variables than the allowed ones.
+    pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
+        match self {
+            Lazy::Map(map) => map.reads_only(allowed, depth),
+            Lazy::Geo(geo) => geo.reads_only(allowed, depth),
+            Lazy::SplitClients(split) => split.reads_only(allowed, depth),
         }
     }
 

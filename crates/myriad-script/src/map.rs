@@ -1,7 +1,7 @@
 //! `map source $variable { … }`.
 
 use crate::compiler::Compiler;
-use crate::environment::{Catalogue, Environment};
+use crate::environment::{Builtin, Catalogue, Environment};
 use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
 use crate::hostnames::{Hostnames, RefusedHostname};
@@ -96,6 +96,13 @@ impl Map {
         }
         self.values.push(value);
         Ok(())
+    }
+
+    pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
+        [&self.source, &self.default]
+            .into_iter()
+            .chain(&self.values)
+            .all(|part| part.reads_within(allowed, depth))
     }
 
     pub(crate) fn is_volatile(&self) -> bool {

@@ -1,7 +1,7 @@
 //! `split_clients source $variable { 10% a; * b; }`.
 
 use crate::compiler::Compiler;
-use crate::environment::{Catalogue, Environment};
+use crate::environment::{Builtin, Catalogue, Environment};
 use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
 use crate::template::{CaptureForm, Template};
@@ -15,6 +15,10 @@ pub(crate) struct SplitClients {
 }
 
 impl SplitClients {
+    pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
+        self.source.reads_within(allowed, depth)
+    }
+
     pub(crate) fn compile<C: Catalogue>(
         source: &str,
         lines: &[Vec<&str>],

@@ -37,6 +37,9 @@ pub(crate) enum Part {
     Capture(u8),
 }
 
+/// How many maps may stand behind each other for [`Template::reads_only`] to look through them.
+const DEEPEST: u8 = 8;
+
 /// One piece of an evaluated template, for callers that treat text and values differently (`log_format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
@@ -98,12 +101,18 @@ impl Template {
         self.parts().iter().any(|part| matches!(part, Part::Builtin(id) if wanted(*id)))
     }
 
-    /// Whether nothing but text and the given variables of the embedder makes the value.
+    /// Whether nothing but text and the given variables of the embedder makes the value, be it through maps and their like.
+    /// Before [`Compiler::finish`](crate::Compiler::finish) no map is looked through.
     pub fn reads_only(&self, allowed: impl Fn(Builtin) -> bool) -> bool {
+        self.reads_within(&allowed, DEEPEST)
+    }
+
+    pub(crate) fn reads_within(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         self.parts().iter().all(|part| match part {
             Part::Literal(_) => true,
             Part::Builtin(id) => allowed(*id),
-            _ => false,
+            Part::User(variable) => depth > 0 && variable.reads_only(allowed, depth - 1),
+            Part::Capture(_) => false,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::environment::Environment;
+use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
 use crate::frame::Frame;
 use crate::lazy::Lazy;
@@ -14,11 +14,13 @@ pub struct Variable {
     slot: u32,
     /// Bound by `Compiler::finish`; empty for variables of `set` and of captures.
     lazy: OnceLock<Lazy>,
+    /// Something besides `lazy` gives it values: a `set`, a capture, the embedder.
+    assigned: OnceLock<()>,
 }
 
 impl Variable {
     pub(crate) fn new(name: &str, slot: u32) -> Arc<Variable> {
-        Arc::new(Variable { name: name.into(), slot, lazy: OnceLock::new() })
+        Arc::new(Variable { name: name.into(), slot, lazy: OnceLock::new(), assigned: OnceLock::new() })
     }
 
     /// The name, lower-case, without `$`.
@@ -33,6 +35,15 @@ impl Variable {
     pub(crate) fn bind(&self, lazy: Lazy) {
         // A second binding cannot happen: the compiler is consumed by the first.
         let _ = self.lazy.set(lazy);
+    }
+
+    pub(crate) fn mark_assigned(&self) {
+        let _ = self.assigned.set(());
+    }
+
+    /// Whether the value is always computed, by something that reads no other variables than the allowed ones.
+    pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
+        self.assigned.get().is_none() && self.lazy.get().is_some_and(|lazy| lazy.reads_only(allowed, depth))
     }
 
     /// Puts a value into the frame, as `set` would; for variables that the embedder computes itself.

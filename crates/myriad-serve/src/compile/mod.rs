@@ -129,11 +129,14 @@ impl<'a> Compile<'a> {
         servers: Vec<Server>,
         listeners: HashMap<u32, crate::runtime::Listener>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
-        let Self { around, scripts, mut errors, places, formats, groups, charsets, .. } = self;
+        let Self { around, scripts, mut errors, mut places, formats, groups, charsets, .. } = self;
         let mut shortcut = None;
         let variables = match scripts.finish() {
             Ok(names) => {
                 shortcut = shortcut::of(&names);
+                for place in &mut places {
+                    place.shortcut = shortcut::suits(place, &formats, &names);
+                }
                 names.into_sources()
             }
             Err(found) => {

@@ -13,8 +13,8 @@ use myriad_encode::Coding;
 use myriad_policy::IfModifiedSince;
 use myriad_script::{Program, Template};
 
+use super::Compile;
 use super::server::timeouts;
-use super::{Compile, shortcut};
 use crate::exchange::variables::Source;
 use crate::files::{LinkRule, Validity};
 use crate::runtime::{
@@ -54,7 +54,7 @@ impl Compile<'_> {
                 Handler::Origin(Box::new(self.origin(settings, *protocol, (target, prefix))))
             }
         };
-        let mut place = Place {
+        let place = Place {
             shortcut: false,
             internal: content.internal,
             rewrite,
@@ -96,7 +96,6 @@ impl Compile<'_> {
                 server_name: content.server_name_in_redirect,
             },
         };
-        place.shortcut = shortcut::suits(&place, &self.formats, self.scripts.catalogue());
         self.places.push(place);
         self.places.len() as PlaceId - 1
     }

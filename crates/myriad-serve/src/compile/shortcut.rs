@@ -51,19 +51,26 @@ fn follows_request_line(source: &Source) -> bool {
     )
 }
 
-/// Whether the head of an answer and its log lines read nothing but the embedder's variables: what rules `set` or
-/// captured is not there for a request that took the short way.
+/// Whether the head of an answer and its log lines read nothing but the embedder's variables, and maps of these: what
+/// rules `set` or captured is not there for a request that took the short way.
 pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &VariableNames) -> bool {
-    let Handler::Origin(origin) = &place.handler else { return false };
+    let static_root = place.files.root.as_static().is_some();
+    let handled = match &place.handler {
+        // What variables make of the URL is not made on the short way.
+        Handler::Origin(origin) => {
+            origin.cache.is_some()
+                && !origin.intercept_errors
+                && origin.http.as_ref().is_none_or(|http| http.url.is_some())
+        }
+        Handler::Files => {
+            static_root
+                && place.files.symlinks.as_ref().is_none_or(|symlinks| symlinks.from.as_static().is_some())
+        }
+    };
     // A root with variables in it may stand on what rules have set.
     let rooted = |source: &Source| {
         matches!(source, Source::DocumentRoot | Source::RealpathRoot | Source::RequestFilename)
     };
-    // What variables make of the URL is not made on the short way.
-    if origin.http.as_ref().is_some_and(|http| http.url.is_none()) {
-        return false;
-    }
-    let static_root = place.files.root.as_static().is_some();
     let builtins = |template: &myriad_script::Template| {
         template.reads_only(|id| static_root || !rooted(names.source(id)))
     };
@@ -76,8 +83,7 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
             && matches!(log.target, LogTarget::File { .. })
             && builtins(&formats[log.format].template)
     });
-    origin.cache.is_some()
-        && !origin.intercept_errors
+    handled
         && expires
         && logs
         && place.headers.add.iter().all(|field| builtins(&field.value))

@@ -106,9 +106,7 @@ fn look_up(
 
 /// Serves the page under the key that the rules came to for an earlier request like this one. None where there is no
 /// fresh page, or the policy wants the long way.
-pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
-    let site = std::rc::Rc::clone(&exchange.request.site);
-    let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else { return None };
+pub(super) fn shortcut(exchange: &mut Exchange, origin: &OriginPlace) -> Option<Step> {
     let cache = origin.cache.as_ref()?;
     let request = &mut exchange.request;
     let facts = RequestFacts {

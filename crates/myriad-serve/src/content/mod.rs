@@ -79,6 +79,16 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     }
 }
 
+/// Makes the content of the place that the rules came to for an earlier request like this one, where it is at hand: a
+/// fresh page or a file in memory. None: the long way.
+pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    match &site.runtime.place(exchange.request.place).handler {
+        Handler::Files => static_file::shortcut(exchange),
+        Handler::Origin(origin) => cached::shortcut(exchange, origin),
+    }
+}
+
 /// Waits for what the phases could not give at once, and goes on until there is an answer.
 pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
     // What an origin or the disk had a say in does not follow from the request alone: no short way for the next.

@@ -32,7 +32,32 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     if !reads {
         return Step::Error(405);
     }
-    let found = scratch::with_buffer(|file| {
+    match find(exchange) {
+        Ok((found, None)) => {
+            if found.entry.file().is_some() {
+                phases::keep_shortcut(&exchange.request);
+            }
+            serve(exchange, &found)
+        }
+        Ok((found, Some(path))) => Step::Wait(Work::Load { found, path }),
+        Err(error) => {
+            exchange.request.log(LogLevel::Error, format_args!("{error}"));
+            Step::Error(500)
+        }
+    }
+}
+
+/// Serves the file that the URI names, where it is in memory; the place is the one that the rules came to earlier.
+pub(super) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
+    match find(exchange) {
+        Ok((found, None)) if found.entry.file().is_some() => Some(serve(exchange, &found)),
+        _ => None,
+    }
+}
+
+/// What is at the path that the URI names; with the path, where it still has to be loaded.
+fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_script::EvalError> {
+    scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
         path::of_uri(request, &request.uri, frame, file)?;
         let (entry, coding) = match precompressed::find(request, frame, file) {
@@ -40,16 +65,8 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
             None => (look(request, frame, file), Coding::Identity),
         };
         let to_load = entry.file().is_some_and(|file| !file.is_loaded()).then(|| as_path(file).to_owned());
-        Ok::<_, myriad_script::EvalError>((Found { entry, coding }, to_load))
-    });
-    match found {
-        Ok((found, None)) => serve(exchange, &found),
-        Ok((found, Some(path))) => Step::Wait(Work::Load { found, path }),
-        Err(error) => {
-            exchange.request.log(LogLevel::Error, format_args!("{error}"));
-            Step::Error(500)
-        }
-    }
+        Ok((Found { entry, coding }, to_load))
+    })
 }
 
 /// A path and the coding of what is there: identity, but for a file that was compressed beforehand.

@@ -1,4 +1,4 @@
-//! The way of a visitor like one before: straight to the stored page.
+//! The way of a visitor like one before: straight to the stored page, or to the file.
 //!
 //! A site's rules (rewrites, locations, maps, file tests, the cache key, bypass conditions) come to the same for two
 //! requests that agree in everything these rules read. The compiler of the configuration knows what that is
@@ -47,7 +47,7 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     let rules = site.runtime.shortcut.as_ref()?;
     read(&mut exchange.request, &rules.fields)?;
     site.shortcuts.restore(&mut exchange.request)?;
-    let step = content::cached::shortcut(exchange);
+    let step = content::shortcut(exchange);
     if step.is_none() {
         // Stale or gone: the long way must find the request as it came.
         let request = &mut exchange.request;
@@ -59,7 +59,7 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     step
 }
 
-/// Keeps what the rules came to for the request, which has just found its page.
+/// Keeps what the rules came to for the request, which has just found its page or its file.
 pub(crate) fn keep(request: &Request) {
     let strayed = request.strayed.get() || request.error_status.is_some() || request.limit_rate.is_some();
     if request.read.is_empty() || strayed || !request.place().shortcut {
