@@ -11,6 +11,7 @@
 //! | `output` | conditions, ranges, encodings, the head |
 //! | `subrequest` | requests within a request: SSI, `auth_request` |
 //! | `files` | what is known of paths, small files in memory |
+//! | `limits` | tables of visitors: how fast, how much at once |
 //! | `log` | the access log |
 //! | `local_time` | the time zone |
 //! | `site` | worker threads, reload, the end |
@@ -21,6 +22,7 @@ mod counters;
 pub mod error_log;
 mod exchange;
 mod files;
+mod limits;
 mod local_time;
 mod log;
 mod output;

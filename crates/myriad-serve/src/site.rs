@@ -175,6 +175,7 @@ impl Site {
         run(&inner.workers, &runtime, &sockets)?;
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
+        inner.kept.limits.settle(model.http.as_ref().map_or(&[], |http| &http.limit_zones));
         *self.shutdown_timeout.lock() = model.main.worker_shutdown_timeout.map(Duration::from_millis);
         let previous = std::mem::replace(&mut inner.runtime, runtime);
         watch(previous, drained);

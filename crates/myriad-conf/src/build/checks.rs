@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use super::Builder;
 use crate::{
     diagnostic::Diagnostic,
-    model::{HttpConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerName},
+    model::{
+        HttpConf, LimitKind, LimitZoneConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerName,
+    },
     registry::{Use, nearest},
     settings::{AccessRule, CacheZone, Handler, Network, Protocol, Settings},
     span::Span,
@@ -20,6 +22,13 @@ impl Builder<'_> {
                 Use::LogFormat(text) => {
                     ("log format", text, http.log_formats.iter().map(|format| format.name.as_str()).collect())
                 }
+                Use::LimitZone(text, directive) => {
+                    let requests = directive == "limit_req_zone";
+                    let zones = http.limit_zones.iter();
+                    let fits =
+                        |zone: &&LimitZoneConf| matches!(zone.kind, LimitKind::Requests { .. }) == requests;
+                    (directive, text, zones.filter(fits).map(|zone| zone.name.as_str()).collect())
+                }
                 Use::CacheZone(text) if text.has_variables() => continue,
                 Use::CacheZone(text) => {
                     ("cache zone", text, http.cache_zones.iter().map(|zone| zone.name.as_str()).collect())
@@ -29,11 +38,20 @@ impl Builder<'_> {
             if names.contains(&&*name) {
                 continue;
             }
-            let diagnostic = Diagnostic::error(text.span, format!("unknown {what} \"{name}\""));
+            let unknown = match what {
+                "limit_req_zone" | "limit_conn_zone" => format!("unknown zone \"{name}\""),
+                what => format!("unknown {what} \"{name}\""),
+            };
+            let diagnostic = Diagnostic::error(text.span, unknown);
             self.findings.push(match nearest(&name, names.iter().copied()) {
                 Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
                 None if what == "cache zone" => diagnostic
                     .help(format!("define it in http: fastcgi_cache_path PATH keys_zone={name}:10m;")),
+                None if what == "limit_req_zone" => diagnostic.help(format!(
+                    "define it in http: limit_req_zone $binary_remote_addr zone={name}:10m rate=10r/s;"
+                )),
+                None if what == "limit_conn_zone" => diagnostic
+                    .help(format!("define it in http: limit_conn_zone $binary_remote_addr zone={name}:10m;")),
                 None => diagnostic.help(format!("define it in http: log_format {name} \"…\";")),
             });
         }

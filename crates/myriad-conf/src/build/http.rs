@@ -19,6 +19,7 @@ impl Builder<'_> {
             settings: Settings::default(),
             servers: Vec::new(),
             cache_zones: Vec::new(),
+            limit_zones: Vec::new(),
             maps: Vec::new(),
             geos: Vec::new(),
             split_clients: Vec::new(),

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod charset;
+mod limit_zone;
 mod location;
 mod main_conf;
 mod server;
@@ -12,6 +13,7 @@ pub use blocks::{
     GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,
 };
 pub use charset::CharsetMapConf;
+pub use limit_zone::{LimitKind, LimitZoneConf};
 pub use location::{
     Condition, FileTest, IfBlock, LimitExcept, LocationConf, Matcher, RewriteFlag, RewriteStep, StringTest,
 };
@@ -42,6 +44,8 @@ pub struct HttpConf {
     pub servers: Vec<ServerConf>,
     /// `fastcgi_cache_path` and `proxy_cache_path`.
     pub cache_zones: Vec<CacheZoneConf>,
+    /// `limit_req_zone` and `limit_conn_zone`.
+    pub limit_zones: Vec<LimitZoneConf>,
     /// `map` blocks.
     pub maps: Vec<MapConf>,
     /// `geo` blocks.

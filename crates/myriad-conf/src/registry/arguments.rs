@@ -20,6 +20,8 @@ pub(crate) enum Use {
     LogFormat(Text),
     /// A cache zone.
     CacheZone(Text),
+    /// A zone of limits, and the directive that would define it.
+    LimitZone(Text, &'static str),
 }
 
 /// One directive as its setter sees it. Indexes count arguments from 0; the arity was checked before.

@@ -54,12 +54,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          image_filter_transparency image_filter_interlace image_filter_buffer",
     ),
     (
-        "limit_conn",
-        NOT_YET,
-        "limit_conn_zone limit_conn limit_conn_log_level limit_conn_status limit_conn_dry_run",
-    ),
-    ("limit_req", NOT_YET, "limit_req_zone limit_req limit_req_log_level limit_req_status limit_req_dry_run"),
-    (
         "memcached",
         NO_MODULE,
         "memcached_pass memcached_bind memcached_socket_keepalive memcached_connect_timeout \

@@ -18,6 +18,7 @@ mod encoding;
 mod filters;
 mod headers;
 mod known;
+mod limits;
 mod listen;
 mod log;
 mod origin;
@@ -242,6 +243,7 @@ pub fn directives() -> &'static [Directive] {
             ("content", content::ROWS),
             ("rewrite", rewrite::ROWS),
             ("access", access::ROWS),
+            ("limits", limits::ROWS),
             ("auth_request", auth_request::ROWS),
             ("charset", charset::ROWS),
             ("headers", headers::ROWS),

@@ -10,6 +10,7 @@ mod content;
 mod encoding;
 mod filters;
 mod headers;
+mod limits;
 mod log;
 mod origin;
 
@@ -27,6 +28,7 @@ pub use encoding::{
 };
 pub use filters::{FilterSettings, SubFilter};
 pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
+pub use limits::{ConnectionLimit, LimitAnswer, LimitSettings, RequestLimit};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
     AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings,
@@ -80,6 +82,8 @@ pub struct Settings {
     pub content: ContentSettings,
     /// `allow`, `deny`, `satisfy`.
     pub access: AccessSettings,
+    /// `limit_req*`, `limit_conn*`.
+    pub limits: LimitSettings,
     /// `add_header`, `add_trailer`, `expires`.
     pub headers: HeaderSettings,
     /// Access log, error log.
@@ -106,6 +110,7 @@ impl Default for Settings {
             client: ClientSettings::default(),
             content: ContentSettings::default(),
             access: AccessSettings::default(),
+            limits: LimitSettings::default(),
             headers: HeaderSettings::default(),
             log: LogSettings::default(),
             encoding: EncodingSettings::default(),

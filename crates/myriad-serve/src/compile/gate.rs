@@ -1,15 +1,17 @@
 //! `allow`, `deny`, `satisfy`: what is asked of a visitor.
 
-use myriad_conf::settings::{AccessSettings, Satisfy};
+use myriad_conf::settings::{AccessSettings, LimitSettings, Satisfy};
 
 use super::Compile;
 use crate::runtime::{AuthRequest, BasicRules, Gate, Network};
 
 impl Compile<'_> {
     /// The checks of a level; none where everybody may come in.
-    pub(super) fn gate(&mut self, access: &AccessSettings) -> Option<Box<Gate>> {
+    pub(super) fn gate(&mut self, access: &AccessSettings, limits: &LimitSettings) -> Option<Box<Gate>> {
         let gate = Gate {
             any: access.satisfy == Satisfy::Any,
+            requests: self.request_limits(limits),
+            connections: self.connection_limits(limits),
             networks: networks(access),
             auth_request: self.auth_request(access),
             basic: self.basic(access),

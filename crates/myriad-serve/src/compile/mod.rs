@@ -5,6 +5,7 @@ mod charset;
 mod filters;
 mod gate;
 mod headers;
+mod limits;
 mod logs;
 mod origin;
 mod place;
@@ -28,6 +29,8 @@ use crate::exchange::variables::{Source, VariableNames};
 use crate::log::Format;
 use crate::runtime::{Charsets, OriginGroup, PageZone, Place, Runtime, Server};
 
+pub(crate) use limits::LimitTables;
+use limits::LimitZones;
 pub(crate) use logs::Logs;
 
 /// What outlives a reload, by name.
@@ -37,6 +40,8 @@ pub(crate) struct Kept {
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Health of peers.
     pub peers: Registry,
+    /// Tables of `limit_req` and `limit_conn`.
+    pub limits: LimitTables,
 }
 
 /// What a configuration is compiled with.
@@ -77,6 +82,7 @@ pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<R
             settings: myriad_conf::Settings::default(),
             servers: Vec::new(),
             cache_zones: Vec::new(),
+            limit_zones: Vec::new(),
             maps: Vec::new(),
             geos: Vec::new(),
             split_clients: Vec::new(),
@@ -89,6 +95,7 @@ pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<R
     let mut compile = Compile::new(model, http, surroundings);
     compile.declare();
     compile.define();
+    compile.limit_zones();
     compile.upstreams();
     compile.charset_maps();
     let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();
@@ -107,6 +114,7 @@ struct Compile<'a> {
     formats: Vec<Format>,
     groups: HashMap<String, Arc<OriginGroup>>,
     charsets: Charsets,
+    limits: LimitZones,
 }
 
 impl<'a> Compile<'a> {
@@ -121,6 +129,7 @@ impl<'a> Compile<'a> {
             formats: Vec::new(),
             groups: HashMap::new(),
             charsets: Charsets::default(),
+            limits: LimitZones::default(),
         }
     }
 

@@ -61,7 +61,7 @@ impl Compile<'_> {
             ifs,
             handler,
             limit_except,
-            gate: self.gate(&settings.access),
+            gate: self.gate(&settings.access, &settings.limits),
             max_body: client.max_body_size,
             body_in_memory: match client.body_in_file_only {
                 BodyInFile::Off => client.body_buffer_size,

@@ -87,6 +87,7 @@ impl Exchange {
         request.place = parent.server().place;
         request.internal = true;
         request.strayed.set(true);
+        request.visit.clone_from(&parent.visit);
         request.lineage = lineage.map(Box::new);
         Ok(Box::new(Self { frame: self.frame.clone(), request }))
     }

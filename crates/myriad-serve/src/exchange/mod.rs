@@ -7,6 +7,7 @@ mod origin_facts;
 mod request;
 pub(crate) mod scratch;
 pub(crate) mod variables;
+mod visit;
 
 use std::rc::Rc;
 
@@ -18,6 +19,8 @@ pub(crate) use credentials::Credentials;
 pub(crate) use lineage::{Lineage, TooMany};
 pub(crate) use origin_facts::OriginFacts;
 pub(crate) use request::{Carried, Request, Tally};
+
+pub(crate) use visit::Visit;
 
 use crate::worker::Generation;
 

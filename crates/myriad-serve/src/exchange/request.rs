@@ -10,6 +10,7 @@ use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody, Sent};
 use myriad_policy::CacheStatus;
 
+use super::Visit;
 use super::scratch::Scratch;
 use super::{Lineage, OriginFacts};
 use crate::runtime::{Page, Place, PlaceId, Runtime, Server, ServerId};
@@ -73,6 +74,8 @@ pub(crate) struct Request {
     pub carried: Option<Box<Carried>>,
     /// How often the page was waited for in vain.
     pub retries: u8,
+    /// The visitor's limits; none where none were asked.
+    pub visit: Option<Rc<Visit>>,
     /// Where the request stands among subrequests; none for one that has to do with none.
     pub lineage: Option<Box<Lineage>>,
     /// The cache's part.
@@ -171,6 +174,7 @@ impl Request {
             gathered: None,
             carried: None,
             retries: 0,
+            visit: None,
             lineage: None,
             cache: CacheFacts { key, ..CacheFacts::default() },
             origin: None,
@@ -208,6 +212,11 @@ impl Request {
     /// The URI as the client sent it, arguments and all; none where the target has no path of its own.
     pub(crate) fn sent_uri(&self) -> Option<&[u8]> {
         Some(super::variables::request_uri(self.head.target())).filter(|uri| uri.starts_with(b"/"))
+    }
+
+    /// What is known of the visitor, made where there is nothing yet.
+    pub(crate) fn visit(&mut self) -> &Rc<Visit> {
+        self.visit.get_or_insert_default()
     }
 
     /// The origin's part, made where there is none yet.

@@ -4,10 +4,16 @@ use std::net::IpAddr;
 
 use myriad_script::{Assignment, Template};
 
+use super::{ConnectionLimits, RequestLimits};
+
 /// The checks of a place. A place without any has no gate at all.
 pub(crate) struct Gate {
     /// `satisfy any`: one check that lets the visitor in is enough.
     pub any: bool,
+    /// `limit_req`.
+    pub requests: Option<RequestLimits>,
+    /// `limit_conn`.
+    pub connections: Option<ConnectionLimits>,
     /// `allow` and `deny` in order: whether it allows, and whom it covers.
     pub networks: Vec<(bool, Network)>,
     /// `auth_basic`, where a file is given too.
@@ -21,7 +27,8 @@ pub(crate) struct Gate {
 impl Gate {
     /// Whether nothing is asked.
     pub(crate) fn is_open(&self) -> bool {
-        self.networks.is_empty() && self.basic.is_none() && self.auth_request.is_none()
+        let limited = self.requests.is_some() || self.connections.is_some();
+        !limited && self.networks.is_empty() && self.basic.is_none() && self.auth_request.is_none()
     }
 }
 

@@ -97,29 +97,25 @@ pub(crate) fn append(
 
 /// Counts, times and the like.
 fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {
-    let now = if request.finished_ms == 0 { request.received_ms } else { request.finished_ms };
+    // A request under way may have waited: asked now, it is as old as it is now.
+    let now = || if request.finished_ms == 0 { myriad_net::clock::now_ms() } else { request.finished_ms };
+    let now_s = || now() / 1000;
     let thousandths = |out: &mut Vec<u8>, ms: u64| show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000));
     match source {
         Source::RequestId => request_id(request, out),
         Source::RequestLength => show(out, request.sent.request_bytes.max(request.head.raw().len() as u64)),
-        Source::RequestTime => thousandths(out, now.saturating_sub(request.received_ms)),
+        Source::RequestTime => thousandths(out, now().saturating_sub(request.received_ms)),
         Source::BytesSent => show(out, request.sent.bytes),
         Source::BodyBytesSent => show(out, request.sent.body_bytes),
         Source::Connection => show(out, request.connection.id),
         Source::ConnectionRequests => show(out, request.connection.requests.get()),
-        Source::ConnectionTime => thousandths(out, now.saturating_sub(request.connection.accepted_ms)),
-        Source::Msec => thousandths(out, now),
+        Source::ConnectionTime => thousandths(out, now().saturating_sub(request.connection.accepted_ms)),
+        Source::Msec => thousandths(out, now()),
         Source::TimeLocal => {
-            out.extend_from_slice(&date::format_time_local(
-                now / 1000,
-                local_time::offset_minutes(now / 1000),
-            ));
+            out.extend_from_slice(&date::format_time_local(now_s(), local_time::offset_minutes(now_s())));
         }
         Source::TimeIso8601 => {
-            out.extend_from_slice(&date::format_time_iso8601(
-                now / 1000,
-                local_time::offset_minutes(now / 1000),
-            ));
+            out.extend_from_slice(&date::format_time_iso8601(now_s(), local_time::offset_minutes(now_s())));
         }
         Source::Status => {
             let status = if request.answered.status == 0 { 9 } else { request.answered.status };

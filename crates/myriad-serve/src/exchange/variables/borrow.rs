@@ -3,7 +3,8 @@
 use myriad_http::uri;
 
 use super::Source;
-use crate::exchange::Request;
+use crate::exchange::{Request, Visit};
+use crate::limits::LimitStatus;
 
 /// What [`borrow`] gives: whether the value lies ready, and if so, whether there is one.
 type Borrowed<'a> = Option<Option<&'a [u8]>>;
@@ -45,6 +46,8 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
                 None => None,
             }
         }
+        Source::LimitReqStatus => limit_status(request, |visit| visit.requests.get()),
+        Source::LimitConnStatus => limit_status(request, |visit| visit.connections.get()),
         Source::CacheStatus => request.cache.status.map(|status| status.as_str().as_bytes()),
         Source::CacheKey => (!request.cache.key.is_empty()).then_some(&request.cache.key),
         _ => return None,
@@ -68,4 +71,9 @@ pub(crate) fn request_uri(target: &[u8]) -> &[u8] {
         Some(at) => &rest[at..],
         None => b"/",
     }
+}
+
+fn limit_status(request: &Request, status: impl Fn(&Visit) -> Option<LimitStatus>) -> Option<&'static [u8]> {
+    let visit = request.visit.as_ref()?;
+    status(visit).map(|status| status.as_str().as_bytes())
 }

@@ -147,6 +147,10 @@ pub(crate) enum Source {
     ProxyPort,
     /// The URI that the origin is asked for: of the default key, without a name that a configuration can read.
     ProxyUri,
+    /// `$limit_req_status`.
+    LimitReqStatus,
+    /// `$limit_conn_status`.
+    LimitConnStatus,
     /// `$proxy_add_x_forwarded_for`.
     ProxyAddForwardedFor,
 }

@@ -71,6 +71,8 @@ const FIXED: &[(&str, Source)] = &[
     ("proxy_host", Source::ProxyHost),
     ("proxy_port", Source::ProxyPort),
     ("proxy_internal_uri", Source::ProxyUri),
+    ("limit_req_status", Source::LimitReqStatus),
+    ("limit_conn_status", Source::LimitConnStatus),
     ("proxy_add_x_forwarded_for", Source::ProxyAddForwardedFor),
 ];
 

@@ -4,14 +4,17 @@
 //! subrequest); the exchange then goes on behind the check that waited, with what the checks before have said.
 //!
 //! ```text
-//! Networks -> Password -> Subrequest -> End -> content
-//!     |           |           |          |
+//! Requests -> Connections -> Networks -> Password -> Subrequest -> End -> content
+//!     |            |             |           |           |          |
+//!     '- refused --'- 503        |           |           |          |
 //!     '- refused (satisfy all), or by all that had something to say (satisfy any) -> Out -> 401, 403
 //! ```
 
 mod auth_request;
+mod connections;
 mod networks;
 mod password;
+mod requests;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -26,6 +29,10 @@ use crate::subrequest::Asked;
 /// A check of the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// `limit_req`.
+    Requests,
+    /// `limit_conn`.
+    Connections,
     /// `allow`, `deny`.
     Networks,
     /// `auth_basic`.
@@ -41,6 +48,8 @@ enum Stage {
 impl Stage {
     fn next(self) -> Self {
         match self {
+            Self::Requests => Self::Connections,
+            Self::Connections => Self::Networks,
             Self::Networks => Self::Password,
             Self::Password => Self::Subrequest,
             Self::Subrequest => Self::End,
@@ -97,7 +106,7 @@ struct Progress {
 pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     // Who asks, and how often, is not among what the rules read: no short way for the next.
     exchange.request.strayed.set(true);
-    run(exchange, Progress { stage: Stage::Networks, refused: None, challenges: Vec::new() })
+    run(exchange, Progress { stage: Stage::Requests, refused: None, challenges: Vec::new() })
 }
 
 /// Waits for what a check waits for, and goes on from there.
@@ -124,6 +133,14 @@ fn run(exchange: &mut Exchange, mut progress: Progress) -> Step {
     let Some(gate) = &site.runtime.place(exchange.request.place).gate else { return Step::Error(500) };
     loop {
         let verdict = match progress.stage {
+            Stage::Requests => match &gate.requests {
+                Some(rules) => requests::judge(exchange, rules),
+                None => Verdict::Pass,
+            },
+            Stage::Connections => match &gate.connections {
+                Some(rules) => connections::judge(exchange, rules),
+                None => Verdict::Pass,
+            },
             // The client was judged by the request that a subrequest belongs to, as in nginx.
             Stage::Networks if exchange.request.is_subrequest() => {
                 progress.stage = Stage::End;

@@ -3,7 +3,15 @@ use crate::content::Step;
 use crate::runtime::Gate;
 
 fn gate(any: bool) -> Gate {
-    Gate { any, networks: Vec::new(), basic: None, auth_request: None, delay_ms: 0 }
+    Gate {
+        any,
+        requests: None,
+        connections: None,
+        networks: Vec::new(),
+        basic: None,
+        auth_request: None,
+        delay_ms: 0,
+    }
 }
 
 /// What the checks come to: the status that keeps the visitor out, and the challenges.

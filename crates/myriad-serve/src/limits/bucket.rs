@@ -1,0 +1,107 @@
+//! The leaky bucket of `limit_req`, in thousandths of a request and milliseconds, as nginx counts.
+
+/// A request, in thousandths.
+const REQUEST: u64 = 1000;
+/// A clock that goes back by more than this (milliseconds) has been set anew; by less, it only wavers.
+const WAVERING_MS: u64 = 60_000;
+
+/// How much of its rate a visitor has used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Bucket {
+    /// Thousandths of requests beyond the rate.
+    excess: u64,
+    /// When that was counted, milliseconds since the epoch.
+    last_ms: u64,
+}
+
+impl Bucket {
+    /// The bucket of a visitor's first request.
+    pub(super) fn new(now: u64) -> Self {
+        Self { excess: 0, last_ms: now }
+    }
+
+    /// What one more request makes of the excess, at `rate` thousandths a second.
+    pub(super) fn excess_after(&self, rate: u64, now: u64) -> u64 {
+        let leaked = rate.saturating_mul(self.elapsed(now)) / 1000;
+        self.excess.saturating_add(REQUEST).saturating_sub(leaked)
+    }
+
+    /// Counts the request that led to this excess.
+    pub(super) fn fill(&mut self, excess: u64, now: u64) {
+        // Requests within one millisecond share its leak.
+        if self.elapsed(now) > 0 {
+            self.last_ms = now;
+        }
+        self.excess = excess;
+    }
+
+    /// Whether nobody would miss it: empty, and not asked for in a minute.
+    pub(super) fn is_forgotten(&self, rate: u64, now: u64) -> bool {
+        let elapsed = self.elapsed(now);
+        elapsed >= WAVERING_MS && rate.saturating_mul(elapsed) / 1000 >= self.excess
+    }
+
+    fn elapsed(&self, now: u64) -> u64 {
+        if now >= self.last_ms { now - self.last_ms } else { u64::from(self.last_ms - now > WAVERING_MS) }
+    }
+}
+
+/// How long a request with this excess waits, milliseconds.
+pub(super) fn wait_ms(excess: u64, delay: u64, rate: u64) -> u64 {
+    excess.saturating_sub(delay).saturating_mul(1000) / rate.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excess_leaks_at_the_rate() {
+        let mut bucket = Bucket::new(1_000);
+        assert_eq!(bucket.excess_after(2000, 1_000), 1000);
+        bucket.fill(1000, 1_000);
+        assert_eq!(bucket.excess_after(2000, 1_000), 2000);
+        assert_eq!(bucket.excess_after(2000, 1_250), 1500);
+        assert_eq!(bucket.excess_after(2000, 1_500), 1000);
+        assert_eq!(bucket.excess_after(2000, 2_000), 0);
+        assert_eq!(bucket.excess_after(2000, 99_000), 0);
+    }
+
+    #[test]
+    fn slow_rates_are_counted_to_the_millisecond() {
+        let mut bucket = Bucket::new(0);
+        bucket.fill(1000, 0);
+        // 1r/m is 16 thousandths a second: 62.5 seconds for a whole request.
+        assert_eq!(bucket.excess_after(16, 62_499), 1001);
+        assert_eq!(bucket.excess_after(16, 62_500), 1000);
+    }
+
+    #[test]
+    fn clock_that_goes_back_gives_nothing_away() {
+        let mut bucket = Bucket::new(100_000);
+        bucket.fill(1000, 100_000);
+        assert_eq!(bucket.excess_after(1_000_000, 99_000), 2000);
+        // Set anew by minutes: one millisecond has passed, and counting goes on from there.
+        assert_eq!(bucket.excess_after(1_000_000, 10_000), 1000);
+        bucket.fill(1000, 10_000);
+        assert_eq!(bucket.last_ms, 10_000);
+    }
+
+    #[test]
+    fn wait_follows_what_is_beyond_the_delay() {
+        assert_eq!(wait_ms(1000, 0, 2000), 500);
+        assert_eq!(wait_ms(2000, 1000, 500), 2000);
+        assert_eq!(wait_ms(1000, 1000, 500), 0);
+        assert_eq!(wait_ms(5000, u64::MAX, 500), 0);
+    }
+
+    #[test]
+    fn forgotten_are_those_that_owe_nothing_for_a_minute() {
+        let mut bucket = Bucket::new(0);
+        bucket.fill(1000, 0);
+        assert!(!bucket.is_forgotten(2000, 59_999));
+        assert!(bucket.is_forgotten(2000, 60_000));
+        assert!(!bucket.is_forgotten(16, 62_000));
+        assert!(bucket.is_forgotten(16, 62_500));
+    }
+}
