@@ -124,6 +124,42 @@ impl RequestBody {
             }
     }
 
+    /// Tells a client that waits for it to go on; one that announced an empty body waits, too.
+    pub fn send_continue(&self) {
+        if let Some(inner) = &self.inner {
+            inner.send_continue(&mut inner.state.borrow_mut());
+        }
+    }
+
+    /// Reads and drops what has arrived of a body that nobody wants. An error where that is no body: the client would
+    /// take the answer for one to a sound request.
+    pub fn discard_at_hand(&self) -> Result<(), BodyError> {
+        let Some(inner) = &self.inner else { return Ok(()) };
+        let mut state = inner.state.borrow_mut();
+        while !state.failed {
+            match state.advance() {
+                Ok(Advance::Piece(_)) => {}
+                Ok(Advance::End | Advance::NeedInput) => break,
+                Err(error) => {
+                    state.failed = true;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that is still to come has been read from the socket already: taking it needs no waiting.
+    pub fn is_at_hand(&self) -> bool {
+        let Some(inner) = &self.inner else { return true };
+        let state = inner.state.borrow();
+        !state.failed
+            && match &state.framing {
+                BodyFraming::Length { left } => *left <= state.input.len() as u64,
+                BodyFraming::Chunked { done, .. } => *done,
+            }
+    }
+
     /// Whether so little is left of a body that nobody read that reading it costs less than a new connection.
     pub(crate) fn is_drainable(&self) -> bool {
         let Some(inner) = &self.inner else { return true };
@@ -190,12 +226,16 @@ impl Inner {
         }
     }
 
-    fn poll_fill(&self, state: &mut BodyState, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
+    /// RFC 9110 section 10.1.1: sent only once somebody wants the body.
+    fn send_continue(&self, state: &mut BodyState) {
         if std::mem::take(&mut state.expect_continue) {
-            // RFC 9110 section 10.1.1: asked for only now that somebody wants the body.
             use std::io::Write;
             let _ = (&self.connection.socket).write(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
+    }
+
+    fn poll_fill(&self, state: &mut BodyState, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
+        self.send_continue(state);
         let room = state.input.room(PIECE);
         match self.connection.socket.poll_read(cx, room) {
             Poll::Ready(Ok(0) | Err(_)) => {

@@ -221,6 +221,7 @@ fn upload(request: &mut OriginRequest) -> Upload {
     let payload = match &mut request.body {
         RequestPayload::Empty => RequestPayload::Empty,
         RequestPayload::Bytes(bytes) => RequestPayload::Bytes(bytes.clone()),
+        RequestPayload::Again(make, length) => RequestPayload::Stream(make(), Some(*length)),
         RequestPayload::Stream(..) => std::mem::replace(&mut request.body, RequestPayload::Empty),
     };
     let (head, wire) = match &request.protocol {

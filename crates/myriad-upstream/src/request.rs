@@ -63,6 +63,8 @@ pub enum RequestPayload {
     Empty,
     /// In memory: it can be sent again to another peer.
     Bytes(Bytes),
+    /// Kept elsewhere, in a file for instance: made anew for each peer that is tried, always of this length.
+    Again(Rc<dyn Fn() -> BoxBody>, u64),
     /// Pulled while it is sent, with its length where known; it can be sent once. Over HTTP an unknown length is
     /// sent chunked. A body that is shorter or longer than its length fails the request.
     Stream(BoxBody, Option<u64>),

@@ -60,6 +60,7 @@ impl Upload {
         let source = match payload {
             RequestPayload::Empty => Source::Bytes(Bytes::new()),
             RequestPayload::Bytes(bytes) => Source::Bytes(bytes),
+            RequestPayload::Again(make, length) => Source::Stream(make(), Some(length)),
             RequestPayload::Stream(body, length) => Source::Stream(body, length),
         };
         let mut upload =

@@ -6,8 +6,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::Path;
 
-use myriad_conf::Model;
 use myriad_conf::model::WorkerProcesses;
+use myriad_conf::settings::BodyInFile;
+use myriad_conf::{Model, Span};
 use myriad_serve::error_log::ErrorLog;
 
 use crate::accounts::Account;
@@ -111,10 +112,15 @@ pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
     Account::find(&user, group.as_deref()).map(Some)
 }
 
-/// Folders of the cache zones, owned by whoever writes into them.
+/// Folders of the cache zones and of bodies that wait in files, owned by whoever writes into them.
 fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Result<(), String> {
-    for zone in model.http.iter().flat_map(|http| &http.cache_zones) {
-        let path = origin.paths.complete(zone.path.bytes());
+    let Some(http) = &model.http else { return Ok(()) };
+    let zones = http.cache_zones.iter().map(|zone| &zone.path);
+    let bodies = http.levels().into_iter().map(|settings| &settings.client).filter(|client| {
+        client.body_temp_path.path.span != Span::default() || client.body_in_file_only != BodyInFile::Off
+    });
+    for path in zones.chain(bodies.map(|client| &client.body_temp_path.path)) {
+        let path = origin.paths.complete(path.bytes());
         make_folder(&path, account)
             .map_err(|error| format!("mkdir() \"{}\" failed ({})", path.display(), reason(&error)))?;
     }

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::model::{IfBlock, LocationConf, LogLevel, RewriteStep};
+use myriad_conf::model::LogLevel;
 use myriad_conf::{Model, Settings, Span};
 use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
 
@@ -78,14 +78,8 @@ fn wanted(model: &Model, paths: &Paths) -> Result<Vec<PathBuf>, String> {
     }
     if let Some(http) = &model.http {
         // The default access log of the http level itself is not in use where every server names another.
-        if http.settings.log.access.iter().any(|log| log.path.span != Span::default()) {
-            found.settings(&http.settings);
-        }
-        for server in &http.servers {
-            found.settings(&server.settings);
-            found.steps(&server.rewrite);
-            server.locations.iter().for_each(|location| found.location(location));
-        }
+        let written = http.settings.log.access.iter().any(|log| log.path.span != Span::default());
+        http.levels().into_iter().skip(usize::from(!written)).for_each(|settings| found.settings(settings));
     }
     match found.refused.first() {
         Some(target) => Err(format!("the log \"{target}\" is not supported: name a file or \"stderr\"")),
@@ -122,25 +116,6 @@ impl Found<'_> {
         }
         for log in &settings.log.error {
             self.add(log.target.bytes());
-        }
-    }
-
-    fn location(&mut self, location: &LocationConf) {
-        self.settings(&location.settings);
-        self.steps(&location.rewrite);
-        if let Some(limit) = &location.limit_except {
-            self.settings(&limit.settings);
-        }
-        location.locations.iter().for_each(|nested| self.location(nested));
-    }
-
-    fn steps(&mut self, steps: &[RewriteStep]) {
-        for step in steps {
-            if let RewriteStep::If(block) = step {
-                let IfBlock { settings, rewrite, .. } = block.as_ref();
-                self.settings(settings);
-                self.steps(rewrite);
-            }
         }
     }
 }

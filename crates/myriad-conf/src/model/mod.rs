@@ -2,6 +2,7 @@
 
 mod blocks;
 mod charset;
+mod levels;
 mod limit_zone;
 mod location;
 mod main_conf;

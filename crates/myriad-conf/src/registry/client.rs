@@ -1,7 +1,7 @@
 //! Reading from and writing to the client: limits, time-outs, keep-alive.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, NOT_YET, ONE, Set, TWO, between, set};
-use crate::settings::{BodyInFile, ClientSettings, LargeBuffers, Lingering, Settings};
+use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, between, set};
+use crate::settings::{BodyInFile, ClientSettings, LargeBuffers, Lingering, Settings, TempPath};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
@@ -73,8 +73,16 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(client_body_in_file_only),
         "Whether every body goes to a file.",
     )
-    .default("off")
-    .differs("`clean` keeps a body out of memory; `on`, which leaves the files behind, is refused"),
+    .default("off"),
+    Directive::new(
+        "client_body_temp_path",
+        HSL,
+        between(1, 4),
+        Set::Settings(client_body_temp_path),
+        "Folder of the files that bodies go to.",
+    )
+    .default("client_body_temp")
+    .differs("a file has a name only where `client_body_in_file_only` or `$request_body_file` asks for it"),
     Directive::new(
         "client_body_in_single_buffer",
         HSL,
@@ -215,13 +223,14 @@ fn large_client_header_buffers(settings: &mut Settings, args: &mut Arguments<'_>
 }
 
 fn client_body_in_file_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    if args.bytes(0).eq_ignore_ascii_case(b"on") {
-        return Err(args
-            .error(0, format!("\"client_body_in_file_only on\" is {NOT_YET}"))
-            .help("\"clean\" keeps bodies out of memory, and leaves no files behind"));
-    }
-    let choices = [("off", BodyInFile::Off), ("clean", BodyInFile::Clean)];
+    let choices = [("off", BodyInFile::Off), ("clean", BodyInFile::Clean), ("on", BodyInFile::On)];
     settings.client.body_in_file_only = args.choice(0, &choices)?;
+    Ok(())
+}
+
+fn client_body_temp_path(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let levels = (1..args.len()).map(|index| args.within(index, 1, 3)).collect::<Result<_, _>>()?;
+    settings.client.body_temp_path = TempPath { path: args.text(0)?, levels };
     Ok(())
 }
 

@@ -18,7 +18,6 @@ const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
 const LOCATION: Contexts = Contexts::LOCATION;
 const SENDFILE: &str = "files up to 1 MB come from memory, larger ones go by sendfile(2)";
-const OLD_BROWSERS: &str = "the browsers it is for are gone";
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("root", HSL_IF, ONE, Set::Settings(root), "Folder that an URI's path is looked up in.")
@@ -156,10 +155,9 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => content.msie_padding),
-        "Pads short error pages for MSIE.",
+        "Pads short error pages for MSIE and Chrome.",
     )
-    .default("on")
-    .no_effect(OLD_BROWSERS),
+    .default("on"),
     Directive::new(
         "msie_refresh",
         HSL,
@@ -167,8 +165,7 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => content.msie_refresh),
         "Refreshes instead of redirects for MSIE.",
     )
-    .default("off")
-    .no_effect(OLD_BROWSERS),
+    .default("off"),
     Directive::new(
         "open_file_cache",
         HSL,

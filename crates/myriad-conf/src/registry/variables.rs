@@ -28,12 +28,10 @@ const GROUPS: &[(&str, Status, &str)] = &[
         "arg_ args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests connection_time \
          content_length content_type cookie_ document_root document_uri host hostname http_ https is_args limit_rate \
          msec nginx_version pid pipe query_string realpath_root remote_addr remote_port remote_user request \
-         request_completion request_filename request_id request_length request_method request_time request_uri scheme \
+         request_body request_body_file request_completion request_filename request_id request_length request_method request_time request_uri scheme \
          sent_http_ sent_trailer_ server_addr server_name server_port server_protocol status time_iso8601 time_local \
          uri",
     ),
-    ("core", Status::Differs("always empty: a body is for its origin alone"), "request_body"),
-    ("core", Status::Differs("always empty: bodies have no names in the file system"), "request_body_file"),
     ("core", Status::Refused(NOT_YET), "is_request_port request_port"),
     (
         "core",

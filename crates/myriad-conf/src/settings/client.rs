@@ -1,5 +1,7 @@
 //! Reading from and writing to the client: limits, time-outs, keep-alive.
 
+use crate::text::Text;
+
 /// A count and a size, as in `large_client_header_buffers 4 8k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LargeBuffers {
@@ -29,6 +31,17 @@ pub enum BodyInFile {
     Off,
     /// Always in a file, removed afterwards.
     Clean,
+    /// Always in a file, which stays.
+    On,
+}
+
+/// A folder of temporary files, as in `client_body_temp_path PATH 1 2`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TempPath {
+    /// The folder, relative to the prefix.
+    pub path: Text,
+    /// Lengths of the names of the folders in it: up to three, each of one to three digits.
+    pub levels: Vec<u8>,
 }
 
 /// How a connection is read and written. Times in ms, sizes in bytes.
@@ -50,6 +63,8 @@ pub struct ClientSettings {
     pub body_buffer_size: u64,
     /// `client_body_in_file_only`.
     pub body_in_file_only: BodyInFile,
+    /// `client_body_temp_path`.
+    pub body_temp_path: TempPath,
     /// `client_body_in_single_buffer`.
     pub body_in_single_buffer: bool,
     /// `send_timeout`, between two writes.
@@ -101,6 +116,7 @@ impl Default for ClientSettings {
             body_timeout: 60_000,
             body_buffer_size: 16 << 10,
             body_in_file_only: BodyInFile::Off,
+            body_temp_path: TempPath { path: Text::builtin("client_body_temp"), levels: Vec::new() },
             body_in_single_buffer: false,
             send_timeout: 60_000,
             keepalive_timeout: 75_000,

@@ -18,7 +18,7 @@ pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use cache::{
     CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies, StaleWhen,
 };
-pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering};
+pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, TempPath};
 pub use content::{
     ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, IfModifiedSince, OpenFileCache,
     OpenFileSettings, ServerTokens, TryFiles, TryFilesEnd, Types,

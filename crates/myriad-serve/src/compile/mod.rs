@@ -164,6 +164,7 @@ impl<'a> Compile<'a> {
             servers,
             places,
             reads_sent_fields: variables.iter().any(|source| matches!(source, Source::SentField(_))),
+            names_bodies: variables.contains(&Source::RequestBodyFile),
             variables,
             shortcut,
             formats,

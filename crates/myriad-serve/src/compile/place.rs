@@ -3,23 +3,25 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use myriad_conf::Text;
 use myriad_conf::model::LimitExcept as LimitExceptConf;
 use myriad_conf::settings::{
-    self, BodyInFile, ContentSettings, EncodingSettings, ErrorPageCode, GzipDisable, Handler as HandlerConf,
-    IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, Settings, StaticMode, TryFilesEnd,
+    self, BodyInFile, ClientSettings, ContentSettings, EncodingSettings, ErrorPageCode, GzipDisable,
+    Handler as HandlerConf, IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, Settings, StaticMode,
+    TryFilesEnd,
 };
+use myriad_conf::{Span, Text};
 use myriad_encode::Coding;
 use myriad_policy::IfModifiedSince;
 use myriad_script::{Program, Template};
 
 use super::Compile;
 use super::server::timeouts;
+use crate::content::{Naming, TempFolder};
 use crate::exchange::variables::Source;
 use crate::files::{LinkRule, Validity};
 use crate::runtime::{
-    ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer, OfferRules, Place,
-    PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
+    BodyRules, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer, OfferRules,
+    Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -63,10 +65,7 @@ impl Compile<'_> {
             limit_except,
             gate: self.gate(&settings.access, &settings.limits),
             max_body: client.max_body_size,
-            body_in_memory: match client.body_in_file_only {
-                BodyInFile::Off => client.body_buffer_size,
-                BodyInFile::Clean => 0,
-            },
+            body: self.body(client),
             body_timeout_ms: client.body_timeout,
             timeouts: timeouts(client),
             keepalive_header_s: client.keepalive_header_s.map_or(0, |seconds| seconds as u32),
@@ -94,10 +93,23 @@ impl Compile<'_> {
                 absolute: content.absolute_redirect,
                 port: content.port_in_redirect,
                 server_name: content.server_name_in_redirect,
+                msie_refresh: content.msie_refresh,
+                msie_padding: content.msie_padding,
             },
         };
         self.places.push(place);
         self.places.len() as PlaceId - 1
+    }
+
+    fn body(&self, client: &ClientSettings) -> BodyRules {
+        let (in_memory, naming) = match client.body_in_file_only {
+            BodyInFile::Off => (client.body_buffer_size, Naming::Nameless),
+            BodyInFile::Clean => (0, Naming::WhileUsed),
+            BodyInFile::On => (0, Naming::Stays),
+        };
+        let path = &client.body_temp_path.path;
+        let folder = TempFolder { path: self.absolute(path), levels: client.body_temp_path.levels.clone() };
+        BodyRules { in_memory, naming, folder, folder_is_written: path.span != Span::default() }
     }
 
     fn rates(&mut self, rate: &Text, after: &Text) -> Option<Rates> {

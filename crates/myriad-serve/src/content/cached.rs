@@ -137,11 +137,7 @@ pub(crate) async fn gather(exchange: &mut Exchange) -> Step {
     };
     let Some(cache) = &origin.cache else { return Step::Error(500) };
     match upload::payload(exchange, origin).await {
-        Ok(RequestPayload::Bytes(body)) => {
-            exchange.request.gathered = Some(body);
-            begin(exchange, origin, cache)
-        }
-        Ok(RequestPayload::Empty) => begin(exchange, origin, cache),
+        Ok(RequestPayload::Bytes(_) | RequestPayload::Empty) => begin(exchange, origin, cache),
         Ok(payload) => origin::pass_with(exchange, payload).await,
         Err(status) => Step::Error(status),
     }
@@ -412,14 +408,11 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
         request.site.worker.counters.hits.add(1);
     }
     let code = page.meta().status;
-    if origin.intercept_errors && code >= 300 && request.error_status.is_none() {
-        let site = std::rc::Rc::clone(&request.site);
-        if error::has_page(&site.runtime.place(request.place).error_pages, code) {
-            return Step::Error(code);
-        }
+    if origin.intercept_errors && code >= 300 && error::has_page_now(exchange, code) {
+        return Step::Error(code);
     }
     let redirects = page.meta().redirects;
-    let mut answer = page::answer(request, origin, page);
+    let mut answer = page::answer(&mut exchange.request, origin, page);
     answer.own_head = origin.passes_head;
     if redirects {
         proxy_fields::rewrite_page(exchange, origin, &mut answer);

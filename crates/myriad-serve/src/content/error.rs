@@ -6,15 +6,15 @@ use myriad_net::ResponseBody;
 
 use super::Step;
 use crate::exchange::Exchange;
-use crate::output::{Answer, error_body};
+use crate::output::{Answer, error_body, msie};
 use crate::phases;
-use crate::runtime::{ErrorPage, ErrorTarget};
+use crate::runtime::{ErrorPage, ErrorTarget, Place};
 
 /// What an error comes to: an internal redirect to its page, a redirect of the client, or the built-in page.
 pub(crate) fn step(exchange: &mut Exchange, status: u16) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
-    let page = if exchange.request.error_pages_end { None } else { find(&place.error_pages, status) };
+    let page = page_now(exchange, place, status);
     match page {
         Some(page) => {
             exchange.request.error_pages_end = !place.recursive_error_pages;
@@ -30,9 +30,14 @@ pub(crate) fn unpaged(exchange: &mut Exchange, status: u16) -> Step {
     Step::Answer(plain(exchange, status))
 }
 
-/// Whether the place has a page for a status, so that an origin's answer is replaced (`*_intercept_errors`).
-pub(crate) fn has_page(pages: &[ErrorPage], status: u16) -> bool {
-    find(pages, status).is_some()
+/// The page for a status, unless no further one may follow (`recursive_error_pages`).
+fn page_now<'a>(exchange: &Exchange, place: &'a Place, status: u16) -> Option<&'a ErrorPage> {
+    if exchange.request.error_pages_end { None } else { find(&place.error_pages, status) }
+}
+
+/// Whether the place where the request is answers a status with a page of its own.
+pub(crate) fn has_page_now(exchange: &Exchange, status: u16) -> bool {
+    page_now(exchange, exchange.request.place(), status).is_some()
 }
 
 fn find(pages: &[ErrorPage], status: u16) -> Option<&ErrorPage> {
@@ -75,18 +80,25 @@ fn shown(status: u16) -> u16 {
 }
 
 /// The built-in page.
-pub(crate) fn plain(exchange: &Exchange, status: u16) -> Answer {
+pub(crate) fn plain(exchange: &mut Exchange, status: u16) -> Answer {
+    // As nginx: an error while an error page was made is told as what it is.
+    exchange.request.forced_status = None;
     let place = exchange.request.place();
     if status == 444 {
         let mut answer = Answer::new(444, ResponseBody::None);
         answer.dropped = true;
         return answer;
     }
-    let body = error_body(status, &place.headers.server_name);
+    let mut body = error_body(status, &place.headers.server_name);
+    let is_page = !body.is_empty();
+    if is_page {
+        msie::pad(&exchange.request, status, &mut body);
+    }
     let mut answer = Answer::new(shown(status), ResponseBody::Full(Bytes::from(body)));
-    answer.media_type = Some(b"text/html"[..].into());
+    answer.media_type = is_page.then(|| b"text/html"[..].into());
     answer.compressible = true;
-    // The framing of what follows such a request is in doubt, or it was too large to read on.
-    answer.close = matches!(status, 400 | 408 | 413 | 414 | 494..=497 | 505);
+    // As nginx: the framing of what follows such a request is in doubt, it was too large to read on, or this server is
+    // in doubt of itself.
+    answer.close = matches!(status, 400 | 408 | 413 | 414 | 494..=497 | 500 | 501 | 505);
     answer
 }

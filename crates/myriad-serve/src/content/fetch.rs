@@ -53,7 +53,7 @@ pub(crate) fn start(
         None => myriad_upstream::Attempts::default(),
     };
     let payload = match &exchange.request.gathered {
-        Some(body) => RequestPayload::Bytes(body.clone()),
+        Some(body) => body.payload(),
         None => RequestPayload::Empty,
     };
     let request = match params::make(exchange, origin, Purpose::Store, payload, attempts) {

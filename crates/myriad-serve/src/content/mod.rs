@@ -4,6 +4,7 @@ mod bind;
 pub(crate) mod cached;
 pub(crate) mod error;
 mod fetch;
+mod gathered;
 mod group;
 mod observer;
 mod origin;
@@ -24,6 +25,9 @@ mod upgrade;
 mod upload;
 
 pub(crate) use group::HTTP_IDLE;
+
+pub(crate) use gathered::Gathered;
+pub(crate) use temp_file::{Naming, TempFolder};
 
 use std::borrow::Cow;
 use std::path::PathBuf;

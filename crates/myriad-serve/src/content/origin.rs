@@ -28,11 +28,7 @@ pub(crate) async fn pass(exchange: &mut Exchange) -> Step {
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
         return Step::Error(500);
     };
-    let payload = match exchange.request.gathered.take() {
-        Some(body) => Ok(RequestPayload::Bytes(body)),
-        None => upload::payload(exchange, origin).await,
-    };
-    match payload {
+    match upload::payload(exchange, origin).await {
         Ok(payload) => pass_with(exchange, payload).await,
         Err(status) => Step::Error(status),
     }
@@ -129,10 +125,8 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
         return upgrade::tunnel(exchange, origin, head, upgraded);
     }
     let step = redirected(exchange, origin, &head);
-    let intercepted = origin.intercept_errors
-        && head.status >= 300
-        && error::has_page(&exchange.request.place().error_pages, head.status)
-        && exchange.request.error_status.is_none();
+    let intercepted =
+        origin.intercept_errors && head.status >= 300 && error::has_page_now(exchange, head.status);
     let status = head.status;
     let step = match step {
         Some(step) => step,

@@ -212,6 +212,7 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
             head.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
             return;
         }
+        RequestPayload::Again(_, length) => Some(*length),
         RequestPayload::Stream(_, length) => *length,
     };
     if let Some(length) = length {

@@ -158,7 +158,7 @@ fn serve(exchange: &mut Exchange, found: &Found) -> Step {
     match &found.entry.kind {
         Kind::File(file) if found.coding != Coding::Identity => coded(exchange, found, file),
         Kind::File(file) => answer(exchange, &found.entry, file),
-        Kind::Directory => Step::Answer(crate::phases::add_slash(&mut exchange.request)),
+        Kind::Directory => crate::phases::add_slash(exchange),
         Kind::Other => Step::Error(404),
         Kind::Missing(error) => {
             let Exchange { request, frame } = exchange;

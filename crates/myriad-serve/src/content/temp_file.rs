@@ -1,11 +1,12 @@
-//! What may not wait in memory: temporary files without a name, written and read on the pool of blocking work.
+//! What may not wait in memory: temporary files, written and read on the pool of blocking work.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -16,18 +17,59 @@ use tokio::task::{JoinHandle, spawn_blocking};
 /// Most bytes read at a time.
 const PIECE: u64 = 64 << 10;
 
-/// A file that goes with its last user.
+/// A file that goes with its last user, unless it is to stay.
 #[derive(Clone)]
-pub(crate) struct TempFile(Arc<File>);
+pub(crate) struct TempFile(Arc<Inner>);
+
+struct Inner {
+    file: File,
+    name: Option<(PathBuf, Naming)>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some((path, Naming::WhileUsed)) = &self.name {
+            // One system call; whoever reads the file by its name has been told that it goes.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether a file can be found by a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Naming {
+    /// It has none, and is gone whatever happens to the process.
+    Nameless,
+    /// While it is in use.
+    WhileUsed,
+    /// For ever: whoever is told of it removes it.
+    Stays,
+}
 
 impl TempFile {
-    /// Makes a file.
+    /// Makes a file without a name in a folder of the system's.
     pub(crate) async fn create() -> io::Result<Self> {
-        let file = spawn_blocking(|| folders().iter().find_map(|folder| open(folder).ok())).await;
-        match file {
-            Ok(Some(file)) => Ok(Self(Arc::new(file))),
-            _ => Err(io::Error::other("no folder takes a temporary file")),
-        }
+        Self::create_in(None, Naming::Nameless).await
+    }
+
+    /// Makes a file in `folder`; in one of the system's where none is given.
+    pub(crate) async fn create_in(folder: Option<&TempFolder>, naming: Naming) -> io::Result<Self> {
+        let folder = folder.cloned();
+        let made = spawn_blocking(move || match (folder, naming) {
+            (Some(folder), Naming::Nameless) => Ok((open(&folder.path)?, None)),
+            (Some(folder), naming) => folder.create().map(|(file, path)| (file, Some((path, naming)))),
+            (None, _) => match folders().iter().find_map(|folder| open(folder).ok()) {
+                Some(file) => Ok((file, None)),
+                None => Err(io::Error::other("no folder takes a temporary file")),
+            },
+        });
+        let (file, name) = made.await.map_err(|_| io::Error::other("making it was abandoned"))??;
+        Ok(Self(Arc::new(Inner { file, name })))
+    }
+
+    /// Its name, where it has one.
+    pub(crate) fn name(&self) -> Option<&Path> {
+        self.0.name.as_ref().map(|(path, _)| path.as_path())
     }
 
     /// Writes pieces after each other from `offset` on.
@@ -36,7 +78,7 @@ impl TempFile {
         let written = spawn_blocking(move || {
             let mut at = offset;
             for piece in pieces {
-                file.write_all_at(&piece, at)?;
+                file.file.write_all_at(&piece, at)?;
                 at += piece.len() as u64;
             }
             Ok(())
@@ -50,9 +92,57 @@ impl TempFile {
         let length = (end - offset).min(PIECE) as usize;
         Reading(spawn_blocking(move || {
             let mut bytes = vec![0; length];
-            file.read_exact_at(&mut bytes, offset)?;
+            file.file.read_exact_at(&mut bytes, offset)?;
             Ok(Bytes::from(bytes))
         }))
+    }
+}
+
+/// A folder of temporary files that have names (`client_body_temp_path`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TempFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// Lengths of the names of folders in it, taken from the end of a file's number.
+    pub levels: Vec<u8>,
+}
+
+impl TempFolder {
+    /// A new file under the next free number.
+    fn create(&self) -> io::Result<(File, PathBuf)> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let path = self.path_of(NUMBER.fetch_add(1, Relaxed) + 1);
+            let create =
+                || OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
+            match create() {
+                Ok(file) => return Ok((file, path)),
+                // Left by an earlier process.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    NUMBER.fetch_add(u64::from(std::process::id()), Relaxed);
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let folder = path.parent().unwrap_or(&self.path);
+                    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+                    return create().map(|file| (file, path));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// nginx's names: ten digits, below folders that are named by the last of them.
+    fn path_of(&self, number: u64) -> PathBuf {
+        let name = format!("{:010}", number % 10_000_000_000);
+        let mut path = self.path.clone();
+        let mut end = name.len();
+        for level in &self.levels {
+            let start = end.saturating_sub(usize::from(*level));
+            path.push(&name[start..end]);
+            end = start;
+        }
+        path.push(name);
+        path
     }
 }
 
@@ -125,4 +215,36 @@ fn open_and_unlink(folder: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     std::fs::remove_file(&path)?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_numbered_below_folders_of_their_last_digits() {
+        let folder = |levels: &[u8]| TempFolder { path: "/t".into(), levels: levels.to_vec() };
+        assert_eq!(folder(&[]).path_of(7), Path::new("/t/0000000007"));
+        assert_eq!(folder(&[1, 2]).path_of(12_345), Path::new("/t/5/34/0000012345"));
+        assert_eq!(folder(&[3, 3, 3]).path_of(1_234_567_890), Path::new("/t/890/567/234/1234567890"));
+    }
+
+    #[test]
+    fn a_named_file_goes_with_its_last_user_unless_it_stays() {
+        let path = std::env::temp_dir().join(format!("myriad-named-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        let folder = TempFolder { path: path.clone(), levels: vec![1] };
+        let made = |naming| {
+            let (file, name) = folder.create().unwrap();
+            TempFile(Arc::new(Inner { file, name: Some((name, naming)) }))
+        };
+        let (used, stays) = (made(Naming::WhileUsed), made(Naming::Stays));
+        let names = [&used, &stays].map(|file| file.name().unwrap().to_owned());
+        let other_user = used.clone();
+        drop(used);
+        assert!(names[0].exists());
+        drop((other_user, stays));
+        assert_eq!(names.map(|name| name.exists()), [false, true]);
+        std::fs::remove_dir_all(path).unwrap();
+    }
 }

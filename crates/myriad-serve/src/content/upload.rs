@@ -11,28 +11,51 @@ use myriad_http::body::{Body, BodyError};
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use super::temp_file::{FileBody, TempFile};
+use super::Gathered;
+use super::temp_file::{Naming, TempFile};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
-use crate::runtime::OriginPlace;
+use crate::runtime::{BodyRules, OriginPlace};
 
 /// Least that is written to a file at a time, bytes.
 const LEAST_WRITE: u64 = 64 << 10;
 
 /// The body as it goes to the origin; the error is the status to answer.
 pub(crate) async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
+    let request = &mut exchange.request;
+    request.body.send_continue();
+    if request.gathered.is_none() && !request.body.is_empty() {
+        if !origin.request_buffering && !request.body.is_at_hand() {
+            let body = std::mem::replace(&mut request.body, RequestBody::empty());
+            let length = body.length();
+            return Ok(RequestPayload::Stream(Box::pin(body), length));
+        }
+        gather(exchange).await?;
+    }
+    match &exchange.request.gathered {
+        Some(gathered) if origin.pass_request_body => Ok(gathered.payload()),
+        _ => Ok(RequestPayload::Empty),
+    }
+}
+
+/// Reads the body to its end, for whoever wants it; the error is the status to answer.
+pub(crate) async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     let mut body = std::mem::replace(&mut exchange.request.body, RequestBody::empty());
-    if body.is_empty() || !origin.pass_request_body {
-        return Ok(RequestPayload::Empty);
-    }
-    if !origin.request_buffering {
-        let length = body.length();
-        return Ok(RequestPayload::Stream(Box::pin(body), length));
-    }
-    match gather(&mut body, exchange.request.place().body_in_memory).await {
-        Ok((payload, length)) => {
-            exchange.request.body_length = Some(length);
-            Ok(payload)
+    let request = &exchange.request;
+    let rules = &request.place().body;
+    let naming =
+        if request.runtime().names_bodies { rules.naming.max(Naming::WhileUsed) } else { rules.naming };
+    match read(&mut body, rules, naming).await {
+        Ok(gathered) => {
+            if let Gathered::File(file, _) = &gathered {
+                let level = if rules.in_memory > 0 { Level::Warn } else { Level::Notice };
+                let name = file.name().map(|path| format!(" {}", path.display())).unwrap_or_default();
+                request
+                    .log(level, format_args!("a client request body is buffered to a temporary file{name}"));
+            }
+            exchange.request.body_length = Some(gathered.length());
+            exchange.request.gathered = Some(gathered);
+            Ok(())
         }
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("request body failed ({error})"));
@@ -41,13 +64,16 @@ pub(crate) async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Re
     }
 }
 
-/// Reads a body to its end; at most `memory` bytes, or one write, are held in memory.
-async fn gather(body: &mut RequestBody, memory: u64) -> Result<(RequestPayload, u64), BodyError> {
+/// Reads a body to its end; at most `rules.in_memory` bytes, or one write, are held in memory. What is in memory already
+/// stays there, as in nginx.
+async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Result<Gathered, BodyError> {
+    let folder = (rules.folder_is_written || naming != Naming::Nameless).then_some(&rules.folder);
     let failed = |error: std::io::Error| BodyError::Io(format!("temporary file: {error}"));
     let mut held: Vec<Bytes> = Vec::new();
     let mut held_bytes = 0;
     let mut file: Option<TempFile> = None;
     let mut written = 0;
+    let keeps = rules.in_memory > 0 && body.is_at_hand();
     loop {
         let piece = poll_fn(|cx| Pin::new(&mut *body).poll_data(cx)).await.transpose()?;
         let ended = piece.is_none();
@@ -55,12 +81,12 @@ async fn gather(body: &mut RequestBody, memory: u64) -> Result<(RequestPayload, 
         held.extend(piece);
         let spills = match &file {
             Some(_) => ended || held_bytes >= LEAST_WRITE,
-            None => held_bytes > memory,
+            None => held_bytes > rules.in_memory && !keeps,
         };
         if spills && held_bytes > 0 {
             let file = match &mut file {
                 Some(file) => file,
-                None => file.insert(TempFile::create().await.map_err(failed)?),
+                None => file.insert(TempFile::create_in(folder, naming).await.map_err(failed)?),
             };
             file.write(std::mem::take(&mut held), written).await.map_err(failed)?;
             written += std::mem::take(&mut held_bytes);
@@ -70,10 +96,8 @@ async fn gather(body: &mut RequestBody, memory: u64) -> Result<(RequestPayload, 
         }
     }
     Ok(match file {
-        Some(file) => {
-            (RequestPayload::Stream(Box::pin(FileBody::new(file, written)), Some(written)), written)
-        }
-        None => (RequestPayload::Bytes(joined(held)), held_bytes),
+        Some(file) => Gathered::File(file, written),
+        None => Gathered::Memory(joined(held)),
     })
 }
 

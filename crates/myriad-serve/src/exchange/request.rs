@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody, Sent};
 use myriad_policy::CacheStatus;
@@ -13,6 +12,7 @@ use myriad_policy::CacheStatus;
 use super::Visit;
 use super::scratch::Scratch;
 use super::{Lineage, OriginFacts};
+use crate::content::Gathered;
 use crate::runtime::{Page, Place, PlaceId, Runtime, Server, ServerId};
 use crate::worker::Generation;
 
@@ -68,8 +68,8 @@ pub(crate) struct Request {
     pub as_get: bool,
     /// Bytes of the body, once it was gathered for an origin.
     pub body_length: Option<u64>,
-    /// The body, where it was gathered because the cache's key may hold it (`*_cache_methods POST`).
-    pub gathered: Option<Bytes>,
+    /// The body, once it was gathered: for an origin, or because the cache's key may hold it (`*_cache_methods POST`).
+    pub gathered: Option<Gathered>,
     /// What an `X-Accel-Redirect` takes along: media type and field lines.
     pub carried: Option<Box<Carried>>,
     /// How often the page was waited for in vain.

@@ -9,6 +9,7 @@ mod expires;
 mod fields;
 mod filters;
 mod keepalive;
+pub(crate) mod msie;
 mod ranges;
 mod send;
 mod trailers;

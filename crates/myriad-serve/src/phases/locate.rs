@@ -26,7 +26,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Step {
             Ok(Found::None) => request.place = server.place,
             Ok(Found::AddSlash(place)) => {
                 request.place = place;
-                return Step::Answer(redirect::add_slash(request));
+                return redirect::add_slash(exchange);
             }
             Err(error) => return failed(exchange, &error),
         }

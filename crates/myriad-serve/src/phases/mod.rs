@@ -17,7 +17,9 @@ mod try_files;
 
 pub(crate) use begin::{begin, begin_subrequest, reject};
 pub(crate) use memo::Memo;
-pub(crate) use redirect::{add_slash, local_redirect, local_redirect_to, redirect, write_origin};
+pub(crate) use redirect::{
+    add_slash, local_redirect, local_redirect_to, redirect, redirect_or_page, write_origin,
+};
 pub(crate) use shortcut::{Shortcuts, keep as keep_shortcut};
 
 use crate::content::{self, Step, Work};

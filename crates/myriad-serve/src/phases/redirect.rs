@@ -6,11 +6,16 @@ use bytes::Bytes;
 use myriad_http::uri::{Escape, escape};
 use myriad_net::ResponseBody;
 
-use crate::exchange::Request;
-use crate::output::{Answer, error_body};
+use crate::content::{Step, error};
+use crate::exchange::{Exchange, Request};
+use crate::output::{Answer, error_body, msie};
 
 /// An answer that sends the client to `url`. A path becomes absolute, as `absolute_redirect` says.
 pub(crate) fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
+    request.forced_status = None;
+    if matches!(status, 301 | 302) && msie::wants_refresh(request) {
+        return refresh(url);
+    }
     let place = request.place();
     let body = error_body(status, &place.headers.server_name);
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(body)));
@@ -25,8 +30,24 @@ pub(crate) fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer
     answer
 }
 
+/// `msie_refresh`: the URL as it is, which a browser resolves by itself.
+fn refresh(url: &[u8]) -> Answer {
+    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(msie::refresh_page(url))));
+    answer.media_type = Some(b"text/html"[..].into());
+    answer
+}
+
+/// As [`redirect`]; but an `error_page` for the status goes first, as in nginx.
+pub(crate) fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> Step {
+    if error::has_page_now(exchange, status) {
+        return Step::Error(status);
+    }
+    Step::Answer(redirect(&mut exchange.request, status, url))
+}
+
 /// nginx's redirect to the same URI with a slash at its end.
-pub(crate) fn add_slash(request: &mut Request) -> Answer {
+pub(crate) fn add_slash(exchange: &mut Exchange) -> Step {
+    let request = &exchange.request;
     let mut url = Vec::with_capacity(request.uri.len() + request.args.len() + 2);
     escape(&request.uri, Escape::Uri, &mut url);
     url.push(b'/');
@@ -38,7 +59,7 @@ pub(crate) fn add_slash(request: &mut Request) -> Answer {
     while url.starts_with(b"//") {
         url.remove(0);
     }
-    redirect(request, 301, &url)
+    redirect_or_page(exchange, 301, &url)
 }
 
 /// Scheme, host and port of this server, as the redirect rules write them.

@@ -6,6 +6,7 @@ use myriad_script::{Action, Flow, Program};
 
 use super::failed;
 use crate::content::Step;
+use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::output::Answer;
 use crate::runtime::PlaceId;
@@ -64,7 +65,7 @@ fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
         Action::UriChanged => Rewritten::Again,
         Action::Redirect { status } => {
             let url = exchange.frame.output().to_vec();
-            Rewritten::Step(Step::Answer(super::redirect(&mut exchange.request, status, &url)))
+            Rewritten::Step(super::redirect_or_page(exchange, status, &url))
         }
         Action::Return { status, text: true } => {
             let text = exchange.frame.output().to_vec();
@@ -85,6 +86,10 @@ fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
 
 /// `return code text`: the location's own media type, as nginx has it.
 fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> Step {
+    if let Err(error) = exchange.request.body.discard_at_hand() {
+        exchange.request.log(Level::Info, format_args!("client sent invalid body ({error})"));
+        return Step::Error(error.status());
+    }
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
     answer.compressible = true;
     if !matches!(status, 204 | 304) {

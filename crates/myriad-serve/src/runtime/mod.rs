@@ -31,9 +31,9 @@ pub(crate) use locations::{Found, Locations};
 pub(crate) use names::Names;
 pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
-    AccessLog, AddField, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace, Handler,
-    HeaderRules, KeepAliveRules, LimitExcept, Offer, OfferRules, OriginGroup, OriginPlace, Param, Place,
-    Rates, RedirectRules, Rooting, Symlinks, Target, TryEnd, TryFiles,
+    AccessLog, AddField, BodyRules, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace,
+    Handler, HeaderRules, KeepAliveRules, LimitExcept, Offer, OfferRules, OriginGroup, OriginPlace, Param,
+    Place, Rates, RedirectRules, Rooting, Symlinks, Target, TryEnd, TryFiles,
 };
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
@@ -62,6 +62,8 @@ pub(crate) struct Runtime {
     pub variables: Vec<Source>,
     /// Whether any script reads `$sent_http_*`.
     pub reads_sent_fields: bool,
+    /// Whether `$request_body_file` is read anywhere, so that bodies in files need names.
+    pub names_bodies: bool,
     /// Access-log formats.
     pub formats: Vec<Format>,
     /// What the rules read of a request, where that decides what they come to.

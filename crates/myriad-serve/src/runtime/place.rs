@@ -10,6 +10,7 @@ use myriad_script::{Predicates, Program, Regex, Template};
 use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
 use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId, TypeSet};
+use crate::content::{Naming, TempFolder};
 use crate::error_log::ErrorLog;
 use crate::files::{LinkRule, Validity};
 use crate::log::LogTarget;
@@ -33,8 +34,8 @@ pub(crate) struct Place {
     pub gate: Option<Box<Gate>>,
     /// `client_max_body_size`, bytes, 0 for any.
     pub max_body: u64,
-    /// `client_body_buffer_size`, bytes; 0 with `client_body_in_file_only`.
-    pub body_in_memory: u64,
+    /// Where a body waits for its end.
+    pub body: BodyRules,
     /// `client_body_timeout`, milliseconds.
     pub body_timeout_ms: u64,
     /// The connection's time-outs.
@@ -75,6 +76,18 @@ pub(crate) struct Place {
     pub uninitialized_warn: bool,
     /// How redirects are written.
     pub redirects: RedirectRules,
+}
+
+/// Where a request's body is gathered.
+pub(crate) struct BodyRules {
+    /// `client_body_buffer_size`, bytes; 0 with `client_body_in_file_only`.
+    pub in_memory: u64,
+    /// `client_body_in_file_only`.
+    pub naming: Naming,
+    /// `client_body_temp_path`.
+    pub folder: TempFolder,
+    /// Whether it is written; otherwise a file without a name goes to a folder of the system's.
+    pub folder_is_written: bool,
 }
 
 /// `keepalive_time` and `keepalive_disable`.
@@ -336,6 +349,10 @@ pub(crate) struct RedirectRules {
     pub port: bool,
     /// `server_name_in_redirect`.
     pub server_name: bool,
+    /// `msie_refresh`.
+    pub msie_refresh: bool,
+    /// `msie_padding`.
+    pub msie_padding: bool,
 }
 
 /// How an origin is asked.

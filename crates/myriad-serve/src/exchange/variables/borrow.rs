@@ -3,6 +3,7 @@
 use myriad_http::uri;
 
 use super::Source;
+use crate::content::Gathered;
 use crate::exchange::{Request, Visit};
 use crate::limits::LimitStatus;
 
@@ -24,8 +25,9 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
         Source::Scheme => Some(b"http"),
         Source::ServerName => Some(&request.server().name),
         Source::ServerProtocol => Some(request.head.version().as_str().as_bytes()),
-        Source::Https | Source::RequestBodyFile => Some(b""),
-        Source::RequestBody => Some(request.gathered.as_deref().unwrap_or_default()),
+        Source::Https => Some(b""),
+        Source::RequestBody => request.gathered.as_ref().and_then(Gathered::in_memory),
+        Source::RequestBodyFile => request.gathered.as_ref().and_then(Gathered::file_name),
         Source::RequestCompletion => Some(if request.sent.complete { b"OK" } else { b"" }),
         Source::Pipe => Some(if request.sent.pipelined { b"p" } else { b"." }),
         Source::NginxVersion => Some(b"1.31.4"),

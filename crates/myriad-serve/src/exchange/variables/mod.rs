@@ -55,9 +55,9 @@ pub(crate) enum Source {
     RealpathRoot,
     /// `$request_filename`.
     RequestFilename,
-    /// `$request_body`, `$request_body_file`: always empty; the body is for the origin alone.
+    /// `$request_body`: what was gathered in memory.
     RequestBody,
-    /// `$request_body_file`: bodies have no names in the file system here, so this is empty.
+    /// `$request_body_file`: where it was gathered in a file.
     RequestBodyFile,
     /// `$request_completion`.
     RequestCompletion,

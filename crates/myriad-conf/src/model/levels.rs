@@ -1,0 +1,34 @@
+//! Every level of a configuration, for those who look for something in all of them.
+
+use super::{HttpConf, IfBlock, LocationConf, RewriteStep};
+use crate::settings::Settings;
+
+impl HttpConf {
+    /// The settings of `http` itself, then those of every server, location, `if` and `limit_except`, in source order.
+    pub fn levels(&self) -> Vec<&Settings> {
+        let mut levels = vec![&self.settings];
+        for server in &self.servers {
+            levels.push(&server.settings);
+            of_steps(&server.rewrite, &mut levels);
+            server.locations.iter().for_each(|location| of_location(location, &mut levels));
+        }
+        levels
+    }
+}
+
+fn of_location<'a>(location: &'a LocationConf, levels: &mut Vec<&'a Settings>) {
+    levels.push(&location.settings);
+    of_steps(&location.rewrite, levels);
+    levels.extend(location.limit_except.as_ref().map(|limit| &limit.settings));
+    location.locations.iter().for_each(|nested| of_location(nested, levels));
+}
+
+fn of_steps<'a>(steps: &'a [RewriteStep], levels: &mut Vec<&'a Settings>) {
+    for step in steps {
+        if let RewriteStep::If(block) = step {
+            let IfBlock { settings, rewrite, .. } = block.as_ref();
+            levels.push(settings);
+            of_steps(rewrite, levels);
+        }
+    }
+}
