@@ -13,7 +13,8 @@ impl SystemError {
     /// The number in `error`.
     pub(crate) fn of(error: &io::Error) -> Self {
         let same_kind = || match error.kind() {
-            io::ErrorKind::NotFound => Errno::NOENT,
+            // A name with a zero byte in it is one that no file can have.
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Errno::NOENT,
             io::ErrorKind::PermissionDenied => Errno::ACCESS,
             _ => Errno::IO,
         };
