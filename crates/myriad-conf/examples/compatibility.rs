@@ -140,6 +140,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("headers", "Response fields"),
     ("log", "Logs"),
     ("encoding", "Compression"),
+    ("autoindex", "Lists of folders"),
     ("charset", "Charsets"),
     ("filters", "Body filters"),
     ("blocks", "Variables by table"),

@@ -29,7 +29,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("event_openssl_cache", NOT_YET, "ssl_object_cache_inheritable"),
     ("event_quic_bpf", NOT_YET, "quic_bpf"),
     ("addition", NO_MODULE, "add_before_body add_after_body addition_types"),
-    ("autoindex", NOT_YET, "autoindex autoindex_format autoindex_localtime autoindex_exact_size"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),
     ("degradation", NO_MODULE, "degradation degrade"),

@@ -7,6 +7,7 @@
 mod access;
 mod arguments;
 mod auth_request;
+mod autoindex;
 mod blocks;
 mod cache;
 mod charset;
@@ -245,6 +246,7 @@ pub fn directives() -> &'static [Directive] {
             ("access", access::ROWS),
             ("limits", limits::ROWS),
             ("auth_request", auth_request::ROWS),
+            ("autoindex", autoindex::ROWS),
             ("charset", charset::ROWS),
             ("headers", headers::ROWS),
             ("log", log::ROWS),

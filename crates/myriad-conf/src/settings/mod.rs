@@ -4,6 +4,7 @@
 //! its own directives are laid over; lists such as `add_header` start anew at a level that names one.
 
 mod access;
+mod autoindex;
 mod cache;
 mod client;
 mod content;
@@ -15,6 +16,7 @@ mod log;
 mod origin;
 
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
+pub use autoindex::{AutoindexFormat, AutoindexSettings};
 pub use cache::{
     CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies, StaleWhen,
 };
@@ -90,6 +92,8 @@ pub struct Settings {
     pub log: LogSettings,
     /// `gzip*`, `brotli*`, `zstd*`.
     pub encoding: EncodingSettings,
+    /// `autoindex*`.
+    pub autoindex: AutoindexSettings,
     /// `gunzip`, `sub_filter*`.
     pub filters: FilterSettings,
     /// `open_file_cache*`.
@@ -114,6 +118,7 @@ impl Default for Settings {
             headers: HeaderSettings::default(),
             log: LogSettings::default(),
             encoding: EncodingSettings::default(),
+            autoindex: AutoindexSettings::default(),
             filters: FilterSettings::default(),
             open_files: OpenFileSettings::default(),
             fastcgi: OriginSettings::new(Protocol::FastCgi),

@@ -134,6 +134,11 @@ impl Compile<'_> {
                 (true, None) => Rooting::Whole,
             },
             index: content.index.iter().map(|name| self.template(name)).collect(),
+            autoindex: settings.autoindex.on.then_some(crate::runtime::Autoindex {
+                format: settings.autoindex.format,
+                exact_size: settings.autoindex.exact_size,
+                local_time: settings.autoindex.local_time,
+            }),
             try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, content)),
             types: Arc::new(
                 content

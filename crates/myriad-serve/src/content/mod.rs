@@ -1,5 +1,6 @@
 //! What makes the answers: files, origins, the cache in front of them, errors.
 
+mod autoindex;
 mod bind;
 pub(crate) mod cached;
 pub(crate) mod error;
@@ -60,6 +61,8 @@ pub(crate) enum Work {
         /// Where it is.
         path: PathBuf,
     },
+    /// A folder to be listed.
+    List(PathBuf),
     /// A check of the visitor, before any content.
     Gate(Box<phases::gate::Wait>),
     /// An origin to be asked for this request alone.
@@ -101,6 +104,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
         let step = match work {
             Work::Load { found, path } => static_file::load(exchange, found, path).await,
             Work::Gate(wait) => phases::gate::wait(exchange, *wait).await,
+            Work::List(folder) => autoindex::list(exchange, folder).await,
             Work::Origin => origin::pass(exchange).await,
             Work::Gather => cached::gather(exchange).await,
             Work::Page(wait) => cached::wait(exchange, wait).await,

@@ -139,6 +139,7 @@ fn directory_without_index(exchange: &mut Exchange) -> Step {
         let shown = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         let shown = String::from_utf8_lossy(&file[..shown]);
         match &entry.kind {
+            Kind::Directory if lists(request) => Step::Wait(Work::List(as_path(file).to_owned())),
             Kind::Directory => {
                 request.log(LogLevel::Error, format_args!("directory index of \"{shown}/\" is forbidden"));
                 Step::Error(403)
@@ -152,6 +153,11 @@ fn directory_without_index(exchange: &mut Exchange) -> Step {
             Kind::File(_) | Kind::Other => Step::Error(404),
         }
     })
+}
+
+fn lists(request: &Request) -> bool {
+    let reads = matches!(request.head.method(), Method::Get | Method::Head) || request.as_get;
+    reads && request.place().files.autoindex.is_some()
 }
 
 fn serve(exchange: &mut Exchange, found: &Found) -> Step {

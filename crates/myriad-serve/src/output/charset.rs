@@ -8,7 +8,7 @@ use myriad_script::{Frame, Template};
 use super::filters::{self, Converter};
 use super::{Answer, Source, line_named};
 use crate::error_log::Level;
-use crate::exchange::Request;
+use crate::exchange::{Exchange, Request};
 use crate::runtime::CharsetRules;
 
 /// Names the charset of the place, and converts the body where it is known to be in another one.
@@ -39,6 +39,15 @@ pub(crate) fn apply(request: &Request, frame: &mut Frame, rules: &CharsetRules, 
         return;
     }
     answer.media_type = Some(Cow::Owned([&bare[..], b"; charset=", &to[..]].concat()));
+}
+
+/// Whether an answer of that media type, which names no charset, is going to be in UTF-8.
+pub(crate) fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
+    let Exchange { request, frame } = exchange;
+    let site = std::rc::Rc::clone(&request.site);
+    let Some(rules) = &site.runtime.place(request.place).charset else { return false };
+    rules.types.cover(media_type)
+        && name(request, frame, &rules.name).is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
 }
 
 fn media_type(answer: &Answer) -> Option<&[u8]> {

@@ -15,6 +15,7 @@ mod send;
 mod trailers;
 
 pub(crate) use answer::{Answer, Source};
+pub(crate) use charset::names_utf8;
 pub(crate) use encoding::{Encodings, accepted, encodings};
 pub(crate) use error_body::error_body;
 pub(crate) use fields::{copy_lines, line_named, lines_named};

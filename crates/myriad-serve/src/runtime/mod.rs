@@ -31,9 +31,10 @@ pub(crate) use locations::{Found, Locations};
 pub(crate) use names::Names;
 pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
-    AccessLog, AddField, BodyRules, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires, FilePlace,
-    Handler, HeaderRules, KeepAliveRules, LimitExcept, Offer, OfferRules, OriginGroup, OriginPlace, Param,
-    Place, Rates, RedirectRules, Rooting, Symlinks, Target, TryEnd, TryFiles,
+    AccessLog, AddField, Autoindex, BodyRules, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires,
+    FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept, ListingFormat, Offer, OfferRules,
+    OriginGroup, OriginPlace, Param, Place, Rates, RedirectRules, Rooting, Symlinks, Target, TryEnd,
+    TryFiles,
 };
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};

@@ -9,6 +9,8 @@ use myriad_policy::Rules;
 use myriad_script::{Predicates, Program, Regex, Template};
 use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
+pub(crate) use myriad_conf::settings::AutoindexFormat as ListingFormat;
+
 use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId, TypeSet};
 use crate::content::{Naming, TempFolder};
 use crate::error_log::ErrorLog;
@@ -148,6 +150,8 @@ pub(crate) struct FilePlace {
     pub rooting: Rooting,
     /// `index`.
     pub index: Vec<Template>,
+    /// `autoindex`, if on.
+    pub autoindex: Option<Autoindex>,
     /// `try_files`.
     pub try_files: Option<TryFiles>,
     /// Media types by extension.
@@ -175,6 +179,17 @@ pub(crate) struct Symlinks {
     pub rule: LinkRule,
     /// The leading part of paths that is not checked.
     pub from: Template,
+}
+
+/// `autoindex*`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Autoindex {
+    /// `autoindex_format`.
+    pub format: ListingFormat,
+    /// `autoindex_exact_size`.
+    pub exact_size: bool,
+    /// `autoindex_localtime`.
+    pub local_time: bool,
 }
 
 /// How `root` or `alias` and the URI make a path.

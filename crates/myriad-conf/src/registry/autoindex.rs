@@ -1,0 +1,50 @@
+//! nginx's autoindex module.
+
+use super::{Contexts, Directive, FLAG, ONE, Set, set};
+use crate::settings::AutoindexFormat;
+
+const HSL: Contexts = Contexts::HSL;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "autoindex",
+        HSL,
+        FLAG,
+        set!(Settings.flag => autoindex.on),
+        "Lists folders that have no index.",
+    )
+    .default("off"),
+    Directive::new(
+        "autoindex_format",
+        HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            let choices = [
+                ("html", AutoindexFormat::Html),
+                ("xml", AutoindexFormat::Xml),
+                ("json", AutoindexFormat::Json),
+                ("jsonp", AutoindexFormat::Jsonp),
+            ];
+            settings.autoindex.format = args.choice(0, &choices)?;
+            Ok(())
+        }),
+        "What a list looks like.",
+    )
+    .default("html"),
+    Directive::new(
+        "autoindex_exact_size",
+        HSL,
+        FLAG,
+        set!(Settings.flag => autoindex.exact_size),
+        "Whether sizes are shown in bytes rather than rounded.",
+    )
+    .default("on"),
+    Directive::new(
+        "autoindex_localtime",
+        HSL,
+        FLAG,
+        set!(Settings.flag => autoindex.local_time),
+        "Whether times are local rather than UTC.",
+    )
+    .default("off"),
+];

@@ -1,0 +1,181 @@
+//! `autoindex`: what is in a folder that has no index.
+
+mod html;
+mod json;
+mod xml;
+
+use std::fs::DirEntry;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use myriad_http::uri;
+use myriad_net::ResponseBody;
+
+use super::Step;
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::files::SystemError;
+use crate::output::{self, Answer};
+use crate::runtime::{Autoindex, ListingFormat};
+
+/// Most bytes of the name of a JSONP function.
+const LONGEST_CALLBACK: usize = 128;
+
+/// What one name in a folder stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Item {
+    /// Folders stand first.
+    kind: ItemKind,
+    name: Vec<u8>,
+    modified_s: u64,
+    size: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ItemKind {
+    Directory,
+    File,
+    /// A socket, a device.
+    Other,
+}
+
+impl ItemKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Directory => "directory",
+            Self::File => "file",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Lists a folder, read on the pool of blocking work.
+pub(crate) async fn list(exchange: &mut Exchange, folder: PathBuf) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let Some(rules) = site.runtime.place(exchange.request.place).files.autoindex else {
+        return Step::Error(403);
+    };
+    let mut callback = None;
+    if rules.format == ListingFormat::Jsonp {
+        let Ok(name) = callback_of(&exchange.request.args) else {
+            exchange.request.log(Level::Info, format_args!("client sent invalid callback name"));
+            return Step::Error(400);
+        };
+        callback = name.map(<[u8]>::to_vec);
+    }
+    let shown = folder.clone();
+    let read = tokio::task::spawn_blocking(move || read(&folder)).await;
+    match read.unwrap_or_else(|_| Err(io::Error::other("reading was abandoned"))) {
+        Ok(items) => Step::Answer(answer(exchange, rules, callback.as_deref(), &items)),
+        Err(error) => {
+            let error = SystemError::of(&error);
+            let level = if error.status() == 500 { Level::Crit } else { Level::Error };
+            let folder = shown.display();
+            exchange.request.log(level, format_args!("opendir() \"{folder}\" failed ({error})"));
+            Step::Error(error.status())
+        }
+    }
+}
+
+fn answer(exchange: &mut Exchange, rules: Autoindex, callback: Option<&[u8]>, items: &[Item]) -> Answer {
+    let uri = exchange.request.uri.clone();
+    let (media_type, text): (&'static [u8], _) = match (rules.format, callback) {
+        (ListingFormat::Html, _) => {
+            let utf8 = output::names_utf8(exchange, b"text/html");
+            (b"text/html", html::page(&uri, items, &html::Look { utf8, rules }))
+        }
+        (ListingFormat::Xml, _) => (b"text/xml; charset=utf-8", xml::document(items)),
+        (ListingFormat::Json, _) | (ListingFormat::Jsonp, None) => {
+            (b"application/json", json::array(items, None))
+        }
+        (ListingFormat::Jsonp, callback) => (b"application/javascript", json::array(items, callback)),
+    };
+    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(text)));
+    answer.media_type = Some(media_type.into());
+    answer.compressible = true;
+    answer
+}
+
+/// The argument `callback`; an error where it is no name that could do no harm in a script.
+fn callback_of(args: &[u8]) -> Result<Option<&[u8]>, ()> {
+    let Some(name) = uri::arg(args, b"callback").filter(|name| !name.is_empty()) else { return Ok(None) };
+    let plain = name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
+    if plain && name.len() <= LONGEST_CALLBACK { Ok(Some(name)) } else { Err(()) }
+}
+
+/// What is in a folder: folders first, each kind by name, without what is hidden.
+fn read(folder: &Path) -> io::Result<Vec<Item>> {
+    let mut items = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().as_bytes().starts_with(b".") {
+            items.extend(item(&entry)?);
+        }
+    }
+    items.sort_unstable_by(|a, b| {
+        let is_file = |item: &Item| item.kind != ItemKind::Directory;
+        is_file(a).cmp(&is_file(b)).then_with(|| a.name.cmp(&b.name))
+    });
+    Ok(items)
+}
+
+/// None for what this server may not look at. A link that leads nowhere is shown as itself.
+fn item(entry: &DirEntry) -> io::Result<Option<Item>> {
+    let path = entry.path();
+    let metadata = match std::fs::metadata(&path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(_) => match std::fs::symlink_metadata(&path) {
+            Ok(metadata) => metadata,
+            // Gone since the folder was read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        },
+    };
+    Ok(Some(Item {
+        kind: match metadata {
+            _ if metadata.is_dir() => ItemKind::Directory,
+            _ if metadata.is_file() => ItemKind::File,
+            _ => ItemKind::Other,
+        },
+        name: entry.file_name().into_vec(),
+        modified_s: u64::try_from(metadata.mtime()).unwrap_or(0),
+        size: metadata.len(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn function_names_hold_no_code() {
+        assert_eq!(callback_of(b""), Ok(None));
+        assert_eq!(callback_of(b"callback="), Ok(None));
+        assert_eq!(callback_of(b"a=1&callback=My.call_2"), Ok(Some(&b"My.call_2"[..])));
+        assert_eq!(callback_of(b"callback=alert(1)"), Err(()));
+        assert_eq!(callback_of(format!("callback={}", "a".repeat(129)).as_bytes()), Err(()));
+    }
+
+    #[test]
+    fn folders_stand_first_and_what_is_hidden_is_not_shown() {
+        let folder = std::env::temp_dir().join(format!("myriad-autoindex-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("zoo")).unwrap();
+        for name in ["b", "a", ".hidden"] {
+            std::fs::write(folder.join(name), name).unwrap();
+        }
+        std::os::unix::fs::symlink("nowhere", folder.join("link")).unwrap();
+        let items = read(&folder);
+        std::fs::remove_dir_all(&folder).unwrap();
+        let items: Vec<_> = items
+            .unwrap()
+            .into_iter()
+            .map(|item| (item.kind.as_str(), String::from_utf8(item.name).unwrap()))
+            .collect();
+        let expected = [("directory", "zoo"), ("file", "a"), ("file", "b"), ("other", "link")];
+        assert_eq!(items, expected.map(|(kind, name)| (kind, name.to_owned())));
+    }
+}
