@@ -15,7 +15,7 @@ use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
 use myriad_net::{Acceptor, Worker};
-use myriad_upstream::HttpPool;
+use myriad_upstream::{HttpPool, Resolver};
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
@@ -307,7 +307,9 @@ async fn work(
         match order {
             Order::Quit => break,
             Order::Run { runtime, sockets, done } => {
+                let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config)));
                 let site = Rc::new(Generation {
+                    resolvers: resolvers.collect(),
                     runtime,
                     worker: Rc::clone(&state),
                     memo: Memo::default(),

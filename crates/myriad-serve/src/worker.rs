@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_encode::Pool;
-use myriad_upstream::HttpPool;
+use myriad_upstream::{HttpPool, Resolver};
 
 use crate::counters::Counters;
 use crate::files::FileCache;
@@ -41,6 +41,8 @@ pub(crate) struct Generation {
     pub memo: Memo,
     /// Idle connections to HTTP origins.
     pub pool: HttpPool,
+    /// What looks names up, by their number in the runtime.
+    pub resolvers: Vec<Resolver>,
     /// Origins whose address a variable held, by that address.
     pub addressed: RefCell<HashMap<String, Arc<OriginGroup>>>,
 }

@@ -45,6 +45,12 @@ impl Attempts {
         Ref::map(self.0.borrow(), Vec::as_slice)
     }
 
+    /// Notes that a name could not be resolved, which is the try that there was.
+    pub fn unresolved(&self, name: &str) {
+        self.enter_group();
+        self.begin(name.to_owned()).failed(502);
+    }
+
     /// The next try is the first at another group.
     pub(crate) fn enter_group(&self) {
         self.1.set(!self.0.borrow().is_empty());

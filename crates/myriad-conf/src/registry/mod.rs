@@ -24,6 +24,7 @@ mod listen;
 mod log;
 mod origin;
 mod process;
+mod resolver;
 mod rewrite;
 mod server;
 mod suggest;
@@ -254,6 +255,7 @@ pub fn directives() -> &'static [Directive] {
             ("filters", filters::ROWS),
             ("blocks", blocks::ROWS),
             ("upstream", upstream::ROWS),
+            ("resolver", resolver::ROWS),
             ("cache", cache::OWN),
             ("tuning", tuning::ROWS),
         ];

@@ -61,8 +61,6 @@ pub(super) static ROWS: &[Directive] = &[
     row("gunzip_buffers", HSL, TWO, BUFFERS),
     row("brotli_buffers", HSL, TWO, BUFFERS),
     row("zstd_buffers", HSL, TWO, BUFFERS),
-    row("resolver", HSL, at_least(1), "names are looked up by the system's resolver"),
-    row("resolver_timeout", HSL, ONE, "names are looked up by the system's resolver"),
     // Other modules disowned by the build may still have their folder named by generated configurations.
     row("uwsgi_temp_path", HSL, between(1, 4), TEMP),
     row("scgi_temp_path", HSL, between(1, 4), TEMP),

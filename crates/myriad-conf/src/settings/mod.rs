@@ -14,6 +14,7 @@ mod headers;
 mod limits;
 mod log;
 mod origin;
+mod resolver;
 
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
@@ -36,6 +37,7 @@ pub use origin::{
     AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings,
     Parameter, Redirect,
 };
+pub use resolver::ResolverSettings;
 
 use crate::text::Text;
 
@@ -102,6 +104,10 @@ pub struct Settings {
     pub fastcgi: OriginSettings,
     /// `proxy_*`.
     pub proxy: OriginSettings,
+    /// `resolver`.
+    pub resolver: Option<ResolverSettings>,
+    /// `resolver_timeout`, ms.
+    pub resolver_timeout: u64,
     /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
     pub cache_rules: CacheRules,
 }
@@ -123,6 +129,8 @@ impl Default for Settings {
             open_files: OpenFileSettings::default(),
             fastcgi: OriginSettings::new(Protocol::FastCgi),
             proxy: OriginSettings::new(Protocol::Http),
+            resolver: None,
+            resolver_timeout: 30_000,
             cache_rules: CacheRules::default(),
         }
     }

@@ -11,6 +11,7 @@ mod origin;
 mod place;
 mod program;
 mod proxy;
+mod resolver;
 mod rewriting;
 mod scripts;
 mod server;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use myriad_conf::model::HttpConf;
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_script::{Compiler, ScriptError, Template};
-use myriad_upstream::Registry;
+use myriad_upstream::{Registry, ResolverConfig};
 
 use crate::exchange::variables::{Source, VariableNames};
 use crate::log::Format;
@@ -113,6 +114,7 @@ struct Compile<'a> {
     places: Vec<Place>,
     formats: Vec<Format>,
     groups: HashMap<String, Arc<OriginGroup>>,
+    resolvers: Vec<Arc<ResolverConfig>>,
     charsets: Charsets,
     limits: LimitZones,
 }
@@ -128,6 +130,7 @@ impl<'a> Compile<'a> {
             places: Vec::new(),
             formats: Vec::new(),
             groups: HashMap::new(),
+            resolvers: Vec::new(),
             charsets: Charsets::default(),
             limits: LimitZones::default(),
         }
@@ -138,7 +141,7 @@ impl<'a> Compile<'a> {
         servers: Vec<Server>,
         listeners: HashMap<u32, crate::runtime::Listener>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
-        let Self { around, scripts, mut errors, mut places, formats, groups, charsets, .. } = self;
+        let Self { around, scripts, mut errors, mut places, formats, groups, resolvers, charsets, .. } = self;
         let mut shortcut = None;
         let variables = match scripts.finish() {
             Ok(names) => {
@@ -170,6 +173,7 @@ impl<'a> Compile<'a> {
             formats,
             zones: around.kept.zones.clone(),
             groups,
+            resolvers,
             charsets,
         })
     }

@@ -20,7 +20,7 @@ impl Compile<'_> {
         (target, prefix): (&Text, &Text),
     ) -> OriginPlace {
         let origin = settings.origin(protocol);
-        let http = (protocol == Protocol::Http).then(|| Box::new(self.proxy(origin, target, prefix)));
+        let http = (protocol == Protocol::Http).then(|| Box::new(self.proxy(settings, target, prefix)));
         OriginPlace {
             target: match &http {
                 Some(http) => self.proxy_target(target, http),

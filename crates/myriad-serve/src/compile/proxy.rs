@@ -1,6 +1,6 @@
 //! `proxy_pass` and the fields of its requests.
 
-use myriad_conf::settings::{HttpVersion, OriginSettings};
+use myriad_conf::settings::{HttpVersion, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_http::Known;
 
@@ -21,9 +21,11 @@ const NOT_PASSED: [Known; 9] = [
 ];
 
 impl Compile<'_> {
-    pub(super) fn proxy(&mut self, origin: &OriginSettings, url: &Text, prefix: &Text) -> HttpPlace {
+    pub(super) fn proxy(&mut self, settings: &Settings, url: &Text, prefix: &Text) -> HttpPlace {
+        let origin = &settings.proxy;
         let mut place = HttpPlace {
             url: self.pass_url(url),
+            resolver: None,
             prefix: prefix.bytes().into(),
             http_1_1: origin.http_version == HttpVersion::Http11,
             host: None,
@@ -36,6 +38,9 @@ impl Compile<'_> {
             cookies: self.cookies(origin),
         };
         place.redirects = self.redirects(origin, url, &place);
+        if place.url.is_none() {
+            place.resolver = self.resolver(settings);
+        }
         for field in &origin.parameters {
             let name = field.name.bytes();
             if !is_token(name) {

@@ -286,8 +286,8 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
                 None => Step::Error(status),
             }
         }
-        // The fetch was abandoned, as when the worker ends.
-        Err(_) => Step::Error(502),
+        // The fetch did not begin, since a name has no address, or was abandoned, as when the worker ends.
+        Err(_) => stale_after(exchange, origin, cache, stale, Failure::Error).unwrap_or(Step::Error(502)),
     }
 }
 

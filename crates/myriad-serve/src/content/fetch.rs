@@ -10,12 +10,13 @@ use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, 
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
+use super::group::Chosen;
 use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::{group, origin, page};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
-use crate::runtime::{CachePlace, Handler, OriginGroup, OriginPlace, PageMeta};
+use crate::runtime::{CachePlace, Handler, OriginPlace, PageMeta};
 
 /// What the visitor who caused the fetch gets besides the page.
 pub(crate) enum Own {
@@ -31,7 +32,7 @@ struct Job {
     exchange: Box<Exchange>,
     writer: FlightWriter<PageMeta>,
     request: OriginRequest,
-    group: Arc<OriginGroup>,
+    chosen: Chosen,
     own: Option<oneshot::Sender<Own>>,
     uses: u64,
     usable_page: bool,
@@ -45,7 +46,7 @@ pub(crate) fn start(
     writer: FlightWriter<PageMeta>,
     own: Option<oneshot::Sender<Own>>,
 ) {
-    let Ok(group) = group::of_place(exchange, origin) else {
+    let Ok(chosen) = group::of_place(exchange, origin) else {
         return writer.fail(StoreFailure(502));
     };
     let attempts = match &own {
@@ -72,16 +73,20 @@ pub(crate) fn start(
     exchange.request.site.worker.counters.fetches.add(1);
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
-    let job = Job { exchange: exchange.snapshot(), writer, request, group, own, uses, usable_page };
+    let job = Job { exchange: exchange.snapshot(), writer, request, chosen, own, uses, usable_page };
     tokio::task::spawn_local(run(job));
 }
 
 async fn run(job: Job) {
-    let Job { mut exchange, writer, request, group, own, uses, usable_page } = job;
+    let Job { mut exchange, writer, request, chosen, own, uses, usable_page } = job;
     let method = request.method;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(place) = &site.runtime.place(exchange.request.place).handler else { return };
     let Some(cache) = &place.cache else { return };
+    let group = match group::settle(&mut exchange, chosen).await {
+        Ok(group) => group,
+        Err(status) => return writer.fail(StoreFailure(status)),
+    };
     let response = match origin::fetch(&mut exchange, &group, request).await {
         Ok(response) => response,
         Err(error) => {

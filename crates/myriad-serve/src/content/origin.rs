@@ -40,7 +40,11 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
         return Step::Error(500);
     };
-    let group = match group::of_place(exchange, origin) {
+    let chosen = match group::of_place(exchange, origin) {
+        Ok(chosen) => group::settle(exchange, chosen).await,
+        Err(status) => Err(status),
+    };
+    let group = match chosen {
         Ok(group) => group,
         Err(status) => return Step::Error(status),
     };

@@ -10,6 +10,8 @@ use super::{CookieRewrites, Param, Rewriting};
 pub(crate) struct HttpPlace {
     /// The URL, where it holds no variables; else it is made for each request.
     pub url: Option<PassUrl>,
+    /// Where the host of a URL that variables made is looked up.
+    pub resolver: Option<ResolverPlace>,
     /// The prefix of the location, whose length of the URI the URL's path takes the place of.
     pub prefix: Box<[u8]>,
     /// `proxy_http_version 1.1`.
@@ -30,6 +32,15 @@ pub(crate) struct HttpPlace {
     pub redirects: Vec<Rewriting>,
     /// `proxy_cookie_*`.
     pub cookies: Option<Box<CookieRewrites>>,
+}
+
+/// `resolver`, where names of origins are known only when a request comes.
+#[derive(Clone, Copy)]
+pub(crate) struct ResolverPlace {
+    /// Index in [`super::Runtime::resolvers`].
+    pub index: usize,
+    /// `resolver_timeout`.
+    pub timeout_ms: u64,
 }
 
 /// The names that `proxy_set_header` writes, and those that belong to a connection.

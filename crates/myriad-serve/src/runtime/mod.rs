@@ -20,11 +20,12 @@ use std::sync::Arc;
 use myriad_http::Known;
 use myriad_net::{Connection, Limits};
 use myriad_script::Program;
+use myriad_upstream::ResolverConfig;
 
 pub(crate) use charset::{Charsets, Recode};
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
 pub(crate) use gate::{AuthRequest, BasicRules, Gate, Network};
-pub(crate) use http_place::{HttpPlace, ReplacedFields};
+pub(crate) use http_place::{HttpPlace, ReplacedFields, ResolverPlace};
 pub(crate) use limits::{ConnectionLimits, LimitAnswer, LimitZone, RequestLimits};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};
@@ -73,6 +74,8 @@ pub(crate) struct Runtime {
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Origin groups by name, for targets that variables name.
     pub groups: HashMap<String, Arc<OriginGroup>>,
+    /// Resolvers; each worker makes its own of them.
+    pub resolvers: Vec<Arc<ResolverConfig>>,
     /// `charset_map`.
     pub charsets: Charsets,
 }

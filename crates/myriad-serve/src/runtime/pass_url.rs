@@ -93,6 +93,12 @@ impl PassUrl {
         format!("{}:{}", self.host, self.port.as_deref().unwrap_or(DEFAULT_PORT))
     }
 
+    /// The name and port to look up, where the host may be a name.
+    pub(crate) fn name(&self) -> Option<(&str, u16)> {
+        let port = self.port.as_deref().unwrap_or(DEFAULT_PORT).parse().ok()?;
+        (!self.unix && !self.host.starts_with('[')).then_some((&self.host, port))
+    }
+
     /// `$proxy_host`: what `Host` says unless the configuration says otherwise.
     pub(crate) fn proxy_host(&self) -> String {
         match &self.port {

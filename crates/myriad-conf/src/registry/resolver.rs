@@ -1,0 +1,61 @@
+//! `resolver`: name servers for names that are known only when a request comes.
+
+use super::{Arguments, Contexts, Directive, Done, ONE, Set, at_least, set};
+use crate::{
+    diagnostic::Diagnostic,
+    settings::{ResolverSettings, Settings},
+};
+
+const HSL: Contexts = Contexts::HSL;
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "resolver",
+        HSL,
+        at_least(1),
+        Set::Settings(resolver),
+        "Name servers for the names in variables of `proxy_pass`.",
+    ),
+    Directive::new(
+        "resolver_timeout",
+        HSL,
+        ONE,
+        set!(Settings.millis => resolver_timeout),
+        "How long a name is waited for.",
+    )
+    .default("30s"),
+];
+
+fn resolver(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut resolver = ResolverSettings { servers: Vec::new(), valid: None, ipv4: true, ipv6: true };
+    for index in 0..args.len() {
+        let word = args.bytes(index);
+        if word.starts_with(b"valid=") {
+            resolver.valid = Some(args.millis_after(index, 6)?);
+        } else if let Some(value) = word.strip_prefix(b"ipv4=") {
+            resolver.ipv4 = on_or_off(args, index, value)?;
+        } else if let Some(value) = word.strip_prefix(b"ipv6=") {
+            resolver.ipv6 = on_or_off(args, index, value)?;
+        } else if word.starts_with(b"status_zone=") {
+            // A name for nginx's commercial statistics: nothing is counted under it.
+        } else {
+            resolver.servers.push(args.text(index)?);
+        }
+    }
+    if resolver.servers.is_empty() {
+        return Err(args.error(0, "no name servers defined"));
+    }
+    if !resolver.ipv4 && !resolver.ipv6 {
+        return Err(args.error(0, "\"ipv4\" and \"ipv6\" cannot both be \"off\""));
+    }
+    settings.resolver = Some(resolver);
+    Ok(())
+}
+
+fn on_or_off(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<bool, Diagnostic> {
+    match value {
+        b"on" => Ok(true),
+        b"off" => Ok(false),
+        _ => Err(args.invalid(index, "on or off")),
+    }
+}

@@ -1,0 +1,293 @@
+//! DNS messages, as far as looking up addresses needs them (RFC 1035 section 4).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// IPv4 addresses (RFC 1035 section 3.4.1).
+    A,
+    /// IPv6 addresses (RFC 3596).
+    Aaaa,
+}
+
+impl Kind {
+    const fn number(self) -> u16 {
+        match self {
+            Self::A => A,
+            Self::Aaaa => AAAA,
+        }
+    }
+}
+
+const A: u16 = 1;
+const CNAME: u16 = 5;
+const AAAA: u16 = 28;
+const IN: u16 = 1;
+
+const HEADER: usize = 12;
+/// Longest label and longest name, bytes (RFC 1035 section 2.3.4; nginx counts the dots of a name, not its lengths).
+const LONGEST_LABEL: usize = 63;
+const LONGEST_NAME: usize = 255;
+/// Most compression pointers that one name may follow.
+const MOST_JUMPS: usize = 16;
+
+/// What a name server said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// Addresses, or the name that the name stands for, and how long they hold, seconds.
+    Records { addresses: Vec<IpAddr>, alias: Option<String>, ttl_s: u32 },
+    /// There is no answer, for this reason (RFC 1035's RCODE, 1 to 5).
+    Refused(u8),
+    /// The answer does not fit a datagram: ask over TCP.
+    Truncated,
+}
+
+/// Whether a name can be asked for.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && name.split('.').all(|label| !label.is_empty() && label.len() <= LONGEST_LABEL)
+        && name.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// A question with recursion desired. The name must be one that [`is_name`] takes.
+pub(super) fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER + name.len() + 6);
+    for word in [id, 0x0100, 1, 0, 0, 0] {
+        out.extend_from_slice(&word.to_be_bytes());
+    }
+    for label in name.split('.') {
+        out.push(label.len() as u8);
+        out.extend_from_slice(label.as_bytes());
+    }
+    out.push(0);
+    for word in [kind.number(), IN] {
+        out.extend_from_slice(&word.to_be_bytes());
+    }
+    out
+}
+
+/// Reads the reply to a question. None for what is no sound reply to exactly this question: it is as if it had not come.
+pub(super) fn reply(bytes: &[u8], id: u16, name: &str, kind: Kind) -> Option<Reply> {
+    let mut reader = Reader { bytes, at: 0 };
+    let (their_id, flags) = (reader.word()?, reader.word()?);
+    let (questions, answers) = (reader.word()?, reader.word()?);
+    reader.skip(4)?;
+    // A response to a standard query, no reserved bits.
+    if their_id != id || flags & 0xf870 != 0x8000 || questions != 1 {
+        return None;
+    }
+    let asked = reader.name()?;
+    if !asked.eq_ignore_ascii_case(name) || reader.word()? != kind.number() || reader.word()? != IN {
+        return None;
+    }
+    match (flags & 0xf) as u8 {
+        // nginx takes a format error, and codes beyond the classic ones, for no reply.
+        1 | 6.. => return None,
+        0 => {}
+        code => return Some(Reply::Refused(code)),
+    }
+    if flags & 0x0200 != 0 {
+        return Some(Reply::Truncated);
+    }
+    records(&mut reader, answers, kind)
+}
+
+fn records(reader: &mut Reader<'_>, count: u16, kind: Kind) -> Option<Reply> {
+    let (mut addresses, mut alias, mut ttl_s) = (Vec::new(), None, u32::MAX);
+    for _ in 0..count {
+        reader.name()?;
+        let (number, class) = (reader.word()?, reader.word()?);
+        let ttl = u32::from(reader.word()?) << 16 | u32::from(reader.word()?);
+        let length = usize::from(reader.word()?);
+        if class != IN {
+            return None;
+        }
+        // RFC 2181 section 8: a TTL with the highest bit set is none.
+        ttl_s = ttl_s.min(if ttl > i32::MAX as u32 { 0 } else { ttl });
+        let from = reader.at;
+        let data = reader.take(length)?;
+        match number {
+            A if kind == Kind::A => {
+                addresses.push(IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(data).ok()?)))
+            }
+            AAAA if kind == Kind::Aaaa => {
+                addresses.push(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(data).ok()?)));
+            }
+            A | AAAA => return None,
+            CNAME => alias = Some(Reader { bytes: reader.bytes, at: from }.name()?),
+            _ => {}
+        }
+    }
+    Some(Reply::Records { addresses, alias, ttl_s })
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let taken = self.bytes.get(self.at..self.at.checked_add(count)?)?;
+        self.at += count;
+        Some(taken)
+    }
+
+    fn skip(&mut self, count: usize) -> Option<()> {
+        self.take(count).map(drop)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    fn word(&mut self) -> Option<u16> {
+        self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
+    }
+
+    /// A name in lower case without its last dot; pointers lead backwards only (RFC 1035 section 4.1.4).
+    fn name(&mut self) -> Option<String> {
+        let mut name = String::new();
+        let (mut end, mut jumps, mut lowest) = (None, 0, self.at);
+        loop {
+            let length = self.byte()?;
+            match length {
+                0 => break,
+                1..=63 => {
+                    let label = self.take(usize::from(length))?;
+                    if !name.is_empty() {
+                        name.push('.');
+                    }
+                    if !label.iter().all(u8::is_ascii_graphic) || name.len() + label.len() > LONGEST_NAME {
+                        return None;
+                    }
+                    name.extend(label.iter().map(|byte| char::from(byte.to_ascii_lowercase())));
+                }
+                0xc0.. => {
+                    let target = usize::from(length & 0x3f) << 8 | usize::from(self.byte()?);
+                    end.get_or_insert(self.at);
+                    jumps += 1;
+                    if jumps > MOST_JUMPS || target >= lowest {
+                        return None;
+                    }
+                    lowest = target;
+                    self.at = target;
+                }
+                _ => return None,
+            }
+        }
+        if let Some(end) = end {
+            self.at = end;
+        }
+        Some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A response to `question` with the given flags and records.
+    fn response(question: &[u8], flags: u16, records: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = question.to_vec();
+        bytes[2..4].copy_from_slice(&flags.to_be_bytes());
+        bytes[6..8].copy_from_slice(&(records.len() as u16).to_be_bytes());
+        records.iter().for_each(|record| bytes.extend_from_slice(record));
+        bytes
+    }
+
+    fn record(kind: u16, ttl: u32, data: &[u8]) -> Vec<u8> {
+        let mut record = vec![0xc0, 12];
+        for word in [kind, IN] {
+            record.extend_from_slice(&word.to_be_bytes());
+        }
+        record.extend_from_slice(&ttl.to_be_bytes());
+        record.extend_from_slice(&(data.len() as u16).to_be_bytes());
+        record.extend_from_slice(data);
+        record
+    }
+
+    #[test]
+    fn addresses_are_read_with_the_shortest_ttl() {
+        let asked = question(7, "a.example", Kind::A);
+        let bytes =
+            response(&asked, 0x8180, &[&record(A, 60, &[127, 0, 0, 1]), &record(A, 5, &[127, 0, 0, 2])]);
+        let addresses = vec!["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()];
+        let expected = Reply::Records { addresses, alias: None, ttl_s: 5 };
+        assert_eq!(reply(&bytes, 7, "A.example", Kind::A), Some(expected));
+    }
+
+    #[test]
+    fn an_alias_is_read_through_a_pointer() {
+        let asked = question(7, "a.example", Kind::A);
+        let bytes = response(&asked, 0x8180, &[&record(CNAME, 9, &[1, b'B', 0xc0, 14])]);
+        let alias = Some("b.example".to_owned());
+        assert_eq!(
+            reply(&bytes, 7, "a.example", Kind::A),
+            Some(Reply::Records { addresses: vec![], alias, ttl_s: 9 })
+        );
+    }
+
+    #[test]
+    fn what_answers_another_question_is_no_reply() {
+        let asked = question(7, "a.example", Kind::A);
+        let good = response(&asked, 0x8180, &[]);
+        assert!(reply(&good, 7, "a.example", Kind::A).is_some());
+        assert!(reply(&good, 8, "a.example", Kind::A).is_none());
+        assert!(reply(&good, 7, "b.example", Kind::A).is_none());
+        assert!(reply(&good, 7, "a.example", Kind::Aaaa).is_none());
+        assert!(reply(&asked, 7, "a.example", Kind::A).is_none());
+        let six = response(&asked, 0x8180, &[&record(AAAA, 9, &[0; 16])]);
+        assert!(reply(&six, 7, "a.example", Kind::A).is_none());
+        let short = response(&asked, 0x8180, &[&record(A, 9, &[])]);
+        assert!(reply(&short, 7, "a.example", Kind::A).is_none());
+    }
+
+    #[test]
+    fn codes_and_truncation_are_told() {
+        let asked = question(7, "a.example", Kind::A);
+        let with = |flags| reply(&response(&asked, flags, &[]), 7, "a.example", Kind::A);
+        assert_eq!(with(0x8183), Some(Reply::Refused(3)));
+        assert_eq!(with(0x8380), Some(Reply::Truncated));
+        assert_eq!(with(0x8181), None);
+        assert_eq!(with(0x8186), None);
+    }
+
+    #[test]
+    fn a_message_cut_anywhere_or_with_any_byte_changed_is_read_without_harm() {
+        let asked = question(7, "a.example", Kind::A);
+        let bytes = response(
+            &asked,
+            0x8180,
+            &[&record(CNAME, 9, &[1, b'b', 0xc0, 14]), &record(A, 1, &[1, 2, 3, 4])],
+        );
+        for end in 0..bytes.len() {
+            assert_eq!(reply(&bytes[..end], 7, "a.example", Kind::A), None, "{end}");
+        }
+        for at in 0..bytes.len() {
+            for value in [0, 1, 0x3f, 0x40, 0xc0, 0xff] {
+                let mut changed = bytes.clone();
+                changed[at] = value;
+                let _ = reply(&changed, 7, "a.example", Kind::A);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pointer_to_itself_ends() {
+        let asked = question(7, "a.example", Kind::A);
+        let at = asked.len() as u8 + 12;
+        let bytes = response(&asked, 0x8180, &[&record(CNAME, 9, &[0xc0, at])]);
+        assert_eq!(reply(&bytes, 7, "a.example", Kind::A), None);
+    }
+
+    #[test]
+    fn names_have_bounds() {
+        assert!(is_name("a.b"));
+        for name in ["", ".", "a..b", "a b", "a\0", &"a".repeat(64), &["a"; 130].join(".")] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+}

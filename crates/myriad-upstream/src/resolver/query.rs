@@ -1,0 +1,156 @@
+//! Asking name servers: both kinds of address at once, the next server when one is silent.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::message::{self, Kind, Reply};
+use super::{ResolveError, ResolverConfig};
+
+/// How long one server is waited for, as nginx.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many times a question is sent: half a minute in all.
+const MOST_SENDS: usize = 6;
+/// Most names that may stand for each other.
+const MOST_ALIASES: usize = 16;
+/// Most bytes of a reply.
+const MOST_BYTES: usize = 65_535;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) ttl_s: u32,
+}
+
+/// Looks a name up, aliases and all. `first` is the server to begin with.
+pub(super) async fn look_up(
+    config: &ResolverConfig,
+    first: usize,
+    name: &str,
+) -> Result<Found, ResolveError> {
+    let mut name = name.to_owned();
+    let mut shortest = u32::MAX;
+    for _ in 0..MOST_ALIASES {
+        let (found, alias) = ask(config, first, &name).await?;
+        shortest = shortest.min(found.ttl_s);
+        if !found.addresses.is_empty() {
+            return Ok(Found { ttl_s: shortest, ..found });
+        }
+        match alias {
+            Some(alias) if message::is_name(&alias) => name = alias,
+            _ => return Err(ResolveError::Code(NOT_FOUND)),
+        }
+    }
+    Err(ResolveError::Code(NOT_FOUND))
+}
+
+/// NXDOMAIN: also what a name without addresses comes to.
+const NOT_FOUND: u8 = 3;
+
+/// One question on its way.
+struct Asked {
+    kind: Kind,
+    id: u16,
+    reply: Option<Reply>,
+}
+
+async fn ask(
+    config: &ResolverConfig,
+    first: usize,
+    name: &str,
+) -> Result<(Found, Option<String>), ResolveError> {
+    let kinds = [(config.ipv4, Kind::A), (config.ipv6, Kind::Aaaa)];
+    let mut asked: Vec<Asked> = kinds
+        .into_iter()
+        .filter(|(wanted, _)| *wanted)
+        .map(|(_, kind)| Asked { kind, id: random_id(), reply: None })
+        .collect();
+    for send in 0..MOST_SENDS {
+        let server = config.servers[(first + send) % config.servers.len()];
+        let until = Instant::now() + PATIENCE;
+        if exchange(server, name, &mut asked, until).await.is_err() {
+            // Nobody listens there: the next is not asked in the same instant, lest a dead network be hammered.
+            sleep_until(Instant::now() + Duration::from_millis(200)).await;
+        }
+        if asked.iter().all(|asked| asked.reply.is_some()) {
+            return combine(asked);
+        }
+    }
+    Err(ResolveError::TimedOut)
+}
+
+/// As nginx, one refusal refuses the name, and the last reply says which name it stands for.
+fn combine(asked: Vec<Asked>) -> Result<(Found, Option<String>), ResolveError> {
+    let mut found = Found { addresses: Vec::new(), ttl_s: u32::MAX };
+    let mut name = None;
+    for reply in asked.into_iter().filter_map(|asked| asked.reply) {
+        match reply {
+            Reply::Refused(code) => return Err(ResolveError::Code(code)),
+            Reply::Truncated => return Err(ResolveError::TimedOut),
+            Reply::Records { addresses, alias, ttl_s } => {
+                found.addresses.extend(addresses);
+                found.ttl_s = found.ttl_s.min(ttl_s);
+                name = alias;
+            }
+        }
+    }
+    Ok((found, name))
+}
+
+/// Sends what is not answered yet to a server and takes its replies, from a port of its own each time: with the number
+/// of the question that is what a forger has to guess.
+async fn exchange(server: SocketAddr, name: &str, asked: &mut [Asked], until: Instant) -> io::Result<()> {
+    let any: IpAddr =
+        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0)).await?;
+    socket.connect(server).await?;
+    for asked in asked.iter().filter(|asked| asked.reply.is_none()) {
+        socket.send(&message::question(asked.id, name, asked.kind)).await?;
+    }
+    let mut buffer = vec![0; 4096];
+    while asked.iter().any(|asked| asked.reply.is_none()) {
+        let Ok(received) = timeout_at(until, socket.recv(&mut buffer)).await else { return Ok(()) };
+        let bytes = &buffer[..received?];
+        let reply = asked.iter_mut().filter(|asked| asked.reply.is_none()).find_map(|asked| {
+            let reply = message::reply(bytes, asked.id, name, asked.kind)?;
+            Some((asked, reply))
+        });
+        match reply {
+            None => {}
+            Some((asked, Reply::Truncated)) => {
+                let whole = timeout_at(until, over_tcp(server, name, asked)).await;
+                asked.reply = whole.ok().and_then(Result::ok).flatten();
+                if asked.reply.is_none() {
+                    return Ok(());
+                }
+            }
+            Some((asked, reply)) => asked.reply = Some(reply),
+        }
+    }
+    Ok(())
+}
+
+/// RFC 1035 section 4.2.2: the same message with its length before it.
+async fn over_tcp(server: SocketAddr, name: &str, asked: &Asked) -> io::Result<Option<Reply>> {
+    let mut stream = TcpStream::connect(server).await?;
+    let question = message::question(asked.id, name, asked.kind);
+    let mut framed = (question.len() as u16).to_be_bytes().to_vec();
+    framed.extend_from_slice(&question);
+    stream.write_all(&framed).await?;
+    let length = usize::from(stream.read_u16().await?).min(MOST_BYTES);
+    let mut bytes = vec![0; length];
+    stream.read_exact(&mut bytes).await?;
+    let reply = message::reply(&bytes, asked.id, name, asked.kind);
+    Ok(reply.filter(|reply| *reply != Reply::Truncated))
+}
+
+/// A number that nobody outside can foretell.
+fn random_id() -> u16 {
+    RandomState::new().hash_one(Instant::now()) as u16
+}
