@@ -1,0 +1,304 @@
+//! Pages to text and commands, in pieces that may end anywhere.
+//!
+//! ```text
+//! Text -"<!--#"-> Command name -> Between -> Parameter name -> Equals -> Value -> Between
+//!   ^                  |             |              |              |         |
+//!   '------ "-->" -----+-------------'              '--------------+---------'
+//!   '------ "-->" ---------------------------------- Skip <- what is no command
+//! ```
+
+/// What a command begins with.
+const BEGIN: &[u8] = b"<!--#";
+/// Longest name of a command or a parameter, bytes, as in nginx.
+const NAME: usize = 32;
+/// Most parameters of a command, as in nginx.
+const PARAMETERS: usize = 16;
+
+/// A command as it stands in a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directive {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Names and values of its parameters, in order; backslashes of values are still there.
+    pub parameters: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What a page holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Text to be sent as it is.
+    Text(&'a [u8]),
+    /// A command.
+    Directive(Directive),
+    /// What begins like a command and is none; the reason is for the error log.
+    Malformed(String),
+}
+
+/// Splits a page.
+#[derive(Debug)]
+pub struct Parser {
+    state: State,
+    /// Longest value, bytes (`ssi_value_length`).
+    value_length: usize,
+    directive: Directive,
+    /// Why the command is none.
+    reason: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Text, whose last bytes were so many of [`BEGIN`].
+    Text(usize),
+    BeforeName,
+    Name,
+    Between,
+    Parameter,
+    BeforeEquals,
+    BeforeValue,
+    Value {
+        quote: u8,
+        escaped: bool,
+    },
+    AfterValue,
+    /// Hyphens of the end seen so far.
+    End(u8),
+    /// As [`State::End`], after an error.
+    Skip(u8),
+}
+
+impl Parser {
+    /// A parser at the start of a page; a value has at most `value_length` bytes.
+    pub fn new(value_length: usize) -> Self {
+        Self { state: State::Text(0), value_length, directive: Directive::default(), reason: String::new() }
+    }
+
+    /// Takes the next event off `input`; none when `input` is used up.
+    pub fn next<'i>(&mut self, input: &mut &'i [u8]) -> Option<Event<'i>> {
+        while let Some(&byte) = input.first() {
+            if let State::Text(seen) = self.state {
+                if let Some(text) = self.text(seen, byte, input) {
+                    return Some(Event::Text(text));
+                }
+                continue;
+            }
+            *input = &input[1..];
+            if let Some(event) = self.step(byte) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// What is still held back at the end of a page: the beginning of a command, which is text after all.
+    pub fn finish(&mut self) -> &'static [u8] {
+        match std::mem::replace(&mut self.state, State::Text(0)) {
+            State::Text(seen) => &BEGIN[..seen],
+            _ => b"",
+        }
+    }
+
+    fn text<'i>(&mut self, seen: usize, byte: u8, input: &mut &'i [u8]) -> Option<&'i [u8]> {
+        if byte == BEGIN[seen] {
+            *input = &input[1..];
+            self.state = if seen + 1 == BEGIN.len() {
+                self.directive = Directive::default();
+                State::BeforeName
+            } else {
+                State::Text(seen + 1)
+            };
+            return None;
+        }
+        self.state = State::Text(0);
+        if seen > 0 {
+            return Some(&BEGIN[..seen]);
+        }
+        let end = memchr::memchr(b'<', input).unwrap_or(input.len());
+        let (text, rest) = input.split_at(end);
+        *input = rest;
+        Some(text)
+    }
+
+    fn step(&mut self, byte: u8) -> Option<Event<'static>> {
+        let blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        self.state = match self.state {
+            State::Text(_) | State::BeforeName if blank => self.state,
+            State::Text(_) | State::BeforeName => {
+                self.directive.name.push(byte);
+                State::Name
+            }
+            State::Name | State::Between | State::AfterValue if blank => State::Between,
+            State::Name | State::Between | State::AfterValue if byte == b'-' => State::End(1),
+            State::Name if self.directive.name.len() == NAME => self.fail(byte, "the command is too long"),
+            State::Name => {
+                self.directive.name.push(byte);
+                State::Name
+            }
+            State::Between if self.directive.parameters.len() == PARAMETERS => {
+                self.fail(byte, "too many parameters")
+            }
+            State::Between => {
+                self.directive.parameters.push((vec![byte], Vec::new()));
+                State::Parameter
+            }
+            State::Parameter | State::BeforeEquals if blank => State::BeforeEquals,
+            State::Parameter | State::BeforeEquals if byte == b'=' => State::BeforeValue,
+            State::Parameter if byte != b'-' => self.parameter(byte),
+            State::BeforeValue if blank => State::BeforeValue,
+            State::BeforeValue if matches!(byte, b'"' | b'\'') => {
+                State::Value { quote: byte, escaped: false }
+            }
+            State::Value { quote, escaped: false } if byte == quote => State::AfterValue,
+            State::Value { quote, escaped } => self.value(byte, quote, escaped),
+            State::Parameter | State::BeforeEquals | State::BeforeValue if byte == b'-' => {
+                self.fail(byte, "unexpected symbol");
+                State::Skip(1)
+            }
+            State::Parameter | State::BeforeEquals | State::BeforeValue | State::AfterValue => {
+                self.fail(byte, "unexpected symbol")
+            }
+            State::End(1) if byte == b'-' => State::End(2),
+            State::End(2) if byte == b'>' => {
+                self.state = State::Text(0);
+                return Some(Event::Directive(std::mem::take(&mut self.directive)));
+            }
+            State::End(_) => self.fail(byte, "unexpected symbol at the end"),
+            State::Skip(2) if byte == b'>' => {
+                self.state = State::Text(0);
+                return Some(Event::Malformed(std::mem::take(&mut self.reason)));
+            }
+            State::Skip(hyphens @ 0..=1) if byte == b'-' => State::Skip(hyphens + 1),
+            State::Skip(_) => State::Skip(0),
+        };
+        None
+    }
+
+    fn parameter(&mut self, byte: u8) -> State {
+        match self.directive.parameters.last_mut() {
+            Some((name, _)) if name.len() < NAME => {
+                name.push(byte);
+                State::Parameter
+            }
+            _ => self.fail(byte, "the name of a parameter is too long"),
+        }
+    }
+
+    fn value(&mut self, byte: u8, quote: u8, escaped: bool) -> State {
+        let most = self.value_length;
+        match self.directive.parameters.last_mut() {
+            Some((_, value)) if value.len() < most => {
+                value.push(byte);
+                State::Value { quote, escaped: !escaped && byte == b'\\' }
+            }
+            _ => self.fail(byte, "the value of a parameter is too long"),
+        }
+    }
+
+    fn fail(&mut self, byte: u8, what: &str) -> State {
+        let name = String::from_utf8_lossy(&self.directive.name).into_owned();
+        let parameter = match self.directive.parameters.last() {
+            Some((parameter, _)) => format!(" after \"{}\"", String::from_utf8_lossy(parameter)),
+            None => String::new(),
+        };
+        self.reason = format!("{what} at \"{}\"{parameter} in SSI command \"{name}\"", byte.escape_ascii());
+        State::Skip(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The events of a page, text joined, given in pieces of `size` bytes.
+    fn events(page: &[u8], size: usize) -> Vec<(String, Option<Directive>)> {
+        let mut parser = Parser::new(8);
+        let mut events: Vec<(String, Option<Directive>)> = Vec::new();
+        let mut text = String::new();
+        let mut take = |event: Event<'_>| match event {
+            Event::Text(part) => text.push_str(std::str::from_utf8(part).unwrap()),
+            Event::Directive(directive) => events.push((std::mem::take(&mut text), Some(directive))),
+            Event::Malformed(_) => events.push((std::mem::take(&mut text), None)),
+        };
+        for mut piece in page.chunks(size) {
+            while let Some(event) = parser.next(&mut piece) {
+                take(event);
+            }
+        }
+        take(Event::Text(parser.finish()));
+        if !text.is_empty() {
+            events.push((text, Some(Directive::default())));
+        }
+        events
+    }
+
+    /// The same in pieces of any size, cut at every byte.
+    fn split(page: &str) -> Vec<(String, Option<Directive>)> {
+        let whole = events(page.as_bytes(), page.len().max(1));
+        for size in 1..page.len() {
+            assert_eq!(events(page.as_bytes(), size), whole, "{page} in pieces of {size}");
+        }
+        whole
+    }
+
+    fn directive(name: &str, parameters: &[(&str, &str)]) -> Option<Directive> {
+        let parameters = parameters.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        Some(Directive { name: name.into(), parameters })
+    }
+
+    #[test]
+    fn commands_are_found_between_text() {
+        let echo = directive("echo", &[("var", "a"), ("default", "b c")]);
+        assert_eq!(
+            split("x<!--#echo var=\"a\" default='b c' -->y"),
+            [("x".into(), echo), ("y".into(), directive("", &[]))]
+        );
+        assert_eq!(split("<!--# endif-->"), [(String::new(), directive("endif", &[]))]);
+        let spaced = directive("set", &[("var", "a"), ("value", "")]);
+        assert_eq!(split("<!--#\n set\tvar = \"a\"\r\nvalue= '' -->"), [(String::new(), spaced)]);
+        assert_eq!(split("<!--#a b=\"c\"-->"), [(String::new(), directive("a", &[("b", "c")]))]);
+    }
+
+    #[test]
+    fn what_only_begins_like_a_command_is_text() {
+        for page in ["", "a<b>", "<!-- comment -->", "<!-<!--", "<<!-", "a <!--", "<!--x#echo -->", "<<<"] {
+            let texts: String = split(page).into_iter().map(|(text, _)| text).collect();
+            assert_eq!(texts, page);
+        }
+        assert_eq!(split("<<!--#a -->"), [("<".into(), directive("a", &[]))]);
+        assert_eq!(split("<!<!-<!--<!--#a -->"), [("<!<!-<!--".into(), directive("a", &[]))]);
+    }
+
+    #[test]
+    fn values_keep_their_backslashes_and_end_at_their_own_quote() {
+        let quoted = directive("a", &[("b", r#"\"c'\\"#)]);
+        assert_eq!(split(r#"<!--#a b="\"c'\\" -->"#), [(String::new(), quoted)]);
+        assert_eq!(split("<!--#a b='\"-->' -->"), [(String::new(), directive("a", &[("b", "\"-->")]))]);
+    }
+
+    #[test]
+    fn what_is_no_command_ends_where_a_command_would() {
+        for page in [
+            "<!--#a b -->",
+            "<!--#a b-->",
+            "<!--#a b=c -->",
+            "<!--#a b=- -->",
+            "<!--#a b=\"c\"d -->",
+            "<!--#a b=\"123456789\" -->",
+            "<!--#a - -->",
+            "<!--#a --x -->",
+            "<!--#a b=\"123456\\\\9\" -->",
+        ] {
+            assert_eq!(split(&format!("x{page}"))[0], ("x".into(), None), "{page}");
+        }
+        let long = "n".repeat(NAME);
+        assert_eq!(split(&format!("<!--#{long} -->")), [(String::new(), directive(&long, &[]))]);
+        assert_eq!(split(&format!("<!--#{long}n -->")), [(String::new(), None)]);
+        assert_eq!(split(&format!("<!--#a {long}n=\"\" -->")), [(String::new(), None)]);
+        let many = "b=\"\" ".repeat(PARAMETERS + 1);
+        assert_eq!(split(&format!("<!--#a {many}-->")), [(String::new(), None)]);
+    }
+
+    #[test]
+    fn unfinished_command_is_dropped_at_the_end_of_a_page() {
+        assert_eq!(split("a<!--#echo var=\"x"), [("a".into(), directive("", &[]))]);
+    }
+}

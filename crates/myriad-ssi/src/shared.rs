@@ -1,0 +1,148 @@
+//! What all pages of one request share, and what surrounds them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+/// Most bytes of all variables, and of all blocks, that the pages of one request may set.
+const MOST: usize = 1 << 20;
+
+/// What a page reads of its request.
+pub trait Surroundings {
+    /// The value of a variable of the request, its name in lower case; none where there is none. Dates are written as
+    /// `time_format` says, in the form of `strftime`.
+    fn variable(&mut self, name: &[u8], time_format: &[u8]) -> Option<Vec<u8>>;
+
+    /// Looks for a pattern; the error says what is wrong with it.
+    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<Groups>, String>;
+
+    /// The URI of the page, which relative URIs start from.
+    fn uri(&self) -> &[u8];
+
+    /// Takes a message for the error log.
+    fn log(&mut self, message: fmt::Arguments<'_>);
+}
+
+/// The groups of a match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// By number, the whole match first; empty where a group took no part.
+    pub numbered: Vec<Range<usize>>,
+    /// Names and numbers.
+    pub named: Vec<(String, usize)>,
+}
+
+/// Variables, blocks and captures of all pages of one request.
+#[derive(Debug, Default)]
+pub struct Shared {
+    variables: HashMap<Vec<u8>, Vec<u8>>,
+    variable_bytes: usize,
+    blocks: Vec<(Vec<u8>, Vec<u8>)>,
+    block_bytes: usize,
+    captures: Vec<Vec<u8>>,
+}
+
+/// No room for what a page wants kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl Shared {
+    /// Sets a variable; what there is no room for is not set, and false returned.
+    pub fn set(&mut self, name: &[u8], value: &[u8]) -> bool {
+        self.assign(name, value).is_ok()
+    }
+
+    pub(crate) fn assign(&mut self, name: &[u8], value: &[u8]) -> Result<(), Full> {
+        let name = name.to_ascii_lowercase();
+        let before = self.variables.get(&name).map_or(0, |known| name.len() + known.len());
+        let after = self.variable_bytes - before + name.len() + value.len();
+        if after > MOST {
+            return Err(Full);
+        }
+        self.variable_bytes = after;
+        self.variables.insert(name, value.to_vec());
+        Ok(())
+    }
+
+    /// A capture by its digit, or a variable that a page has set; the name is in lower case.
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&[u8]> {
+        if let [digit @ b'0'..=b'9'] = name
+            && let Some(capture) = self.captures.get(usize::from(digit - b'0'))
+        {
+            return Some(capture);
+        }
+        self.variables.get(name).map(Vec::as_slice)
+    }
+
+    pub(crate) fn begin_block(&mut self, name: &[u8]) -> Result<(), Full> {
+        self.grow_blocks(name.len() + 64)?;
+        self.blocks.push((name.to_vec(), Vec::new()));
+        Ok(())
+    }
+
+    /// Appends to the latest block.
+    pub(crate) fn push_block(&mut self, text: &[u8]) -> Result<(), Full> {
+        self.grow_blocks(text.len())?;
+        if let Some((_, block)) = self.blocks.last_mut() {
+            block.extend_from_slice(text);
+        }
+        Ok(())
+    }
+
+    fn grow_blocks(&mut self, by: usize) -> Result<(), Full> {
+        let after = self.block_bytes + by;
+        if after > MOST {
+            return Err(Full);
+        }
+        self.block_bytes = after;
+        Ok(())
+    }
+
+    pub(crate) fn block(&self, name: &[u8]) -> Option<Bytes> {
+        let (_, text) = self.blocks.iter().find(|(known, _)| known == name)?;
+        Some(Bytes::copy_from_slice(text))
+    }
+
+    /// Takes the groups of a match in.
+    pub(crate) fn capture(&mut self, groups: &Groups, subject: &[u8]) -> Result<(), Full> {
+        let text = |range: &Range<usize>| subject.get(range.clone()).unwrap_or_default();
+        self.captures = groups.numbered.iter().take(10).map(|range| text(range).to_vec()).collect();
+        for (name, number) in &groups.named {
+            let value = groups.numbered.get(*number).map(text).unwrap_or_default();
+            self.assign(name.as_bytes(), value)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_have_room_for_so_much_and_no_more() {
+        let mut shared = Shared::default();
+        assert!(shared.set(b"A", &vec![b'x'; MOST - 1]));
+        assert_eq!(shared.get(b"a").map(<[u8]>::len), Some(MOST - 1));
+        assert!(!shared.set(b"b", b""));
+        assert!(
+            shared.set(b"a", b"short") && shared.set(b"b", b"too"),
+            "what is set anew gives its room back"
+        );
+        assert!(!shared.set(b"a", &vec![b'x'; MOST]));
+        assert_eq!(shared.get(b"a"), Some(&b"short"[..]));
+    }
+
+    #[test]
+    fn blocks_have_room_for_so_much_and_no_more() {
+        let mut shared = Shared::default();
+        shared.begin_block(b"one").unwrap();
+        shared.push_block(b"text").unwrap();
+        shared.begin_block(b"one").unwrap();
+        assert_eq!(shared.block(b"one").unwrap(), "text", "the first of a name counts");
+        assert!(shared.block(b"two").is_none());
+        assert_eq!(shared.push_block(&vec![b'x'; MOST]), Err(Full));
+    }
+}
