@@ -1,9 +1,11 @@
 //! Dates as HTTP, cookies and access logs write them.
 
 mod civil;
+mod format;
 mod parse;
 
 use civil::Civil;
+pub use format::{Zone, write_time};
 pub use parse::parse_http_date;
 
 /// The length of an HTTP date.
