@@ -93,6 +93,11 @@ impl<C: Catalogue> Compiler<C> {
         crate::program::declare(self, steps)
     }
 
+    /// The user variables declared so far, for names that are known only when scripts run.
+    pub fn variables(&self) -> impl Iterator<Item = &Arc<Variable>> {
+        self.user.values()
+    }
+
     /// Makes or finds a user variable that the embedder fills itself ([`Variable::assign`]).
     pub fn variable(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         let variable = self.own(name)?;
@@ -210,10 +215,14 @@ impl<C: Catalogue> Compiler<C> {
         if let Some(variable) = self.user.get(lower.as_str()) {
             return Ok(Arc::clone(variable));
         }
-        if let Some((_, Role::Fixed | Role::Assignable)) = self.catalogue.builtin(&lower) {
-            return Err(ScriptError::new(format!("the duplicate \"{lower}\" variable")));
-        }
-        let variable = Variable::new(&lower, self.user.len() as u32);
+        let shadowed = match self.catalogue.builtin(&lower) {
+            Some((_, Role::Fixed | Role::Assignable)) => {
+                return Err(ScriptError::new(format!("the duplicate \"{lower}\" variable")));
+            }
+            Some((id, Role::Shadowable)) => Some(id),
+            None => None,
+        };
+        let variable = Variable::new(&lower, self.user.len() as u32, shadowed);
         self.user.insert(lower.into_boxed_str(), Arc::clone(&variable));
         Ok(variable)
     }

@@ -39,7 +39,7 @@ pub use frame::Frame;
 pub use hostnames::{Hostnames, RefusedHostname};
 pub use predicate::Predicates;
 pub use program::{Action, Flow, IfId, Program, StepKind, StepSource};
-pub use regex::{Regex, matches_everything_like_dot_slash};
+pub use regex::{Found, Regex, matches_everything_like_dot_slash, search_once};
 pub use template::{Piece, Template};
 pub use variable::Variable;
 

@@ -10,10 +10,12 @@ use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
 
 mod literals;
+mod once;
 mod prefilter;
 #[cfg(test)]
 mod tests;
 
+pub use once::{Found, search_once};
 use prefilter::Prefilter;
 
 /// Pages such as every site has.

@@ -12,6 +12,8 @@ use crate::lazy::Lazy;
 pub struct Variable {
     name: Box<str>,
     slot: u32,
+    /// What shows where nothing has set the variable: the embedder's own of that name (`$http_*`, `$arg_*`).
+    shadowed: Option<Builtin>,
     /// Bound by `Compiler::finish`; empty for variables of `set` and of captures.
     lazy: OnceLock<Lazy>,
     /// Something besides `lazy` gives it values: a `set`, a capture, the embedder.
@@ -19,8 +21,14 @@ pub struct Variable {
 }
 
 impl Variable {
-    pub(crate) fn new(name: &str, slot: u32) -> Arc<Variable> {
-        Arc::new(Variable { name: name.into(), slot, lazy: OnceLock::new(), assigned: OnceLock::new() })
+    pub(crate) fn new(name: &str, slot: u32, shadowed: Option<Builtin>) -> Arc<Variable> {
+        Arc::new(Variable {
+            name: name.into(),
+            slot,
+            shadowed,
+            lazy: OnceLock::new(),
+            assigned: OnceLock::new(),
+        })
     }
 
     /// The name, lower-case, without `$`.
@@ -51,6 +59,22 @@ impl Variable {
         frame.assign(self.slot, value);
     }
 
+    /// Appends the value to `out`; false where nothing has set the variable and the embedder has one of that name, which
+    /// is then not read.
+    pub fn read<E: Environment + ?Sized>(
+        &self,
+        env: &E,
+        frame: &mut Frame,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, EvalError> {
+        if self.shadowed.is_some() && self.lazy.get().is_none() && !frame.is_set(self.slot) {
+            return Ok(false);
+        }
+        self.ensure(env, frame)?;
+        out.extend_from_slice(frame.slot(self.slot));
+        Ok(true)
+    }
+
     /// Makes sure that the frame holds a value: computes a map, or leaves an unset variable empty.
     #[inline]
     pub(crate) fn ensure<E: Environment + ?Sized>(
@@ -67,6 +91,9 @@ impl Variable {
     #[cold]
     fn compute<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<(), EvalError> {
         let Some(lazy) = self.lazy.get() else {
+            if let Some(id) = self.shadowed {
+                return self.show(id, env, frame);
+            }
             env.uninitialized(&self.name);
             frame.assign(self.slot, b"");
             return Ok(());
@@ -80,5 +107,53 @@ impl Variable {
         }
         frame.give_buffer(value);
         computed
+    }
+
+    /// Reads what shows through, each time anew.
+    fn show<E: Environment + ?Sized>(
+        &self,
+        id: Builtin,
+        env: &E,
+        frame: &mut Frame,
+    ) -> Result<(), EvalError> {
+        let mut value = frame.take_buffer();
+        let shown = match env.variable_ref(id) {
+            Some(shown) => {
+                value.extend_from_slice(shown.unwrap_or_default());
+                Ok(true)
+            }
+            None => env.variable(id, frame, &mut value),
+        };
+        frame.store(self.slot, &mut value, true);
+        frame.give_buffer(value);
+        shown.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::frame::Frame;
+    use crate::testing::{Request, compiler};
+
+    #[test]
+    fn an_unset_variable_lets_the_one_of_that_name_show_through() {
+        let mut compiler = compiler();
+        compiler.declare_set("$http_foo").unwrap();
+        let template = compiler.template("<$http_foo>").unwrap();
+        let variable = compiler.variables().next().unwrap().clone();
+        let request = Request::new(compiler.finish().unwrap()).with("http_foo", "sent");
+        let mut frame = Frame::new();
+        let shown = |frame: &mut Frame| {
+            let mut out = Vec::new();
+            template.eval(&request, frame, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(shown(&mut frame), "<sent>");
+        assert_eq!(variable.read(&request, &mut frame, &mut Vec::new()), Ok(false));
+        variable.assign(&mut frame, b"set");
+        assert_eq!(shown(&mut frame), "<set>");
+        let mut out = Vec::new();
+        assert_eq!(variable.read(&request, &mut frame, &mut out), Ok(true));
+        assert_eq!(out, b"set");
     }
 }

@@ -88,12 +88,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
     ("slice", NOT_YET, "slice"),
-    (
-        "ssi",
-        NOT_YET,
-        "ssi ssi_silent_errors ssi_ignore_recycled_buffers ssi_min_file_chunk ssi_value_length ssi_types \
-         ssi_last_modified errmsg timefmt",
-    ),
+    ("ssi", NOT_YET, "errmsg timefmt"),
     (
         "ssl",
         NOT_YET,

@@ -27,6 +27,7 @@ mod process;
 mod resolver;
 mod rewrite;
 mod server;
+mod ssi;
 mod suggest;
 mod tuning;
 mod upstream;
@@ -248,6 +249,7 @@ pub fn directives() -> &'static [Directive] {
             ("limits", limits::ROWS),
             ("auth_request", auth_request::ROWS),
             ("autoindex", autoindex::ROWS),
+            ("ssi", ssi::ROWS),
             ("charset", charset::ROWS),
             ("headers", headers::ROWS),
             ("log", log::ROWS),

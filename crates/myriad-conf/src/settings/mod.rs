@@ -15,6 +15,7 @@ mod limits;
 mod log;
 mod origin;
 mod resolver;
+mod ssi;
 
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
@@ -38,6 +39,8 @@ pub use origin::{
     Parameter, Redirect,
 };
 pub use resolver::ResolverSettings;
+
+pub use ssi::SsiSettings;
 
 use crate::text::Text;
 
@@ -98,6 +101,8 @@ pub struct Settings {
     pub autoindex: AutoindexSettings,
     /// `gunzip`, `sub_filter*`.
     pub filters: FilterSettings,
+    /// `ssi*`.
+    pub ssi: SsiSettings,
     /// `open_file_cache*`.
     pub open_files: OpenFileSettings,
     /// `fastcgi_*`.
@@ -126,6 +131,7 @@ impl Default for Settings {
             encoding: EncodingSettings::default(),
             autoindex: AutoindexSettings::default(),
             filters: FilterSettings::default(),
+            ssi: SsiSettings::default(),
             open_files: OpenFileSettings::default(),
             fastcgi: OriginSettings::new(Protocol::FastCgi),
             proxy: OriginSettings::new(Protocol::Http),

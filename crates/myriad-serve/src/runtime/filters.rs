@@ -7,6 +7,8 @@ use myriad_script::Template;
 pub(crate) struct BodyFilters {
     /// `gunzip`.
     pub gunzip: bool,
+    /// `ssi`.
+    pub ssi: Option<SsiRules>,
     /// `sub_filter`.
     pub sub: Option<SubRules>,
     /// Whether `charset` may convert bodies, whose rules stand in [`super::Place::charset`].
@@ -16,7 +18,7 @@ pub(crate) struct BodyFilters {
 impl BodyFilters {
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.gunzip && !self.converts && self.sub.is_none()
+        !self.gunzip && !self.converts && self.sub.is_none() && self.ssi.is_none()
     }
 }
 

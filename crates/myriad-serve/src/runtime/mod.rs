@@ -11,6 +11,7 @@ mod names;
 mod pass_url;
 mod place;
 mod rewriting;
+mod ssi;
 mod zone;
 
 use std::collections::HashMap;
@@ -38,6 +39,7 @@ pub(crate) use place::{
     TryFiles,
 };
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
+pub(crate) use ssi::{SsiRules, VariablesByName};
 pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
 
 use crate::exchange::variables::Source;
@@ -66,6 +68,8 @@ pub(crate) struct Runtime {
     pub reads_sent_fields: bool,
     /// Whether `$request_body_file` is read anywhere, so that bodies in files need names.
     pub names_bodies: bool,
+    /// What pages with SSI may name; none where no place has SSI.
+    pub names: Option<VariablesByName>,
     /// Access-log formats.
     pub formats: Vec<Format>,
     /// What the rules read of a request, where that decides what they come to.

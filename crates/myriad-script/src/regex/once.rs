@@ -1,0 +1,58 @@
+//! Patterns that come while a request runs (SSI): compiled, run once and forgotten, within the same limits.
+
+use std::ops::Range;
+
+use super::{build, describe};
+use crate::error::{EvalError, ScriptError};
+
+/// The groups of a match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// By number, the whole match first; an empty range where a group took no part.
+    pub numbered: Vec<Range<usize>>,
+    /// Names and numbers of named groups.
+    pub named: Vec<(String, usize)>,
+}
+
+/// Looks for `pattern` in `subject`; none where it is not found.
+///
+/// The pattern may hold what a visitor sent: it is not worth a place in any table, nor the JIT.
+pub fn search_once(pattern: &str, subject: &[u8]) -> Result<Option<Found>, EvalError> {
+    let failed = |reason: String| EvalError::Regex { pattern: pattern.to_owned(), reason };
+    let regex = build(pattern, false, false).map_err(|error: ScriptError| failed(error.message))?;
+    let mut locations = regex.capture_locations();
+    let found = regex.captures_read(&mut locations, subject).map_err(|error| failed(describe(&error)))?;
+    if found.is_none() {
+        return Ok(None);
+    }
+    let numbered =
+        (0..locations.len()).map(|group| locations.get(group).map_or(0..0, |(start, end)| start..end));
+    let names = regex.capture_names().iter().enumerate();
+    Ok(Some(Found {
+        numbered: numbered.collect(),
+        named: names.filter_map(|(group, name)| Some((name.clone()?, group))).collect(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_told_by_number_and_name() {
+        let found = search_once("(a)(x)?(?<b>b+)", b"-abb-").unwrap().unwrap();
+        assert_eq!(found.numbered, [1..4, 1..2, 0..0, 2..4]);
+        assert_eq!(found.named, [("b".to_owned(), 3)]);
+        assert_eq!(search_once("z", b"-abb-"), Ok(None));
+    }
+
+    #[test]
+    fn broken_and_hopeless_patterns_are_errors() {
+        assert!(search_once("(", b"").is_err());
+        let subject = [&[b'a'; 64][..], b"!"].concat();
+        assert!(
+            search_once("(*LIMIT_MATCH=4000000000)(a+)+$", &subject).is_err(),
+            "limits may only be lowered"
+        );
+    }
+}
