@@ -92,6 +92,14 @@ pub(super) static ROWS: &[Directive] = &[
         .default("2 32k")
         .no_effect(SENDFILE),
     Directive::new(
+        "subrequest_output_buffer_size",
+        HSL,
+        ONE,
+        set!(Settings.size => content.subrequest_output_buffer_size),
+        "The longest answer of a subrequest that becomes a variable.",
+    )
+    .default("4k"),
+    Directive::new(
         "limit_rate",
         HSL_IF,
         ONE,

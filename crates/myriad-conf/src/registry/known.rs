@@ -88,7 +88,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
     ("slice", NOT_YET, "slice"),
-    ("ssi", NOT_YET, "errmsg timefmt"),
     (
         "ssl",
         NOT_YET,

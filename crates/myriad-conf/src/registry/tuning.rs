@@ -44,7 +44,6 @@ pub(super) static ROWS: &[Directive] = &[
     row("types_hash_bucket_size", HSL, ONE, HASH),
     row("connection_pool_size", HS, ONE, POOL),
     row("request_pool_size", HS, ONE, POOL),
-    row("subrequest_output_buffer_size", HSL, ONE, BUFFERS),
     row("aio", HSL, ONE, IO),
     row("aio_write", HSL, FLAG, IO),
     row("directio", HSL, ONE, IO),

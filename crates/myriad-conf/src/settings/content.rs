@@ -114,6 +114,8 @@ pub struct DisableSymlinks {
 /// How files become answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentSettings {
+    /// `subrequest_output_buffer_size`, bytes.
+    pub subrequest_output_buffer_size: u64,
     /// `root`, or the target of `alias`; relative to the prefix.
     pub root: Text,
     /// Whether [`Self::root`] is an `alias`: it replaces the location's prefix instead of standing before the URI.
@@ -190,6 +192,7 @@ impl Default for ContentSettings {
         let types: [(&[u8], &[u8]); 3] =
             [(b"html", b"text/html"), (b"gif", b"image/gif"), (b"jpg", b"image/jpeg")];
         Self {
+            subrequest_output_buffer_size: 4096,
             root: Text::builtin("html"),
             alias: false,
             alias_prefix_len: None,

@@ -1,10 +1,10 @@
 //! The filters of a level.
 
-use myriad_conf::settings::{FilterSettings, Settings};
+use myriad_conf::settings::{FilterSettings, Settings, SsiSettings};
 
 use super::Compile;
 use super::place::media_types;
-use crate::runtime::{BodyFilters, SubRules, TypeSet};
+use crate::runtime::{BodyFilters, SsiRules, SubRules, TypeSet};
 
 impl Compile<'_> {
     /// None where the level has no filter.
@@ -13,6 +13,7 @@ impl Compile<'_> {
         let compiled = BodyFilters {
             gunzip: filters.gunzip,
             sub: self.sub_filters(filters),
+            ssi: ssi(&settings.ssi),
             converts: self.may_convert(settings),
         };
         (!compiled.is_empty()).then(|| Box::new(compiled))
@@ -31,4 +32,15 @@ impl Compile<'_> {
             types: TypeSet(media_types(&filters.sub_types)),
         })
     }
+}
+
+fn ssi(settings: &SsiSettings) -> Option<SsiRules> {
+    settings.on.then(|| SsiRules {
+        page: myriad_ssi::Rules {
+            value_length: usize::try_from(settings.value_length).unwrap_or(usize::MAX),
+            silent_errors: settings.silent_errors,
+        },
+        last_modified: settings.last_modified,
+        types: TypeSet(media_types(&settings.types)),
+    })
 }

@@ -143,6 +143,10 @@ impl<'a> Compile<'a> {
     ) -> Result<Runtime, Vec<Diagnostic>> {
         let Self { around, scripts, mut errors, mut places, formats, groups, resolvers, charsets, .. } = self;
         let mut shortcut = None;
+        let has_pages = |place: &Place| place.filters.as_ref().is_some_and(|filters| filters.ssi.is_some());
+        let names = places.iter().any(has_pages).then(|| {
+            scripts.variables().map(|variable| (variable.name().into(), Arc::clone(variable))).collect()
+        });
         let variables = match scripts.finish() {
             Ok(names) => {
                 shortcut = shortcut::of(&names);
@@ -169,6 +173,7 @@ impl<'a> Compile<'a> {
             reads_sent_fields: variables.iter().any(|source| matches!(source, Source::SentField(_))),
             names_bodies: variables.contains(&Source::RequestBodyFile),
             variables,
+            names,
             shortcut,
             formats,
             zones: around.kept.zones.clone(),

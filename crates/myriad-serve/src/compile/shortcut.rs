@@ -54,6 +54,10 @@ fn follows_request_line(source: &Source) -> bool {
 /// Whether the head of an answer and its log lines read nothing but the embedder's variables, and maps of these: what
 /// rules `set` or captured is not there for a request that took the short way.
 pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &VariableNames) -> bool {
+    // A page with SSI names what it reads only when it is sent.
+    if place.filters.as_ref().is_some_and(|filters| filters.ssi.is_some()) {
+        return false;
+    }
     let static_root = place.files.root.as_static().is_some();
     let handled = match &place.handler {
         // What variables make of the URL is not made on the short way.

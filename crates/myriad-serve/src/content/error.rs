@@ -14,6 +14,9 @@ use crate::runtime::{ErrorPage, ErrorTarget, Place};
 pub(crate) fn step(exchange: &mut Exchange, status: u16) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
+    if exchange.request.lineage.as_ref().is_some_and(|lineage| lineage.errors_empty) {
+        return Step::Answer(Answer::new(status, ResponseBody::None));
+    }
     let page = page_now(exchange, place, status);
     match page {
         Some(page) => {

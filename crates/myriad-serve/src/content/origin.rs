@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_http::body::BoxBody;
-use myriad_http::uri::unescape;
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_net::{RequestBody, ResponseBody};
 use myriad_policy::Failure;
@@ -21,6 +20,7 @@ use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
 use crate::phases;
 use crate::runtime::{Handler, OriginGroup, OriginPlace};
+use crate::subrequest;
 
 /// Asks the origin of the current place and passes its answer on.
 pub(crate) async fn pass(exchange: &mut Exchange) -> Step {
@@ -233,7 +233,7 @@ pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &R
         return Some(Step::Named(target.into()));
     }
     // The application names a path; what is not one must not lead the server anywhere.
-    let Some((path, args)) = safe_target(target) else {
+    let Some((path, args)) = subrequest::target(target) else {
         exchange.request.log(Level::Error, format_args!("X-Accel-Redirect to an unsafe path"));
         return Some(Step::Error(404));
     };
@@ -247,15 +247,6 @@ pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &R
         request.body_length = Some(0);
     }
     Some(Step::Redirect)
-}
-
-/// The path, decoded, and the arguments that an `X-Accel-Redirect` names. None where it climbs or is no path.
-fn safe_target(target: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let split = target.iter().position(|byte| *byte == b'?');
-    let (path, args) = split.map_or((target, &b""[..]), |at| (&target[..at], &target[at + 1..]));
-    let mut decoded = Vec::with_capacity(path.len());
-    unescape(path, &mut decoded);
-    (decoded.starts_with(b"/") && !climbs(&decoded)).then_some((decoded, args))
 }
 
 /// What nginx takes along to the place that `X-Accel-Redirect` names.
@@ -273,10 +264,6 @@ fn carried(fields: &Fields) -> Carried {
         }
     }
     carried
-}
-
-fn climbs(path: &[u8]) -> bool {
-    path.contains(&0) || path.split(|byte| *byte == b'/').any(|part| part == b"..")
 }
 
 fn accel_rate(origin: &OriginPlace, fields: &Fields) -> Option<u64> {

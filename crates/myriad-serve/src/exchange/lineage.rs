@@ -1,6 +1,6 @@
 //! Where an exchange stands among subrequests.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use myriad_http::Known;
@@ -33,12 +33,16 @@ const NOT_FOR_SUBREQUESTS: [Known; 12] = [
 ];
 
 /// What an exchange shares with those it causes, and those that caused it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Lineage {
     /// How many requests this one stands in; 0 for the client's own.
     pub depth: u8,
     /// When the client's own request began, milliseconds since the epoch.
     pub began_ms: u64,
+    /// An error is answered by nothing: whoever asked has a text of its own for it.
+    pub errors_empty: bool,
+    /// What pages with SSI share.
+    pages: Rc<RefCell<myriad_ssi::Shared>>,
     /// Subrequests begun so far for the client's own request.
     begun: Rc<Cell<u32>>,
 }
@@ -49,7 +53,13 @@ pub(crate) struct TooMany;
 
 impl Lineage {
     fn root(request: &Request) -> Self {
-        Self { depth: 0, began_ms: request.received_ms, begun: Rc::default() }
+        Self {
+            depth: 0,
+            began_ms: request.received_ms,
+            errors_empty: false,
+            pages: Rc::default(),
+            begun: Rc::default(),
+        }
     }
 
     fn child(&self) -> Result<Self, TooMany> {
@@ -57,19 +67,42 @@ impl Lineage {
             return Err(TooMany);
         }
         self.begun.set(self.begun.get() + 1);
-        Ok(Self { depth: self.depth + 1, ..self.clone() })
+        Ok(Self { depth: self.depth + 1, errors_empty: false, ..self.clone() })
+    }
+}
+
+impl Request {
+    /// The lineage, made where there is none yet.
+    pub(crate) fn begin_lineage(&mut self) -> &mut Lineage {
+        let root = if self.lineage.is_none() { Some(Box::new(Lineage::root(self))) } else { None };
+        self.lineage.get_or_insert_with(|| root.unwrap_or_default())
+    }
+
+    /// What pages with SSI share, of this request and all that it is a part of.
+    pub(crate) fn shared_by_pages(&self) -> Rc<RefCell<myriad_ssi::Shared>> {
+        self.lineage.as_ref().map(|lineage| Rc::clone(&lineage.pages)).unwrap_or_default()
+    }
+
+    /// Answers errors by nothing from now on, for whoever asked has a text of its own for them.
+    pub(crate) fn leave_errors_empty(&mut self) {
+        self.begin_lineage().errors_empty = true;
     }
 }
 
 impl Exchange {
+    /// A copy that stands one level deeper, for a text that is read in the place of a subrequest.
+    pub(crate) fn deeper(&mut self) -> Result<Box<Self>, TooMany> {
+        let lineage = self.request.begin_lineage().child()?;
+        let mut copy = self.snapshot();
+        copy.request.lineage = Some(Box::new(lineage));
+        Ok(copy)
+    }
+
     /// An exchange within this one, for another URI of the same server: asked by GET, without a body, with the client's
     /// fields and a copy of the variables.
     pub(crate) fn child(&mut self, uri: &[u8], args: &[u8]) -> Result<Box<Self>, TooMany> {
         let parent = &mut self.request;
-        if parent.lineage.is_none() {
-            parent.lineage = Some(Box::new(Lineage::root(parent)));
-        }
-        let lineage = parent.lineage.as_ref().map(|lineage| lineage.child()).transpose()?;
+        let lineage = parent.begin_lineage().child()?;
         let mut head = parent.head.clone();
         head.ask_by_get();
         for field in NOT_FOR_SUBREQUESTS {
@@ -88,7 +121,7 @@ impl Exchange {
         request.internal = true;
         request.strayed.set(true);
         request.visit.clone_from(&parent.visit);
-        request.lineage = lineage.map(Box::new);
+        request.lineage = Some(Box::new(lineage));
         Ok(Box::new(Self { frame: self.frame.clone(), request }))
     }
 }

@@ -19,5 +19,5 @@ pub(crate) use charset::names_utf8;
 pub(crate) use encoding::{Encodings, accepted, encodings};
 pub(crate) use error_body::error_body;
 pub(crate) use fields::{copy_lines, line_named, lines_named};
-pub(crate) use filters::{Transform, transformed};
+pub(crate) use filters::{Transform, body_of_subrequest, transformed, write_date};
 pub(crate) use send::send;

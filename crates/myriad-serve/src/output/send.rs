@@ -44,6 +44,10 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     if let Some(rules) = &place.charset {
         charset::apply(request, frame, rules, &mut answer);
     }
+    if place.filters.is_some() {
+        filters::include(&mut exchange, &mut answer);
+    }
+    let Exchange { frame, request } = &mut *exchange;
     streamed::encode(request, &mut answer);
     cut(request, place, &mut answer);
     let has_trailers = !place.headers.trailers.is_empty() && trailers::expect(request, place, &mut answer);

@@ -2,6 +2,8 @@
 
 use myriad_script::Template;
 
+use super::SsiRules;
+
 /// The filters of a place that has any.
 #[derive(Default)]
 pub(crate) struct BodyFilters {

@@ -9,14 +9,19 @@
 //! A child runs the phases of a request of its own, but for access (its parent was judged), conditions, ranges and
 //! `add_header`. It lives in the future or the body that its parent waits for, so it ends with its parent.
 
+mod body;
+
 use std::future::Future;
 use std::pin::Pin;
+
+use myriad_http::body::BoxBody;
+use myriad_http::uri::unescape;
 
 use crate::content;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, TooMany};
 use crate::log;
-use crate::output::{Answer, Source, lines_named};
+use crate::output::{self, Answer, Source, lines_named};
 use crate::phases::{self, Decision};
 
 /// An answer under way.
@@ -30,6 +35,16 @@ pub(crate) fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Bo
         parent.request.log(Level::Error, format_args!("subrequests cycle while processing \"{uri}\""));
     }
     child
+}
+
+/// The path, decoded, and the arguments that an URI on this server names. None where it climbs or is no path.
+pub(crate) fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let split = uri.iter().position(|byte| *byte == b'?');
+    let (path, args) = split.map_or((uri, &b""[..]), |at| (&uri[..at], &uri[at + 1..]));
+    let mut decoded = Vec::with_capacity(path.len());
+    unescape(path, &mut decoded);
+    let climbs = decoded.contains(&0) || decoded.split(|byte| *byte == b'/').any(|part| part == b"..");
+    (decoded.starts_with(b"/") && !climbs).then_some((decoded, args))
 }
 
 /// Runs a subrequest to its answer.
@@ -78,6 +93,12 @@ impl Subanswer {
         &mut self.child.exchange
     }
 
+    /// The body, as the filters of its place leave it.
+    pub(crate) fn into_body(mut self) -> BoxBody {
+        let body = output::body_of_subrequest(&mut self.child.exchange, self.answer);
+        Box::pin(body::ChildBody::new(body, self.child))
+    }
+
     /// The values of all fields of the answer with that name.
     pub(crate) fn fields(&self, name: &[u8]) -> Vec<Vec<u8>> {
         lines_named(&self.child.exchange.request.answered.fields, name).map(<[u8]>::to_vec).collect()
@@ -105,5 +126,20 @@ impl Drop for Child {
         request.sent.complete = self.whole;
         request.finished_ms = myriad_net::clock::now_ms();
         log::write(&mut self.exchange);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target;
+
+    #[test]
+    fn paths_are_decoded_and_may_not_climb() {
+        assert_eq!(target(b"/a%20b?c=%20"), Some((b"/a b".to_vec(), &b"c=%20"[..])));
+        assert_eq!(target(b"/a%3fb"), Some((b"/a?b".to_vec(), &b""[..])));
+        for uri in [&b""[..], b"?a", b"a", b"/..", b"/../a", b"/a/%2e%2e/b", b"/a%00"] {
+            assert_eq!(target(uri), None, "{}", uri.escape_ascii());
+        }
+        assert!(target(b"/a..b/...").is_some());
     }
 }

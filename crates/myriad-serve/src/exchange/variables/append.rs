@@ -14,7 +14,11 @@ use crate::exchange::Request;
 use crate::exchange::origin_facts::seconds;
 use crate::files;
 use crate::local_time;
+use crate::output::write_date;
 use crate::runtime::Handler;
+
+/// How `$date_local` and `$date_gmt` are written outside of pages with SSI, which may say it themselves (`timefmt`).
+const DATE_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
 
 /// Appends the value of `source`; false where it does not exist for this request.
 pub(crate) fn append(
@@ -109,6 +113,8 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
         Source::BodyBytesSent => show(out, request.sent.body_bytes),
         Source::Connection => show(out, request.connection.id),
         Source::ConnectionRequests => show(out, request.connection.requests.get()),
+        Source::DateLocal => write_date(DATE_FORMAT, false, out),
+        Source::DateGmt => write_date(DATE_FORMAT, true, out),
         Source::ConnectionTime => thousandths(out, now().saturating_sub(request.connection.accepted_ms)),
         Source::Msec => thousandths(out, now()),
         Source::TimeLocal => {

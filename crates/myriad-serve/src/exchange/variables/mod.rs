@@ -77,6 +77,10 @@ pub(crate) enum Source {
     ConnectionRequests,
     /// `$connection_time`.
     ConnectionTime,
+    /// `$date_local`.
+    DateLocal,
+    /// `$date_gmt`.
+    DateGmt,
     /// `$msec`.
     Msec,
     /// `$time_local`.

@@ -43,6 +43,8 @@ const FIXED: &[(&str, Source)] = &[
     ("connection", Source::Connection),
     ("connection_requests", Source::ConnectionRequests),
     ("connection_time", Source::ConnectionTime),
+    ("date_local", Source::DateLocal),
+    ("date_gmt", Source::DateGmt),
     ("msec", Source::Msec),
     ("time_local", Source::TimeLocal),
     ("time_iso8601", Source::TimeIso8601),

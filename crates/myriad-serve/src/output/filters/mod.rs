@@ -10,28 +10,33 @@
 mod gunzip;
 mod recode;
 mod source;
+mod ssi;
 mod substitute;
 mod transform;
 
 use myriad_encode::Coding;
+use myriad_http::body::BoxBody;
 use myriad_net::ResponseBody;
 use myriad_script::Frame;
 
 pub(crate) use recode::Converter;
 pub(crate) use source::pulled;
+pub(crate) use ssi::{apply as include, write_date};
 pub(crate) use transform::{Transform, transformed};
 
 use self::gunzip::Gunzip;
 use self::substitute::{Pair, Substitute};
 use super::{Answer, line_named};
 use crate::error_log::Level;
-use crate::exchange::Request;
+use crate::exchange::{Exchange, Request};
 use crate::runtime::{BodyFilters, SubRules};
 
 impl BodyFilters {
     /// Whether an answer of that media type (without parameters) would be changed, so that it must come in identity.
     pub(crate) fn change(&self, media_type: &[u8]) -> bool {
-        self.converts || self.sub.as_ref().is_some_and(|rules| rules.types.cover(media_type))
+        self.converts
+            || self.ssi.as_ref().is_some_and(|rules| rules.types.cover(media_type))
+            || self.sub.as_ref().is_some_and(|rules| rules.types.cover(media_type))
     }
 }
 
@@ -46,6 +51,23 @@ pub(crate) fn apply(request: &Request, frame: &mut Frame, filters: &BodyFilters,
     if let Some(rules) = &filters.sub {
         substitute(request, frame, rules, answer);
     }
+}
+
+/// What of an answer its parent gets, where it is a subrequest's: the body, changed by the filters of its place, and
+/// never packed.
+pub(crate) fn body_of_subrequest(exchange: &mut Exchange, mut answer: Answer) -> BoxBody {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.place);
+    if matches!(answer.status, 204 | 304) {
+        return pulled(ResponseBody::None);
+    }
+    gunzip(&exchange.request, &mut answer);
+    if let Some(filters) = &place.filters {
+        let Exchange { request, frame } = exchange;
+        apply(request, frame, filters, &mut answer);
+        include(exchange, &mut answer);
+    }
+    pulled(answer.body)
 }
 
 /// Wraps the body of an answer whose head says what it now is, but for its length.

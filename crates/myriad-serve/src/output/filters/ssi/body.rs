@@ -1,0 +1,181 @@
+//! The body of a page: text and included answers in their order.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_ssi::{Page, Rules, Shared, Then};
+
+use super::include::{Include, Left};
+use super::surroundings::Around;
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::subrequest;
+
+/// Most parts that wait for their turn; the page is read no further meanwhile.
+const PARTS: usize = 32;
+/// Most bytes of text among them.
+const TEXT: usize = 256 << 10;
+
+/// A part of the page that waits for its turn.
+enum Part {
+    Text(Bytes),
+    Include(Box<Include>),
+}
+
+/// A page whose commands are obeyed as it is pulled.
+pub(super) struct SsiBody {
+    /// The page as it comes.
+    body: BoxBody,
+    /// What was read of it and not yet looked at.
+    input: Bytes,
+    ended: bool,
+    /// The page broke off.
+    failed: Option<BodyError>,
+    page: Page,
+    rules: Rules,
+    shared: Rc<RefCell<Shared>>,
+    exchange: Box<Exchange>,
+    parts: VecDeque<Part>,
+    text_bytes: usize,
+}
+
+impl SsiBody {
+    /// `exchange` is the page's own: a copy that lives as long as the body.
+    pub(super) fn new(exchange: Box<Exchange>, rules: Rules, body: BoxBody) -> Self {
+        let shared = exchange.request.shared_by_pages();
+        Self {
+            body,
+            input: Bytes::new(),
+            ended: false,
+            failed: None,
+            page: Page::new(rules, Rc::clone(&shared)),
+            rules,
+            shared,
+            exchange,
+            parts: VecDeque::new(),
+            text_bytes: 0,
+        }
+    }
+
+    /// Whether more of the page may be looked at.
+    fn may_read(&self) -> bool {
+        let waits = matches!(self.parts.back(), Some(Part::Include(include)) if include.wait);
+        !self.ended && !waits && self.parts.len() < PARTS && self.text_bytes < TEXT
+    }
+
+    /// Looks at as much of the page as there is and may be looked at.
+    fn read(&mut self, cx: &mut Context<'_>) {
+        while self.may_read() {
+            let mut text = Vec::new();
+            if self.input.is_empty() {
+                match self.body.as_mut().poll_data(cx) {
+                    Poll::Pending => return,
+                    Poll::Ready(Some(Ok(piece))) => self.input = piece,
+                    Poll::Ready(Some(Err(error))) => {
+                        self.ended = true;
+                        self.failed = Some(error);
+                    }
+                    Poll::Ready(None) => {
+                        self.ended = true;
+                        self.page.finish(&mut Around(&mut self.exchange), &mut text);
+                    }
+                }
+            }
+            let mut rest = &self.input[..];
+            let include = self.page.push(&mut rest, &mut Around(&mut self.exchange), &mut text);
+            let looked_at = self.input.len() - rest.len();
+            self.input.advance(looked_at);
+            let started = include.map(|include| self.start(include, &mut text));
+            if !text.is_empty() {
+                self.text_bytes += text.len();
+                self.parts.push_back(Part::Text(Bytes::from(text)));
+            }
+            self.parts.extend(started.flatten().map(Part::Include));
+        }
+    }
+
+    /// Asks for what is to be included; one that cannot be asked for leaves the error message.
+    fn start(&mut self, include: myriad_ssi::Include, text: &mut Vec<u8>) -> Option<Box<Include>> {
+        let Some((path, args)) = subrequest::target(&include.uri) else {
+            let uri = String::from_utf8_lossy(&include.uri).into_owned();
+            self.exchange.request.log(Level::Error, format_args!("unsafe URI \"{uri}\" was detected"));
+            self.page.failed(text);
+            return None;
+        };
+        let Ok(mut child) = subrequest::begin(&mut self.exchange, &path, args) else {
+            self.page.failed(text);
+            return None;
+        };
+        if matches!(include.then, Then::Stub(_)) {
+            child.request.leave_errors_empty();
+        }
+        Some(Box::new(Include::new(subrequest::ask(child), include.wait, include.then)))
+    }
+
+    /// An include is over: what it leaves is done.
+    fn finish(&mut self, include: Include) {
+        let wait = include.wait;
+        match include.leave() {
+            Left::Nothing => {}
+            Left::Set(name, value) => {
+                if !self.shared.borrow_mut().set(&name, &value) {
+                    self.exchange.request.log(Level::Error, format_args!("no room for an SSI variable"));
+                }
+            }
+            Left::Stub(text) => match super::stub(&mut self.exchange, self.rules, text) {
+                Some(body) => self.parts.push_front(Part::Include(Box::new(Include::of_body(body, wait)))),
+                None => {
+                    let mut text = Vec::new();
+                    self.page.failed(&mut text);
+                    self.text_bytes += text.len();
+                    self.parts.push_front(Part::Text(Bytes::from(text)));
+                }
+            },
+        }
+    }
+}
+
+impl Body for SsiBody {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = &mut *self;
+        loop {
+            this.read(cx);
+            for part in this.parts.iter_mut().skip(1) {
+                if let Part::Include(include) = part {
+                    include.prepare(cx);
+                }
+            }
+            let polled = match this.parts.front_mut() {
+                None if this.ended => return Poll::Ready(this.failed.take().map(Err)),
+                None => return Poll::Pending,
+                Some(Part::Text(_)) => None,
+                Some(Part::Include(include)) => match include.poll(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(polled) => polled,
+                },
+            };
+            if polled.is_some() {
+                return Poll::Ready(polled);
+            }
+            match this.parts.pop_front() {
+                Some(Part::Text(text)) => {
+                    this.text_bytes -= text.len();
+                    if !text.is_empty() {
+                        return Poll::Ready(Some(Ok(text)));
+                    }
+                }
+                Some(Part::Include(include)) => this.finish(*include),
+                None => {}
+            }
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,79 @@
+//! What pages read of their request.
+
+use std::fmt;
+
+use myriad_http::date::{Zone, write_time};
+use myriad_script::{Catalogue, search_once};
+use myriad_ssi::{Groups, Surroundings};
+
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::exchange::variables::{self, Source, VariableNames};
+use crate::local_time;
+
+/// A request as a page sees it.
+pub(super) struct Around<'a>(pub(super) &'a mut Exchange);
+
+impl Surroundings for Around<'_> {
+    fn variable(&mut self, name: &[u8], time_format: &[u8]) -> Option<Vec<u8>> {
+        let name = std::str::from_utf8(name).ok()?;
+        let Exchange { request, frame } = &mut *self.0;
+        let mut value = Vec::new();
+        let site = std::rc::Rc::clone(&request.site);
+        let own = site.runtime.names.as_ref().and_then(|names| names.get(name));
+        if let Some(variable) = own {
+            match variable.read(request, frame, &mut value) {
+                Ok(true) => return Some(value),
+                Ok(false) => {}
+                Err(error) => {
+                    request.log(Level::Error, format_args!("{error}"));
+                    return None;
+                }
+            }
+        }
+        let mut names = VariableNames::default();
+        let (id, _) = names.builtin(name)?;
+        match names.source(id) {
+            Source::DateLocal => write_date(time_format, false, &mut value),
+            Source::DateGmt => write_date(time_format, true, &mut value),
+            source => match variables::append(request, source, frame, &mut value) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    request.log(Level::Error, format_args!("{error}"));
+                    return None;
+                }
+            },
+        }
+        Some(value)
+    }
+
+    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<Groups>, String> {
+        let pattern = std::str::from_utf8(pattern).map_err(|_| "the pattern is not UTF-8".to_owned())?;
+        let found = search_once(pattern, subject).map_err(|error| error.to_string())?;
+        Ok(found.map(|found| Groups { numbered: found.numbered, named: found.named }))
+    }
+
+    fn uri(&self) -> &[u8] {
+        &self.0.request.uri
+    }
+
+    fn log(&mut self, message: fmt::Arguments<'_>) {
+        self.0.request.log(Level::Error, message);
+    }
+}
+
+/// The time now as `format` says, of the server's zone or of Greenwich.
+pub(crate) fn write_date(format: &[u8], gmt: bool, out: &mut Vec<u8>) {
+    let now_s = myriad_net::clock::now_ms() / 1000;
+    if gmt {
+        return write_time(format, now_s, Zone { offset_minutes: 0, name: "GMT" }, out);
+    }
+    let offset_minutes = local_time::offset_minutes(now_s);
+    let sign = if offset_minutes < 0 { '-' } else { '+' };
+    let name = match offset_minutes.unsigned_abs() {
+        0 => "UTC".to_owned(),
+        minutes => format!("{sign}{:02}{:02}", minutes / 60, minutes % 60),
+    };
+    write_time(format, now_s, Zone { offset_minutes, name: &name }, out);
+}
