@@ -119,6 +119,8 @@ impl Exchange {
         request.server = parent.server;
         request.place = parent.server().place;
         request.internal = true;
+        // What the client sent is not what is asked for.
+        request.uri_changed = true;
         request.strayed.set(true);
         request.visit.clone_from(&parent.visit);
         request.lineage = Some(Box::new(lineage));

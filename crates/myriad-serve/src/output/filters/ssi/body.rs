@@ -159,6 +159,9 @@ impl Body for SsiBody {
                     Poll::Ready(polled) => polled,
                 },
             };
+            if let Some(Err(error)) = &polled {
+                this.exchange.request.log(Level::Error, format_args!("an include broke off: {error}"));
+            }
             if polled.is_some() {
                 return Poll::Ready(polled);
             }
