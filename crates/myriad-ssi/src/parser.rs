@@ -128,13 +128,13 @@ impl Parser {
             }
             State::Name | State::Between | State::AfterValue if blank => State::Between,
             State::Name | State::Between | State::AfterValue if byte == b'-' => State::End(1),
-            State::Name if self.directive.name.len() == NAME => self.fail(byte, "the command is too long"),
+            State::Name if self.directive.name.len() == NAME => self.fail(byte, Fault::LongName),
             State::Name => {
                 self.directive.name.push(byte);
                 State::Name
             }
             State::Between if self.directive.parameters.len() == PARAMETERS => {
-                self.fail(byte, "too many parameters")
+                self.fail(byte, Fault::Parameters)
             }
             State::Between => {
                 self.directive.parameters.push((vec![byte], Vec::new()));
@@ -150,18 +150,18 @@ impl Parser {
             State::Value { quote, escaped: false } if byte == quote => State::AfterValue,
             State::Value { quote, escaped } => self.value(byte, quote, escaped),
             State::Parameter | State::BeforeEquals | State::BeforeValue if byte == b'-' => {
-                self.fail(byte, "unexpected symbol");
+                self.fail(byte, Fault::Symbol);
                 State::Skip(1)
             }
             State::Parameter | State::BeforeEquals | State::BeforeValue | State::AfterValue => {
-                self.fail(byte, "unexpected symbol")
+                self.fail(byte, Fault::Symbol)
             }
             State::End(1) if byte == b'-' => State::End(2),
             State::End(2) if byte == b'>' => {
                 self.state = State::Text(0);
                 return Some(Event::Directive(std::mem::take(&mut self.directive)));
             }
-            State::End(_) => self.fail(byte, "unexpected symbol at the end"),
+            State::End(_) => self.fail(byte, Fault::Symbol),
             State::Skip(2) if byte == b'>' => {
                 self.state = State::Text(0);
                 return Some(Event::Malformed(std::mem::take(&mut self.reason)));
@@ -178,7 +178,7 @@ impl Parser {
                 name.push(byte);
                 State::Parameter
             }
-            _ => self.fail(byte, "the name of a parameter is too long"),
+            _ => self.fail(byte, Fault::LongParameter),
         }
     }
 
@@ -189,19 +189,46 @@ impl Parser {
                 value.push(byte);
                 State::Value { quote, escaped: !escaped && byte == b'\\' }
             }
-            _ => self.fail(byte, "the value of a parameter is too long"),
+            _ => self.fail(byte, Fault::LongValue),
         }
     }
 
-    fn fail(&mut self, byte: u8, what: &str) -> State {
+    /// The command is none, for the symbol that has come or for too many of them.
+    fn fail(&mut self, byte: u8, why: Fault) -> State {
         let name = String::from_utf8_lossy(&self.directive.name).into_owned();
-        let parameter = match self.directive.parameters.last() {
-            Some((parameter, _)) => format!(" after \"{}\"", String::from_utf8_lossy(parameter)),
-            None => String::new(),
+        let (parameter, value) = match self.directive.parameters.last() {
+            Some((parameter, value)) => (String::from_utf8_lossy(parameter), String::from_utf8_lossy(value)),
+            None => Default::default(),
         };
-        self.reason = format!("{what} at \"{}\"{parameter} in SSI command \"{name}\"", byte.escape_ascii());
+        let symbol = byte.escape_ascii();
+        self.reason = match why {
+            Fault::LongName => format!("the \"{name}{symbol}...\" SSI command is too long"),
+            Fault::LongParameter => {
+                format!("too long \"{parameter}{symbol}...\" parameter in \"{name}\" SSI command")
+            }
+            Fault::LongValue => format!(
+                "too long \"{value}{symbol}...\" value of \"{parameter}\" parameter in \"{name}\" SSI command"
+            ),
+            Fault::Parameters => format!("too many SSI command parameters: \"{name}\""),
+            Fault::Symbol if parameter.is_empty() => {
+                format!("unexpected \"{symbol}\" symbol in \"{name}\" SSI command")
+            }
+            Fault::Symbol => format!(
+                "unexpected \"{symbol}\" symbol after \"{parameter}\" parameter in \"{name}\" SSI command"
+            ),
+        };
         State::Skip(0)
     }
+}
+
+/// Why a command is none.
+#[derive(Clone, Copy)]
+enum Fault {
+    LongName,
+    LongParameter,
+    LongValue,
+    Parameters,
+    Symbol,
 }
 
 #[cfg(test)]

@@ -54,6 +54,13 @@ impl Shared {
         self.assign(name, value).is_ok()
     }
 
+    /// Makes a variable empty that is not there; for an answer that should have become one and is none.
+    pub fn declare(&mut self, name: &[u8]) {
+        if self.get(&name.to_ascii_lowercase()).is_none() {
+            self.set(name, b"");
+        }
+    }
+
     pub(crate) fn assign(&mut self, name: &[u8], value: &[u8]) -> Result<(), Full> {
         let name = name.to_ascii_lowercase();
         let before = self.variables.get(&name).map_or(0, |known| name.len() + known.len());

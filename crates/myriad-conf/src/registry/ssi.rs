@@ -15,7 +15,11 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => ssi.on),
         "Whether SSI commands in answers are obeyed.",
     )
-    .default("off"),
+    .default("off")
+    .differs(
+        "what a page includes is asked for whole: not what part, date, or coding the client asks for of the page, and without \
+         the body of the request",
+    ),
     Directive::new(
         "ssi_silent_errors",
         HSL,

@@ -29,10 +29,12 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     if request.uri.ends_with(b"/") && (reads || posts) {
         return index(exchange);
     }
-    if !reads {
+    if !reads && !posts {
         return Step::Error(405);
     }
     match find(exchange) {
+        // Nothing can be posted to a file; that it is not there comes first, as in nginx.
+        Ok((found, _)) if !reads && found.entry.file().is_some() => Step::Error(405),
         Ok((found, None)) => {
             if found.entry.file().is_some() {
                 phases::keep_shortcut(&exchange.request);

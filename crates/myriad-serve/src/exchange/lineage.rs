@@ -9,8 +9,8 @@ use myriad_net::RequestBody;
 use super::scratch::Scratch;
 use super::{Exchange, Request};
 
-/// How deep subrequests may stand in each other, as in nginx (`NGX_HTTP_MAX_SUBREQUESTS`).
-const DEEPEST: u8 = 50;
+/// How deep subrequests may stand in each other, as in nginx (one more than `NGX_HTTP_MAX_SUBREQUESTS`).
+const DEEPEST: u8 = 51;
 /// How many subrequests one request may cause in all. nginx bounds those at hand by a counter of 16 bits; here the total
 /// is bounded, so that pages that include each other twice end.
 const MOST: u32 = 4096;
@@ -90,14 +90,6 @@ impl Request {
 }
 
 impl Exchange {
-    /// A copy that stands one level deeper, for a text that is read in the place of a subrequest.
-    pub(crate) fn deeper(&mut self) -> Result<Box<Self>, TooMany> {
-        let lineage = self.request.begin_lineage().child()?;
-        let mut copy = self.snapshot();
-        copy.request.lineage = Some(Box::new(lineage));
-        Ok(copy)
-    }
-
     /// An exchange within this one, for another URI of the same server: asked by GET, without a body, with the client's
     /// fields and a copy of the variables.
     pub(crate) fn child(&mut self, uri: &[u8], args: &[u8]) -> Result<Box<Self>, TooMany> {

@@ -37,7 +37,6 @@ pub(super) struct SsiBody {
     /// The page broke off.
     failed: Option<BodyError>,
     page: Page,
-    rules: Rules,
     shared: Rc<RefCell<Shared>>,
     exchange: Box<Exchange>,
     parts: VecDeque<Part>,
@@ -54,7 +53,6 @@ impl SsiBody {
             ended: false,
             failed: None,
             page: Page::new(rules, Rc::clone(&shared)),
-            rules,
             shared,
             exchange,
             parts: VecDeque::new(),
@@ -127,15 +125,11 @@ impl SsiBody {
                     self.exchange.request.log(Level::Error, format_args!("no room for an SSI variable"));
                 }
             }
-            Left::Stub(text) => match super::stub(&mut self.exchange, self.rules, text) {
-                Some(body) => self.parts.push_front(Part::Include(Box::new(Include::of_body(body, wait)))),
-                None => {
-                    let mut text = Vec::new();
-                    self.page.failed(&mut text);
-                    self.text_bytes += text.len();
-                    self.parts.push_front(Part::Text(Bytes::from(text)));
-                }
-            },
+            Left::Declare(name) => self.shared.borrow_mut().declare(&name),
+            Left::Stub(asked, text) => {
+                let body = super::stub(asked, text);
+                self.parts.push_front(Part::Include(Box::new(Include::of_body(body, wait))));
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use myriad_http::body::{BodyError, BoxBody};
 use myriad_ssi::Then;
 
+use crate::exchange::Exchange;
 use crate::subrequest::Asked;
 
 /// Most bytes of an answer that are read before its turn.
@@ -27,6 +28,8 @@ pub(super) struct Include {
     pub(super) wait: bool,
     state: State,
     then: Then,
+    /// What was asked, for its stub.
+    asked: Option<Box<Exchange>>,
     /// What came before its turn.
     ahead: VecDeque<Bytes>,
     ahead_bytes: usize,
@@ -44,10 +47,12 @@ pub(super) struct Include {
 pub(super) enum Left {
     /// Nothing.
     Nothing,
-    /// The text of the block that stands for it.
-    Stub(Bytes),
+    /// The text of the block that stands for it, to be read as a page of what was asked.
+    Stub(Box<Exchange>, Bytes),
     /// A variable to be set.
     Set(Vec<u8>, Vec<u8>),
+    /// A variable that keeps its value, for the answer was an error.
+    Declare(Vec<u8>),
 }
 
 impl Include {
@@ -56,6 +61,7 @@ impl Include {
             wait,
             state: State::Asking(asked),
             then,
+            asked: None,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             failed: None,
@@ -111,6 +117,9 @@ impl Include {
                     }
                     self.good = answer.answer.status < 300;
                     self.most = answer.exchange().request.place().subrequest_memory;
+                    if matches!(self.then, Then::Stub(_)) {
+                        self.asked = Some(answer.exchange().snapshot());
+                    }
                     self.state = State::Body(answer.into_body());
                 }
                 State::Body(body) => match ready!(body.as_mut().poll_data(cx)) {
@@ -138,11 +147,11 @@ impl Include {
 
     /// What is left to be done after the last piece.
     pub(super) fn leave(self) -> Left {
-        match self.then {
-            Then::Stub(text) if !self.shown => Left::Stub(text),
-            Then::Set(name) if self.good => Left::Set(name, self.value),
-            Then::Set(name) => Left::Set(name, Vec::new()),
-            Then::Stub(_) | Then::Show => Left::Nothing,
+        match (self.then, self.asked) {
+            (Then::Stub(text), Some(asked)) if !self.shown => Left::Stub(asked, text),
+            (Then::Set(name), _) if self.good => Left::Set(name, self.value),
+            (Then::Set(name), _) => Left::Declare(name),
+            (Then::Stub(_) | Then::Show, _) => Left::Nothing,
         }
     }
 }

@@ -8,7 +8,6 @@ mod body;
 mod include;
 mod surroundings;
 
-use std::pin::Pin;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -60,8 +59,13 @@ fn page(exchange: &mut Exchange, rules: &SsiRules, body: BoxBody) -> BoxBody {
     Box::pin(SsiBody::new(exchange.snapshot(), rules.page, body))
 }
 
-/// The text of a block as a page of its own, one level deeper; none where that is too deep.
-fn stub(exchange: &mut Exchange, rules: myriad_ssi::Rules, text: Bytes) -> Option<Pin<Box<SsiBody>>> {
-    let inner = exchange.deeper().ok()?;
-    Some(Box::pin(SsiBody::new(inner, rules, Box::pin(Full::new(text)))))
+/// The text of a block in the place of an answer: a page of its own where the place that was asked has SSI.
+fn stub(asked: Box<Exchange>, text: Bytes) -> BoxBody {
+    let site = Rc::clone(&asked.request.site);
+    let filters = site.runtime.place(asked.request.place).filters.as_ref();
+    let text = Box::pin(Full::new(text));
+    match filters.and_then(|filters| filters.ssi.as_ref()) {
+        Some(rules) => Box::pin(SsiBody::new(asked, rules.page, text)),
+        None => text,
+    }
 }
