@@ -5,11 +5,12 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use myriad_fastcgi::record::MAX_ALIGNED_CONTENT;
 use myriad_fastcgi::request;
 use myriad_http::body::{BodyError, BoxBody};
 use myriad_http::h1::{LAST_CHUNK, encode_chunk_head};
+use smallvec::SmallVec;
 use tokio::io::AsyncWrite;
 
 use crate::request::RequestPayload;
@@ -18,6 +19,9 @@ use crate::timer::Stall;
 
 /// Most pieces that one `writev` takes.
 const MAX_SLICES: usize = 16;
+
+/// Most bytes that are gathered before they are written.
+const TOGETHER: usize = 16 * 1024;
 
 /// How the body is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +82,8 @@ impl Upload {
         sent: impl Fn(usize),
     ) -> Poll<Result<(), UploadError>> {
         loop {
+            // The head waits for the first of the body where that is there: one write, one packet.
+            self.take_ready(cx)?;
             while !self.queue.is_empty() {
                 sent(ready!(self.poll_write(cx, stream))?);
             }
@@ -116,6 +122,44 @@ impl Upload {
             written -= piece.len();
             self.queue.pop_front();
         }
+    }
+
+    /// Queues what the body has ready behind what waits, up to a bound; pieces that are there together go in one chunk.
+    fn take_ready(&mut self, cx: &mut Context<'_>) -> Result<(), UploadError> {
+        let Source::Stream(body, left) = &mut self.source else { return Ok(()) };
+        let waiting: usize = self.queue.iter().map(Bytes::len).sum();
+        let mut pieces: SmallVec<[Bytes; 4]> = SmallVec::new();
+        let mut taken = 0;
+        let mut ended = false;
+        while waiting + taken < TOGETHER {
+            let Poll::Ready(piece) = body.as_mut().poll_data(cx) else { break };
+            let piece = piece.transpose().map_err(UploadError::Body)?;
+            if let Some(error) = take_from(left, piece.as_ref()) {
+                return Err(UploadError::Body(error));
+            }
+            match piece {
+                Some(piece) => {
+                    taken += piece.len();
+                    pieces.push(piece);
+                }
+                None => {
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        match (self.wire, pieces.len()) {
+            (Wire::Chunked, 2..) => {
+                let mut whole = BytesMut::with_capacity(taken);
+                pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+                self.frame(whole.freeze());
+            }
+            _ => pieces.into_iter().for_each(|piece| self.frame(piece)),
+        }
+        if ended {
+            self.finish();
+        }
+        Ok(())
     }
 
     /// Ready once there is more to write, or nothing left: then the queue is empty.

@@ -22,6 +22,7 @@ mod reader;
 mod static_file;
 pub(crate) mod streamed;
 mod temp_file;
+mod unbuffered;
 mod upgrade;
 mod upload;
 

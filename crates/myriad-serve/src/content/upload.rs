@@ -11,7 +11,7 @@ use myriad_http::body::{Body, BodyError};
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use super::Gathered;
+use super::{Gathered, unbuffered};
 use super::temp_file::{Naming, TempFile};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -25,10 +25,8 @@ pub(crate) async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Re
     let request = &mut exchange.request;
     request.body.send_continue();
     if request.gathered.is_none() && !request.body.is_empty() {
-        if !origin.request_buffering && !request.body.is_at_hand() {
-            let body = std::mem::replace(&mut request.body, RequestBody::empty());
-            let length = body.length();
-            return Ok(RequestPayload::Stream(Box::pin(body), length));
+        if origin.streams(&request.body) {
+            return unbuffered::payload(exchange).await;
         }
         gather(exchange).await?;
     }

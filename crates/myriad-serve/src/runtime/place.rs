@@ -428,6 +428,16 @@ pub(crate) struct OriginPlace {
     pub http: Option<Box<HttpPlace>>,
 }
 
+impl OriginPlace {
+    /// Whether a request's body goes to the origin as it comes: not where something else is sent, nor in a coding that
+    /// HTTP/1.0 does not know.
+    pub(crate) fn streams(&self, body: &myriad_net::RequestBody) -> bool {
+        let http = self.http.as_ref();
+        let fits = http.is_none_or(|http| http.body.is_none() && (http.http_1_1 || body.length().is_some()));
+        !self.request_buffering && self.pass_request_body && fits
+    }
+}
+
 /// Who is asked.
 pub(crate) enum Target {
     /// A group that the configuration names, or an address.
