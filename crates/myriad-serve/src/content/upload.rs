@@ -11,8 +11,8 @@ use myriad_http::body::{Body, BodyError};
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use super::{Gathered, unbuffered};
 use super::temp_file::{Naming, TempFile};
+use super::{Gathered, unbuffered};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::{BodyRules, OriginPlace};
