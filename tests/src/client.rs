@@ -78,7 +78,7 @@ impl Client {
         let chunked = answer.field("Transfer-Encoding").is_some();
         let length = answer.field("Content-Length").map(str::parse::<usize>);
         answer.body = match (chunked, length) {
-            (true, _) => self.read_chunks()?,
+            (true, _) => self.read_chunks(&mut answer.fields)?,
             (false, Some(length)) => self.take(length.map_err(|_| bad("Content-Length"))?)?,
             (false, None) => self.read_to_end()?,
         };
@@ -125,7 +125,8 @@ impl Client {
         Ok(Answer { status, status_line, fields, body: Vec::new() })
     }
 
-    fn read_chunks(&mut self) -> io::Result<Vec<u8>> {
+    /// Reads a chunked body; the fields behind it join those of the head.
+    fn read_chunks(&mut self, fields: &mut Vec<(String, String)>) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {
             let end = self.fill_until(b"\r\n")?;
@@ -143,10 +144,13 @@ impl Client {
         }
         loop {
             let end = self.fill_until(b"\r\n")?;
-            self.buffer.drain(..end);
+            let line: Vec<u8> = self.buffer.drain(..end).collect();
             if end == 2 {
                 return Ok(body);
             }
+            let line = String::from_utf8_lossy(&line);
+            let (name, value) = line.split_once(':').ok_or_else(|| bad("a trailer without a colon"))?;
+            fields.push((name.to_owned(), value.trim().to_owned()));
         }
     }
 

@@ -182,6 +182,8 @@ pub(crate) fn encoding(answer: &Answer) -> Encoding {
         (super::Source::Page(page), coding) => {
             crate::runtime::alternative(page, coding).map_or(0, |alternative| alternative.meta)
         }
+        // A file that was compressed beforehand is what it is: its tag stands for these bytes.
+        (super::Source::File(_), _) if answer.uncompressed == 0 => return Encoding::IDENTITY,
         _ => 0,
     };
     Encoding { coding: answer.coding, level }
