@@ -14,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use myriad_http::date;
 
 use crate::local_time;
+use crate::syslog::Syslog;
 
 /// Severity of a line, most severe first, with the names of nginx's `error_log` directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,6 +108,8 @@ pub enum Sink {
     File(Arc<LogFile>),
     /// Standard error of the process (`error_log stderr`).
     Stderr,
+    /// A syslog server.
+    Syslog(Arc<Syslog>),
 }
 
 /// One `error_log` directive: a sink and its threshold.
@@ -165,6 +168,10 @@ impl ErrorLog {
             let _ = match &target.sink {
                 Sink::File(file) => file.append(line.as_bytes()),
                 Sink::Stderr => io::stderr().write_all(line.as_bytes()),
+                Sink::Syslog(syslog) => {
+                    syslog.send_error(level, line.as_bytes());
+                    Ok(())
+                }
             };
         }
     }

@@ -32,6 +32,7 @@ mod runtime;
 mod service;
 mod site;
 mod subrequest;
+pub mod syslog;
 mod worker;
 
 pub use compile::check;

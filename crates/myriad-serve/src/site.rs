@@ -84,7 +84,13 @@ impl From<std::io::Error> for StartError {
 type Drained = Box<dyn FnOnce() + Send>;
 
 enum Order {
-    Run { runtime: Arc<Runtime>, sockets: Vec<Socket>, done: mpsc::Sender<std::io::Result<()>> },
+    Run {
+        runtime: Arc<Runtime>,
+        sockets: Vec<Socket>,
+        done: mpsc::Sender<std::io::Result<()>>,
+    },
+    /// Logs that only the worker knows, those whose paths hold variables, are to be opened anew.
+    Reopen,
     Quit,
 }
 
@@ -215,6 +221,10 @@ impl Site {
     /// Writes to these files from now on.
     pub fn reopen(&self, logs: Vec<(PathBuf, OwnedFd)>) {
         self.logs.take(logs);
+        for worker in &self.inner.lock().workers {
+            // A worker that has ended holds no logs.
+            let _ = worker.orders.send(Order::Reopen);
+        }
     }
 }
 
@@ -301,11 +311,14 @@ async fn work(
         encoder: shared.encoder,
         counters,
     });
+    let flushed = Rc::clone(&state);
+    tokio::task::spawn_local(async move { flushed.logs.keep_flushing().await });
     let mut running: Option<(Rc<SiteService>, Worker<SiteService>)> = None;
     let mut acceptors: Vec<Acceptor> = Vec::new();
     while let Some(order) = inbox.recv().await {
         match order {
             Order::Quit => break,
+            Order::Reopen => state.logs.reopen(),
             Order::Run { runtime, sockets, done } => {
                 let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config)));
                 let site = Rc::new(Generation {

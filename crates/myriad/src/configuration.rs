@@ -163,7 +163,7 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
             Some(path) => Text::new(path.as_os_str().as_encoded_bytes(), <_>::default()),
             None => Text::builtin("stderr"),
         };
-        model.main.error_logs.push(ErrorLog { target, level: LogLevel::Error });
+        model.main.error_logs.push(ErrorLog { target, syslog: None, level: LogLevel::Error });
     }
     for server in model.http.iter_mut().flat_map(|http| &mut http.servers) {
         if server.listens.is_empty() {

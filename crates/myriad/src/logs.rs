@@ -6,9 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::model::LogLevel;
+use myriad_conf::model::{ErrorLog as ErrorLogConf, LogLevel};
 use myriad_conf::{Model, Settings, Span};
 use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
+use myriad_serve::syslog::Syslog;
 
 use crate::paths::Paths;
 use crate::pidfile::reason;
@@ -23,7 +24,7 @@ impl Logs {
     /// Opens every file that the model names, creating what is not there.
     pub(crate) fn open(model: &Model, paths: &Paths) -> Result<Self, String> {
         let mut logs = Self::default();
-        for path in wanted(model, paths)? {
+        for path in wanted(model, paths) {
             let descriptor = open(&path)
                 .map_err(|error| format!("open() \"{}\" failed ({})", path.display(), reason(&error)))?;
             logs.files.push((path, descriptor));
@@ -41,6 +42,11 @@ impl Logs {
         let mut targets = Vec::new();
         for conf in &model.main.error_logs {
             let level = level(conf.level);
+            if let Some(syslog) = &conf.syslog {
+                let sink = Sink::Syslog(Arc::new(Syslog::new(syslog.clone())?));
+                targets.push(Target { sink, level });
+                continue;
+            }
             let path = paths.complete(conf.target.bytes());
             let sink = match self.files.iter().find(|(known, _)| *known == path) {
                 Some((_, file)) => Sink::File(Arc::new(LogFile::new(path, file.try_clone()?))),
@@ -71,35 +77,24 @@ fn level(level: LogLevel) -> Level {
     }
 }
 
-fn wanted(model: &Model, paths: &Paths) -> Result<Vec<PathBuf>, String> {
-    let mut found = Found { paths, files: Vec::new(), refused: Vec::new() };
-    for log in &model.main.error_logs {
-        found.add(log.target.bytes());
-    }
+fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
+    let mut found = Found { paths, files: Vec::new() };
+    model.main.error_logs.iter().for_each(|log| found.error_log(log));
     if let Some(http) = &model.http {
         // The default access log of the http level itself is not in use where every server names another.
         let written = http.settings.log.access.iter().any(|log| log.path.span != Span::default());
         http.levels().into_iter().skip(usize::from(!written)).for_each(|settings| found.settings(settings));
     }
-    match found.refused.first() {
-        Some(target) => Err(format!("the log \"{target}\" is not supported: name a file or \"stderr\"")),
-        None => Ok(found.files),
-    }
+    found.files
 }
 
 struct Found<'a> {
     paths: &'a Paths,
     files: Vec<PathBuf>,
-    /// Targets of a kind that Myriad does not have.
-    refused: Vec<String>,
 }
 
 impl Found<'_> {
     fn add(&mut self, written: &[u8]) {
-        if written.starts_with(b"syslog:") || written.starts_with(b"memory:") {
-            self.refused.push(String::from_utf8_lossy(written).into_owned());
-            return;
-        }
         // A path with variables is opened when its value is known.
         if written == b"stderr" || written.is_empty() || written.contains(&b'$') {
             return;
@@ -110,12 +105,16 @@ impl Found<'_> {
         }
     }
 
-    fn settings(&mut self, settings: &Settings) {
-        for log in &settings.log.access {
-            self.add(log.path.bytes());
-        }
-        for log in &settings.log.error {
+    fn error_log(&mut self, log: &ErrorLogConf) {
+        if log.syslog.is_none() {
             self.add(log.target.bytes());
         }
+    }
+
+    fn settings(&mut self, settings: &Settings) {
+        for log in settings.log.access.iter().filter(|log| log.syslog.is_none()) {
+            self.add(log.path.bytes());
+        }
+        settings.log.error.iter().for_each(|log| self.error_log(log));
     }
 }

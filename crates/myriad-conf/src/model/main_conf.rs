@@ -1,6 +1,6 @@
 //! What stands outside `http`: processes, privileges, logs.
 
-use crate::text::Text;
+use crate::{settings::SyslogConf, text::Text};
 
 /// `worker_processes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,10 @@ pub enum LogLevel {
 /// One `error_log`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
-    /// A path relative to the prefix, `stderr`, `syslog:…`, or `memory:…`.
+    /// A path relative to the prefix, or `stderr`; what is written where [`Self::syslog`] says more.
     pub target: Text,
+    /// The server that `syslog:…` names.
+    pub syslog: Option<SyslogConf>,
     /// Messages at this level or more severe are written.
     pub level: LogLevel,
 }

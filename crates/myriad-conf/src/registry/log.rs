@@ -1,8 +1,8 @@
 //! nginx's log module, and the switches that write to the error log.
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, NOT_YET, Set, Use, at_least, between,
-    process::level_error_log, set,
+    Arguments, Contexts, Directive, Done, FLAG, Set, Use, at_least, between, process::level_error_log, set,
+    syslog,
 };
 use crate::{
     model::{HttpConf, LogEscape, LogFormat},
@@ -31,7 +31,6 @@ pub(super) static ROWS: &[Directive] = &[
         "Where requests are logged, and how.",
     )
     .repeats()
-    .differs("`gzip` is refused: let the log be compressed when it is rotated")
     .default("logs/access.log combined"),
     Directive::new(
         "open_log_file_cache",
@@ -40,8 +39,7 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(open_log_file_cache),
         "Keeps logs open whose path holds variables.",
     )
-    .default("off")
-    .no_effect("a log whose path holds variables is opened for each line"),
+    .default("off"),
     Directive::new(
         "error_log",
         HSL,
@@ -110,8 +108,10 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     let mut log = AccessLog {
         path: args.text(0)?,
+        syslog: syslog::read(args, 0)?,
         format: "combined".to_owned(),
         buffer: None,
+        gzip: None,
         flush: None,
         condition: None,
     };
@@ -123,12 +123,30 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     for index in if has_format { 2 } else { 1 }..args.len() {
         access_log_option(&mut log, args, index)?;
     }
-    if log.flush.is_some() && log.buffer.is_none() {
+    check_buffer(&log, args)?;
+    if log.gzip.is_some() {
+        log.buffer.get_or_insert(GZIP_BUFFER);
+    }
+    settings.log.access.push(log);
+    Ok(())
+}
+
+/// nginx's buffer of a log that is compressed, where no size is written.
+const GZIP_BUFFER: u64 = 64 << 10;
+
+fn check_buffer(log: &AccessLog, args: &Arguments<'_>) -> Done {
+    let buffered = log.buffer.is_some() || log.gzip.is_some();
+    if log.flush.is_some() && !buffered {
         return Err(args
             .error(0, "no buffer is defined for access_log")
             .help("write `buffer=SIZE` beside `flush=`"));
     }
-    settings.log.access.push(log);
+    if buffered && log.syslog.is_some() {
+        return Err(args.error(0, "logs to syslog cannot be buffered"));
+    }
+    if buffered && log.path.has_variables() {
+        return Err(args.error(0, "buffered logs cannot have variables in their name"));
+    }
     Ok(())
 }
 
@@ -143,12 +161,15 @@ fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) ->
         log.buffer = Some(args.size_after(index, 7)?);
     } else if word.starts_with(b"flush=") {
         log.flush = Some(args.millis_after(index, 6)?);
-    } else if word == b"gzip" || word.starts_with(b"gzip=") {
-        return Err(args.error(index, format!("\"gzip\" in \"access_log\" is {NOT_YET}")));
+    } else if word == b"gzip" {
+        log.gzip = Some(1);
+    } else if word.starts_with(b"gzip=") {
+        let level = u8::try_from(args.number_after(index, 5)?).ok().filter(|level| (1..=9).contains(level));
+        log.gzip = Some(level.ok_or_else(|| args.invalid(index, "gzip=LEVEL from 1 to 9"))?);
     } else if let Some(condition) = word.strip_prefix(b"if=") {
         log.condition = Some(Text::new(condition, args.words()[index].span));
     } else {
-        return Err(args.invalid(index, "buffer=SIZE, flush=TIME or if=CONDITION"));
+        return Err(args.invalid(index, "buffer=SIZE, gzip[=LEVEL], flush=TIME or if=CONDITION"));
     }
     Ok(())
 }

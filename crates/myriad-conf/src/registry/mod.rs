@@ -29,6 +29,7 @@ mod rewrite;
 mod server;
 mod ssi;
 mod suggest;
+mod syslog;
 mod tuning;
 mod upstream;
 mod variables;

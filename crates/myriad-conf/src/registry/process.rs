@@ -1,7 +1,7 @@
 //! Main context and `events`: processes, privileges, limits.
 
 use super::{
-    Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, block, set,
+    Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, block, set, syslog,
 };
 use crate::{
     model::{ErrorLog, LogLevel, MainConf, WorkerProcesses},
@@ -137,7 +137,11 @@ fn read_error_log(args: &Arguments<'_>) -> Result<ErrorLog, crate::diagnostic::D
     for index in 1..args.len() {
         level = level.max(args.choice(index, &LEVELS)?);
     }
-    Ok(ErrorLog { target: args.text(0)?, level })
+    if args.bytes(0).starts_with(b"memory:") {
+        let message = "nginx has \"memory:\" in debugging builds only, and Myriad is none";
+        return Err(args.error(0, message).help("name a file, \"stderr\" or \"syslog:server=ADDRESS\""));
+    }
+    Ok(ErrorLog { target: args.text(0)?, syslog: syslog::read(args, 0)?, level })
 }
 
 fn error_log(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {

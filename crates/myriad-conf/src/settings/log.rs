@@ -1,16 +1,21 @@
 //! nginx's log module as a level sees it, and the switches that write to the error log.
 
+use super::SyslogConf;
 use crate::{model::ErrorLog, text::Text};
 
 /// One `access_log PATH [FORMAT] [options]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessLog {
-    /// Path of the file, relative to the prefix, or `syslog:…`; may hold variables.
+    /// Path of the file, relative to the prefix; may hold variables. What is written where [`Self::syslog`] says more.
     pub path: Text,
+    /// The server that `syslog:…` names.
+    pub syslog: Option<SyslogConf>,
     /// Name of a `log_format` in [`crate::model::HttpConf::log_formats`]; checked to exist.
     pub format: String,
     /// `buffer=`, bytes.
     pub buffer: Option<u64>,
+    /// `gzip`: the level that the buffer is compressed with before it is written.
+    pub gzip: Option<u8>,
     /// `flush=`, milliseconds.
     pub flush: Option<u64>,
     /// `if=`: not logged where this is empty or `0`.
@@ -54,6 +59,8 @@ impl Default for LogSettings {
         Self {
             access: vec![AccessLog {
                 path: Text::builtin("logs/access.log"),
+                syslog: None,
+                gzip: None,
                 format: "combined".to_owned(),
                 buffer: None,
                 flush: None,

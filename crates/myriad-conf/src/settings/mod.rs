@@ -16,6 +16,7 @@ mod log;
 mod origin;
 mod resolver;
 mod ssi;
+mod syslog;
 
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
@@ -39,8 +40,8 @@ pub use origin::{
     Parameter, Redirect,
 };
 pub use resolver::ResolverSettings;
-
 pub use ssi::SsiSettings;
+pub use syslog::{SyslogConf, SyslogServer};
 
 use crate::text::Text;
 

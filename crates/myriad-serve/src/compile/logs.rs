@@ -8,25 +8,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use myriad_conf::model::{ErrorLog as ErrorLogConf, LogLevel};
-use myriad_conf::settings;
+use myriad_conf::settings::{self, OpenLogFileCache, SyslogConf};
 use parking_lot::Mutex;
 
 use super::Compile;
 use crate::error_log::{ErrorLog, Level, LogFile, Sink, Target};
-use crate::log::LogTarget;
+use crate::log::{BufferRules, LogTarget, OpenFiles};
 use crate::runtime::AccessLog;
+use crate::syslog::Syslog;
 
 /// The log files of the process.
 #[derive(Default)]
 pub(crate) struct Logs {
     files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
+    syslogs: Mutex<Vec<(SyslogConf, Arc<Syslog>)>>,
     nowhere: bool,
 }
 
 impl Logs {
     /// Logs that write to nothing, for a check.
     pub(crate) fn nowhere() -> Self {
-        Self { files: Mutex::default(), nowhere: true }
+        Self { nowhere: true, ..Self::default() }
     }
 
     /// Takes opened files; one that is known already is swapped, so that everything that writes to it goes on.
@@ -55,12 +57,27 @@ impl Logs {
         Some(file)
     }
 
+    /// The syslog server of a configuration; one socket for all who name it alike.
+    fn syslog(&self, conf: &SyslogConf) -> Option<Arc<Syslog>> {
+        let mut servers = self.syslogs.lock();
+        if let Some((_, known)) = servers.iter().find(|(known, _)| known == conf) {
+            return Some(Arc::clone(known));
+        }
+        // A check must not wait for name servers.
+        let syslog = Arc::new(Syslog::new(conf.clone()).ok().filter(|_| !self.nowhere)?);
+        servers.push((conf.clone(), Arc::clone(&syslog)));
+        Some(syslog)
+    }
+
     /// The error log that `error_log` directives describe.
     pub(crate) fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
         let targets = targets
             .iter()
             .filter_map(|target| {
                 let level = level(target.level);
+                if let Some(syslog) = &target.syslog {
+                    return Some(Target { sink: Sink::Syslog(self.syslog(syslog)?), level });
+                }
                 if target.target.bytes() == b"stderr" {
                     return Some(Target { sink: Sink::Stderr, level });
                 }
@@ -92,16 +109,31 @@ impl Compile<'_> {
         self.around.logs.error_log(targets, self.around.prefix)
     }
 
-    pub(super) fn access_log(&mut self, log: &settings::AccessLog) -> Option<AccessLog> {
+    pub(super) fn access_log(
+        &mut self,
+        log: &settings::AccessLog,
+        open: Option<OpenLogFileCache>,
+    ) -> Option<AccessLog> {
         let format = self.formats.iter().position(|format| format.name == log.format)?;
-        let target = if log.path.has_variables() {
-            LogTarget::Variable(self.template(&log.path))
+        let target = if let Some(syslog) = &log.syslog {
+            LogTarget::Syslog(self.around.logs.syslog(syslog)?)
+        } else if log.path.has_variables() {
+            let open = open.map(|open| OpenFiles {
+                most: usize::try_from(open.max).unwrap_or(usize::MAX),
+                inactive_ms: open.inactive,
+                min_uses: open.min_uses,
+                valid_ms: open.valid,
+            });
+            LogTarget::Variable(self.template(&log.path), open)
         } else {
             let path = self.absolute(&log.path);
             LogTarget::File {
                 file: self.around.logs.file(&path)?,
-                buffer: log.buffer.map(|bytes| bytes as usize),
-                flush_ms: log.flush,
+                buffer: log.buffer.map(|bytes| BufferRules {
+                    size: bytes as usize,
+                    flush_ms: log.flush,
+                    gzip: log.gzip,
+                }),
             }
         };
         let condition = log.condition.as_ref().map(|condition| {

@@ -83,7 +83,12 @@ impl Compile<'_> {
             charset: self.charset(settings),
             filters: self.filters(settings),
             offer: self.offer(&settings.encoding),
-            access_logs: settings.log.access.iter().filter_map(|log| self.access_log(log)).collect(),
+            access_logs: settings
+                .log
+                .access
+                .iter()
+                .filter_map(|log| self.access_log(log, settings.log.open_files))
+                .collect(),
             error_log: self.error_log(&settings.log.error),
             log_not_found: settings.log.not_found,
             subrequest_memory: content.subrequest_output_buffer_size,

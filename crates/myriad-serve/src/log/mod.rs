@@ -2,15 +2,19 @@
 
 mod escape;
 mod format;
+mod open_files;
 mod target;
 
 pub(crate) use escape::Escaping;
 pub(crate) use format::Format;
-pub(crate) use target::{LogTarget, LogWriter};
+pub(crate) use open_files::OpenFiles;
+pub(crate) use target::{BufferRules, LogTarget, LogWriter};
 
 use myriad_script::EvalError;
 
+use crate::error_log::Level;
 use crate::exchange::{Exchange, scratch};
+use crate::files::SystemError;
 
 /// Writes a finished exchange to the logs of the place that answered it.
 pub(crate) fn write(exchange: &mut Exchange) {
@@ -28,7 +32,13 @@ pub(crate) fn write(exchange: &mut Exchange) {
             scratch::with_buffer(|line| {
                 if line_of(exchange, &site.runtime.formats[log.format], line).is_ok() {
                     let path = log.target.path(&exchange.request, &mut exchange.frame);
-                    site.worker.logs.write(&log.target, path.as_deref(), line);
+                    let written = site.worker.logs.write(&log.target, path.as_deref(), line);
+                    if let (Err(error), Some(path)) = (written, path) {
+                        let (path, error) = (path.display(), SystemError::of(&error));
+                        let message =
+                            format_args!("open() \"{path}\" failed ({error}) while logging request");
+                        exchange.request.log(Level::Crit, message);
+                    }
                 }
             });
         }

@@ -1,0 +1,133 @@
+//! Logs whose path holds variables: kept open as `open_log_file_cache` says, otherwise opened for each line.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// `open_log_file_cache`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenFiles {
+    /// `max=`.
+    pub most: usize,
+    /// `inactive=`, milliseconds.
+    pub inactive_ms: u64,
+    /// `min_uses=`: lines within `inactive` after which a file stays open.
+    pub min_uses: u64,
+    /// `valid=`, milliseconds after which a file is looked for under its name again.
+    pub valid_ms: u64,
+}
+
+/// A worker's open logs.
+#[derive(Default)]
+pub(super) struct OpenLogs {
+    files: HashMap<PathBuf, Kept>,
+}
+
+struct Kept {
+    /// None until there were enough uses.
+    file: Option<File>,
+    uses: u64,
+    first_ms: u64,
+    used_ms: u64,
+    checked_ms: u64,
+}
+
+impl OpenLogs {
+    /// Appends a line to the file at `path`, which is made where it is not there.
+    pub(super) fn append(
+        &mut self,
+        path: &Path,
+        rules: Option<&OpenFiles>,
+        now: u64,
+        line: &[u8],
+    ) -> io::Result<()> {
+        let Some(rules) = rules else { return open(path)?.write_all(line) };
+        if !self.files.contains_key(path) {
+            self.make_room(rules, now);
+            let kept = Kept { file: None, uses: 0, first_ms: now, used_ms: now, checked_ms: now };
+            self.files.insert(path.to_owned(), kept);
+        }
+        let Some(kept) = self.files.get_mut(path) else { return Ok(()) };
+        if now.saturating_sub(kept.first_ms) > rules.inactive_ms && kept.file.is_none() {
+            (kept.first_ms, kept.uses) = (now, 0);
+        }
+        kept.uses += 1;
+        kept.used_ms = now;
+        if now.saturating_sub(kept.checked_ms) >= rules.valid_ms {
+            kept.checked_ms = now;
+            if kept.file.as_ref().is_some_and(|file| !is_at(file, path)) {
+                kept.file = None;
+            }
+        }
+        match &mut kept.file {
+            Some(file) => file.write_all(line),
+            None => {
+                let mut file = open(path)?;
+                file.write_all(line)?;
+                if kept.uses >= rules.min_uses {
+                    kept.file = Some(file);
+                    kept.checked_ms = now;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Closes what nobody has written to lately, and what is beyond the bounds, the longest unused first.
+    fn make_room(&mut self, rules: &OpenFiles, now: u64) {
+        self.files.retain(|_, kept| now.saturating_sub(kept.used_ms) <= rules.inactive_ms);
+        while self.files.len() >= rules.most.max(1) {
+            let oldest = self.files.iter().min_by_key(|(_, kept)| kept.used_ms).map(|(path, _)| path.clone());
+            let Some(oldest) = oldest else { return };
+            self.files.remove(&oldest);
+        }
+    }
+
+    /// Closes all: they were moved away.
+    pub(super) fn close(&mut self) {
+        self.files.clear();
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o644).open(path)
+}
+
+/// Whether the name still leads to the open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: OpenFiles = OpenFiles { most: 2, inactive_ms: 1000, min_uses: 2, valid_ms: 500 };
+
+    #[test]
+    fn a_log_stays_open_after_enough_lines_and_follows_its_name_once_asked_again() {
+        let folder = std::env::temp_dir().join(format!("myriad-open-logs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (path, moved) = (folder.join("a.log"), folder.join("a.log.1"));
+        let mut logs = OpenLogs::default();
+        let mut write = |now, line: &str| logs.append(&path, Some(&RULES), now, line.as_bytes()).unwrap();
+        write(0, "1");
+        std::fs::rename(&path, &moved).unwrap();
+        write(10, "2");
+        std::fs::rename(&path, &moved).unwrap();
+        write(20, "3");
+        assert_eq!(std::fs::read_to_string(&moved).unwrap(), "23");
+        write(600, "4");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "4");
+        for name in ["b", "c", "d"] {
+            logs.append(&folder.join(name), Some(&RULES), 700, b"x").unwrap();
+        }
+        assert_eq!(logs.files.len(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
