@@ -12,11 +12,13 @@ pub mod conditional;
 pub mod date;
 mod error;
 pub mod fields;
+pub mod forwarded;
 pub mod h1;
 pub mod head;
 mod known;
 mod list;
 mod method;
+pub mod proxy_protocol;
 pub mod ranges;
 pub mod uri;
 

@@ -4,6 +4,8 @@ use std::cell::{Cell, OnceCell};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
+use myriad_http::proxy_protocol::ProxyHeader;
+
 use crate::deadline::Deadline;
 use crate::socket::Socket;
 
@@ -34,6 +36,8 @@ pub struct Connection {
     pub peer: Peer,
     /// Number of the listener that accepted it, as given to [`crate::Worker::listen`].
     pub listener: u32,
+    /// What the PROXY protocol said of the client; set before the first request, where it said something.
+    pub proxied: OnceCell<Box<ProxyHeader>>,
     /// When it was accepted, milliseconds since the epoch (`$connection_time`).
     pub accepted_ms: u64,
     /// Requests begun on it, the current one included (`$connection_requests`).
@@ -49,6 +53,7 @@ impl Connection {
             id,
             peer,
             listener,
+            proxied: OnceCell::new(),
             accepted_ms: crate::clock::now_ms(),
             requests: Cell::new(0),
             socket,

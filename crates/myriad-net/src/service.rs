@@ -21,6 +21,17 @@ pub trait Service: 'static {
     /// How a head on this connection may look and how long it may take, before its server is known.
     fn limits(&self, connection: &Connection) -> Limits;
 
+    /// Whether clients of this listener are announced by the PROXY protocol; asked once for a connection.
+    fn expects_proxy_header(&self, connection: &Connection) -> bool {
+        let _ = connection;
+        false
+    }
+
+    /// A connection did not begin with a PROXY protocol header; it is closed without an answer.
+    fn proxy_header_failed(&self, connection: &Connection) {
+        let _ = connection;
+    }
+
     /// Begins an exchange. `head` may be taken with `mem::take` by an answer that comes later.
     fn begin(
         &self,

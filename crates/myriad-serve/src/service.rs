@@ -85,6 +85,23 @@ impl Service for SiteService {
         runtime.server(server).limits
     }
 
+    fn expects_proxy_header(&self, connection: &Connection) -> bool {
+        self.current.borrow().runtime.hosts(connection).is_some_and(|hosts| hosts.proxy_protocol)
+    }
+
+    fn proxy_header_failed(&self, connection: &Connection) {
+        let current = self.current.borrow();
+        let runtime = &current.runtime;
+        let Some(hosts) = runtime.hosts(connection) else { return };
+        let log = &runtime.place(runtime.server(hosts.default).place).error_log;
+        let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |ip| ip.to_string());
+        log.write(
+            Level::Error,
+            Some(connection.id),
+            format_args!("broken header while reading PROXY protocol, client: {client}"),
+        );
+    }
+
     fn begin(
         &self,
         head: &mut RequestHead,

@@ -70,7 +70,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          proxy_ssl_conf_command",
     ),
     ("random_index", NO_MODULE, "random_index"),
-    ("realip", NOT_YET, "set_real_ip_from real_ip_header real_ip_recursive"),
     ("referer", NOT_YET, "valid_referers referer_hash_max_size referer_hash_bucket_size"),
     (
         "scgi",

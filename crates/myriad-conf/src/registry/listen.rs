@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Parameters of nginx that a later version brings.
-const LATER: [&str; 4] = ["ssl", "http2", "quic", "proxy_protocol"];
+const LATER: [&str; 3] = ["ssl", "http2", "quic"];
 
 pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
     let addresses = addresses(args)?;
@@ -31,6 +31,7 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
         ("bind", None) => conf.bind = true,
         ("reuseport", None) => conf.reuseport = true,
         ("deferred", None) => conf.deferred = true,
+        ("proxy_protocol", None) => conf.proxy_protocol = true,
         ("backlog", Some(_)) => match args.small(index, 8)? {
             0 => return Err(args.invalid(index, "at least 1")),
             backlog => conf.backlog = Some(backlog),
@@ -58,6 +59,7 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
                 "sndbuf=",
                 "ipv6only=",
                 "so_keepalive=",
+                "proxy_protocol",
                 "ssl",
                 "http2",
             ];

@@ -24,6 +24,7 @@ mod listen;
 mod log;
 mod origin;
 mod process;
+mod realip;
 mod resolver;
 mod rewrite;
 mod server;
@@ -248,6 +249,7 @@ pub fn directives() -> &'static [Directive] {
             ("rewrite", rewrite::ROWS),
             ("access", access::ROWS),
             ("limits", limits::ROWS),
+            ("realip", realip::ROWS),
             ("auth_request", auth_request::ROWS),
             ("autoindex", autoindex::ROWS),
             ("ssi", ssi::ROWS),

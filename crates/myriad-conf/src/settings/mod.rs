@@ -14,6 +14,7 @@ mod headers;
 mod limits;
 mod log;
 mod origin;
+mod realip;
 mod resolver;
 mod ssi;
 mod syslog;
@@ -42,6 +43,8 @@ pub use origin::{
 pub use resolver::ResolverSettings;
 pub use ssi::SsiSettings;
 pub use syslog::{SyslogConf, SyslogServer};
+
+pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
 
 use crate::text::Text;
 
@@ -92,6 +95,8 @@ pub struct Settings {
     pub access: AccessSettings,
     /// `limit_req*`, `limit_conn*`.
     pub limits: LimitSettings,
+    /// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive`.
+    pub real_ip: RealIpSettings,
     /// `add_header`, `add_trailer`, `expires`.
     pub headers: HeaderSettings,
     /// Access log, error log.
@@ -127,6 +132,7 @@ impl Default for Settings {
             content: ContentSettings::default(),
             access: AccessSettings::default(),
             limits: LimitSettings::default(),
+            real_ip: RealIpSettings::default(),
             headers: HeaderSettings::default(),
             log: LogSettings::default(),
             encoding: EncodingSettings::default(),

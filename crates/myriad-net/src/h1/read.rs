@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use myriad_http::h1::{Parsed, parse_request};
+use myriad_http::proxy_protocol::{self, Preface};
 
 use crate::connection::Connection;
 use crate::deadline;
@@ -30,12 +31,15 @@ pub(super) async fn head<S: Service>(
     if first {
         connection.deadline.set(service.limits(connection).header_timeout_ms);
     }
-    let mut reader = HeadReader { work: carried, timed: first, parsed: 0 };
+    let announced = first && service.expects_proxy_header(connection);
+    let mut reader = HeadReader { work: carried, announced, timed: first, parsed: 0 };
     poll_fn(|cx| reader.poll(service, connection, cx)).await
 }
 
 struct HeadReader {
     work: Option<Box<Work>>,
+    /// Whether a PROXY protocol header is still to come.
+    announced: bool,
     /// Whether `client_header_timeout` runs already.
     timed: bool,
     /// Bytes that were there at the last parse, so that a parse is made only when there are more.
@@ -66,6 +70,30 @@ impl HeadReader {
         let work = self.work.as_mut()?;
         if work.input.len() == self.parsed {
             return None;
+        }
+        if self.announced {
+            match proxy_protocol::parse(work.input.bytes()) {
+                Ok(Preface::Partial) => {
+                    self.parsed = work.input.len();
+                    return None;
+                }
+                Ok(Preface::Complete(length, header)) => {
+                    self.announced = false;
+                    work.input.consume(length);
+                    if let Some(header) = header {
+                        // It is set here alone, once for a connection.
+                        let _ = connection.proxied.set(header);
+                    }
+                    if work.input.is_empty() {
+                        self.parsed = 0;
+                        return None;
+                    }
+                }
+                Err(_) => {
+                    service.proxy_header_failed(connection);
+                    return Some(self.closed());
+                }
+            }
         }
         let limits = service.limits(connection);
         match parse_request(work.input.bytes(), &limits.head, &mut work.head) {
@@ -105,8 +133,8 @@ impl HeadReader {
         match connection.deadline.poll_expired(cx) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => Poll::Ready(match self.work.take() {
-                Some(work) => Read::Rejected(work, Rejection::TimedOut),
-                None => Read::Closed,
+                Some(work) if !self.announced => Read::Rejected(work, Rejection::TimedOut),
+                _ => self.closed(),
             }),
         }
     }

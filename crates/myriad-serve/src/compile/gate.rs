@@ -3,6 +3,7 @@
 use myriad_conf::settings::{AccessSettings, LimitSettings, Satisfy};
 
 use super::Compile;
+use super::real_ip::compiled;
 use crate::runtime::{AuthRequest, BasicRules, Gate, Network};
 
 impl Compile<'_> {
@@ -55,9 +56,5 @@ impl Compile<'_> {
 }
 
 fn networks(access: &AccessSettings) -> Vec<(bool, Network)> {
-    let compiled = access.rules.iter().map(|rule| {
-        let network = rule.network;
-        (rule.allow, Network(Box::new(move |client| network.contains(client))))
-    });
-    compiled.collect()
+    access.rules.iter().map(|rule| (rule.allow, compiled(rule.network))).collect()
 }

@@ -11,6 +11,7 @@ mod origin;
 mod place;
 mod program;
 mod proxy;
+mod real_ip;
 mod resolver;
 mod rewriting;
 mod scripts;

@@ -63,6 +63,7 @@ impl Compile<'_> {
             ifs,
             handler,
             limit_except,
+            real_ip: self.real_ip(&settings.real_ip),
             gate: self.gate(&settings.access, &settings.limits),
             max_body: client.max_body_size,
             body: self.body(client),

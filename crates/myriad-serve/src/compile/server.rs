@@ -73,6 +73,7 @@ impl Compile<'_> {
                 if listen.default_server {
                     hosts.default = id;
                 }
+                hosts.proxy_protocol |= listen.proxy_protocol;
                 self.names(server, id, &mut hosts.names);
             }
         }

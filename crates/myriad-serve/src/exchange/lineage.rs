@@ -114,6 +114,7 @@ impl Exchange {
         // What the client sent is not what is asked for.
         request.uri_changed = true;
         request.strayed.set(true);
+        request.real = parent.real;
         request.visit.clone_from(&parent.visit);
         request.lineage = Some(Box::new(lineage));
         Ok(Box::new(Self { frame: self.frame.clone(), request }))

@@ -61,6 +61,7 @@ impl Exchange {
         let mut request = Request::new(&original.site, &original.connection, RequestBody::empty(), copy);
         request.server = original.server;
         request.place = original.place;
+        request.real = original.real;
         request.received_ms = original.received_ms;
         request.as_get = original.as_get;
         request.lineage.clone_from(&original.lineage);

@@ -1,7 +1,7 @@
 //! What scripts may read of a request.
 
 use std::cell::Cell;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -74,6 +74,8 @@ pub(crate) struct Request {
     pub carried: Option<Box<Carried>>,
     /// How often the page was waited for in vain.
     pub retries: u8,
+    /// The client's address as a trusted proxy told it; port 0 where none was told.
+    pub real: Option<SocketAddr>,
     /// The visitor's limits; none where none were asked.
     pub visit: Option<Rc<Visit>>,
     /// Where the request stands among subrequests; none for one that has to do with none.
@@ -174,6 +176,7 @@ impl Request {
             gathered: None,
             carried: None,
             retries: 0,
+            real: None,
             visit: None,
             lineage: None,
             cache: CacheFacts { key, ..CacheFacts::default() },
@@ -199,9 +202,9 @@ impl Request {
         self.site.runtime.server(self.server)
     }
 
-    /// The client's address; none on a unix socket.
+    /// The client's address, as a trusted proxy told it or as the socket has it; none on a unix socket.
     pub(crate) fn client(&self) -> Option<IpAddr> {
-        self.connection.peer.ip()
+        self.real.map(|real| real.ip()).or_else(|| self.connection.peer.ip())
     }
 
     /// Whether this is a part of another request, and nothing of it goes to the client by itself.

@@ -4,7 +4,7 @@ use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{Known, Method};
 use myriad_net::service::Rejection;
 
-use super::{Decision, Entry, run, shortcut};
+use super::{Decision, Entry, real_ip, run, shortcut};
 use crate::content::{Step, error};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -19,7 +19,10 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
             Entry::Step(refuse(exchange, 405, "client sent method that is not allowed"))
         }
         Ok(()) => match normalise(exchange) {
-            Ok(()) => Entry::Server,
+            Ok(()) => {
+                real_ip::find(&mut exchange.request);
+                Entry::Server
+            }
             Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
         },
         Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid host")),

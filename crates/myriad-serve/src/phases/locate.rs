@@ -1,7 +1,7 @@
 //! Finding the location and running what stands before its content.
 
 use super::rewrite::Rewritten;
-use super::{MAX_REDIRECTS, failed, gate, redirect, rewrite, try_files};
+use super::{MAX_REDIRECTS, failed, gate, real_ip, redirect, rewrite, try_files};
 use crate::content::{self, Step};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -84,6 +84,7 @@ fn arrived(exchange: &mut Exchange) -> Step {
             request.place = limit.place;
         }
     }
+    real_ip::find(request);
     let place = request.place();
     request.body.configure(place.max_body, place.body_timeout_ms);
     if place.gate.is_some() {

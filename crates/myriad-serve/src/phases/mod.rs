@@ -10,6 +10,7 @@ mod begin;
 pub(crate) mod gate;
 mod locate;
 mod memo;
+mod real_ip;
 mod redirect;
 mod rewrite;
 mod shortcut;

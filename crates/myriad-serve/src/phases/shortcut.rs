@@ -12,6 +12,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 use myriad_http::{Known, Method};
 
+use super::real_ip;
 use crate::content::{self, Step};
 use crate::exchange::{Exchange, Request};
 use crate::runtime::{FieldRead, PlaceId, ServerId};
@@ -47,6 +48,7 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     let rules = site.runtime.shortcut.as_ref()?;
     read(&mut exchange.request, &rules.fields)?;
     site.shortcuts.restore(&mut exchange.request)?;
+    real_ip::find_at_both(&mut exchange.request);
     let step = content::shortcut(exchange);
     if step.is_none() {
         // Stale or gone: the long way must find the request as it came.

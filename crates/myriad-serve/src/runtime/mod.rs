@@ -10,6 +10,7 @@ mod locations;
 mod names;
 mod pass_url;
 mod place;
+mod real_ip;
 mod rewriting;
 mod ssi;
 mod zone;
@@ -38,6 +39,7 @@ pub(crate) use place::{
     OriginGroup, OriginPlace, Param, Place, Rates, RedirectRules, Rooting, Symlinks, Target, TryEnd,
     TryFiles,
 };
+pub(crate) use real_ip::{RealIp, RealIpSource};
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use ssi::{SsiRules, VariablesByName};
 pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};

@@ -68,10 +68,19 @@ pub(crate) fn append(
             Some(IpAddr::V6(ip)) => out.extend_from_slice(&ip.octets()),
             None => out.extend_from_slice(b"unix:"),
         },
-        Source::RemotePort => match request.connection.peer {
-            myriad_net::Peer::Inet(peer) => show(out, peer.port()),
-            myriad_net::Peer::Unix => {}
+        Source::RemotePort => match request.real {
+            // A proxy that tells the address without the port has no port to show.
+            Some(real) if real.port() == 0 => {}
+            Some(real) => show(out, real.port()),
+            None => peer_port(request, out),
         },
+        Source::PeerAddr => address(request.connection.peer.ip(), out),
+        Source::PeerPort => peer_port(request, out),
+        Source::ProxiedAddr
+        | Source::ProxiedPort
+        | Source::ProxiedServerAddr
+        | Source::ProxiedServerPort
+        | Source::ProxiedFact(_) => return Ok(proxied(request, source, out)),
         Source::RemoteUser => return Ok(remote_user(request, out)),
         Source::ServerAddr => match request.connection.local() {
             Some(local) => address(Some(local.ip()), out),
@@ -185,6 +194,26 @@ fn address(ip: Option<IpAddr>, out: &mut Vec<u8>) {
         Some(ip) => show(out, ip),
         None => out.extend_from_slice(b"unix:"),
     }
+}
+
+fn peer_port(request: &Request, out: &mut Vec<u8>) {
+    if let myriad_net::Peer::Inet(peer) = request.connection.peer {
+        show(out, peer.port());
+    }
+}
+
+/// What the PROXY protocol said of the client.
+fn proxied(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {
+    let Some(header) = request.connection.proxied.get() else { return false };
+    match source {
+        Source::ProxiedAddr => show(out, header.source.ip()),
+        Source::ProxiedPort => show(out, header.source.port()),
+        Source::ProxiedServerAddr => show(out, header.destination.ip()),
+        Source::ProxiedServerPort => show(out, header.destination.port()),
+        Source::ProxiedFact(fact) => return fact.is_some_and(|fact| header.tlv(fact, out)),
+        _ => return false,
+    }
+    true
 }
 
 fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &mut Vec<u8>) {

@@ -9,6 +9,7 @@ pub(crate) use borrow::{borrow, request_uri};
 pub(crate) use names::VariableNames;
 
 use myriad_http::Known;
+use myriad_http::proxy_protocol::Tlv;
 
 /// Where a variable reads its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -151,6 +152,20 @@ pub(crate) enum Source {
     ProxyPort,
     /// The URI that the origin is asked for: of the default key, without a name that a configuration can read.
     ProxyUri,
+    /// `$realip_remote_addr`.
+    PeerAddr,
+    /// `$realip_remote_port`.
+    PeerPort,
+    /// `$proxy_protocol_addr`.
+    ProxiedAddr,
+    /// `$proxy_protocol_port`.
+    ProxiedPort,
+    /// `$proxy_protocol_server_addr`.
+    ProxiedServerAddr,
+    /// `$proxy_protocol_server_port`.
+    ProxiedServerPort,
+    /// `$proxy_protocol_tlv_*`; none for a name that stands for no fact, as in nginx.
+    ProxiedFact(Option<Tlv>),
     /// `$limit_req_status`.
     LimitReqStatus,
     /// `$limit_conn_status`.

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use myriad_conf::registry::{self, Status};
 use myriad_http::Known;
+use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, Role};
 
 use super::Source;
@@ -73,6 +74,12 @@ const FIXED: &[(&str, Source)] = &[
     ("proxy_host", Source::ProxyHost),
     ("proxy_port", Source::ProxyPort),
     ("proxy_internal_uri", Source::ProxyUri),
+    ("realip_remote_addr", Source::PeerAddr),
+    ("realip_remote_port", Source::PeerPort),
+    ("proxy_protocol_addr", Source::ProxiedAddr),
+    ("proxy_protocol_port", Source::ProxiedPort),
+    ("proxy_protocol_server_addr", Source::ProxiedServerAddr),
+    ("proxy_protocol_server_port", Source::ProxiedServerPort),
     ("limit_req_status", Source::LimitReqStatus),
     ("limit_conn_status", Source::LimitConnStatus),
     ("proxy_add_x_forwarded_for", Source::ProxyAddForwardedFor),
@@ -154,6 +161,9 @@ fn prefixed(name: &str) -> Option<Source> {
             Some(known) => Source::Field(known),
             None => Source::OtherField(field),
         });
+    }
+    if let Some(rest) = name.strip_prefix("proxy_protocol_tlv_") {
+        return Some(Source::ProxiedFact(Tlv::named(rest)));
     }
     if let Some(rest) = name.strip_prefix("arg_") {
         return Some(Source::Arg(rest.as_bytes().into()));

@@ -1,0 +1,95 @@
+//! Version 2's further facts (section 2.2): type, length, value.
+
+use super::ProxyHeader;
+
+const SSL: u8 = 0x20;
+/// Bytes before the facts within [`SSL`]: what the client did, and whether its certificate was found good.
+const SSL_FIXED: usize = 5;
+
+/// A fact that may be asked for, by nginx's name for it (`$proxy_protocol_tlv_…`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tlv {
+    /// One of this type.
+    Type(u8),
+    /// One of this type within the TLS facts.
+    Ssl(u8),
+    /// What checking the client's certificate came to; 0 is good.
+    SslVerify,
+}
+
+impl Tlv {
+    /// The fact of a name: `alpn`, `authority`, `unique_id`, `ssl`, `netns`, `ssl_version`, `ssl_cn`, `ssl_cipher`,
+    /// `ssl_sig_alg`, `ssl_key_alg`, `ssl_verify`, or a type such as `0xae` and `ssl_0x21`.
+    pub fn named(name: &str) -> Option<Self> {
+        let plain = match name {
+            "alpn" => Some(0x01),
+            "authority" => Some(0x02),
+            "unique_id" => Some(0x05),
+            "ssl" => Some(SSL),
+            "netns" => Some(0x30),
+            "ssl_verify" => return Some(Self::SslVerify),
+            name => number(name),
+        };
+        if let Some(kind) = plain {
+            return Some(Self::Type(kind));
+        }
+        let kind = match name.strip_prefix("ssl_")? {
+            "version" => 0x21,
+            "cn" => 0x22,
+            "cipher" => 0x23,
+            "sig_alg" => 0x24,
+            "key_alg" => 0x25,
+            name => number(name)?,
+        };
+        Some(Self::Ssl(kind))
+    }
+}
+
+/// `0xae`, with any number of zeros before it.
+fn number(text: &str) -> Option<u8> {
+    let digits = text.strip_prefix("0x")?;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    match digits.trim_start_matches('0') {
+        "" => Some(0),
+        digits => u8::from_str_radix(digits, 16).ok(),
+    }
+}
+
+impl ProxyHeader {
+    /// Appends the value of a fact to `out`; false where it was not told.
+    pub fn tlv(&self, tlv: Tlv, out: &mut Vec<u8>) -> bool {
+        let value = match tlv {
+            Tlv::Type(kind) => find(&self.tlvs, kind),
+            Tlv::Ssl(kind) => self.ssl().and_then(|(_, facts)| find(facts, kind)),
+            Tlv::SslVerify => {
+                let Some((verify, _)) = self.ssl() else { return false };
+                out.extend_from_slice(verify.to_string().as_bytes());
+                return true;
+            }
+        };
+        out.extend_from_slice(value.unwrap_or_default());
+        value.is_some()
+    }
+
+    /// The certificate's verdict, and the facts within the TLS facts.
+    fn ssl(&self) -> Option<(u32, &[u8])> {
+        let (fixed, facts) = find(&self.tlvs, SSL)?.split_at_checked(SSL_FIXED)?;
+        let verify = <[u8; 4]>::try_from(&fixed[1..]).ok()?;
+        Some((u32::from_be_bytes(verify), facts))
+    }
+}
+
+/// The first of a type. What does not add up ends the search.
+fn find(mut tlvs: &[u8], kind: u8) -> Option<&[u8]> {
+    while let [found, high, low, rest @ ..] = tlvs {
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        let (value, next) = rest.split_at_checked(length)?;
+        if *found == kind {
+            return Some(value);
+        }
+        tlvs = next;
+    }
+    None
+}

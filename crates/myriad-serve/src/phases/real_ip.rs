@@ -1,0 +1,50 @@
+//! The client's address as trusted proxies tell it (nginx's realip module).
+
+use std::net::SocketAddr;
+
+use myriad_http::forwarded::forwarded;
+
+use crate::exchange::Request;
+use crate::runtime::{RealIp, RealIpSource};
+
+/// Takes the address that the place's rules give, unless one was taken before. nginx asks the server's rules when the
+/// request has been read, and the location's before access.
+pub(super) fn find(request: &mut Request) {
+    if let Some(rules) = &request.place().real_ip
+        && request.real.is_none()
+    {
+        request.real = told(request, rules);
+    }
+}
+
+/// As [`find`], for a request that was brought to its place by the short way: both levels are asked at once.
+pub(super) fn find_at_both(request: &mut Request) {
+    let site = std::rc::Rc::clone(&request.site);
+    for place in [request.server().place, request.place] {
+        if let Some(rules) = &site.runtime.place(place).real_ip
+            && request.real.is_none()
+        {
+            request.real = told(request, rules);
+        }
+    }
+}
+
+fn told(request: &Request, rules: &RealIp) -> Option<SocketAddr> {
+    let client = request.connection.peer.ip();
+    let trusted = |ip| rules.from.iter().any(|network| network.0(ip));
+    let fields = request.head.fields();
+    match &rules.source {
+        RealIpSource::ProxyProtocol => {
+            let header = request.connection.proxied.get()?;
+            trusted(client).then_some(header.source)
+        }
+        RealIpSource::ForwardedFor => {
+            let values: Vec<&[u8]> = fields.get_all(b"X-Forwarded-For").collect();
+            forwarded(client, values.into_iter(), trusted, rules.recursive)
+        }
+        RealIpSource::Field(name) => {
+            let value = fields.get_all(name).next()?;
+            forwarded(client, [value].into_iter(), trusted, rules.recursive)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Who is believed about the client's address, compiled.
+
+use super::Network;
+
+/// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive` of a place where somebody is believed.
+pub(crate) struct RealIp {
+    /// Who is believed.
+    pub from: Vec<Network>,
+    /// Where the address stands.
+    pub source: RealIpSource,
+    /// Whether trusted addresses in the list are passed over.
+    pub recursive: bool,
+}
+
+/// Where the address stands.
+pub(crate) enum RealIpSource {
+    /// In `X-Forwarded-For`.
+    ForwardedFor,
+    /// In the PROXY protocol's header.
+    ProxyProtocol,
+    /// In a field of this name.
+    Field(Box<[u8]>),
+}
