@@ -62,6 +62,18 @@ impl Connection {
         })
     }
 
+    /// A connection that nobody is on, to take a request through the service without a client.
+    ///
+    /// # Errors
+    /// No descriptors are left.
+    pub fn imagined(listener: u32, local: SocketAddr) -> std::io::Result<Rc<Self>> {
+        let (socket, _) = std::os::unix::net::UnixStream::pair()?;
+        let peer = Peer::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        let connection = Self::new(0, listener, peer, Socket::new(socket.into()));
+        let _ = connection.local.set(Some(local));
+        Ok(connection)
+    }
+
     /// The driver is done. The socket closes with the last who holds the connection; where that is not the driver (a page
     /// being fetched remembers who asked), the client must not wait for it.
     pub(crate) fn end(self: &Rc<Self>) {

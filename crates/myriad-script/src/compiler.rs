@@ -151,7 +151,7 @@ impl<C: Catalogue> Compiler<C> {
         lines: &[Vec<W>],
     ) -> Result<(), Vec<ScriptError>> {
         let variable = self.own(name).map_err(one)?;
-        let map = Map::compile(source, &words(lines), self)?;
+        let map = Map::compile(name, source, &words(lines), self)?;
         self.lazies.insert(variable.slot(), Lazy::Map(map));
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::error::EvalError;
 use crate::frame::Frame;
+use crate::trace::Trace;
 
 /// Names a variable that the embedder provides; the number is the embedder's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,6 +52,14 @@ pub enum FileTest {
 
 /// Gives one request to the scripts that run over it.
 pub trait Environment {
+    /// Whether [`Environment::trace`] is to be told what runs; asked once a program.
+    fn traces(&self) -> bool {
+        false
+    }
+
+    /// Is told what has run.
+    fn trace(&self, _what: Trace<'_>) {}
+
     /// Appends the value of a variable to `out`; `Ok(false)` says that it does not exist for this request.
     ///
     /// `frame` is for variables that are templates themselves (`$document_root`).

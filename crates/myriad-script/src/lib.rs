@@ -28,6 +28,7 @@ mod regex;
 mod split_clients;
 mod suggestion;
 mod template;
+mod trace;
 mod variable;
 
 pub use assignment::Assignment;
@@ -41,6 +42,7 @@ pub use predicate::Predicates;
 pub use program::{Action, Flow, IfId, Program, StepKind, StepSource};
 pub use regex::{Found, Regex, matches_everything_like_dot_slash, search_once};
 pub use template::{Piece, Template};
+pub use trace::{RuleOutcome, Trace};
 pub use variable::Variable;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::frame::Frame;
 use crate::hostnames::{Hostnames, RefusedHostname};
 use crate::regex::Regex;
 use crate::template::{CaptureForm, Template};
+use crate::trace::Trace;
 
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,10 @@ mod tests;
 /// A compiled map.
 #[derive(Debug)]
 pub(crate) struct Map {
+    /// The variable that it makes.
+    variable: Box<str>,
+    /// The keys as written, by the index of their value.
+    keys: Vec<Box<str>>,
     source: Template,
     /// Indexes of `values`, so that a name with two entries keeps one value.
     names: Hostnames<u32>,
@@ -27,12 +32,15 @@ pub(crate) struct Map {
 
 impl Map {
     pub(crate) fn compile<C: Catalogue>(
+        variable: &str,
         source: &str,
         lines: &[Vec<&str>],
         compiler: &mut Compiler<C>,
     ) -> Result<Map, Vec<ScriptError>> {
         compiler.declare_map_captures(lines)?;
         let mut map = Map {
+            variable: variable.into(),
+            keys: Vec::new(),
             source: compiler.template(source).map_err(|error| vec![error])?,
             names: Hostnames::default(),
             regexes: Vec::new(),
@@ -95,6 +103,7 @@ impl Map {
             })?;
         }
         self.values.push(value);
+        self.keys.push(key.into());
         Ok(())
     }
 
@@ -118,7 +127,12 @@ impl Map {
     ) -> Result<(), EvalError> {
         let mut matched = None;
         let value = self.source.with_value(env, frame, CaptureForm::Raw, |frame, subject| {
-            Ok(match self.find(subject, frame, &mut matched)? {
+            let found = self.find(subject, frame, &mut matched)?;
+            if env.traces() {
+                let line = found.map(|index| &*self.keys[index as usize]);
+                env.trace(Trace::Map { variable: &self.variable, subject, line });
+            }
+            Ok(match found {
                 Some(index) => &self.values[index as usize],
                 None => &self.default,
             })

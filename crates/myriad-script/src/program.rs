@@ -26,13 +26,20 @@ pub struct IfId(pub u32);
 /// The compiled directives of one block.
 #[derive(Debug, Default)]
 pub struct Program {
-    steps: Box<[Step]>,
+    steps: Box<[Tagged]>,
+}
+
+/// A step and the tag by which its directive is known.
+#[derive(Debug)]
+struct Tagged {
+    step: Step,
+    tag: usize,
 }
 
 #[derive(Debug)]
 enum Step {
     Set { target: Target, value: Template },
-    If { condition: Condition, steps: Box<[Step]>, id: Option<IfId> },
+    If { condition: Condition, steps: Box<[Tagged]>, id: Option<IfId> },
     Rewrite(Box<Rewrite>),
     Return { status: u16, text: Option<Template> },
     Break,
@@ -81,7 +88,11 @@ impl Program {
     /// An error means 500: a match that hit its limit, a cycle of variables, an empty URI.
     pub fn run<E: Environment + ?Sized>(&self, env: &mut E, frame: &mut Frame) -> Result<Flow, EvalError> {
         let mut run = run::Run::new();
-        let ended = run.steps(&self.steps, env, frame)?;
+        let ended = if env.traces() {
+            run.steps::<E, true>(&self.steps, env, frame)?
+        } else {
+            run.steps::<E, false>(&self.steps, env, frame)?
+        };
         Ok(run.flow(ended))
     }
 }

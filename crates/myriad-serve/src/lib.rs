@@ -9,6 +9,7 @@
 //! | `content` | files, origins, the cache in front of them, errors |
 //! | `passwords` | slow hashes, off the threads that serve |
 //! | `output` | conditions, ranges, encodings, the head |
+//! | `explain` | `-t --explain`: the same way, written down, up to where it would have an effect |
 //! | `subrequest` | requests within a request: SSI, `auth_request` |
 //! | `files` | what is known of paths, small files in memory |
 //! | `limits` | tables of visitors: how fast, how much at once |
@@ -21,6 +22,7 @@ mod content;
 mod counters;
 pub mod error_log;
 mod exchange;
+mod explain;
 mod files;
 mod limits;
 mod local_time;
@@ -37,4 +39,5 @@ mod worker;
 
 pub use compile::check;
 pub use counters::{Counter, Counters, Snapshot};
+pub use explain::{Line as ExplainedLine, Question, explain};
 pub use site::{Inherited, Site, StartError};

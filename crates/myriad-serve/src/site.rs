@@ -1,6 +1,5 @@
 //! The running site: worker threads, reload, the end.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -15,7 +14,6 @@ use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
 use myriad_net::{Acceptor, Worker};
-use myriad_upstream::{HttpPool, Resolver};
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
@@ -25,7 +23,6 @@ use crate::counters::{Counters, Snapshot};
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::passwords::Passwords;
-use crate::phases::{Memo, Shortcuts};
 use crate::runtime::Runtime;
 use crate::service::SiteService;
 use crate::worker::{Generation, WorkerState};
@@ -320,16 +317,7 @@ async fn work(
             Order::Quit => break,
             Order::Reopen => state.logs.reopen(),
             Order::Run { runtime, sockets, done } => {
-                let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config)));
-                let site = Rc::new(Generation {
-                    resolvers: resolvers.collect(),
-                    runtime,
-                    worker: Rc::clone(&state),
-                    memo: Memo::default(),
-                    shortcuts: Shortcuts::default(),
-                    pool: HttpPool::new(),
-                    addressed: RefCell::default(),
-                });
+                let site = Rc::new(Generation::new(runtime, Rc::clone(&state)));
                 let (service, worker) = if let Some((service, worker)) = running.take() {
                     service.replace(site);
                     (service, worker)

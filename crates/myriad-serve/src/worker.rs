@@ -46,3 +46,19 @@ pub(crate) struct Generation {
     /// Origins whose address a variable held, by that address.
     pub addressed: RefCell<HashMap<String, Arc<OriginGroup>>>,
 }
+
+impl Generation {
+    /// A site that nobody has asked yet.
+    pub(crate) fn new(runtime: Arc<Runtime>, worker: Rc<WorkerState>) -> Self {
+        let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config)));
+        Self {
+            resolvers: resolvers.collect(),
+            runtime,
+            worker,
+            memo: Memo::default(),
+            shortcuts: Shortcuts::default(),
+            pool: HttpPool::new(),
+            addressed: RefCell::default(),
+        }
+    }
+}

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use rustix::process::Signal;
 
+use crate::explain::Asked;
 use crate::wordpress;
 
 /// What `--help` and `-h` print, to standard error as nginx does.
@@ -23,6 +24,10 @@ Options:
   -V            : show version and configure options then exit
   -t            : test configuration and exit
   -T            : test configuration, dump it and exit
+  --explain URL : with -t: say what would become of a request for this URL
+                  (or /path), and why it would be cached or not
+  -H 'Name: x'  : a request field for --explain, may be repeated
+  --method NAME : the method for --explain (default: GET)
   -q            : suppress non-error messages during configuration testing
   -s signal     : send signal to a master process: stop, quit, reopen, reload
   -p prefix     : set prefix path (default: /usr/local/myriad/)
@@ -73,6 +78,8 @@ pub(crate) struct Options {
     /// `-T`; implies `test`.
     pub(crate) dump: bool,
     pub(crate) quiet: bool,
+    /// `--explain`; implies `test`.
+    pub(crate) explain: Option<Asked>,
     pub(crate) request: Option<Request>,
     pub(crate) prefix: Option<PathBuf>,
     pub(crate) error_log: Option<PathBuf>,
@@ -95,6 +102,10 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
             options.version |= argument == "--version";
             continue;
         }
+        if argument == "--explain" || argument == "--method" || argument == "-H" {
+            options.explain(&argument, arguments.next())?;
+            continue;
+        }
         let bytes = argument.as_bytes();
         let Some(mut letters) = bytes.strip_prefix(b"-") else {
             return Err(format!("invalid option: \"{}\"", argument.to_string_lossy()));
@@ -109,10 +120,27 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
             break;
         }
     }
-    Ok(options)
+    match &options.explain {
+        Some(asked) if asked.url.is_empty() => Err("-H and --method go with --explain".to_owned()),
+        _ => Ok(options),
+    }
 }
 
 impl Options {
+    /// `--explain URL`, `-H "Name: value"`, `--method NAME`.
+    fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
+        let value = value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
+        let value =
+            value.ok_or_else(|| format!("option \"{}\" requires a value", option.to_string_lossy()))?;
+        let asked = self.explain.get_or_insert_default();
+        match option.as_bytes() {
+            b"-H" => asked.fields.push(value),
+            b"--method" => asked.method = Some(value),
+            _ => (asked.url, self.test) = (value, true),
+        }
+        Ok(())
+    }
+
     fn set_flag(&mut self, letter: u8) -> bool {
         match letter {
             b'?' | b'h' => self.help = true,
@@ -196,6 +224,17 @@ mod tests {
             Some("x.conf".as_ref())
         );
         assert!(parsed(&["-T"]).expect("options").test);
+    }
+
+    #[test]
+    fn a_question_is_gathered_from_its_options() {
+        let asked = parsed(&["-q", "--explain", "/x", "-H", "A: b", "-H", "C: d", "--method", "POST", "-t"]);
+        let options = asked.expect("options");
+        let asked = options.explain.expect("a question");
+        assert!(options.test && options.quiet);
+        assert_eq!((asked.url.as_str(), asked.method.as_deref()), ("/x", Some("POST")));
+        assert_eq!(asked.fields, ["A: b", "C: d"]);
+        assert!(parsed(&["-t", "-H", "A: b"]).is_err() && parsed(&["--explain"]).is_err());
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod cli;
 mod configuration;
 mod control;
 mod daemon;
+mod explain;
 mod generation;
 mod handover;
 mod listeners;

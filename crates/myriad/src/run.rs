@@ -10,6 +10,7 @@ use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
 use crate::cli::{self, Options, Request};
 use crate::configuration::{Configuration, Origin};
 use crate::daemon::{self, Birth};
+use crate::explain;
 use crate::generation;
 use crate::logs::{self, Logs};
 use crate::paths::Paths;
@@ -111,8 +112,10 @@ fn refuse(log: &ErrorLog, findings: &[String]) -> ExitCode {
 fn test(origin: &Origin, options: &Options) -> ExitCode {
     let log = early_log(&origin.paths, options.error_log.is_some());
     let path = origin.paths.configuration.display();
+    // Who asks about a request wants its answer alone.
+    let quiet = options.quiet || options.explain.is_some();
     let tested = origin.load().and_then(|configuration| {
-        if !options.quiet {
+        if !quiet {
             eprintln!("myriad: the configuration file {path} syntax is ok");
         }
         open_what_it_names(origin, &configuration).map(|()| configuration)
@@ -128,8 +131,14 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     for warning in configuration.warnings() {
         report(&log, Level::Warn, &warning, true);
     }
-    if !options.quiet {
+    if !quiet {
         eprintln!("myriad: configuration file {path} test is successful");
+    }
+    if let Some(asked) = &options.explain
+        && let Err(error) = explain::run(origin, &configuration, asked)
+    {
+        eprintln!("myriad: {error}");
+        return ExitCode::FAILURE;
     }
     if options.dump && io::stdout().write_all(&myriad_conf::dump(&configuration.parsed)).is_err() {
         return ExitCode::FAILURE;

@@ -1,7 +1,7 @@
 //! Directives of the rewrite module to steps.
 
 use super::rewrite::Rewrite;
-use super::{Program, Step, StepKind, StepSource};
+use super::{Program, Step, StepKind, StepSource, Tagged};
 use crate::compiler::Compiler;
 use crate::condition::pattern_of;
 use crate::environment::Catalogue;
@@ -43,11 +43,11 @@ fn steps<C: Catalogue>(
     compiler: &mut Compiler<C>,
     sources: &[StepSource<'_>],
     errors: &mut Vec<ScriptError>,
-) -> Box<[Step]> {
+) -> Box<[Tagged]> {
     let mut steps = Vec::with_capacity(sources.len());
     for source in sources {
         match step(compiler, source, errors) {
-            Ok(step) => steps.push(step),
+            Ok(step) => steps.push(Tagged { step, tag: source.tag }),
             Err(error) => errors.push(error.in_item(source.tag)),
         }
     }

@@ -1,13 +1,14 @@
 //! Running the steps of a program.
 
 use super::rewrite::After;
-use super::{Action, Flow, IfId, Step};
+use super::{Action, Flow, IfId, Step, Tagged};
 use crate::compiler::Target;
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::escape::escape_controls;
 use crate::frame::Frame;
 use crate::template::{CaptureForm, Template};
+use crate::trace::{RuleOutcome, Trace};
 
 /// What one run remembers from step to step.
 pub(super) struct Run {
@@ -34,33 +35,57 @@ impl Run {
         Flow { action, matched_if: self.matched_if }
     }
 
-    pub(super) fn steps<E: Environment + ?Sized>(
+    /// Runs the steps; with `TRACED` the environment is told of each.
+    pub(super) fn steps<E: Environment + ?Sized, const TRACED: bool>(
         &mut self,
-        steps: &[Step],
+        steps: &[Tagged],
         env: &mut E,
         frame: &mut Frame,
     ) -> Result<Ended, EvalError> {
-        for step in steps {
+        for Tagged { step, tag } in steps {
+            let told = |env: &E, outcome: RuleOutcome<'_>| {
+                if TRACED {
+                    env.trace(Trace::Rule { tag: *tag, outcome });
+                }
+            };
             let ended = match step {
                 Step::Set { target, value } => {
+                    if TRACED {
+                        let mut built = Vec::new();
+                        value.eval_form(env, frame, &mut built, self.captures)?;
+                        told(env, RuleOutcome::Set(&built));
+                    }
                     self.set(target, value, env, frame)?;
                     None
                 }
                 Step::If { condition, steps, id } => {
-                    if condition.holds_form(env, frame, self.captures)? {
+                    let holds = condition.holds_form(env, frame, self.captures)?;
+                    told(env, RuleOutcome::If(holds));
+                    if holds {
                         self.matched_if = id.or(self.matched_if);
-                        self.steps(steps, env, frame)?
+                        self.steps::<E, TRACED>(steps, env, frame)?
                     } else {
                         None
                     }
                 }
                 Step::Rewrite(rewrite) if rewrite.apply(env, frame)? => {
                     self.captures = CaptureForm::Raw;
+                    let redirects = matches!(rewrite.after(), After::Redirect(_));
+                    told(env, RuleOutcome::Rewritten(if redirects { frame.output() } else { env.uri() }));
                     self.rewritten(rewrite.after())
                 }
-                Step::Rewrite(_) => None,
-                Step::Return { status, text } => Some(answer(*status, text.as_ref(), env, frame)?),
-                Step::Break => Some(Action::Break),
+                Step::Rewrite(_) => {
+                    told(env, RuleOutcome::NoMatch);
+                    None
+                }
+                Step::Return { status, text } => {
+                    told(env, RuleOutcome::Ends);
+                    Some(answer(*status, text.as_ref(), env, frame)?)
+                }
+                Step::Break => {
+                    told(env, RuleOutcome::Ends);
+                    Some(Action::Break)
+                }
             };
             if ended.is_some() {
                 return Ok(ended);

@@ -1,5 +1,6 @@
 //! From the configuration's model to the runtime: the only place that sees both.
 
+mod atlas;
 mod cache;
 mod charset;
 mod filters;
@@ -29,11 +30,12 @@ use myriad_upstream::{Registry, ResolverConfig};
 
 use crate::exchange::variables::{Source, VariableNames};
 use crate::log::Format;
-use crate::runtime::{Charsets, OriginGroup, PageZone, Place, Runtime, Server};
+use crate::runtime::{Atlas, Charsets, OriginGroup, PageZone, Place, Runtime, Server};
 
 pub(crate) use limits::LimitTables;
 use limits::LimitZones;
 pub(crate) use logs::Logs;
+pub(crate) use server::address_name;
 
 /// What outlives a reload, by name.
 #[derive(Default)]
@@ -118,6 +120,7 @@ struct Compile<'a> {
     resolvers: Vec<Arc<ResolverConfig>>,
     charsets: Charsets,
     limits: LimitZones,
+    atlas: Atlas,
 }
 
 impl<'a> Compile<'a> {
@@ -134,6 +137,7 @@ impl<'a> Compile<'a> {
             resolvers: Vec::new(),
             charsets: Charsets::default(),
             limits: LimitZones::default(),
+            atlas: Atlas::default(),
         }
     }
 
@@ -142,7 +146,9 @@ impl<'a> Compile<'a> {
         servers: Vec<Server>,
         listeners: HashMap<u32, crate::runtime::Listener>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
-        let Self { around, scripts, mut errors, mut places, formats, groups, resolvers, charsets, .. } = self;
+        let Self {
+            around, scripts, mut errors, mut places, formats, groups, resolvers, charsets, atlas, ..
+        } = self;
         let mut shortcut = None;
         let has_pages = |place: &Place| place.filters.as_ref().is_some_and(|filters| filters.ssi.is_some());
         let names = places.iter().any(has_pages).then(|| {
@@ -181,6 +187,7 @@ impl<'a> Compile<'a> {
             groups,
             resolvers,
             charsets,
+            atlas,
         })
     }
 

@@ -105,6 +105,8 @@ impl Compile<'_> {
             },
         };
         self.places.push(place);
+        let label = self.label(settings);
+        self.atlas.places.push(label);
         self.places.len() as PlaceId - 1
     }
 

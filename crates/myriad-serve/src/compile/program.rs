@@ -139,7 +139,8 @@ impl Compile<'_> {
         context: &PlaceContext<'_>,
     ) -> (Program, Vec<PlaceId>) {
         let owned = Owned::of(steps);
-        let mut spans = Vec::new();
+        // Tags count on through the site, so that an explanation finds the directive by its tag alone.
+        let mut spans = std::mem::take(&mut self.atlas.rules);
         let compiled = self.in_rules(|compile| compile.scripts.program(&owned.sources(&mut spans)));
         let program = compiled.unwrap_or_else(|errors| {
             for error in errors {
@@ -148,6 +149,7 @@ impl Compile<'_> {
             }
             Program::default()
         });
+        self.atlas.rules = spans;
         let mut ifs = Vec::new();
         self.if_places(steps, context, &mut ifs);
         (program, ifs)

@@ -18,6 +18,7 @@ impl Compile<'_> {
         let context = PlaceContext::default();
         let place = self.place(&server.settings, &context, Default::default());
         let (rewrite, ifs) = self.program(&server.rewrite, &context);
+        self.atlas.servers.push(server.span);
         let mut locations = Locations::default();
         for location in &server.locations {
             self.location(location, &mut locations);
@@ -38,6 +39,7 @@ impl Compile<'_> {
         let context = PlaceContext { limit_except: location.limit_except.as_ref() };
         let program = self.program(&location.rewrite, &context);
         let place = self.place(&location.settings, &context, program);
+        self.name_location(place, location);
         let mut nested = Locations::default();
         for inner in &location.locations {
             self.location(inner, &mut nested);

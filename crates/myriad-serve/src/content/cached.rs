@@ -10,6 +10,7 @@ use myriad_net::ResponseBody;
 use myriad_policy::{
     BypassReason, CacheStatus, Failure, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
 };
+use myriad_script::Frame;
 use myriad_store::{Claim, ClaimOptions, FlightEnd, FlightHead, FlightReader, KeyRef};
 use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
@@ -77,13 +78,7 @@ fn look_up(
         return Ok(Step::Wait(Work::Origin));
     }
     request.as_get |= request.head.method() == Method::Head && cache.convert_head;
-    let mut key = std::mem::take(&mut request.cache.key);
-    key.clear();
-    cache.key.eval(request, frame, &mut key)?;
-    if !cache.host_in_key {
-        tell_hosts_apart(request, &mut key);
-    }
-    request.cache.key = key;
+    write_key(request, frame, cache)?;
     if let Some(reason) = reason {
         request.cache.status = reason.status();
         return Ok(lead_alone(exchange, origin, cache));
@@ -141,6 +136,29 @@ pub(crate) async fn gather(exchange: &mut Exchange) -> Step {
         Ok(payload) => origin::pass_with(exchange, payload).await,
         Err(status) => Step::Error(status),
     }
+}
+
+/// Makes the key of the page.
+fn write_key(
+    request: &mut Request,
+    frame: &mut Frame,
+    cache: &CachePlace,
+) -> Result<(), myriad_script::EvalError> {
+    let mut key = std::mem::take(&mut request.cache.key);
+    key.clear();
+    cache.key.eval(request, frame, &mut key)?;
+    if !cache.host_in_key {
+        tell_hosts_apart(request, &mut key);
+    }
+    request.cache.key = key;
+    Ok(())
+}
+
+/// The key of the page, for an explanation.
+pub(crate) fn key(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, myriad_script::EvalError> {
+    let Exchange { request, frame } = exchange;
+    write_key(request, frame, cache)?;
+    Ok(request.cache.key.clone())
 }
 
 /// An application makes its links from the `Host` it is told, port and all, while `$host` in the key has no port: a

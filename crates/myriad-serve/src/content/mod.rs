@@ -35,6 +35,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use crate::exchange::{Exchange, Request};
+use crate::explain;
 use crate::output::Answer;
 use crate::phases::{self, Decision};
 use crate::runtime::Handler;
@@ -81,6 +82,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
         Handler::Files => static_file::begin(exchange),
         Handler::Origin(origin) => match &origin.cache {
             _ if let Some(step) = proxy_url::resolve(exchange, origin) => step,
+            _ if exchange.request.trace.is_some() => explain::origin(exchange, origin),
             Some(cache) => cached::begin(exchange, origin, cache),
             None => Step::Wait(Work::Origin),
         },

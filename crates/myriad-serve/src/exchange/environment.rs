@@ -2,13 +2,23 @@
 
 use std::fmt;
 
-use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame};
+use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
 use super::{Request, variables};
 use crate::error_log::Level;
 use crate::files;
 
 impl Environment for Request {
+    fn traces(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    fn trace(&self, what: Trace<'_>) {
+        if let Some(trace) = &self.trace {
+            trace.script(self, what);
+        }
+    }
+
     fn variable(&self, id: Builtin, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         variables::append(self, &self.runtime().variables[id.0 as usize], frame, out)
     }
@@ -79,6 +89,9 @@ impl Environment for Request {
 impl Request {
     /// Writes to the error log of the place, with nginx's account of the request behind the message.
     pub(crate) fn log(&self, level: Level, message: fmt::Arguments<'_>) {
+        if let Some(trace) = self.trace.as_ref().filter(|_| level <= Level::Error) {
+            trace.note("log", message.to_string(), String::new(), None);
+        }
         let log = &self.place().error_log;
         if !log.enabled(level) {
             return;

@@ -13,6 +13,7 @@ use super::Visit;
 use super::scratch::Scratch;
 use super::{Lineage, OriginFacts};
 use crate::content::Gathered;
+use crate::explain::Trace;
 use crate::runtime::{Page, Place, PlaceId, Runtime, Server, ServerId};
 use crate::worker::Generation;
 
@@ -48,6 +49,8 @@ pub(crate) struct Request {
     pub internal: bool,
     /// Internal redirects so far.
     pub redirects: u8,
+    /// What is written down of the request's way, where it is one to be explained.
+    pub trace: Option<Rc<Trace>>,
     /// Set while an error page is made: the status of the error.
     pub error_status: Option<u16>,
     /// Whether a further error gets the built-in page: one has had its page, and `recursive_error_pages` was off there.
@@ -163,6 +166,7 @@ impl Request {
             rewrites: 0,
             internal: false,
             redirects: 0,
+            trace: None,
             error_status: None,
             error_pages_end: false,
             forced_status: None,

@@ -21,6 +21,9 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         Ok(()) => match normalise(exchange) {
             Ok(()) => {
                 real_ip::find(&mut exchange.request);
+                if let Some(trace) = &exchange.request.trace {
+                    trace.server(&exchange.request);
+                }
                 Entry::Server
             }
             Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),

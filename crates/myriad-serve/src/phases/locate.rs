@@ -30,6 +30,9 @@ pub(crate) fn run(exchange: &mut Exchange) -> Step {
             }
             Err(error) => return failed(exchange, &error),
         }
+        if let Some(trace) = &request.trace {
+            trace.location(request, !matches!(found, Ok(Found::None)));
+        }
         if request.place().internal && !request.internal {
             return Step::Error(404);
         }
@@ -59,6 +62,9 @@ pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
         return Step::Error(500);
     };
     exchange.request.place = place;
+    if let Some(trace) = &exchange.request.trace {
+        trace.location(&exchange.request, true);
+    }
     match rewrite::location(exchange) {
         Rewritten::Stay => arrived(exchange),
         Rewritten::Again => run(exchange),

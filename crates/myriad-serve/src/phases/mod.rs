@@ -58,6 +58,9 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
             Entry::Named(name) => locate::named(exchange, &name),
             Entry::Step(step) => step,
         };
+        if let Some(trace) = &exchange.request.trace {
+            trace.step(&exchange.request, &step);
+        }
         entry = match step {
             Step::Answer(answer) => return Decision::Ready(answer),
             Step::Wait(work) => return Decision::Wait(work),

@@ -27,8 +27,8 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
     match tried {
         Ok(Tried { candidate: None, .. }) => Some(end(exchange, &rules.end)),
         Ok(Tried { candidate: Some(index), .. }) => {
-            let (template, _) = &rules.candidates[index as usize];
-            take(exchange, place, template).err().map(|error| failed(exchange, &error))
+            let (template, directory) = &rules.candidates[index as usize];
+            take(exchange, place, template, *directory).err().map(|error| failed(exchange, &error))
         }
         Err(error) => Some(failed(exchange, &error)),
     }
@@ -50,6 +50,14 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
                 Ok(Some(look(request, frame, file)))
             })
         })?;
+        if let Some(trace) = &request.trace {
+            let found = entry
+                .as_ref()
+                .is_some_and(|entry| if *directory { entry.is_directory() } else { entry.file().is_some() });
+            let mut uri = Vec::new();
+            write_candidate(request, frame, place, template, &mut uri)?;
+            trace.tried(&uri, *directory, found);
+        }
         let Some(entry) = entry else { continue };
         tried.until_ms = tried.until_ms.min(validity.until_ms(&entry));
         if if *directory { entry.is_directory() } else { entry.file().is_some() } {
@@ -63,11 +71,19 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
     Ok(tried)
 }
 
-/// The candidate becomes the URI.
-fn take(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
+/// The candidate becomes the URI. The slash at the end of a folder's only says what to look for.
+fn take(
+    exchange: &mut Exchange,
+    place: &Place,
+    template: &Template,
+    directory: bool,
+) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|uri| {
         write_candidate(request, frame, place, template, uri)?;
+        if directory && uri.len() > 1 && uri.ends_with(b"/") {
+            uri.pop();
+        }
         request.uri.clear();
         request.uri.extend_from_slice(uri);
         Ok(())

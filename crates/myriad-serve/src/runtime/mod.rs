@@ -1,5 +1,6 @@
 //! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
 
+mod atlas;
 mod charset;
 mod filters;
 mod gate;
@@ -24,6 +25,7 @@ use myriad_net::{Connection, Limits};
 use myriad_script::Program;
 use myriad_upstream::ResolverConfig;
 
+pub(crate) use atlas::{Atlas, Label};
 pub(crate) use charset::{Charsets, Recode};
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
 pub(crate) use gate::{AuthRequest, BasicRules, Gate, Network};
@@ -84,6 +86,8 @@ pub(crate) struct Runtime {
     pub resolvers: Vec<Arc<ResolverConfig>>,
     /// `charset_map`.
     pub charsets: Charsets,
+    /// Names for explanations.
+    pub atlas: Atlas,
 }
 
 /// What the site's rules read besides the request line: the same request line and the same fields come to the same.

@@ -12,6 +12,7 @@
 
 mod auth_request;
 mod connections;
+mod explained;
 mod networks;
 mod password;
 mod requests;
@@ -106,6 +107,11 @@ struct Progress {
 pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     // Who asks, and how often, is not among what the rules read: no short way for the next.
     exchange.request.strayed.set(true);
+    if let Some(trace) = exchange.request.trace.clone() {
+        let site = Rc::clone(&exchange.request.site);
+        let gate = site.runtime.place(exchange.request.place).gate.as_ref();
+        return gate.map_or(Step::Error(500), |gate| explained::run(exchange, gate, &trace));
+    }
     run(exchange, Progress { stage: Stage::Requests, refused: None, challenges: Vec::new() })
 }
 

@@ -1,0 +1,50 @@
+//! Names for explanations.
+
+use myriad_conf::Text;
+use myriad_conf::model::{LocationConf, Matcher};
+use myriad_conf::settings::{Handler, OriginSettings, Protocol, Settings};
+
+use super::Compile;
+use crate::runtime::{Label, PlaceId};
+
+impl Compile<'_> {
+    /// The label of a level that is about to become a place.
+    pub(super) fn label(&mut self, settings: &Settings) -> Label {
+        let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else {
+            return Label::default();
+        };
+        let origin: &OriginSettings = settings.origin(*protocol);
+        let directive = if *protocol == Protocol::Http { "proxy_pass" } else { "fastcgi_pass" };
+        let bypass = self.in_rules(|compile| compile.written(&origin.cache.bypass));
+        Label {
+            handler: format!("{directive} {}", target.lossy()),
+            bypass,
+            no_cache: self.written(&origin.cache.no_cache),
+            ..Label::default()
+        }
+    }
+
+    fn written(&mut self, texts: &[Text]) -> Vec<(String, myriad_script::Template)> {
+        // What is wrong with a text has been said where it is used.
+        let compiled = texts.iter().filter_map(|text| {
+            let written = text.lossy();
+            let template = self.scripts.template(&written).ok()?;
+            Some((written.into_owned(), template))
+        });
+        compiled.collect()
+    }
+
+    /// Names a location's place.
+    pub(super) fn name_location(&mut self, place: PlaceId, location: &LocationConf) {
+        let mark = match location.matcher {
+            Matcher::Exact => "= ",
+            Matcher::PrefixNoRegex => "^~ ",
+            Matcher::Regex { caseless: false } => "~ ",
+            Matcher::Regex { caseless: true } => "~* ",
+            Matcher::Prefix | Matcher::Named => "",
+        };
+        let label = &mut self.atlas.places[place as usize];
+        label.name = format!("location {mark}{}", location.pattern.lossy());
+        label.span = location.span;
+    }
+}

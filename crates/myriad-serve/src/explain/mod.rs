@@ -1,0 +1,164 @@
+//! `myriad -t --explain`: one request taken through the compiled site, with everything that was decided on its way.
+//!
+//! It is the same code that serves: the phases run as for a visitor and write into the request's [`Trace`] what they
+//! come to. They stop before anything that has an effect: no origin is asked, nothing is stored or logged.
+
+mod compression;
+mod origin;
+mod trace;
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_conf::model::ListenAddress;
+use myriad_conf::{Model, Span};
+use myriad_encode::{Pool, PoolOptions};
+use myriad_http::{RequestHead, Version};
+use myriad_net::{Connection, RequestBody};
+
+pub(crate) use origin::origin;
+pub(crate) use trace::Trace;
+
+use crate::compile::{self, Kept, Logs, Surroundings, address_name};
+use crate::content::Work;
+use crate::exchange::Exchange;
+use crate::log::LogWriter;
+use crate::output::Answer;
+use crate::phases::{self, Decision};
+use crate::site::StartError;
+use crate::worker::{Generation, WorkerState};
+
+/// What is asked about.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// `GET`, unless another method is asked about.
+    pub method: String,
+    /// The host of the URL; the first server's name where there is none.
+    pub host: Option<String>,
+    /// The port of the URL.
+    pub port: Option<u16>,
+    /// Path and query.
+    pub target: String,
+    /// Further request fields.
+    pub fields: Vec<(String, String)>,
+}
+
+/// One thing that was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What it is about: `server`, `rule`, `location`, ...
+    pub topic: &'static str,
+    /// What was asked; empty where the directive at `span` says it.
+    pub text: String,
+    /// What it came to; may be empty.
+    pub outcome: String,
+    /// The directive.
+    pub span: Option<Span>,
+}
+
+/// Takes the request through the site that the model describes.
+///
+/// # Errors
+/// The configuration's errors; or the machine has no descriptors left.
+pub fn explain(
+    model: &Model,
+    prefix: &Path,
+    folder: &Path,
+    question: &Question,
+) -> Result<Vec<Line>, StartError> {
+    let mut listeners = HashMap::new();
+    let mut addresses = Vec::new();
+    for listen in model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens) {
+        let number = listeners.len() as u32;
+        if let std::collections::hash_map::Entry::Vacant(entry) =
+            listeners.entry(address_name(&listen.address))
+        {
+            entry.insert(number);
+            addresses.push((number, listen.address.clone()));
+        }
+    }
+    let logs = Logs::nowhere();
+    let mut kept = Kept::default();
+    let surroundings = Surroundings { prefix, folder, listeners: &listeners, logs: &logs, kept: &mut kept };
+    let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
+    let worker = WorkerState {
+        files: Arc::default(),
+        passwords: Arc::default(),
+        logs: LogWriter::default(),
+        encoder: Arc::new(Pool::start(&PoolOptions::default())?),
+        counters: Arc::default(),
+    };
+    let site = Rc::new(Generation::new(runtime, Rc::new(worker)));
+    let trace = Rc::new(Trace::default());
+    let Some((listener, local)) = listener(&addresses, question.port) else {
+        let port = question.port.unwrap_or(80);
+        trace.note("server", format!("no server listens on port {port}"), String::new(), None);
+        return Ok(trace.take());
+    };
+    let connection = Connection::imagined(listener, local)?;
+    walk(&site, &connection, question, &trace);
+    Ok(trace.take())
+}
+
+/// The listener of a port: the first one where no port is asked for.
+fn listener(addresses: &[(u32, ListenAddress)], port: Option<u16>) -> Option<(u32, SocketAddr)> {
+    let port_of = |address: &ListenAddress| match address {
+        ListenAddress::Ip(address) => Some(*address),
+        ListenAddress::Host(_, port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, *port))),
+        ListenAddress::Unix(_) => None,
+    };
+    let mut inet = addresses.iter().filter_map(|(number, address)| Some((*number, port_of(address)?)));
+    match port {
+        Some(port) => inet.find(|(_, address)| address.port() == port),
+        None => inet.next(),
+    }
+}
+
+fn walk(site: &Rc<Generation>, connection: &Rc<Connection>, question: &Question, trace: &Rc<Trace>) {
+    let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
+    if let Some(host) = &question.host {
+        fields.push((b"Host", host.as_bytes()));
+    }
+    fields.extend(question.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
+    let (method, target) = (question.method.as_bytes(), question.target.as_bytes());
+    let mut head = RequestHead::from_parts(method, target, Version::Http11, fields);
+    let mut exchange = Exchange::begin(site, &mut head, connection, RequestBody::empty());
+    exchange.request.trace = Some(Rc::clone(trace));
+    match phases::begin(&mut exchange) {
+        Decision::Ready(answer) => answered(&mut exchange, trace, &answer),
+        Decision::Wait(Work::Load { path, .. }) => {
+            trace.note("content", format!("the file {}", path.display()), String::new(), None);
+            compression::explain(&mut exchange, trace, None);
+        }
+        Decision::Wait(_) => {}
+    }
+}
+
+/// The last line: what the client gets, where no origin has to be asked for it.
+fn answered(exchange: &mut Exchange, trace: &Rc<Trace>, answer: &Answer) {
+    if trace.is_left_to_an_origin() {
+        return;
+    }
+    if let crate::output::Source::File(_) = &answer.source {
+        let mut path = Vec::new();
+        let Exchange { request, frame } = exchange;
+        let _ = crate::files::path::of_uri(request, &request.uri, frame, &mut path);
+        let path = String::from_utf8_lossy(&path).into_owned();
+        trace.note("content", format!("the file {path}"), String::new(), None);
+        compression::explain(exchange, trace, answer.media_type.as_deref());
+    }
+    let status = exchange.request.forced_status.unwrap_or(answer.status);
+    let mut text = format!("{status} {}", myriad_http::head::reason_phrase(status));
+    if answer.dropped {
+        text = "the connection is closed without an answer".to_owned();
+    }
+    let lines = String::from_utf8_lossy(&answer.lines).into_owned();
+    for line in lines.lines().filter(|line| !line.trim().is_empty()) {
+        text.push_str(", ");
+        text.push_str(line.trim());
+    }
+    trace.note("answer", text, String::new(), None);
+}
