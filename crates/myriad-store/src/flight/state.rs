@@ -42,7 +42,7 @@ impl<M: Metadata> fmt::Debug for Flight<M> {
 ///   | | |    `-------> | Oversized -------------------> Oversized, ended
 ///   | | |              |   |
 ///   | | |              `---+--- drop, fail --> Aborted
-///   | | `-- revalidated --> Complete (previous object)
+///   | | `-- renew, keep --> Complete (the previous body)
 ///   | |`--- uncacheable --> Uncacheable
 ///   | `---- fail ---------> Failed
 ///   `------ drop ---------> Aborted

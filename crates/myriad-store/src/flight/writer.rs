@@ -54,11 +54,24 @@ impl<M: Metadata> FlightWriter<M> {
         BodyWriter { lead: self.lead, selection, mode, len: 0, whole: None }
     }
 
-    /// The origin confirmed the previous object: extends its validity and gives it to the followers.
-    /// `None` where there is no previous object; the flight is then aborted.
-    pub fn revalidated(mut self, fresh_until: u64) -> Option<Arc<Object<M>>> {
+    /// The origin confirmed the previous object: its body and variant are stored anew, under the metadata of
+    /// `completion` and with the encodings that it carries over. `None` where there is no previous object; the flight
+    /// is then aborted.
+    pub fn renew(mut self, completion: Completion<M>) -> Option<Completed<M>> {
         let previous = Arc::clone(self.previous()?);
-        previous.set_fresh_until(fresh_until);
+        let selection = previous.selection().cloned();
+        let object = Object::new(&self.lead.flight, previous.body().clone(), selection, completion);
+        let object = Arc::new(object);
+        Some(match self.lead.store(&object) {
+            Ok(()) => Completed::Stored(object),
+            Err(why) => Completed::Unstored(why),
+        })
+    }
+
+    /// The origin confirmed the previous object, but nothing that would make it fresh: the followers get it, and it
+    /// stays as it is. `None` where there is no previous object; the flight is then aborted.
+    pub fn keep(mut self) -> Option<Arc<Object<M>>> {
+        let previous = Arc::clone(self.previous()?);
         self.lead.finish(Phase::Complete(Arc::clone(&previous)), None);
         Some(previous)
     }

@@ -63,11 +63,43 @@ fn revalidation_extends_the_stored_object_and_answers_followers_with_it() {
     let mut follower = follow(claim(&zone, b"/", 30));
     let bell = Arc::default();
     assert!(head(&mut follower, &bell).is_pending());
-    writer.revalidated(500);
+    assert!(matches!(writer.renew(completion(2, 31, 500)), Some(Completed::Stored(_))));
     assert_eq!(bell.rung(), 1);
     let Poll::Ready(FlightHead::Object(object)) = head(&mut follower, &bell) else { panic!() };
-    assert!(Arc::ptr_eq(&object, &old) && old.is_fresh(499) && !old.is_updating(31));
+    assert_eq!(object.meta().id, 2, "the metadata is the new one");
+    assert!(object.is_fresh(499) && !old.is_fresh(499) && !old.is_updating(31));
+    assert!(object.body().same_bytes(old.body()), "the body is the old one");
     assert_eq!(drain(&mut follower).unwrap(), content(1, 100));
+    let Claim::Hit(hit) = claim(&zone, b"/", 499) else { panic!() };
+    assert!(Arc::ptr_eq(&hit, &object));
+    let bytes = zone.stats().bytes;
+    drop((old, object, hit));
+    zone.clear();
+    assert!(zone.stats().bytes < bytes && zone.stats().objects == 0, "nothing is accounted twice");
+}
+
+#[test]
+fn object_that_was_confirmed_without_validity_goes_to_those_who_wait_and_stays_stale() {
+    let zone = zone(1 << 20);
+    let old = put(&zone, b"/", 1, 100, 10);
+    old.set_fresh_until(20);
+    let writer = lead(claim(&zone, b"/", 30));
+    let mut follower = follow(claim(&zone, b"/", 30));
+    assert!(Arc::ptr_eq(&writer.keep().unwrap(), &old));
+    let Poll::Ready(FlightHead::Object(object)) = head(&mut follower, &Arc::default()) else { panic!() };
+    assert!(Arc::ptr_eq(&object, &old) && !old.is_fresh(30) && !old.is_updating(30));
+    lead(claim(&zone, b"/", 31));
+}
+
+#[test]
+fn refresh_alone_takes_no_followers_and_knows_what_it_replaces() {
+    let zone = zone(1 << 20);
+    let old = put(&zone, b"/", 1, 100, 10);
+    old.set_fresh_until(20);
+    let writer = zone.refresh_alone(&old, 30, 100);
+    assert!(Arc::ptr_eq(writer.previous().unwrap(), &old) && old.is_updating(129) && !old.is_updating(130));
+    lead(claim(&zone, b"/", 30)).fail(Failure(502));
+    assert!(matches!(writer.renew(completion(2, 31, 500)), Some(Completed::Stored(_))));
     assert!(matches!(claim(&zone, b"/", 499), Claim::Hit(_)));
 }
 

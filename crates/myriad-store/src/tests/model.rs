@@ -294,7 +294,12 @@ impl Model {
             0 => drop(writer),
             1 => writer.fail(Failure(502)),
             2 => writer.uncacheable(self.now, self.rng.u64(..40)),
-            3 | 4 => _ = writer.revalidated(self.now + 100),
+            3 => _ = writer.keep(),
+            4 => {
+                if let Some(id) = writer.previous().map(|previous| previous.meta().id) {
+                    writer.renew(completion(id, self.now, self.now + 100));
+                }
+            }
             n => {
                 let length = (n % 2 == 0).then_some(told.len as u64);
                 let admission = Admission { length, ..admission(id, selected(told.key, told.value)) };

@@ -76,6 +76,13 @@ impl<M: Metadata> Zone<M> {
         self.take_off(&mut self.shard(key), key, now, None, None, Role::Closed)
     }
 
+    /// As [`Zone::fetch_alone`], to take the place of `object`, which counts as updating for `lease_ms` meanwhile.
+    pub fn refresh_alone(&self, object: &Arc<Object<M>>, now: u64, lease_ms: u64) -> FlightWriter<M> {
+        let key = KeyRef::new(object.key());
+        let previous = Some((Arc::clone(object), now.saturating_add(lease_ms)));
+        self.take_off(&mut self.shard(key), key, now, previous, object.selection().cloned(), Role::Closed)
+    }
+
     /// Begins the refresh of a stored object; `None` where it is no longer stored or somebody refreshes it already.
     /// After `lease_ms` without completion another refresh may begin.
     pub fn begin_refresh(&self, object: &Arc<Object<M>>, now: u64, lease_ms: u64) -> Option<FlightWriter<M>> {
