@@ -138,7 +138,8 @@ fn bodies_of_unknown_length_go_up_chunked() {
             socket.read_exact(&mut byte).unwrap();
             body.push(byte[0]);
         }
-        assert_eq!(body, b"a\r\nmmmmmmmmmm\r\na\r\nmmmmmmmmmm\r\n3\r\nmmm\r\n0\r\n\r\n");
+        // What is there together goes in one chunk.
+        assert_eq!(body, b"17\r\nmmmmmmmmmmmmmmmmmmmmmmm\r\n0\r\n\r\n");
         socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
     });
     let mut request = http(Method::Post, "Transfer-Encoding: chunked\r\n");
