@@ -265,6 +265,7 @@ enum Begun {
 
 fn respond(link: Link, begun: Begun) -> OriginResponse {
     let peer = link.peer.clone();
+    let mut trailers = None;
     let (head, body): (ResponseHead, BoxBody) = match begun {
         Begun::FastCgi(fastcgi::Answer { head, demux, first }) => {
             link.log.head(head.status);
@@ -272,14 +273,15 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         }
         Begun::Http(http::Answer::Body(head, demux)) => {
             link.log.head(head.status);
+            trailers.clone_from(&demux.trailers);
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }
         Begun::Http(http::Answer::Upgraded(head)) => {
             link.log.head(head.status);
             let (stream, input) = link.into_stream();
-            let upgraded = Upgraded { leftover: input.freeze(), stream };
-            return OriginResponse { head, body: Box::pin(Empty), upgraded: Some(upgraded), peer };
+            let upgraded = Some(Upgraded { leftover: input.freeze(), stream });
+            return OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers };
         }
     };
-    OriginResponse { head, body, upgraded: None, peer }
+    OriginResponse { head, body, upgraded: None, peer, trailers }
 }

@@ -13,6 +13,7 @@ use myriad_http::{Method, ParseError, ResponseHead};
 use crate::body::Demux;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::{Home, Link};
+use crate::response::Trailers;
 
 /// Most interim responses before the final one: there is no use for more, and each restarts the read time-out.
 const MAX_INTERIM: usize = 32;
@@ -72,13 +73,14 @@ fn begin_body(link: &mut Link, head: ResponseHead, method: Method) -> Result<Ans
     if framing == ResponseFraming::UntilClose || !response_keeps_alive(&head) {
         link.home = Home::Nowhere;
     }
+    let trailers = (framing == ResponseFraming::Chunked).then(Trailers::default);
     let framing = match framing {
         ResponseFraming::None => Framing::Length(0),
         ResponseFraming::Length(length) => Framing::Length(length),
         ResponseFraming::Chunked => Framing::Chunked(ChunkedDecoder::new()),
         ResponseFraming::UntilClose => Framing::UntilClose,
     };
-    Ok(Answer::Body(head, Http { framing, surplus: false }))
+    Ok(Answer::Body(head, Http { framing, surplus: false, trailers }))
 }
 
 fn unexpected(what: &str) -> OriginError {
@@ -108,6 +110,8 @@ enum Framing {
 pub(crate) struct Http {
     framing: Framing,
     surplus: bool,
+    /// Where the trailer section goes, which only a chunked body has.
+    pub(crate) trailers: Option<Trailers>,
 }
 
 impl Demux for Http {
@@ -127,7 +131,13 @@ impl Demux for Http {
                 }
                 *left == 0
             }
-            Framing::Chunked(decoder) => dechunk(decoder, link, out)?,
+            Framing::Chunked(decoder) => {
+                let done = dechunk(decoder, link, out)?;
+                if let (true, Some(trailers), Some(fields)) = (done, &self.trailers, decoder.trailers()) {
+                    trailers.borrow_mut().clone_from(fields);
+                }
+                done
+            }
         };
         if done && !link.input.is_empty() {
             self.surplus = true;

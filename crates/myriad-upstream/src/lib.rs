@@ -44,5 +44,5 @@ pub use pool::HttpPool;
 pub use registry::Registry;
 pub use request::{Affinity, NextUpstream, Observer, OriginRequest, Protocol, RequestPayload, Timeouts};
 pub use resolver::{ResolveError, Resolver, ResolverConfig};
-pub use response::{OriginResponse, Upgraded};
+pub use response::{OriginResponse, Trailers, Upgraded};
 pub use stream::Stream;

@@ -1,8 +1,11 @@
 //! What an origin answers.
 
+use std::cell::RefCell;
 use std::fmt;
+use std::rc::Rc;
 
 use bytes::Bytes;
+use myriad_http::Fields;
 use myriad_http::body::BoxBody;
 use myriad_http::head::ResponseHead;
 
@@ -21,7 +24,12 @@ pub struct OriginResponse {
     pub upgraded: Option<Upgraded>,
     /// The peer that answered.
     pub peer: Address,
+    /// The fields behind a chunked body, once it has ended; none for a body that cannot have any.
+    pub trailers: Option<Trailers>,
 }
+
+/// Where the trailer section goes when it comes (RFC 9112 section 7.1.2).
+pub type Trailers = Rc<RefCell<Fields>>;
 
 /// A connection that speaks another protocol from now on, such as WebSocket.
 pub struct Upgraded {

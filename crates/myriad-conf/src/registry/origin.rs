@@ -281,7 +281,14 @@ pub(super) static ROWS: &[FamilyRow] = &[
             .refused("use the cache instead"),
     ),
     FamilyRow::proxy(
-        both("pass_trailers", FLAG, Set::Nothing, "Whether trailers are passed on.").refused(NOT_YET),
+        both(
+            "pass_trailers",
+            FLAG,
+            set!(Origin.flag => pass_trailers),
+            "Whether fields behind the origin's body are passed on.",
+        )
+        .default("off")
+        .differs("fields that only a head may hold stay here"),
     ),
     FamilyRow::proxy(
         both("cookie_domain", between(1, 2), Set::Origin(cookie_domain), "Rewrites a cookie's domain.")

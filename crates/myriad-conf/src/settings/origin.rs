@@ -224,6 +224,8 @@ pub struct OriginSettings {
     pub cookie_paths: Vec<Redirect>,
     /// `proxy_cookie_flags`; empty for `off`.
     pub cookie_flags: Vec<CookieFlags>,
+    /// `proxy_pass_trailers`.
+    pub pass_trailers: bool,
     /// `proxy_method`.
     pub method: Option<Text>,
     /// `proxy_set_body`.
@@ -270,6 +272,7 @@ impl OriginSettings {
             cookie_domains: Vec::new(),
             cookie_paths: Vec::new(),
             cookie_flags: Vec::new(),
+            pass_trailers: false,
             method: None,
             body: None,
         }

@@ -28,6 +28,7 @@ impl Compile<'_> {
             },
             params: if http.is_some() { Vec::new() } else { self.params(origin) },
             http,
+            pass_trailers: origin.pass_trailers,
             bind: origin.bind.as_ref().map(|bind| self.template(bind)),
             pass_request_headers: origin.pass_request_headers,
             pass_request_body: origin.pass_request_body,

@@ -7,6 +7,7 @@ pub(crate) mod error;
 mod fetch;
 mod gathered;
 mod group;
+mod nominated;
 mod observer;
 mod origin;
 mod pace;
@@ -27,6 +28,7 @@ mod upgrade;
 mod upload;
 
 pub(crate) use group::HTTP_IDLE;
+pub(crate) use origin::passes_behind as passes;
 
 pub(crate) use gathered::Gathered;
 pub(crate) use temp_file::{Naming, TempFolder};

@@ -12,6 +12,7 @@ use myriad_policy::Failure;
 use myriad_upstream::{OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
+use super::nominated::Nominated;
 use super::params::{self, Purpose};
 use super::read_ahead::{Ahead, read_ahead};
 use super::{Step, bind, cached, error, fetch, group, proxy_fields, upgrade, upload};
@@ -124,7 +125,8 @@ pub(crate) fn fail(exchange: &Exchange, error: &OriginError) -> Step {
 
 /// Passes an origin's answer on: `X-Accel-Redirect`, intercepted errors, fields, body.
 pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
-    let OriginResponse { head, body, upgraded, .. } = response;
+    let OriginResponse { head, body, upgraded, trailers, .. } = response;
+    exchange.request.origin_mut().trailers = trailers;
     if let Some(upgraded) = upgraded {
         return upgrade::tunnel(exchange, origin, head, upgraded);
     }
@@ -152,6 +154,7 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
             } else {
                 buffered(exchange, origin, ahead, body, length)
             };
+            answer.passes_trailers = origin.pass_trailers && length.is_none();
             if origin.force_ranges && status == 200 && length.is_some() {
                 answer.without(&[b"accept-ranges", b"content-range"]);
                 answer.ranges = true;
@@ -281,7 +284,11 @@ pub(crate) fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> An
     if !head.reason.is_empty() && head.reason != myriad_http::head::reason_phrase(head.status).as_bytes() {
         answer.reason = std::str::from_utf8(&head.reason).ok().map(Into::into);
     }
+    let nominated = Nominated::of(&head.fields);
     for (known, name, value) in head.fields.iter_known() {
+        if nominated.has(name) {
+            continue;
+        }
         if known == Some(Known::ContentType) {
             answer.media_type = Some(Cow::Owned(with_charset(value, origin, &head.fields)));
         } else if passes(known, name, origin, own) {
@@ -307,6 +314,24 @@ fn with_charset(media_type: &[u8], origin: &OriginPlace, fields: &Fields) -> Vec
         media_type.extend_from_slice(charset);
     }
     media_type
+}
+
+/// Whether a field behind the body goes to the visitor: no cookies and nothing that a head decides by.
+pub(crate) fn passes_behind(known: Option<Known>, name: &[u8], origin: &OriginPlace) -> bool {
+    let is_for_heads = matches!(
+        known,
+        Some(
+            Known::CacheControl
+                | Known::ContentEncoding
+                | Known::ContentRange
+                | Known::ContentType
+                | Known::Host
+                | Known::Location
+                | Known::SetCookie
+                | Known::Vary
+        )
+    );
+    !is_for_heads && passes(known, name, origin, false)
 }
 
 /// Whether a field of an origin goes to the visitor: not what belongs to the connection or to the accelerator, nor

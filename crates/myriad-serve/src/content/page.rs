@@ -13,6 +13,7 @@ use myriad_policy::{EntityTag, Lifetime, Rules, StoredFields, VaryRule};
 use myriad_store::{ALTERNATIVES, Alternative, Body, Selection};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::nominated::Nominated;
 use super::{cached, origin};
 use crate::exchange::{Exchange, Request};
 use crate::output::{self, Answer, Source};
@@ -38,10 +39,11 @@ pub(crate) fn meta_of(
     let fields = &head.fields;
     let coding = origin_coding(head);
     let mut lines = Vec::with_capacity(512);
+    let nominated = Nominated::of(fields);
     for (known, name, value) in StoredFields::new(fields, rules).iter() {
         let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
             || is_undone(known, coding.is_some(), head.status);
-        if !own_line && origin::passes(known, name, place, false) {
+        if !own_line && !nominated.has(name) && origin::passes(known, name, place, false) {
             lines.extend_from_slice(name);
             lines.extend_from_slice(b": ");
             lines.extend_from_slice(value);

@@ -3,7 +3,6 @@
 //! Whatever the configuration says, the head that leaves here is read one way only: this server says how the body is
 //! framed, and nothing that a variable holds can end a line.
 
-use std::borrow::Cow;
 use std::io::Write;
 
 use bytes::Bytes;
@@ -13,6 +12,7 @@ use myriad_http::{Known, Method};
 use myriad_script::{EvalError, Template};
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
+use super::nominated::Nominated;
 use super::params::{NOT_FOR_STORING, Purpose};
 use crate::exchange::{Exchange, Request, scratch};
 use crate::runtime::{HttpPlace, OriginPlace, PassUrl};
@@ -223,24 +223,15 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
 /// The client's own fields, but for those that the configuration writes and those that end at this server.
 fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose, head: &mut Vec<u8>) {
     let fields = request.head.fields();
-    let nominated: Cow<'_, [u8]> = match fields.is_repeated(Known::Connection) {
-        true => Cow::Owned(fields.known_all(Known::Connection).collect::<Vec<_>>().join(&b","[..])),
-        false => Cow::Borrowed(fields.known(Known::Connection).unwrap_or_default()),
-    };
+    let nominated = Nominated::of(fields);
     for (known, name, value) in fields.iter_known() {
         let unwanted =
             purpose == Purpose::Store && known.is_some_and(|known| NOT_FOR_STORING.contains(&known));
-        if unwanted || http.replaced.has(known, name) || is_nominated(&nominated, name) {
+        if unwanted || http.replaced.has(known, name) || nominated.has(name) {
             continue;
         }
         for part in [name, b": ", value, b"\r\n"] {
             head.extend_from_slice(part);
         }
     }
-}
-
-/// Whether `Connection` names a field: it was meant for this server alone (RFC 9110 section 7.6.1).
-fn is_nominated(connection: &[u8], name: &[u8]) -> bool {
-    !connection.is_empty()
-        && connection.split(|byte| *byte == b',').any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
 }

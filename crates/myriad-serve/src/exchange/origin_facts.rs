@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use myriad_http::ResponseHead;
-use myriad_upstream::{Attempt, Attempts};
+use myriad_upstream::{Attempt, Attempts, Trailers};
 
 use crate::runtime::PassUrl;
 
@@ -14,6 +14,8 @@ pub(crate) struct OriginFacts {
     pub attempts: Attempts,
     /// The origin's head, once it came.
     pub head: Option<ResponseHead>,
+    /// The fields behind its body, once that has ended.
+    pub trailers: Option<Trailers>,
     /// The URL that variables of `proxy_pass` made.
     pub url: Option<PassUrl>,
 }

@@ -52,6 +52,8 @@ pub(crate) struct Answer {
     pub own_head: bool,
     /// Bytes of the body before it was compressed here, 0 where it was not (`$gzip_ratio`).
     pub uncompressed: u64,
+    /// The origin's trailers follow the body, if it has any (`proxy_pass_trailers`).
+    pub passes_trailers: bool,
     /// Whether a streamed body may be compressed on its way.
     pub compressible: bool,
     /// Bytes a second that `X-Accel-Limit-Rate` allows.
@@ -75,6 +77,7 @@ impl Answer {
             varies_by_encoding: false,
             ranges: false,
             own_head: false,
+            passes_trailers: false,
             uncompressed: 0,
             compressible: false,
             limit_rate: None,

@@ -50,7 +50,8 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     let Exchange { frame, request } = &mut *exchange;
     streamed::encode(request, &mut answer);
     cut(request, place, &mut answer);
-    let has_trailers = !place.headers.trailers.is_empty() && trailers::expect(request, place, &mut answer);
+    let wants_trailers = answer.passes_trailers || !place.headers.trailers.is_empty();
+    let has_trailers = wants_trailers && trailers::expect(request, place, &mut answer);
     let mut head = begin_head(request, place, &answer);
     if site.runtime.reads_sent_fields {
         // `expires $map` and `add_header` may ask for fields of the answer itself.

@@ -6,14 +6,15 @@ use myriad_net::ResponseBody;
 use super::Answer;
 use super::expires::is_decorated;
 use super::filters::pulled;
+use crate::content;
 use crate::exchange::{Exchange, Request, scratch};
-use crate::runtime::Place;
+use crate::runtime::{Handler, Place};
 
 /// Whether the trailers of the place are to follow the answer, which is chunked for them whatever its length. The head
 /// is not written yet.
 pub(crate) fn expect(request: &Request, place: &Place, answer: &mut Answer) -> bool {
     let decorated = is_decorated(answer.status);
-    let any = place.headers.trailers.iter().any(|field| field.is_added(decorated));
+    let any = answer.passes_trailers || place.headers.trailers.iter().any(|field| field.is_added(decorated));
     let bodiless = request.head.method() == Method::Head || matches!(answer.status, 100..=199 | 204 | 304);
     if !any || bodiless || request.head.version() == Version::Http10 || !place.chunked {
         return false;
@@ -29,6 +30,7 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
     let decorated = is_decorated(exchange.request.answered.status);
+    pass_on(&mut exchange.request, place);
     for field in place.headers.trailers.iter().filter(|field| field.is_added(decorated)) {
         let Exchange { frame, request } = &mut **exchange;
         scratch::with_buffer(|line| {
@@ -45,4 +47,20 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
         });
     }
     out.extend_from_slice(&exchange.request.answered.trailers);
+}
+
+/// The origin's own, but for what it may not say behind a body (RFC 9110 section 6.5.1) and what the place hides.
+fn pass_on(request: &mut Request, place: &Place) {
+    let Handler::Origin(origin) = &place.handler else { return };
+    let Some(trailers) = request.origin.as_ref().and_then(|facts| facts.trailers.clone()) else { return };
+    if !origin.pass_trailers {
+        return;
+    }
+    for (known, name, value) in trailers.borrow().iter_known() {
+        if content::passes(known, name, origin) {
+            for part in [name, b": ", value, b"\r\n"] {
+                request.answered.trailers.extend_from_slice(part);
+            }
+        }
+    }
 }

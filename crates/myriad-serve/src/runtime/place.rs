@@ -424,6 +424,8 @@ pub(crate) struct OriginPlace {
     pub cache: Option<CachePlace>,
     /// `fastcgi_catch_stderr`.
     pub catch_stderr: Vec<Box<[u8]>>,
+    /// `proxy_pass_trailers`.
+    pub pass_trailers: bool,
     /// `*_bind`.
     pub bind: Option<Template>,
     /// What an HTTP origin is told; none for FastCGI.

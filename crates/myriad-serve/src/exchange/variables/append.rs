@@ -102,7 +102,14 @@ pub(crate) fn append(
             address(request.client(), out);
         }
         Source::ProxyHost | Source::ProxyPort | Source::ProxyUri => return Ok(proxy(request, source, out)),
-        Source::OriginCookie(_) => return Ok(false),
+        Source::OriginTrailer(name) => {
+            let trailers = request.origin.as_ref().and_then(|origin| origin.trailers.as_ref());
+            let Some(trailers) = trailers else { return Ok(false) };
+            let before = out.len();
+            join(trailers.borrow().get_all(name.as_bytes()), b", ", out);
+            return Ok(out.len() > before);
+        }
+        Source::OriginCookie(name) => return Ok(origin_cookie(request, name, out)),
         source => return Ok(append_figure(request, source, out)),
     }
     Ok(true)
@@ -273,6 +280,24 @@ fn gzip_ratio(request: &Request, out: &mut Vec<u8>) -> bool {
     let hundredths = (whole.saturating_mul(1000) / sent + 5) / 10;
     show(out, format_args!("{}.{:02}", hundredths / 100, hundredths % 100));
     true
+}
+
+/// The value that the origin sets a cookie to.
+fn origin_cookie(request: &Request, name: &[u8], out: &mut Vec<u8>) -> bool {
+    let head = request.origin.as_ref().and_then(|origin| origin.head.as_ref());
+    let cookies = head.into_iter().flat_map(|head| head.fields.known_all(Known::SetCookie));
+    let mut values = cookies.filter_map(|cookie| {
+        let pair = cookie.split(|byte| *byte == b';').next()?;
+        let equals = pair.iter().position(|byte| *byte == b'=')?;
+        pair[..equals].trim_ascii().eq_ignore_ascii_case(name).then(|| pair[equals + 1..].trim_ascii())
+    });
+    match values.next() {
+        Some(value) => {
+            out.extend_from_slice(value);
+            true
+        }
+        None => false,
+    }
 }
 
 /// What follows from the URL of `proxy_pass`; nothing where the place has none.

@@ -116,6 +116,8 @@ pub(crate) enum Source {
     SentTrailer(Box<str>),
     /// `$upstream_http_*`.
     OriginField(Box<str>),
+    /// `$upstream_trailer_*`.
+    OriginTrailer(Box<str>),
     /// `$upstream_cookie_*`.
     OriginCookie(Box<[u8]>),
     /// `$upstream_addr`.

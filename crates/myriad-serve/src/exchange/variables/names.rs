@@ -180,6 +180,9 @@ fn prefixed(name: &str) -> Option<Source> {
     if let Some(rest) = name.strip_prefix("upstream_http_") {
         return Some(Source::OriginField(field(rest)));
     }
+    if let Some(rest) = name.strip_prefix("upstream_trailer_") {
+        return Some(Source::OriginTrailer(field(rest)));
+    }
     let rest = name.strip_prefix("upstream_cookie_")?;
     Some(Source::OriginCookie(rest.as_bytes().into()))
 }
