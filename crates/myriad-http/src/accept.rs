@@ -1,10 +1,11 @@
 //! `Accept-Encoding` (RFC 9110 §12.5.3).
 
 /// A content coding that a stored page may have (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Coding {
     /// No coding.
+    #[default]
     Identity = 0,
     /// `gzip`, also called `x-gzip`.
     Gzip = 1,

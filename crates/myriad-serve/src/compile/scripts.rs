@@ -7,7 +7,6 @@ use myriad_conf::{Diagnostic, Span, Text};
 use myriad_script::ScriptError;
 
 use super::{Compile, program};
-use crate::exchange::variables::Source;
 use crate::log::{Escaping, Format};
 
 impl Compile<'_> {
@@ -95,14 +94,12 @@ impl Compile<'_> {
     fn define_formats(&mut self) {
         for format in &self.http.log_formats {
             let template = self.template(&format.format);
-            let names = self.scripts.catalogue();
-            let reads_sent_fields = template.reads(|id| matches!(names.source(id), Source::SentField(_)));
             let escaping = match format.escape {
                 LogEscape::Default => Escaping::Default,
                 LogEscape::Json => Escaping::Json,
                 LogEscape::None => Escaping::None,
             };
-            self.formats.push(Format { name: format.name.clone(), template, escaping, reads_sent_fields });
+            self.formats.push(Format { name: format.name.clone(), template, escaping });
         }
     }
 

@@ -143,6 +143,7 @@ pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: O
         None => {
             let length = head.known(Known::ContentLength).and_then(parse_length);
             let mut answer = answer(&head, origin, true);
+            answer.unsized_by_origin = length.is_none();
             proxy_fields::rewrite(exchange, origin, &mut answer);
             let bodiless = exchange.request.head.method() == Method::Head;
             answer.length = if bodiless { length } else { None };

@@ -63,9 +63,8 @@ pub(crate) fn meta_of(
         lines: lines.into(),
         media_type: media_type.to_ascii_lowercase().into(),
         proxied: ProxiedFacts {
-            expired: fields
-                .known(Known::Expires)
-                .is_some_and(|text| super::streamed::is_expired(text, now / 1000)),
+            expired: fields.known(Known::Expires).map(|text| super::streamed::is_expired(text, now / 1000)),
+            has_cache_control: fields.has(Known::CacheControl),
             no_cache: control.no_cache,
             no_store: control.no_store,
             private: control.private,

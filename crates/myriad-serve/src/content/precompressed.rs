@@ -8,6 +8,7 @@ use myriad_script::Frame;
 use crate::exchange::Request;
 use crate::files::{Entry, look};
 use crate::output;
+use crate::runtime::ProxiedFacts;
 
 /// The best `FILE.br`, `FILE.zst` or `FILE.gz` that is there and that the client takes; `path` then names it. The file
 /// itself need not be there, as in nginx.
@@ -16,7 +17,7 @@ pub(crate) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> 
     if places.is_empty() {
         return None;
     }
-    let accepted = output::accepted(request);
+    let accepted = output::accepted(request, ProxiedFacts::default());
     let bare = path.len();
     for (coding, always) in places {
         if !always && !accepted.contains(*coding) {

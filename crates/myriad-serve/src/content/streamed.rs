@@ -11,7 +11,7 @@ use myriad_http::date::parse_http_date;
 use myriad_net::ResponseBody;
 
 use crate::exchange::{Request, Tally};
-use crate::output::{Answer, Transform, encodings, line_named, transformed};
+use crate::output::{Answer, Source, Transform, encodings, line_named, transformed};
 use crate::runtime::ProxiedFacts;
 
 /// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
@@ -25,6 +25,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
         _ => return,
     };
     let facts = proxied_facts(request, answer);
+    let length = length.filter(|_| !answer.unsized_by_origin);
     let encodings = encodings(request, answer.bare_media_type(), length, facts, false);
     answer.varies_by_encoding |= encodings.varies;
     let no_transform = line_named(&answer.lines, b"cache-control")
@@ -94,26 +95,28 @@ fn whole(bytes: Bytes, coding: Coding, level: Level) -> Result<ResponseBody, Res
 }
 
 /// What `gzip_proxied` asks; nothing where the request came through no proxy.
-fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts {
+pub(crate) fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts {
     if !request.head.fields().has(Known::Via) {
         return ProxiedFacts::default();
     }
     let named = |name: &[u8]| line_named(&answer.lines, name);
     let control = CacheControl::parse(named(b"cache-control"));
+    let is_file = matches!(answer.source, Source::File(_));
     let now_s = request.received_ms / 1000;
     ProxiedFacts {
-        expired: named(b"expires").is_some_and(|text| is_expired(text, now_s)),
+        expired: named(b"expires").map(|text| is_expired(text, now_s)),
+        has_cache_control: named(b"cache-control").is_some(),
         no_cache: control.no_cache,
         no_store: control.no_store,
         private: control.private,
-        has_last_modified: named(b"last-modified").is_some(),
-        has_etag: named(b"etag").is_some(),
+        has_last_modified: is_file || named(b"last-modified").is_some(),
+        has_etag: is_file || named(b"etag").is_some(),
     }
 }
 
-/// Whether an `Expires` is over; one that is no date is (RFC 9111 section 5.3).
+/// Whether an `Expires` is over, as nginx judges it for `gzip_proxied`: what is no date is not.
 pub(crate) fn is_expired(text: &[u8], now_s: u64) -> bool {
-    parse_http_date(text, now_s).is_none_or(|expires| expires <= now_s)
+    parse_http_date(text, now_s).is_some_and(|expires| expires < now_s)
 }
 
 /// Compresses what passes; gives out what it holds when the origin pauses.

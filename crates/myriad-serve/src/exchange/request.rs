@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use myriad_encode::Coding;
 use myriad_http::RequestHead;
 use myriad_net::{Connection, RequestBody, Sent};
 use myriad_policy::CacheStatus;
@@ -127,6 +128,8 @@ pub(crate) struct Answered {
     pub fields: Vec<u8>,
     /// Field lines behind the body, for `$sent_trailer_*`.
     pub trailers: Vec<u8>,
+    /// The coding that was sent.
+    pub coding: Coding,
     /// Bytes before compression, for `$gzip_ratio`; 0 where nothing was compressed.
     pub uncompressed: u64,
     /// The same and what came of it, for a body that is compressed on its way.

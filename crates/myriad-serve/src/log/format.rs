@@ -13,8 +13,6 @@ pub(crate) struct Format {
     pub template: Template,
     /// How values are written.
     pub escaping: Escaping,
-    /// Whether it reads `$sent_http_*`, so that the fields sent have to be kept.
-    pub reads_sent_fields: bool,
 }
 
 impl Format {

@@ -50,6 +50,8 @@ pub(crate) struct Answer {
     pub ranges: bool,
     /// The origin's own `Server` or `Date` may be among the lines, and then takes this server's place.
     pub own_head: bool,
+    /// The origin did not say how long the body is, though it may be known by now (`gzip_min_length`).
+    pub unsized_by_origin: bool,
     /// Bytes of the body before it was compressed here, 0 where it was not (`$gzip_ratio`).
     pub uncompressed: u64,
     /// The origin's trailers follow the body, if it has any (`proxy_pass_trailers`).
@@ -78,6 +80,7 @@ impl Answer {
             ranges: false,
             own_head: false,
             passes_trailers: false,
+            unsized_by_origin: false,
             uncompressed: 0,
             compressible: false,
             limit_rate: None,
@@ -99,6 +102,15 @@ impl Answer {
     /// `Content-Length`, where it is known.
     pub(crate) fn known_length(&self) -> Option<u64> {
         self.length.or_else(|| self.body.length())
+    }
+
+    /// `Content-Type`, wherever it stands.
+    pub(crate) fn media_type(&self) -> Option<&[u8]> {
+        match (&self.media_type, &self.source) {
+            (Some(media_type), _) => Some(media_type),
+            (None, Source::Page(page)) => line_named(&page.meta().lines, b"content-type"),
+            (None, _) => None,
+        }
     }
 
     /// The media type without its parameters; empty where there is none.

@@ -6,14 +6,14 @@ use myriad_encode::Coding;
 use myriad_script::{Frame, Template};
 
 use super::filters::{self, Converter};
-use super::{Answer, Source, line_named};
+use super::{Answer, line_named};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::CharsetRules;
 
 /// Names the charset of the place, and converts the body where it is known to be in another one.
 pub(crate) fn apply(request: &Request, frame: &mut Frame, rules: &CharsetRules, answer: &mut Answer) {
-    let Some(media_type) = media_type(answer) else { return };
+    let Some(media_type) = answer.media_type() else { return };
     let (bare, named) = split(media_type);
     let wanted = if named.is_some() { rules.override_named } else { rules.types.cover(bare) };
     if !wanted || matches!(answer.status, 301 | 302) {
@@ -48,14 +48,6 @@ pub(crate) fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
     let Some(rules) = &site.runtime.place(request.place).charset else { return false };
     rules.types.cover(media_type)
         && name(request, frame, &rules.name).is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
-}
-
-fn media_type(answer: &Answer) -> Option<&[u8]> {
-    match (&answer.media_type, &answer.source) {
-        (Some(media_type), _) => Some(media_type),
-        (None, Source::Page(page)) => line_named(&page.meta().lines, b"content-type"),
-        (None, _) => None,
-    }
 }
 
 /// The value of a directive; none for `off` and nothing.

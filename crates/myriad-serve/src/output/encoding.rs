@@ -70,9 +70,8 @@ pub(crate) fn encodings(
 }
 
 /// Codings that the client takes and that `gzip_http_version`, `gzip_disable` and `gzip_proxied` do not keep from it,
-/// for files that were compressed beforehand.
-pub(crate) fn accepted(request: &Request) -> CodingSet {
-    let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
+/// for what is packed already.
+pub(crate) fn accepted(request: &Request, facts: ProxiedFacts) -> CodingSet {
     let Some(value) = request.head.known(Known::AcceptEncoding) else { return CodingSet::EMPTY };
     if !request.place().offer.covers(request, facts) {
         return CodingSet::EMPTY;
@@ -108,16 +107,24 @@ impl Offer {
         !request.head.fields().has(Known::Via) || self.proxied_allows(request, facts)
     }
 
+    /// As nginx: `Expires` decides where there is one, else `Cache-Control`, else what the answer has not.
     fn proxied_allows(&self, request: &Request, facts: ProxiedFacts) -> bool {
         let rules = self.proxied;
-        rules.any
-            || rules.auth && request.head.fields().has(Known::Authorization)
-            || rules.expired && facts.expired
-            || rules.no_cache && facts.no_cache
-            || rules.no_store && facts.no_store
-            || rules.private && facts.private
-            || rules.no_last_modified && !facts.has_last_modified
-            || rules.no_etag && !facts.has_etag
+        if rules.any || rules.auth && request.head.fields().has(Known::Authorization) {
+            return true;
+        }
+        if rules == Default::default() {
+            return false;
+        }
+        if let Some(expired) = facts.expired {
+            return rules.expired && expired;
+        }
+        if facts.has_cache_control {
+            return rules.no_cache && facts.no_cache
+                || rules.no_store && facts.no_store
+                || rules.private && facts.private;
+        }
+        !(rules.no_last_modified && facts.has_last_modified || rules.no_etag && facts.has_etag)
     }
 }
 

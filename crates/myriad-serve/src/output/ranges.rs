@@ -140,7 +140,7 @@ fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
     let mut out = Vec::new();
     for range in ranges {
         let mut head = format!("\r\n--{boundary}\r\n");
-        if let Some(media_type) = &answer.media_type {
+        if let Some(media_type) = answer.media_type() {
             head.push_str("Content-Type: ");
             head.push_str(&String::from_utf8_lossy(media_type));
             head.push_str("\r\n");

@@ -64,7 +64,7 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
         is_decorated(answer.status) && write_expires(request, frame, modified_s, now_s, head.text());
     write_fields(place, &answer, encoding, &left_out(place, &answer, expires), &mut head);
     add_fields(request, frame, place, answer.status, &mut head);
-    keep_facts(request, place, &answer, &head);
+    keep_facts(request, &answer, &head);
     let rate = rate(request, frame, place, &answer);
     let close = answer.close || keepalive::ends(request, &place.keepalive);
     let mut response = Response::new(head, answer.body, exchange);
@@ -212,14 +212,19 @@ fn left_out(place: &Place, answer: &Answer, expires: bool) -> LeftOut {
     names
 }
 
-/// `add_header`.
-fn add_fields(request: &Request, frame: &mut Frame, place: &Place, status: u16, head: &mut Head) {
+/// `add_header`; each may read the fields before it (`$sent_http_*`).
+fn add_fields(request: &mut Request, frame: &mut Frame, place: &Place, status: u16, head: &mut Head) {
     let rules = &place.headers;
     let decorated = is_decorated(status);
+    let read = request.site.runtime.reads_sent_fields;
     for field in rules.add.iter().filter(|field| field.is_added(decorated)) {
         if let Some(value) = field.value.as_static() {
             head.field(&field.name, value);
             continue;
+        }
+        if read {
+            request.answered.fields.clear();
+            request.answered.fields.extend_from_slice(head.fields());
         }
         scratch::with_buffer(|value| {
             // A header that cannot be evaluated is left out: the answer itself is sound.
@@ -231,11 +236,11 @@ fn add_fields(request: &Request, frame: &mut Frame, place: &Place, status: u16, 
     }
 }
 
-fn keep_facts(request: &mut Request, place: &Place, answer: &Answer, head: &Head) {
+fn keep_facts(request: &mut Request, answer: &Answer, head: &Head) {
+    request.answered.coding = answer.coding;
     request.answered.uncompressed = answer.uncompressed;
-    let formats = &request.site.runtime.formats;
-    let read_later = !place.headers.trailers.is_empty();
-    if read_later || place.access_logs.iter().any(|log| formats[log.format].reads_sent_fields) {
+    // Logs and trailers may read them, if only through a map.
+    if request.site.runtime.reads_sent_fields {
         request.answered.fields = head.fields().to_vec();
     }
 }

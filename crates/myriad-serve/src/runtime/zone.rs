@@ -35,7 +35,9 @@ pub(crate) struct PageMeta {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ProxiedFacts {
     /// `Expires` in the past.
-    pub expired: bool,
+    pub expired: Option<bool>,
+    /// It has `Cache-Control`.
+    pub has_cache_control: bool,
     /// `Cache-Control: no-cache`.
     pub no_cache: bool,
     /// `Cache-Control: no-store`.

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::net::IpAddr;
 
+use myriad_encode::Coding;
 use myriad_http::{Known, date};
 use myriad_script::{EvalError, Frame};
 
@@ -145,7 +146,7 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
         }
         Source::Pid => show(out, std::process::id()),
         Source::LimitRate => show(out, request.limit_rate.unwrap_or(0)),
-        Source::GzipRatio => return gzip_ratio(request, out),
+        Source::Ratio(coding) => return ratio(request, *coding, out),
         Source::CacheAge => match request.cache.age_s {
             Some(age) => show(out, age),
             None => return false,
@@ -268,7 +269,10 @@ fn request_id(request: &Request, out: &mut Vec<u8>) {
     show(out, format_args!("{:016x}{:016x}", first.hash_one(identity), second.hash_one(identity)));
 }
 
-fn gzip_ratio(request: &Request, out: &mut Vec<u8>) -> bool {
+fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
+    if request.answered.coding != coding {
+        return false;
+    }
     let (whole, sent) = match &request.answered.tally {
         Some(tally) => (tally.taken.get(), tally.given.get()),
         None => (request.answered.uncompressed, request.sent.body_bytes),

@@ -8,6 +8,7 @@ pub(crate) use append::append;
 pub(crate) use borrow::{borrow, request_uri};
 pub(crate) use names::VariableNames;
 
+use myriad_encode::Coding;
 use myriad_http::Known;
 use myriad_http::proxy_protocol::Tlv;
 
@@ -98,8 +99,8 @@ pub(crate) enum Source {
     LimitRate,
     /// `$nginx_version`.
     NginxVersion,
-    /// `$gzip_ratio`.
-    GzipRatio,
+    /// `$gzip_ratio`, `$brotli_ratio`, `$zstd_ratio`.
+    Ratio(Coding),
     /// `$content_length`: of a chunked body too, once it was gathered.
     ContentLength,
     /// `$content_type` and any `$http_*` of a well-known field.

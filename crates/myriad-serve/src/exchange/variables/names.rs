@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use myriad_conf::registry::{self, Status};
+use myriad_encode::Coding;
 use myriad_http::Known;
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, Role};
@@ -54,7 +55,9 @@ const FIXED: &[(&str, Source)] = &[
     ("pid", Source::Pid),
     ("limit_rate", Source::LimitRate),
     ("nginx_version", Source::NginxVersion),
-    ("gzip_ratio", Source::GzipRatio),
+    ("gzip_ratio", Source::Ratio(Coding::Gzip)),
+    ("brotli_ratio", Source::Ratio(Coding::Brotli)),
+    ("zstd_ratio", Source::Ratio(Coding::Zstd)),
     ("content_type", Source::Field(Known::ContentType)),
     ("content_length", Source::ContentLength),
     ("upstream_addr", Source::OriginAddr),

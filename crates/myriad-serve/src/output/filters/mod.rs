@@ -27,6 +27,7 @@ pub(crate) use transform::{Transform, transformed};
 use self::gunzip::Gunzip;
 use self::substitute::{Pair, Substitute};
 use super::{Answer, line_named};
+use crate::content::streamed::proxied_facts;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::{BodyFilters, SubRules};
@@ -70,14 +71,17 @@ pub(crate) fn body_of_subrequest(exchange: &mut Exchange, mut answer: Answer) ->
     pulled(answer.body)
 }
 
+fn is_packed(answer: &Answer) -> bool {
+    answer.coding != Coding::Identity || line_named(&answer.lines, b"content-encoding").is_some()
+}
+
 /// Wraps the body of an answer whose head says what it now is, but for its length.
 fn wrap(answer: &mut Answer, transform: impl Transform + 'static) {
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
     answer.body = ResponseBody::Stream(transformed(pulled(body), transform), None);
     answer.length = None;
     answer.ranges = false;
-    answer.compressible =
-        answer.coding == Coding::Identity && line_named(&answer.lines, b"content-encoding").is_none();
+    answer.compressible = !is_packed(answer);
     answer.without(&[b"accept-ranges"]);
 }
 
@@ -102,7 +106,7 @@ fn gunzip(request: &Request, answer: &mut Answer) {
         return;
     }
     answer.varies_by_encoding = true;
-    if super::accepted(request).contains(Coding::Gzip) {
+    if super::accepted(request, proxied_facts(request, answer)).contains(Coding::Gzip) {
         return;
     }
     answer.detach(request.place().files.etag);
@@ -113,7 +117,8 @@ fn gunzip(request: &Request, answer: &mut Answer) {
 }
 
 fn substitute(request: &Request, frame: &mut Frame, rules: &SubRules, answer: &mut Answer) {
-    if answer.known_length() == Some(0) || !rules.types.cover(answer.bare_media_type()) {
+    // What is packed holds no text to be found.
+    if answer.known_length() == Some(0) || is_packed(answer) || !rules.types.cover(answer.bare_media_type()) {
         return;
     }
     let mut pairs = Vec::with_capacity(rules.pairs.len());

@@ -31,7 +31,7 @@ pub(crate) trait Transform {
 
 /// Makes a transformed body of a body.
 pub(crate) fn transformed(body: BoxBody, transform: impl Transform + 'static) -> BoxBody {
-    Box::pin(Transformed { body, transform, input: Bytes::new(), drained: true, silent: false, ended: false })
+    Box::pin(Transformed { body, transform, input: Bytes::new(), drained: true, fed: false, ended: false })
 }
 
 struct Transformed<T> {
@@ -41,8 +41,8 @@ struct Transformed<T> {
     input: Bytes,
     /// Nothing more comes out before the next piece.
     drained: bool,
-    /// Something was taken in since something came out.
-    silent: bool,
+    /// Something was taken in since the last pause, all of which may not have come out yet.
+    fed: bool,
     ended: bool,
 }
 
@@ -53,7 +53,7 @@ impl<T: Transform> Transformed<T> {
         self.drained = self.transform.push(&mut rest, out)?;
         let taken = self.input.len() - rest.len();
         self.input.advance(taken);
-        self.silent = out.is_empty();
+        self.fed = true;
         Ok(())
     }
 }
@@ -68,8 +68,8 @@ impl<T: Transform> Body for Transformed<T> {
         while !this.ended {
             let step = if this.drained {
                 match this.body.as_mut().poll_data(cx) {
-                    Poll::Pending if this.silent => {
-                        this.silent = false;
+                    Poll::Pending if this.fed => {
+                        this.fed = false;
                         this.transform.pause(&mut out)
                     }
                     pending @ Poll::Pending => {
@@ -142,6 +142,56 @@ pub(crate) mod tests {
             all.extend_from_slice(&piece);
         }
         Ok((all, longest))
+    }
+
+    /// A body that says one thing and then pauses.
+    struct Pausing(Option<Bytes>);
+
+    impl Body for Pausing {
+        fn poll_data(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Bytes, BodyError>>> {
+            self.0.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(Ok(piece))))
+        }
+
+        fn size_hint(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    /// Says a beginning at once, as an encoder does, and keeps the rest until the pause.
+    struct Keeper(Vec<u8>);
+
+    impl Transform for Keeper {
+        fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
+            out.extend_from_slice(b"begun:");
+            self.0.extend_from_slice(std::mem::take(input));
+            Ok(true)
+        }
+
+        fn pause(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
+            out.append(&mut self.0);
+            Ok(())
+        }
+
+        fn finish(&mut self, _: &mut Vec<u8>) -> Result<(), BodyError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_held_comes_out_when_the_source_pauses_once() {
+        let source = Box::pin(Pausing(Some(Bytes::from_static(b"text"))));
+        // Nothing is kept twice: the second filter sees the pause too.
+        let mut body = transformed(transformed(source, Keeper(Vec::new())), Keeper(Vec::new()));
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut all = Vec::new();
+        while let Poll::Ready(Some(Ok(piece))) = body.as_mut().poll_data(&mut cx) {
+            all.extend_from_slice(&piece);
+        }
+        assert_eq!(all, b"begun:begun:begun:text");
+        assert!(body.as_mut().poll_data(&mut cx).is_pending());
     }
 
     /// `text` in pieces of `size` bytes, transformed.
