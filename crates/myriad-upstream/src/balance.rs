@@ -1,5 +1,6 @@
 //! Choosing among peers, with nginx's algorithms.
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -9,8 +10,11 @@ use crate::group::GroupConfig;
 use crate::peer::{PeerConfig, PeerState};
 use crate::request::Affinity;
 
+mod ring;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use ring::Ring;
 
 /// How a group chooses a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +28,12 @@ pub enum Balance {
     IpHash,
     /// By a key (`hash KEY`).
     Hash,
+    /// By a key, so that a changed group moves few of them (`hash KEY consistent`).
+    ConsistentHash,
+    /// By chance and weight (`random`).
+    Random,
+    /// The one with fewer requests for its weight of two by chance (`random two`).
+    RandomTwo,
 }
 
 /// How often a hash may hit an unusable peer before round robin takes over, as in nginx.
@@ -31,7 +41,11 @@ const MAX_REHASHES: u32 = 20;
 
 /// The running weights of smooth round robin.
 #[derive(Debug)]
-pub(crate) struct Weights(Vec<Weight>);
+pub(crate) struct Weights {
+    peers: Vec<Weight>,
+    /// The state of chance (splitmix64), seeded by the system.
+    chance: u64,
+}
 
 #[derive(Debug)]
 struct Weight {
@@ -42,15 +56,27 @@ struct Weight {
 
 impl Weights {
     pub(crate) fn new(peers: &[PeerConfig]) -> Self {
-        Self(peers.iter().map(|peer| Weight { current: 0, effective: weight(peer) }).collect())
+        let peers = peers.iter().map(|peer| Weight { current: 0, effective: weight(peer) }).collect();
+        Self { peers, chance: RandomState::new().hash_one(0) }
     }
 
     /// A failing peer gets a smaller share for a while.
     pub(crate) fn failed(&mut self, index: usize, peer: &PeerConfig) {
         if peer.max_fails > 0 {
-            let weight_now = &mut self.0[index].effective;
+            let weight_now = &mut self.peers[index].effective;
             *weight_now = (*weight_now - weight(peer) / i64::from(peer.max_fails)).max(0);
         }
+    }
+}
+
+impl Weights {
+    /// A number below `bound`, which is more than 0; each as likely as the next but for one in 2^32.
+    fn chance(&mut self, bound: i64) -> i64 {
+        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.chance;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed >> 33) as i64 % bound
     }
 }
 
@@ -76,6 +102,8 @@ impl Tried {
 pub(crate) struct Choice<'a> {
     pub(crate) config: &'a GroupConfig,
     pub(crate) states: &'a [Arc<PeerState>],
+    /// The points of [`Balance::ConsistentHash`].
+    pub(crate) ring: Option<&'a Ring>,
     pub(crate) now: u64,
 }
 
@@ -84,7 +112,11 @@ impl Choice<'_> {
     pub(crate) fn choose(&self, weights: &mut Weights, tried: &Tried, affinity: &Affinity) -> Option<usize> {
         let hashed = match (self.config.balance, affinity) {
             (Balance::IpHash, Affinity::Client(address)) => self.by_client(tried, *address),
-            (Balance::Hash, Affinity::Key(key)) => self.by_key(tried, key),
+            // A key that is empty tells nothing, so turns are taken.
+            (Balance::Hash, Affinity::Key(key)) if !key.is_empty() => self.by_key(tried, key),
+            (Balance::ConsistentHash, Affinity::Key(key)) => self.on_ring(weights, tried, key),
+            (Balance::Random, _) => self.by_chance(weights, tried),
+            (Balance::RandomTwo, _) => self.of_two(weights, tried),
             _ => None,
         };
         hashed
@@ -128,7 +160,7 @@ impl Choice<'_> {
         let mut total = 0;
         let mut best = None;
         for &index in usable {
-            let running = &mut weights.0[index];
+            let running = &mut weights.peers[index];
             running.current += running.effective;
             total += running.effective;
             if running.effective < weight(&self.config.peers[index]) {
@@ -140,7 +172,7 @@ impl Choice<'_> {
             }
         }
         let (_, index) = best?;
-        weights.0[index].current -= total;
+        weights.peers[index].current -= total;
         Some(index)
     }
 
@@ -167,11 +199,53 @@ impl Choice<'_> {
         })
     }
 
+    /// The server whose point follows the key's, and of its addresses the one whose turn it is.
+    fn on_ring(&self, weights: &mut Weights, tried: &Tried, key: &[u8]) -> Option<usize> {
+        let ring = self.ring.filter(|_| !key.is_empty())?;
+        let start = ring.find(key);
+        (0..=MAX_REHASHES as usize).find_map(|step| {
+            let server = ring.server(start + step)?;
+            let name = &self.config.peers[server].name;
+            let peers = self.config.peers.iter().enumerate();
+            let usable: SmallVec<[usize; 8]> = peers
+                .filter(|(index, peer)| !peer.backup && peer.name == *name && self.is_usable(*index, tried))
+                .map(|(index, _)| index)
+                .collect();
+            self.round_robin(weights, &usable)
+        })
+    }
+
+    /// A usable peer by chance; none where chance hits too many that are not.
+    fn by_chance(&self, weights: &mut Weights, tried: &Tried) -> Option<usize> {
+        let total = self.total_weight();
+        if total == 0 {
+            return None;
+        }
+        (0..MAX_REHASHES).find_map(|_| {
+            let point = weights.chance(total);
+            self.at_weight(point as u32).filter(|index| self.is_usable(*index, tried))
+        })
+    }
+
+    fn of_two(&self, weights: &mut Weights, tried: &Tried) -> Option<usize> {
+        let first = self.by_chance(weights, tried)?;
+        let second =
+            (0..MAX_REHASHES).find_map(|_| self.by_chance(weights, tried).filter(|second| *second != first));
+        let Some(second) = second else { return Some(first) };
+        let load = |index: usize| (i64::from(self.states[index].active()), weight(&self.config.peers[index]));
+        let ((active_a, weight_a), (active_b, weight_b)) = (load(first), load(second));
+        Some(if active_b * weight_a > active_a * weight_b { first } else { second })
+    }
+
+    /// The sum of the weights of all peers but backups.
+    fn total_weight(&self) -> i64 {
+        self.config.peers.iter().filter(|peer| !peer.backup).map(weight).sum()
+    }
+
     /// The peer at a point of the weights laid end to end; backups have none.
     fn at_weight(&self, hash: u32) -> Option<usize> {
         let peers = || self.config.peers.iter().enumerate().filter(|(_, peer)| !peer.backup);
-        let total: i64 = peers().map(|(_, peer)| weight(peer)).sum();
-        let mut point = i64::from(hash).checked_rem(total)?;
+        let mut point = i64::from(hash).checked_rem(self.total_weight())?;
         for (index, peer) in peers() {
             point -= weight(peer);
             if point < 0 {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::address::Address;
-use crate::balance::{Balance, Choice, Tried, Weights};
+use crate::balance::{Balance, Choice, Ring, Tried, Weights};
 use crate::clock;
 use crate::peer::{Active, PeerConfig, PeerSnapshot, PeerState};
 use crate::registry::Registry;
@@ -65,6 +65,7 @@ pub struct Group {
     states: Vec<Arc<PeerState>>,
     /// Also makes one choice at a time of what workers choose at once.
     weights: Mutex<Weights>,
+    ring: Option<Ring>,
 }
 
 /// The peer for one try.
@@ -86,7 +87,8 @@ impl Group {
             .map(|(index, peer)| registry.peer(&config.name, &peer.address, occurrence(index)))
             .collect();
         let weights = Mutex::new(Weights::new(&config.peers));
-        Self { config, states, weights }
+        let ring = (config.balance == Balance::ConsistentHash).then(|| Ring::new(&config.peers));
+        Self { config, states, weights, ring }
     }
 
     /// The name it was configured with.
@@ -114,7 +116,7 @@ impl Group {
     pub(crate) fn pick(&self, tried: &mut Tried, affinity: &Affinity) -> Option<Pick<'_>> {
         let now = clock::now();
         let mut weights = self.weights.lock().unwrap_or_else(PoisonError::into_inner);
-        let choice = Choice { config: &self.config, states: &self.states, now };
+        let choice = Choice { config: &self.config, states: &self.states, ring: self.ring.as_ref(), now };
         let index = choice.choose(&mut weights, tried, affinity)?;
         tried.add(index);
         let config = &self.config.peers[index];

@@ -12,6 +12,8 @@ use crate::stream::ParkedStream;
 pub struct PeerConfig {
     /// Where it listens.
     pub address: Address,
+    /// As the configuration calls the server; servers with several addresses have several peers of one name.
+    pub name: String,
     /// Its share of the requests, at least 1 (`weight`).
     pub weight: u32,
     /// So many failures within `fail_timeout_ms` make it unavailable, 0 for never (`max_fails`).
@@ -30,6 +32,7 @@ impl PeerConfig {
     /// A peer with nginx's defaults: weight 1, one failure in ten seconds.
     pub fn new(address: Address) -> Self {
         Self {
+            name: address.to_string(),
             address,
             weight: 1,
             max_fails: 1,

@@ -46,6 +46,6 @@ impl fmt::Debug for OriginResponse {
             .field("length", &self.body.size_hint())
             .field("upgraded", &self.upgraded.is_some())
             .field("peer", &self.peer)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -137,16 +137,12 @@ impl Upload {
             if let Some(error) = take_from(left, piece.as_ref()) {
                 return Err(UploadError::Body(error));
             }
-            match piece {
-                Some(piece) => {
-                    taken += piece.len();
-                    pieces.push(piece);
-                }
-                None => {
-                    ended = true;
-                    break;
-                }
-            }
+            let Some(piece) = piece else {
+                ended = true;
+                break;
+            };
+            taken += piece.len();
+            pieces.push(piece);
         }
         match (self.wire, pieces.len()) {
             (Wire::Chunked, 2..) => {

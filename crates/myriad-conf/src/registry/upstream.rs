@@ -45,12 +45,10 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats(),
     Directive::new("hash", UPSTREAM, between(1, 2), Set::Upstream(hash), "The same key, the same server.")
         .group("balancing")
-        .repeats()
-        .differs("`consistent` spreads keys as nginx does without it: a changed group moves most of them"),
+        .repeats(),
     Directive::new("random", UPSTREAM, between(0, 2), Set::Upstream(random), "A server by chance.")
         .group("balancing")
-        .repeats()
-        .differs("the servers take turns"),
+        .repeats(),
     Directive::new(
         "keepalive",
         UPSTREAM,

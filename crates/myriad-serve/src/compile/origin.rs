@@ -167,6 +167,7 @@ impl Compile<'_> {
             };
             peers.extend(addresses.into_iter().map(|address| PeerConfig {
                 address,
+                name: server.name.lossy().into_owned(),
                 weight: server.weight,
                 max_fails: server.max_fails,
                 fail_timeout_ms: server.fail_timeout,
@@ -181,8 +182,11 @@ impl Compile<'_> {
             balance: match upstream.balance {
                 BalanceConf::LeastConnections => Balance::LeastConn,
                 BalanceConf::IpHash => Balance::IpHash,
-                BalanceConf::Hash { .. } => Balance::Hash,
-                BalanceConf::RoundRobin | BalanceConf::Random { .. } => Balance::RoundRobin,
+                BalanceConf::Hash { consistent: false, .. } => Balance::Hash,
+                BalanceConf::Hash { consistent: true, .. } => Balance::ConsistentHash,
+                BalanceConf::Random { two: false } => Balance::Random,
+                BalanceConf::Random { two: true } => Balance::RandomTwo,
+                BalanceConf::RoundRobin => Balance::RoundRobin,
             },
             keepalive: KeepAlive {
                 connections: upstream.keepalive.unwrap_or(0) as usize,

@@ -1,3 +1,5 @@
+use bytes::Bytes;
+
 use super::*;
 use crate::address::Address;
 use crate::group::{Group, GroupConfig, KeepAlive};
@@ -157,4 +159,33 @@ fn crc32_is_the_known_one() {
 fn a_group_of_backups_only_is_used() {
     let group = group(Balance::IpHash, vec![PeerConfig { backup: true, ..peer(1) }]);
     assert_eq!(pick_by(&group, &Affinity::Client(IpAddr::from([1, 2, 3, 4]))), Some(0));
+}
+
+#[test]
+fn chance_follows_the_weights() {
+    let group = group(Balance::Random, vec![PeerConfig { weight: 3, ..peer(1) }, peer(2)]);
+    let first = picks(&group, 4000).into_iter().filter(|index| *index == 0).count();
+    assert!((2700..3300).contains(&first), "{first}");
+}
+
+#[test]
+fn of_two_by_chance_the_less_busy_is_chosen() {
+    let group = group(Balance::RandomTwo, vec![peer(1), peer(2)]);
+    let mut tried = Tried::default();
+    let busy = group.pick(&mut tried, &Affinity::None).unwrap();
+    for _ in 0..20 {
+        assert_ne!(pick(&group), Some(busy.index));
+    }
+}
+
+#[test]
+fn a_key_goes_on_along_the_ring_when_its_server_is_down() {
+    let group = group(Balance::ConsistentHash, vec![peer(1), peer(2), peer(3)]);
+    let key = Affinity::Key(Bytes::from_static(b"some key"));
+    let first = pick_by(&group, &key).unwrap();
+    assert!((0..9).all(|_| pick_by(&group, &key) == Some(first)));
+    group.failed(first);
+    let second = pick_by(&group, &key).unwrap();
+    assert_ne!(first, second);
+    assert!((0..9).all(|_| pick_by(&group, &key) == Some(second)));
 }

@@ -110,10 +110,12 @@ fn records(reader: &mut Reader<'_>, count: u16, kind: Kind) -> Option<Reply> {
         let data = reader.take(length)?;
         match number {
             A if kind == Kind::A => {
-                addresses.push(IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(data).ok()?)))
+                let octets = <[u8; 4]>::try_from(data).ok()?;
+                addresses.push(Ipv4Addr::from(octets).into());
             }
             AAAA if kind == Kind::Aaaa => {
-                addresses.push(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(data).ok()?)));
+                let octets = <[u8; 16]>::try_from(data).ok()?;
+                addresses.push(Ipv6Addr::from(octets).into());
             }
             A | AAAA => return None,
             CNAME => alias = Some(Reader { bytes: reader.bytes, at: from }.name()?),

@@ -1,0 +1,105 @@
+//! Consistent hashing as nginx and `Cache::Memcached::Fast` do it (ketama): a server that goes takes only its own keys
+//! with it.
+
+use crate::peer::PeerConfig;
+
+use super::crc32;
+
+/// Points of a server for each unit of its weight.
+const POINTS: u32 = 160;
+
+/// The points of all servers, by their hash.
+#[derive(Debug)]
+pub(crate) struct Ring(Vec<Point>);
+
+#[derive(Debug)]
+struct Point {
+    hash: u32,
+    /// The first peer of that server's name.
+    server: u32,
+}
+
+impl Ring {
+    /// The ring of a group's servers; backups have no points.
+    pub(crate) fn new(peers: &[PeerConfig]) -> Self {
+        let mut points = Vec::new();
+        for (index, peer) in peers.iter().enumerate().filter(|(_, peer)| !peer.backup) {
+            let first = peers.iter().position(|other| !other.backup && other.name == peer.name);
+            let server = first.unwrap_or(index) as u32;
+            let (host, port) = host_and_port(&peer.name);
+            let mut previous = 0_u32;
+            for _ in 0..peer.weight.max(1).saturating_mul(POINTS) {
+                previous = crc32(&[host, b"\0", port, &previous.to_le_bytes()]);
+                points.push(Point { hash: previous, server });
+            }
+        }
+        points.sort_by_key(|point| point.hash);
+        points.dedup_by_key(|point| point.hash);
+        Self(points)
+    }
+
+    /// The first point at or behind a key's hash.
+    pub(crate) fn find(&self, key: &[u8]) -> usize {
+        let hash = crc32(&[key]);
+        self.0.partition_point(|point| point.hash < hash)
+    }
+
+    /// The server at a point; counting goes on at the start behind the last.
+    pub(crate) fn server(&self, point: usize) -> Option<usize> {
+        let point = point.checked_rem(self.0.len())?;
+        Some(self.0[point].server as usize)
+    }
+}
+
+/// The parts of a server's name that are hashed: the port only where it stands behind a last colon.
+fn host_and_port(name: &str) -> (&[u8], &[u8]) {
+    if let Some(path) = name.get(..5).filter(|begin| begin.eq_ignore_ascii_case("unix:")).map(|_| &name[5..])
+    {
+        return (path.as_bytes(), b"");
+    }
+    match name.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (host.as_bytes(), port.as_bytes())
+        }
+        _ => (name.as_bytes(), b""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Address;
+
+    fn peers(count: u16) -> Vec<PeerConfig> {
+        (1..=count).map(|port| PeerConfig::new(Address::Tcp(([127, 0, 0, 1], port).into()))).collect()
+    }
+
+    fn servers(ring: &Ring) -> Vec<usize> {
+        (0..1000).map(|key: u32| ring.server(ring.find(&key.to_string().into_bytes())).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_server_that_goes_takes_only_its_own_keys() {
+        let (three, two) = (servers(&Ring::new(&peers(3))), servers(&Ring::new(&peers(2))));
+        for (before, after) in three.iter().zip(&two) {
+            assert!(*before == 2 || before == after);
+        }
+        for server in 0..3 {
+            assert!(three.iter().filter(|other| **other == server).count() > 200);
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_ring_is_its_start() {
+        let ring = Ring::new(&peers(2));
+        assert_eq!(ring.server(ring.0.len()), ring.server(0));
+        assert_eq!(Ring::new(&[]).server(0), None);
+    }
+
+    #[test]
+    fn names_are_hashed_by_host_and_port() {
+        assert_eq!(host_and_port("a.b:80"), (&b"a.b"[..], &b"80"[..]));
+        assert_eq!(host_and_port("a.b"), (&b"a.b"[..], &b""[..]));
+        assert_eq!(host_and_port("unix:/a:1"), (&b"/a:1"[..], &b""[..]));
+    }
+}
