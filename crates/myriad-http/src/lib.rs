@@ -9,6 +9,7 @@ pub mod accept;
 pub mod body;
 pub mod cache_control;
 pub mod conditional;
+pub mod content_range;
 pub mod date;
 mod error;
 pub mod fields;

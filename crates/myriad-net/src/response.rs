@@ -172,6 +172,8 @@ pub struct Response<T> {
     pub keepalive_header_s: u32,
     /// The time-outs of the location that answered.
     pub timeouts: Timeouts,
+    /// The head waits for the first bytes of a streamed body: where that breaks off before, nothing is sent at all.
+    pub postponed: bool,
     /// `limit_rate`.
     pub rate: Option<Rate>,
     /// What the service wants back when the exchange is over.
@@ -194,6 +196,7 @@ impl<T> Response<T> {
             drop_connection: false,
             keepalive_header_s: 0,
             timeouts: Timeouts::default(),
+            postponed: false,
             rate: None,
             ticket,
             trailers: None,

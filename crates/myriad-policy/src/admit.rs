@@ -21,6 +21,8 @@ pub struct ResponseFacts<'a> {
     pub personal: bool,
     /// Whether one of `*_no_cache` is neither empty nor `0`.
     pub no_cache: bool,
+    /// Whether the answer is a piece (206) whose range stands in the key (`slice`), so that it is a page of its own.
+    pub piece: bool,
     /// How many requests there were for the key, this one included.
     pub uses: u64,
     /// Whether a page of a status below 500 is stored under the key, fresh or within its grace.
@@ -82,7 +84,7 @@ impl Lifetime {
 pub enum Refusal {
     /// The origin was asked with a method whose answer is not a page: HEAD, or none of `*_cache_methods`.
     Method,
-    /// The status is no page of its own: interim, 206 or 304 (RFC 9111 §3).
+    /// The status is no page of its own: interim, 304, or 206 but for a piece (RFC 9111 §3).
     Status,
     /// The request carried a personal cookie.
     PersonalRequest,
@@ -194,7 +196,7 @@ pub fn revalidated(response: &ResponseFacts<'_>, stored: &Lifetime, rules: &Rule
 
 fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lifetime, Refusal> {
     protects_visitors(response, rules)?;
-    if !is_whole_page(response.status) {
+    if !is_whole_page(response.status) && !(response.status == 206 && response.piece) {
         return Err(Refusal::Status);
     }
     if response.no_cache {

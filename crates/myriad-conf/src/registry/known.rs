@@ -86,7 +86,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          scgi_ignore_headers",
     ),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
-    ("slice", NOT_YET, "slice"),
     (
         "ssl",
         NOT_YET,

@@ -28,6 +28,7 @@ mod realip;
 mod resolver;
 mod rewrite;
 mod server;
+mod slice;
 mod ssi;
 mod suggest;
 mod syslog;
@@ -252,6 +253,7 @@ pub fn directives() -> &'static [Directive] {
             ("realip", realip::ROWS),
             ("auth_request", auth_request::ROWS),
             ("autoindex", autoindex::ROWS),
+            ("slice", slice::ROWS),
             ("ssi", ssi::ROWS),
             ("charset", charset::ROWS),
             ("headers", headers::ROWS),

@@ -114,6 +114,8 @@ pub struct DisableSymlinks {
 /// How files become answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentSettings {
+    /// `slice`, bytes; 0 for off.
+    pub slice: u64,
     /// `subrequest_output_buffer_size`, bytes.
     pub subrequest_output_buffer_size: u64,
     /// `root`, or the target of `alias`; relative to the prefix.
@@ -192,6 +194,7 @@ impl Default for ContentSettings {
         let types: [(&[u8], &[u8]); 3] =
             [(b"html", b"text/html"), (b"gif", b"image/gif"), (b"jpg", b"image/jpeg")];
         Self {
+            slice: 0,
             subrequest_output_buffer_size: 4096,
             root: Text::builtin("html"),
             alias: false,

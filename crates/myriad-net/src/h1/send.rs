@@ -18,6 +18,8 @@ use crate::response::{Rate, Response, ResponseBody};
 
 /// Most bytes gathered before they are written.
 const GATHER: usize = 64 * 1024;
+/// Bytes that a postponed answer is held back for, as nginx's `postpone_output` does by default.
+const POSTPONED: usize = 1460;
 /// Most bytes of a file given to one `sendfile`, so that one fast client does not keep the worker to itself.
 const FILE_PIECE: u64 = 512 * 1024;
 /// Most slices in one `writev`.
@@ -130,6 +132,8 @@ struct Sender {
     chunked: bool,
     failed: bool,
     pace: Option<Pace>,
+    /// Nothing has been sent yet, and nothing is before so much has been gathered.
+    postponed: bool,
 }
 
 enum Source {
@@ -150,6 +154,7 @@ impl Sender {
             chunked: response.chunked,
             failed: false,
             pace: response.rate.filter(|_| !head_only).map(Pace::new),
+            postponed: response.postponed && !head_only,
         };
         sender.push(Bytes::copy_from_slice(&response.head.text));
         match body {
@@ -194,7 +199,10 @@ impl Sender {
     ) -> Poll<Progress> {
         loop {
             self.fill(trailers, cx);
-            let step = if self.queued > 0 {
+            if self.postponed {
+                self.settle();
+            }
+            let step = if self.queued > 0 && !self.postponed {
                 self.poll_queue(connection, cx)
             } else if matches!(self.source, Source::File { left: 1.., .. }) {
                 self.poll_file(connection, cx)
@@ -231,6 +239,16 @@ impl Sender {
 
     fn progress(&self, complete: bool, client_closed: bool) -> Progress {
         Progress { head: self.head, written: self.written, complete, client_closed, timed_out: false }
+    }
+
+    /// Ends the postponement once there is enough to send, or all of it; what broke off before is not sent.
+    fn settle(&mut self) {
+        if self.failed {
+            self.queue.clear();
+            self.queued = 0;
+        }
+        self.postponed =
+            !self.failed && self.queued < POSTPONED && matches!(self.source, Source::Stream { .. });
     }
 
     /// Pulls the stream until enough is gathered or it has nothing more for now.

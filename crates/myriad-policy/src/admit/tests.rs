@@ -10,6 +10,7 @@ fn facts(status: u16, fields: &Fields) -> ResponseFacts<'_> {
         method: Method::Get,
         authorization: false,
         personal: false,
+        piece: false,
         no_cache: false,
         uses: 1,
         usable_page: false,
@@ -310,4 +311,14 @@ fn a_304_renews_also_where_nothing_says_how_long() {
     let fields = Fields::new();
     let renewed = revalidated(&facts(200, &fields), &page, &rules, NOW + 99_000);
     assert!(matches!(renewed, Admission::Store(lifetime) if lifetime.fresh_until == NOW + 129_000));
+}
+
+#[test]
+fn a_piece_whose_range_stands_in_the_key_is_a_page_of_its_own() {
+    let fields = fields(&[("Cache-Control", "max-age=60")]);
+    let rules = Rules::default();
+    let piece = |status| admit(&ResponseFacts { piece: true, ..facts(status, &fields) }, &rules, NOW);
+    assert!(matches!(piece(206), Admission::Store(_)));
+    assert_eq!(piece(304), Admission::Refuse(Refusal::Status));
+    assert_eq!(admit(&facts(206, &fields), &rules, NOW), Admission::Refuse(Refusal::Status));
 }

@@ -93,6 +93,7 @@ impl Compile<'_> {
             error_log: self.error_log(&settings.log.error),
             log_not_found: settings.log.not_found,
             subrequest_memory: content.subrequest_output_buffer_size,
+            slice: content.slice,
             log_subrequest: settings.log.subrequest,
             rewrite_log: settings.log.rewrite,
             uninitialized_warn: settings.log.uninitialized_variable_warn,

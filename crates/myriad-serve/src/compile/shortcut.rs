@@ -14,6 +14,8 @@ pub(super) fn of(names: &VariableNames) -> Option<Shortcut> {
             Source::Field(known) => FieldRead::Known(*known),
             Source::OtherField(name) => FieldRead::Other(name.as_bytes().into()),
             Source::Cookie(_) => FieldRead::Known(Known::Cookie),
+            // Places that slice take no short way; elsewhere it is empty.
+            Source::SliceRange => continue,
             source if follows_request_line(source) => continue,
             _ => return None,
         };
@@ -54,8 +56,8 @@ fn follows_request_line(source: &Source) -> bool {
 /// Whether the head of an answer and its log lines read nothing but the embedder's variables, and maps of these: what
 /// rules `set` or captured is not there for a request that took the short way.
 pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &VariableNames) -> bool {
-    // A page with SSI names what it reads only when it is sent.
-    if place.filters.as_ref().is_some_and(|filters| filters.ssi.is_some()) {
+    // A page with SSI names what it reads only when it is sent; a piece of an answer is not the whole.
+    if place.slice > 0 || place.filters.as_ref().is_some_and(|filters| filters.ssi.is_some()) {
         return false;
     }
     let static_root = place.files.root.as_static().is_some();

@@ -426,6 +426,10 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
         request.site.worker.counters.hits.add(1);
     }
     let code = page.meta().status;
+    if code == 206 && request.slice.get().is_none() {
+        // A piece, whose key another place made; nothing here asked for it.
+        return Step::Wait(Work::Origin);
+    }
     if origin.intercept_errors && code >= 300 && error::has_page_now(exchange, code) {
         return Step::Error(code);
     }

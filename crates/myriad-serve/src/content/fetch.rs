@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{Admission, Failure, Lifetime, ResponseFacts, admit};
 use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef};
@@ -15,7 +16,7 @@ use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::{group, origin, page};
 use crate::error_log::Level;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Request};
 use crate::runtime::{CachePlace, Handler, OriginPlace, PageMeta};
 
 /// What the visitor who caused the fetch gets besides the page.
@@ -148,11 +149,19 @@ fn judge(
         method,
         authorization: fields.has(Known::Authorization),
         personal: false,
+        piece: is_piece(request, head),
         no_cache: no_cache || redirects,
         uses,
         usable_page,
     };
     admit(&facts, &cache.rules, now)
+}
+
+/// Whether an answer is the piece that the request's key names (`slice`).
+fn is_piece(request: &Request, head: &ResponseHead) -> bool {
+    let range = head.fields.get(b"content-range").and_then(ContentRange::parse);
+    let (Some(slice), Some(part)) = (request.slice.get(), range) else { return false };
+    part.range.start == slice.start && part.complete.is_some()
 }
 
 async fn store(
@@ -229,7 +238,7 @@ fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: Pag
         Some(previous) => page::alternatives_of(&previous),
         None => page::first_encodings(exchange, &meta, &body),
     };
-    if meta.tag.is_none() {
+    if meta.tag.is_none() && meta.status != 206 {
         meta.tag = Some(page::tag_of(&body));
     }
     let fresh_until = meta.lifetime.fresh_until;

@@ -9,7 +9,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::ResponseBody;
-use myriad_policy::{EntityTag, Lifetime, Rules, StoredFields, VaryRule};
+use myriad_policy::{Encoding, EntityTag, Lifetime, Rules, StoredFields, VaryRule};
 use myriad_store::{ALTERNATIVES, Alternative, Body, Selection};
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -160,7 +160,7 @@ pub(crate) fn first_encodings(
     let offer = &exchange.request.place().offer;
     let offered = meta.origin_encoded
         || offer.gzip.as_ref().is_some_and(|rules| rules.fit(&meta.media_type, Some(body.len())));
-    if offered && !meta.no_transform && (1..=INLINE).contains(&body.len()) {
+    if offered && !meta.no_transform && meta.status != 206 && (1..=INLINE).contains(&body.len()) {
         alternatives[usize::from(slot(Coding::Gzip))] = encode(body, Coding::Gzip, Level::Fast);
     }
     alternatives
@@ -181,7 +181,7 @@ pub(crate) fn answer(request: &Request, origin: &OriginPlace, page: Arc<Page>) -
     let length = page.body().len();
     let filters = request.place().filters.as_ref();
     let filtered = filters.is_some_and(|filters| filters.change(&meta.media_type));
-    let coding = if meta.no_transform || length == 0 || filtered {
+    let coding = if meta.no_transform || length == 0 || filtered || meta.status == 206 {
         Coding::Identity
     } else {
         let encodings =
@@ -268,6 +268,12 @@ pub(crate) fn answer_of_head(meta: &PageMeta) -> Answer {
     output::copy_lines(&meta.lines, &[b"content-type"], |line| answer.lines.extend_from_slice(line));
     if let Some((text, _)) = &meta.last_modified {
         answer.field(b"Last-Modified", text);
+    }
+    // The pieces of an answer are told to be of one whole by it.
+    if let (206, Some(tag)) = (meta.status, &meta.tag) {
+        let mut text = Vec::new();
+        tag.write(Encoding::IDENTITY, &mut text);
+        answer.field(b"ETag", &text);
     }
     answer
 }

@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use myriad_http::Known;
+use myriad_http::{Known, RequestHead};
 use myriad_net::RequestBody;
 
 use super::scratch::Scratch;
 use super::{Exchange, Request};
+use crate::output::Slice;
 
 /// How deep subrequests may stand in each other, as in nginx (one more than `NGX_HTTP_MAX_SUBREQUESTS`).
 const DEEPEST: u8 = 51;
@@ -71,6 +72,14 @@ impl Lineage {
     }
 }
 
+/// Makes of a head one that a subrequest is asked with.
+fn strip(head: &mut RequestHead) {
+    head.ask_by_get();
+    for field in NOT_FOR_SUBREQUESTS {
+        head.fields_mut().remove_known(field);
+    }
+}
+
 impl Request {
     /// The lineage, made where there is none yet.
     pub(crate) fn begin_lineage(&mut self) -> &mut Lineage {
@@ -90,16 +99,33 @@ impl Request {
 }
 
 impl Exchange {
+    /// An exchange within this one, for another piece of the same answer: in the same place, at its content. Pieces follow
+    /// each other, so that their number needs no bound.
+    pub(crate) fn piece(&mut self, slice: Slice) -> Result<Box<Self>, TooMany> {
+        let mut lineage = self.request.begin_lineage().clone();
+        if lineage.depth >= DEEPEST {
+            return Err(TooMany);
+        }
+        lineage.depth += 1;
+        lineage.errors_empty = true;
+        let mut piece = self.snapshot();
+        let request = &mut piece.request;
+        strip(&mut request.head);
+        request.slice.set(Some(slice));
+        request.received_ms = myriad_net::clock::now_ms();
+        request.internal = true;
+        request.strayed.set(true);
+        request.lineage = Some(Box::new(lineage));
+        Ok(piece)
+    }
+
     /// An exchange within this one, for another URI of the same server: asked by GET, without a body, with the client's
     /// fields and a copy of the variables.
     pub(crate) fn child(&mut self, uri: &[u8], args: &[u8]) -> Result<Box<Self>, TooMany> {
         let parent = &mut self.request;
         let lineage = parent.begin_lineage().child()?;
         let mut head = parent.head.clone();
-        head.ask_by_get();
-        for field in NOT_FOR_SUBREQUESTS {
-            head.fields_mut().remove_known(field);
-        }
+        strip(&mut head);
         let scratch = Scratch {
             head,
             uri: uri.to_vec(),

@@ -64,6 +64,7 @@ impl Exchange {
         request.real = original.real;
         request.received_ms = original.received_ms;
         request.as_get = original.as_get;
+        request.slice.set(original.slice.get());
         request.lineage.clone_from(&original.lineage);
         request.uri_changed = original.uri_changed;
         request.off_location = original.off_location;

@@ -15,6 +15,7 @@ use super::scratch::Scratch;
 use super::{Lineage, OriginFacts};
 use crate::content::Gathered;
 use crate::explain::Trace;
+use crate::output::Slice;
 use crate::runtime::{Page, Place, PlaceId, Runtime, Server, ServerId};
 use crate::worker::Generation;
 
@@ -82,6 +83,8 @@ pub(crate) struct Request {
     pub real: Option<SocketAddr>,
     /// The visitor's limits; none where none were asked.
     pub visit: Option<Rc<Visit>>,
+    /// The piece that is asked for, where a place with `slice` was asked for `$slice_range`.
+    pub slice: Cell<Option<Slice>>,
     /// Where the request stands among subrequests; none for one that has to do with none.
     pub lineage: Option<Box<Lineage>>,
     /// The cache's part.
@@ -185,6 +188,7 @@ impl Request {
             retries: 0,
             real: None,
             visit: None,
+            slice: Cell::new(None),
             lineage: None,
             cache: CacheFacts { key, ..CacheFacts::default() },
             origin: None,

@@ -58,6 +58,8 @@ pub(crate) struct Answer {
     pub passes_trailers: bool,
     /// Whether a streamed body may be compressed on its way.
     pub compressible: bool,
+    /// The head waits for the first bytes of the body, so that what breaks off before them leaves no half answer.
+    pub postponed: bool,
     /// Bytes a second that `X-Accel-Limit-Rate` allows.
     pub limit_rate: Option<u64>,
 }
@@ -83,6 +85,7 @@ impl Answer {
             unsized_by_origin: false,
             uncompressed: 0,
             compressible: false,
+            postponed: false,
             limit_rate: None,
         }
     }

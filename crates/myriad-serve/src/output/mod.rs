@@ -12,6 +12,7 @@ mod keepalive;
 pub(crate) mod msie;
 mod ranges;
 mod send;
+mod slice;
 mod trailers;
 
 pub(crate) use answer::{Answer, Source};
@@ -19,5 +20,6 @@ pub(crate) use charset::names_utf8;
 pub(crate) use encoding::{Encodings, accepted, encodings};
 pub(crate) use error_body::error_body;
 pub(crate) use fields::{copy_lines, line_named, lines_named};
-pub(crate) use filters::{Transform, body_of_subrequest, transformed, write_date};
+pub(crate) use filters::{Transform, body_of_subrequest, pulled, transformed, write_date};
 pub(crate) use send::send;
+pub(crate) use slice::{Slice, current as current_slice};

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::date::write_date_line;
 use super::expires::{is_decorated, write_expires};
 use super::{Answer, Source, copy_lines, error_body};
-use super::{charset, filters, keepalive, ranges, trailers};
+use super::{charset, filters, keepalive, ranges, slice, trailers};
 use crate::content::streamed;
 use crate::exchange::{Exchange, Request, scratch, variables};
 use crate::runtime::Place;
@@ -21,6 +21,9 @@ use crate::runtime::Place;
 pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exchange>> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
+    if exchange.request.slice.get().is_some() {
+        slice::apply(&mut exchange, &mut answer);
+    }
     if answer.dropped {
         let mut response = Response::new(Head::new(answer.status, ""), ResponseBody::None, exchange);
         response.drop_connection = true;
@@ -67,12 +70,14 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     keep_facts(request, &answer, &head);
     let rate = rate(request, frame, place, &answer);
     let close = answer.close || keepalive::ends(request, &place.keepalive);
+    let postponed = answer.postponed;
     let mut response = Response::new(head, answer.body, exchange);
     response.close = close;
     response.chunked = place.chunked;
     response.keepalive_header_s = place.keepalive_header_s;
     response.timeouts = place.timeouts;
     response.rate = rate;
+    response.postponed = postponed;
     response.trailers = has_trailers.then_some(trailers::write);
     response
 }

@@ -38,6 +38,12 @@ pub(crate) fn begin_subrequest(exchange: &mut Exchange) -> Decision {
     run(exchange, Entry::Server)
 }
 
+/// Takes a subrequest through the content of the place where it is.
+pub(crate) fn begin_in_place(exchange: &mut Exchange) -> Decision {
+    let step = crate::content::begin(exchange);
+    run(exchange, Entry::Step(step))
+}
+
 /// Answers a request that could not be read.
 pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
     default_server(exchange);

@@ -16,7 +16,7 @@ mod rewrite;
 mod shortcut;
 mod try_files;
 
-pub(crate) use begin::{begin, begin_subrequest, reject};
+pub(crate) use begin::{begin, begin_in_place, begin_subrequest, reject};
 pub(crate) use memo::Memo;
 pub(crate) use redirect::{
     add_slash, local_redirect, local_redirect_to, redirect, redirect_or_page, write_origin,

@@ -74,6 +74,8 @@ pub(crate) struct Place {
     pub log_not_found: bool,
     /// `subrequest_output_buffer_size`: most bytes of a subrequest's answer that become a variable.
     pub subrequest_memory: u64,
+    /// `slice`, bytes; 0 for off.
+    pub slice: u64,
     /// `log_subrequest`.
     pub log_subrequest: bool,
     /// `rewrite_log`.

@@ -16,6 +16,7 @@ use std::pin::Pin;
 
 use myriad_http::body::BoxBody;
 use myriad_http::uri::unescape;
+use myriad_net::ResponseBody;
 
 use crate::content;
 use crate::error_log::Level;
@@ -51,10 +52,19 @@ pub(crate) fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 ///
 /// The future is boxed: what answers may ask subrequests of its own.
 pub(crate) fn ask(child: Box<Exchange>) -> Asked {
+    run(child, phases::begin_subrequest)
+}
+
+/// As [`ask`], for one that is where it belongs already, at its content.
+pub(crate) fn ask_in_place(child: Box<Exchange>) -> Asked {
+    run(child, phases::begin_in_place)
+}
+
+fn run(child: Box<Exchange>, begin: fn(&mut Exchange) -> Decision) -> Asked {
     Box::pin(async move {
         let mut child = Child { exchange: child, bytes: 0, whole: false };
         let exchange = &mut *child.exchange;
-        let mut answer = match phases::begin_subrequest(exchange) {
+        let mut answer = match begin(exchange) {
             Decision::Ready(answer) => answer,
             Decision::Wait(work) => content::wait(exchange, work).await,
         };
@@ -97,6 +107,12 @@ impl Subanswer {
     pub(crate) fn into_body(mut self) -> BoxBody {
         let body = output::body_of_subrequest(&mut self.child.exchange, self.answer);
         Box::pin(body::ChildBody::new(body, self.child))
+    }
+
+    /// The body as the content gave it.
+    pub(crate) fn into_plain_body(mut self) -> BoxBody {
+        let body = std::mem::replace(&mut self.answer.body, ResponseBody::None);
+        Box::pin(body::ChildBody::new(output::pulled(body), self.child))
     }
 
     /// The values of all fields of the answer with that name.

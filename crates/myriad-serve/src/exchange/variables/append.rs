@@ -15,7 +15,7 @@ use crate::exchange::Request;
 use crate::exchange::origin_facts::seconds;
 use crate::files;
 use crate::local_time;
-use crate::output::write_date;
+use crate::output::{current_slice, write_date};
 use crate::runtime::Handler;
 
 /// How `$date_local` and `$date_gmt` are written outside of pages with SSI, which may say it themselves (`timefmt`).
@@ -130,6 +130,10 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
         Source::BodyBytesSent => show(out, request.sent.body_bytes),
         Source::Connection => show(out, request.connection.id),
         Source::ConnectionRequests => show(out, request.connection.requests.get()),
+        Source::SliceRange => match current_slice(request) {
+            Some(slice) => slice.write(out),
+            None => return false,
+        },
         Source::DateLocal => write_date(DATE_FORMAT, false, out),
         Source::DateGmt => write_date(DATE_FORMAT, true, out),
         Source::ConnectionTime => thousandths(out, now().saturating_sub(request.connection.accepted_ms)),

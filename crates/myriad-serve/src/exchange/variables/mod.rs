@@ -79,6 +79,8 @@ pub(crate) enum Source {
     ConnectionRequests,
     /// `$connection_time`.
     ConnectionTime,
+    /// `$slice_range`.
+    SliceRange,
     /// `$date_local`.
     DateLocal,
     /// `$date_gmt`.

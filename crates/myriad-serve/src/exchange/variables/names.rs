@@ -45,6 +45,7 @@ const FIXED: &[(&str, Source)] = &[
     ("connection", Source::Connection),
     ("connection_requests", Source::ConnectionRequests),
     ("connection_time", Source::ConnectionTime),
+    ("slice_range", Source::SliceRange),
     ("date_local", Source::DateLocal),
     ("date_gmt", Source::DateGmt),
     ("msec", Source::Msec),

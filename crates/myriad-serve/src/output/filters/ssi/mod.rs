@@ -45,6 +45,7 @@ pub(crate) fn apply(exchange: &mut Exchange, answer: &mut Answer) {
     answer.length = None;
     answer.ranges = false;
     answer.compressible = true;
+    answer.postponed = true;
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
     let body: BoxBody = if exchange.request.head.method() == Method::Head {
         Box::pin(Empty)

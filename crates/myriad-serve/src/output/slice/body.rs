@@ -1,0 +1,139 @@
+//! The body of an answer that comes in pieces, each asked for when the one before has gone out.
+
+use std::ops::Range;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use myriad_http::body::{Body, BodyError, BoxBody};
+
+use super::Slice;
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::subrequest::{Asked, Subanswer};
+
+/// What all pieces are of.
+pub(super) struct Whole {
+    /// `slice`, bytes.
+    pub(super) size: u64,
+    /// Bytes of the whole.
+    pub(super) complete: u64,
+    /// The tag that each piece must bear.
+    pub(super) tag: Option<Vec<u8>>,
+}
+
+/// A piece that is being read.
+pub(super) struct Piece {
+    body: BoxBody,
+    /// What is still to come of it, as a stretch of the whole.
+    rest: Range<u64>,
+}
+
+impl Piece {
+    pub(super) fn new(body: BoxBody, range: Range<u64>) -> Self {
+        Self { body, rest: range }
+    }
+}
+
+enum State {
+    Reading(Piece),
+    Asking(Asked),
+    Between,
+}
+
+/// A stretch of the whole.
+pub(super) struct SliceBody {
+    exchange: Box<Exchange>,
+    whole: Whole,
+    /// What is still to be sent.
+    wanted: Range<u64>,
+    state: State,
+}
+
+impl SliceBody {
+    pub(super) fn new(exchange: Box<Exchange>, whole: Whole, wanted: Range<u64>, first: Piece) -> Self {
+        // What the client wants may begin beyond the first piece, where that was asked for to learn the tag.
+        let state = if first.rest.contains(&wanted.start) { State::Reading(first) } else { State::Between };
+        Self { exchange, whole, wanted, state }
+    }
+
+    /// Asks for the piece that holds the next byte.
+    fn ask(&mut self) -> Result<Asked, BodyError> {
+        let size = self.whole.size;
+        let slice = Slice { start: self.wanted.start / size * size, size };
+        super::ask(&mut self.exchange, slice)
+            .ok_or_else(|| BodyError::Origin("too many subrequests".to_owned()))
+    }
+
+    fn check(&self, mut answer: Subanswer) -> Result<Piece, String> {
+        let status = answer.answer.status;
+        if status != 206 {
+            return Err(format!("unexpected status code {status} in slice response"));
+        }
+        let slice = answer.exchange().request.slice.get().ok_or("missing slice response")?;
+        let part = super::part(&answer.answer, slice, true)?;
+        if self.whole.tag.is_some() && part.tag != self.whole.tag {
+            return Err("etag mismatch in slice response".to_owned());
+        }
+        if part.complete != self.whole.complete {
+            return Err("another complete length in slice response".to_owned());
+        }
+        Ok(Piece::new(answer.into_plain_body(), part.range.range))
+    }
+
+    /// The next bytes of the piece that is being read, cut to what is wanted.
+    fn cut(&mut self, mut bytes: Bytes) -> Result<Bytes, String> {
+        let State::Reading(piece) = &mut self.state else { return Ok(Bytes::new()) };
+        let length = bytes.len() as u64;
+        if length > piece.rest.end - piece.rest.start {
+            return Err("slice response is longer than its range".to_owned());
+        }
+        let skipped = (self.wanted.start - piece.rest.start).min(length);
+        piece.rest.start += length;
+        bytes.advance(skipped as usize);
+        bytes.truncate(usize::try_from(self.wanted.end - self.wanted.start).unwrap_or(usize::MAX));
+        self.wanted.start += bytes.len() as u64;
+        if piece.rest.is_empty() {
+            self.state = State::Between;
+        }
+        Ok(bytes)
+    }
+
+    fn failed(&mut self, reason: &str) -> Poll<Option<Result<Bytes, BodyError>>> {
+        self.exchange.request.log(Level::Error, format_args!("{reason}"));
+        self.wanted = 0..0;
+        Poll::Ready(Some(Err(BodyError::Origin(reason.to_owned()))))
+    }
+}
+
+impl Body for SliceBody {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = &mut *self;
+        while !this.wanted.is_empty() {
+            match &mut this.state {
+                State::Between => this.state = State::Asking(this.ask()?),
+                State::Asking(asked) => {
+                    let answer = ready!(asked.as_mut().poll(cx));
+                    match this.check(answer) {
+                        Ok(piece) => this.state = State::Reading(piece),
+                        Err(reason) => return this.failed(&reason),
+                    }
+                }
+                State::Reading(piece) => match ready!(piece.body.as_mut().poll_data(cx)) {
+                    Some(Ok(bytes)) => match this.cut(bytes) {
+                        Ok(bytes) if bytes.is_empty() => {}
+                        Ok(bytes) => return Poll::Ready(Some(Ok(bytes))),
+                        Err(reason) => return this.failed(&reason),
+                    },
+                    Some(Err(error)) => return this.failed(&error.to_string()),
+                    None => return this.failed("slice response is shorter than its range"),
+                },
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        Some(self.wanted.end - self.wanted.start)
+    }
+}
