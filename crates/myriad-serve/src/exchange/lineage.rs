@@ -99,6 +99,15 @@ impl Request {
 }
 
 impl Exchange {
+    /// A copy for what stays with the request, its body: of the same lineage, under the visitor's limits.
+    pub(crate) fn companion(&mut self) -> Box<Self> {
+        self.request.begin_lineage();
+        let visit = Rc::clone(self.request.visit());
+        let mut copy = self.snapshot();
+        copy.request.visit = Some(visit);
+        copy
+    }
+
     /// An exchange within this one, for another piece of the same answer: in the same place, at its content. Pieces follow
     /// each other, so that their number needs no bound.
     pub(crate) fn piece(&mut self, slice: Slice) -> Result<Box<Self>, TooMany> {
@@ -108,7 +117,7 @@ impl Exchange {
         }
         lineage.depth += 1;
         lineage.errors_empty = true;
-        let mut piece = self.snapshot();
+        let mut piece = self.companion();
         let request = &mut piece.request;
         strip(&mut request.head);
         request.slice.set(Some(slice));

@@ -98,10 +98,9 @@ pub(crate) fn apply(exchange: &mut Exchange, answer: &mut Answer) {
         answer.length = Some(length);
         return;
     }
-    exchange.request.begin_lineage();
     let whole = body::Whole { size: slice.size, complete: part.complete, tag: part.tag };
     let first = Piece::new(pulled(first), part.range.range);
-    let body = SliceBody::new(exchange.snapshot(), whole, wanted, first);
+    let body = SliceBody::new(exchange.companion(), whole, wanted, first);
     answer.body = ResponseBody::Stream(Box::pin(body), Some(length));
     answer.postponed = true;
 }

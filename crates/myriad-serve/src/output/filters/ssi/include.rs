@@ -118,7 +118,7 @@ impl Include {
                     self.good = answer.answer.status < 300;
                     self.most = answer.exchange().request.place().subrequest_memory;
                     if matches!(self.then, Then::Stub(_)) {
-                        self.asked = Some(answer.exchange().snapshot());
+                        self.asked = Some(answer.exchange().companion());
                     }
                     self.state = State::Body(answer.into_body());
                 }

@@ -56,8 +56,7 @@ pub(crate) fn apply(exchange: &mut Exchange, answer: &mut Answer) {
 }
 
 fn page(exchange: &mut Exchange, rules: &SsiRules, body: BoxBody) -> BoxBody {
-    exchange.request.begin_lineage();
-    Box::pin(SsiBody::new(exchange.snapshot(), rules.page, body))
+    Box::pin(SsiBody::new(exchange.companion(), rules.page, body))
 }
 
 /// The text of a block in the place of an answer: a page of its own where the place that was asked has SSI.
