@@ -8,6 +8,7 @@ use myriad_http::proxy_protocol::ProxyHeader;
 
 use crate::deadline::Deadline;
 use crate::socket::Socket;
+use crate::tcp_info::TcpInfo;
 
 /// The client's end of the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,12 @@ impl Connection {
             }
             Peer::Unix => None,
         })
+    }
+
+    /// What the kernel knows of the connection as it is now; none on a unix socket.
+    pub fn tcp_info(&self) -> Option<TcpInfo> {
+        let Peer::Inet(peer) = self.peer else { return None };
+        TcpInfo::of(self.local()?, peer)
     }
 
     /// The local address, or `0.0.0.0:0` on a unix socket.

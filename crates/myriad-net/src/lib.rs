@@ -14,6 +14,7 @@ pub mod request_body;
 pub mod response;
 pub mod service;
 mod socket;
+pub mod tcp_info;
 mod work;
 
 pub use connection::{Connection, Peer};

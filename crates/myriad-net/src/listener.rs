@@ -1,11 +1,11 @@
 //! A worker's listening sockets and its connections.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -32,6 +32,9 @@ pub struct Worker<S> {
 /// The connections of a worker, counted.
 struct Live {
     count: Cell<usize>,
+    /// Each of them, at the place that its guard holds.
+    all: RefCell<Vec<Option<Weak<Connection>>>>,
+    free: RefCell<Vec<usize>>,
     most: usize,
     changed: Notify,
 }
@@ -51,7 +54,7 @@ impl<S: Service> Worker<S> {
     /// A worker that holds at most `most` connections (`worker_connections`). Must be made on the worker's runtime.
     pub fn new(service: Rc<S>, most: usize) -> Self {
         tokio::task::spawn_local(deadline::run());
-        Self { service, live: Rc::new(Live { count: Cell::new(0), most, changed: Notify::new() }) }
+        Self { service, live: Rc::new(Live::new(most)) }
     }
 
     /// Starts to accept connections from a TCP or unix socket; they bear `number` as their listener.
@@ -82,6 +85,26 @@ impl<S: Service> Worker<S> {
         }
     }
 
+    /// Closes, once `after` has passed, the connections of now on which no request has begun until then: what they are
+    /// busy with, if anything, is as old as they are (nginx's `worker_shutdown_timeout` after a reload).
+    pub fn end_stragglers(&self, after: Duration) {
+        let all = self.live.all.borrow();
+        let now: Vec<_> = all
+            .iter()
+            .flatten()
+            .filter_map(|connection| Some((connection.clone(), connection.upgrade()?.requests.get())))
+            .collect();
+        drop(all);
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(after).await;
+            for (connection, requests) in now {
+                if let Some(connection) = connection.upgrade().filter(|it| it.requests.get() == requests) {
+                    connection.socket.shutdown();
+                }
+            }
+        });
+    }
+
     fn share(&self) -> Self {
         Self { service: Rc::clone(&self.service), live: Rc::clone(&self.live) }
     }
@@ -99,7 +122,7 @@ impl<S: Service> Worker<S> {
             }
         };
         let connection = Connection::new(SERIAL.fetch_add(1, Ordering::Relaxed), number, peer, socket);
-        let guard = Guard::new(&self.live);
+        let guard = Guard::new(&self.live, &connection);
         let service = Rc::clone(&self.service);
         tokio::task::spawn_local(async move {
             h1::drive(service, connection).await;
@@ -123,18 +146,49 @@ async fn accept(listener: &Registered) -> io::Result<(Socket, Peer)> {
     Ok((Socket::new(descriptor), peer.map_or(Peer::Unix, Peer::Inet)))
 }
 
-struct Guard(Rc<Live>);
+impl Live {
+    fn new(most: usize) -> Self {
+        Self {
+            count: Cell::new(0),
+            all: RefCell::default(),
+            free: RefCell::default(),
+            most,
+            changed: Notify::new(),
+        }
+    }
+}
+
+/// Counts a connection for as long as it is driven.
+struct Guard {
+    live: Rc<Live>,
+    at: usize,
+}
 
 impl Guard {
-    fn new(live: &Rc<Live>) -> Self {
+    fn new(live: &Rc<Live>, connection: &Rc<Connection>) -> Self {
         live.count.set(live.count.get() + 1);
-        Self(Rc::clone(live))
+        let mut all = live.all.borrow_mut();
+        let connection = Some(Rc::downgrade(connection));
+        let at = match live.free.borrow_mut().pop() {
+            Some(at) => {
+                all[at] = connection;
+                at
+            }
+            None => {
+                all.push(connection);
+                all.len() - 1
+            }
+        };
+        Self { live: Rc::clone(live), at }
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.count.set(self.0.count.get() - 1);
-        self.0.changed.notify_one();
+        let live = &self.live;
+        live.count.set(live.count.get() - 1);
+        live.all.borrow_mut()[self.at] = None;
+        live.free.borrow_mut().push(self.at);
+        live.changed.notify_one();
     }
 }

@@ -216,6 +216,10 @@ pub struct Sent {
     pub body_bytes: u64,
     /// Bytes written in all (`$bytes_sent`).
     pub bytes: u64,
+    /// Whether the client was told that the connection stays open (`$sent_http_connection`).
+    pub kept: bool,
+    /// Whether the body was chunked (`$sent_http_transfer_encoding`).
+    pub chunked: bool,
     /// Whether the response left whole (`$request_completion`).
     pub complete: bool,
     /// Whether it was the client that went away.

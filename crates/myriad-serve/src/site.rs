@@ -86,6 +86,8 @@ enum Order {
         sockets: Vec<Socket>,
         done: mpsc::Sender<std::io::Result<()>>,
     },
+    /// What is busy with an earlier configuration has so long to end.
+    EndStragglers(Duration),
     /// Logs that only the worker knows, those whose paths hold variables, are to be opened anew.
     Reopen,
     Quit,
@@ -179,7 +181,13 @@ impl Site {
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
         inner.kept.limits.settle(model.http.as_ref().map_or(&[], |http| &http.limit_zones));
-        *self.shutdown_timeout.lock() = model.main.worker_shutdown_timeout.map(Duration::from_millis);
+        let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);
+        if let Some(after) = std::mem::replace(&mut *self.shutdown_timeout.lock(), next) {
+            for worker in &inner.workers {
+                // A worker that has ended has no connections.
+                let _ = worker.orders.send(Order::EndStragglers(after));
+            }
+        }
         let previous = std::mem::replace(&mut inner.runtime, runtime);
         watch(previous, drained);
         Ok(())
@@ -315,6 +323,11 @@ async fn work(
     while let Some(order) = inbox.recv().await {
         match order {
             Order::Quit => break,
+            Order::EndStragglers(after) => {
+                if let Some((_, worker)) = &running {
+                    worker.end_stragglers(after);
+                }
+            }
             Order::Reopen => state.logs.reopen(),
             Order::Run { runtime, sockets, done } => {
                 let site = Rc::new(Generation::new(runtime, Rc::clone(&state)));

@@ -52,8 +52,7 @@ pub(super) static ROWS: &[Directive] = &[
         ONE,
         set!(Main.millis => Some worker_shutdown_timeout),
         "How long a graceful end may take.",
-    )
-    .differs("a reload ends no connection, so only the end of the server is bounded"),
+    ),
     Directive::new(
         "working_directory",
         MAIN,

@@ -32,14 +32,14 @@ const GROUPS: &[(&str, Status, &str)] = &[
          sent_http_ sent_trailer_ server_addr server_name server_port server_protocol status time_iso8601 time_local \
          uri",
     ),
-    ("core", Status::Refused(NOT_YET), "is_request_port request_port"),
     (
         "core",
         Status::Same,
         "proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr proxy_protocol_server_port \
          proxy_protocol_tlv_",
     ),
-    ("core", Status::Refused(NOT_YET), "tcpinfo_rtt tcpinfo_rttvar tcpinfo_snd_cwnd tcpinfo_rcv_space"),
+    ("core", Status::Same, "is_request_port request_port"),
+    ("core", Status::Same, "tcpinfo_rtt tcpinfo_rttvar tcpinfo_snd_cwnd tcpinfo_rcv_space"),
     ("browser", Status::Refused(NO_MODULE), "msie modern_browser ancient_browser"),
     ("fastcgi", Status::Same, "fastcgi_script_name fastcgi_path_info"),
     (

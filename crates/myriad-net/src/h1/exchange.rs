@@ -192,6 +192,8 @@ impl<S: Service> Parts<S> {
             complete: progress.complete,
             client_closed: progress.client_closed,
             pipelined: work.pipelined,
+            kept: !response.close,
+            chunked: response.chunked,
             request_bytes: facts.bytes + body.received(),
         };
         service.finish(&work.head, &connection, response.ticket, &sent);

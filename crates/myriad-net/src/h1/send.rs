@@ -52,6 +52,7 @@ pub(super) fn frame<T>(response: &mut Response<T>, http11: bool, head_only: bool
         text.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
     }
     response.chunked = chunked;
+    response.close = !keep;
     text.extend_from_slice(if keep { b"Connection: keep-alive\r\n" } else { b"Connection: close\r\n" });
     if keep && response.keepalive_header_s > 0 {
         text.extend_from_slice(format!("Keep-Alive: timeout={}\r\n", response.keepalive_header_s).as_bytes());

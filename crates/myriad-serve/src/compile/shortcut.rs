@@ -34,6 +34,8 @@ fn follows_request_line(source: &Source) -> bool {
             | Source::Uri
             | Source::RequestUri
             | Source::RequestLine
+            | Source::RequestPort
+            | Source::IsRequestPort
             | Source::Method
             | Source::Host
             | Source::Hostname

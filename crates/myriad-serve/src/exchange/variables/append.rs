@@ -5,10 +5,11 @@ use std::io::Write;
 use std::net::IpAddr;
 
 use myriad_encode::Coding;
+use myriad_http::uri::parse_host;
 use myriad_http::{Known, date};
 use myriad_script::{EvalError, Frame};
 
-use super::{Source, borrow};
+use super::{Source, TcpFigure, borrow};
 use crate::content::proxy_request;
 use crate::exchange::Credentials;
 use crate::exchange::Request;
@@ -92,7 +93,7 @@ pub(crate) fn append(
                 show(out, local.port());
             }
         }
-        Source::SentField(name) => return Ok(joined(&request.answered.fields, name, out)),
+        Source::SentField(name) => return Ok(sent_field(request, name, out)),
         Source::SentTrailer(name) => return Ok(joined(&request.answered.trailers, name, out)),
         Source::ProxyAddForwardedFor => {
             let before = out.len();
@@ -137,6 +138,14 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
         Source::DateLocal => write_date(DATE_FORMAT, false, out),
         Source::DateGmt => write_date(DATE_FORMAT, true, out),
         Source::ConnectionTime => thousandths(out, now().saturating_sub(request.connection.accepted_ms)),
+        Source::TcpInfo(figure) => return tcp_figure(request, *figure, out),
+        Source::RequestPort => {
+            if let Some(port) = request_port(request) {
+                show(out, port);
+            }
+        }
+        Source::IsRequestPort if request_port(request).is_some() => out.push(b':'),
+        Source::IsRequestPort => {}
         Source::Msec => thousandths(out, now()),
         Source::TimeLocal => {
             out.extend_from_slice(&date::format_time_local(now_s(), local_time::offset_minutes(now_s())));
@@ -158,6 +167,45 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
         source => return append_origin(request, source, out),
     }
     true
+}
+
+fn tcp_figure(request: &Request, figure: TcpFigure, out: &mut Vec<u8>) -> bool {
+    let Some(info) = request.connection.tcp_info() else { return false };
+    show(
+        out,
+        match figure {
+            TcpFigure::Rtt => info.rtt,
+            TcpFigure::RttVariation => info.rttvar,
+            TcpFigure::CongestionWindow => info.snd_cwnd,
+            TcpFigure::ReceiveSpace => info.rcv_space,
+        },
+    );
+    true
+}
+
+/// The port in `Host`, or in the authority of an absolute target, which has taken its place.
+fn request_port(request: &Request) -> Option<u16> {
+    parse_host(request.head.known(Known::Host)?).ok()?.port
+}
+
+/// A field that was sent. Those of the connection are written last, when the log lines are all that is left to make.
+fn sent_field(request: &Request, name: &str, out: &mut Vec<u8>) -> bool {
+    let sent = &request.sent;
+    match name {
+        "connection" if sent.bytes > 0 => {
+            out.extend_from_slice(if sent.kept { b"keep-alive" } else { b"close" });
+            true
+        }
+        "transfer-encoding" if sent.chunked => {
+            out.extend_from_slice(b"chunked");
+            true
+        }
+        "keep-alive" if sent.kept && request.place().keepalive_header_s > 0 => {
+            show(out, format_args!("timeout={}", request.place().keepalive_header_s));
+            true
+        }
+        _ => joined(&request.answered.fields, name, out),
+    }
 }
 
 fn append_origin(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {

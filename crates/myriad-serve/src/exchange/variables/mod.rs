@@ -85,6 +85,12 @@ pub(crate) enum Source {
     DateLocal,
     /// `$date_gmt`.
     DateGmt,
+    /// `$tcpinfo_rtt`, `$tcpinfo_rttvar`, `$tcpinfo_snd_cwnd`, `$tcpinfo_rcv_space`.
+    TcpInfo(TcpFigure),
+    /// `$request_port`: the port that `Host` names.
+    RequestPort,
+    /// `$is_request_port`: a colon where it names one.
+    IsRequestPort,
     /// `$msec`.
     Msec,
     /// `$time_local`.
@@ -177,6 +183,19 @@ pub(crate) enum Source {
     LimitConnStatus,
     /// `$proxy_add_x_forwarded_for`.
     ProxyAddForwardedFor,
+}
+
+/// A figure that the kernel knows of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum TcpFigure {
+    /// Round trip, microseconds.
+    Rtt,
+    /// Its variation, microseconds.
+    RttVariation,
+    /// Congestion window, segments.
+    CongestionWindow,
+    /// Receive window, bytes.
+    ReceiveSpace,
 }
 
 /// Reads a size as nginx writes it (`10k`, `1m`); none where it is no size.

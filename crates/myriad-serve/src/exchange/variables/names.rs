@@ -8,7 +8,7 @@ use myriad_http::Known;
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, Role};
 
-use super::Source;
+use super::{Source, TcpFigure};
 
 const FIXED: &[(&str, Source)] = &[
     ("args", Source::Args),
@@ -48,6 +48,12 @@ const FIXED: &[(&str, Source)] = &[
     ("slice_range", Source::SliceRange),
     ("date_local", Source::DateLocal),
     ("date_gmt", Source::DateGmt),
+    ("tcpinfo_rtt", Source::TcpInfo(TcpFigure::Rtt)),
+    ("tcpinfo_rttvar", Source::TcpInfo(TcpFigure::RttVariation)),
+    ("tcpinfo_snd_cwnd", Source::TcpInfo(TcpFigure::CongestionWindow)),
+    ("tcpinfo_rcv_space", Source::TcpInfo(TcpFigure::ReceiveSpace)),
+    ("request_port", Source::RequestPort),
+    ("is_request_port", Source::IsRequestPort),
     ("msec", Source::Msec),
     ("time_local", Source::TimeLocal),
     ("time_iso8601", Source::TimeIso8601),

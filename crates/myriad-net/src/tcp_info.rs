@@ -1,0 +1,127 @@
+//! What the kernel knows of a TCP connection (`$tcpinfo_*`), asked over `NETLINK_SOCK_DIAG`: `getsockopt(TCP_INFO)` has no
+//! safe form.
+//!
+//! The layouts are those of `linux/netlink.h`, `linux/inet_diag.h` and `linux/tcp.h`.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
+};
+
+/// Figures of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Smoothed round trip, microseconds.
+    pub rtt: u32,
+    /// Its variation, microseconds.
+    pub rttvar: u32,
+    /// The congestion window, segments.
+    pub snd_cwnd: u32,
+    /// The receive window, bytes.
+    pub rcv_space: u32,
+}
+
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLM_F_REQUEST: u16 = 1;
+const INET_DIAG_INFO: u16 = 2;
+const TCP: u8 = 6;
+/// `nlmsghdr`.
+const HEADER: usize = 16;
+/// `inet_diag_req_v2` and `inet_diag_msg`.
+const REQUEST: usize = 56;
+const ANSWER: usize = 72;
+
+impl TcpInfo {
+    /// Asks for the connection between two addresses; none where the kernel does not tell.
+    pub(crate) fn of(local: SocketAddr, peer: SocketAddr) -> Option<Self> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(SOCK_DIAG)).ok()?;
+        connect(&socket, &SocketAddrNetlink::new(0, 0)).ok()?;
+        send(&socket, &request(local, peer), SendFlags::empty()).ok()?;
+        let mut answer = [0; 2048];
+        // The kernel has answered before `send` returned.
+        let (_, length) = recv(&socket, &mut answer, RecvFlags::empty()).ok()?;
+        let answer = answer.get(..length)?;
+        // Of a connection that is gone, the kernel shows the socket that listens.
+        let peers_port = answer.get(HEADER + 6..HEADER + 8)?;
+        if peers_port == peer.port().to_be_bytes() { read(answer) } else { None }
+    }
+}
+
+fn request(local: SocketAddr, peer: SocketAddr) -> Vec<u8> {
+    let mut text = Vec::with_capacity(HEADER + REQUEST);
+    text.extend_from_slice(&((HEADER + REQUEST) as u32).to_ne_bytes());
+    text.extend_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    text.extend_from_slice(&NLM_F_REQUEST.to_ne_bytes());
+    text.extend_from_slice(&[0; 8]);
+    let family = if peer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    text.extend_from_slice(&[family.as_raw() as u8, TCP, 1 << (INET_DIAG_INFO - 1), 0]);
+    text.extend_from_slice(&u32::MAX.to_ne_bytes());
+    text.extend_from_slice(&local.port().to_be_bytes());
+    text.extend_from_slice(&peer.port().to_be_bytes());
+    for address in [local.ip(), peer.ip()] {
+        match address {
+            IpAddr::V4(ip) => text.extend([ip.octets(), [0; 4], [0; 4], [0; 4]].concat()),
+            IpAddr::V6(ip) => text.extend_from_slice(&ip.octets()),
+        }
+    }
+    // Any interface, no cookie.
+    text.extend_from_slice(&0u32.to_ne_bytes());
+    text.extend_from_slice(&[0xff; 8]);
+    text
+}
+
+/// Finds `tcp_info` among the attributes of an answer.
+fn read(answer: &[u8]) -> Option<TcpInfo> {
+    let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
+    let mut attributes = answer.get(HEADER + ANSWER..).filter(|_| kind == SOCK_DIAG_BY_FAMILY)?;
+    while attributes.len() >= 4 {
+        let length = usize::from(u16::from_ne_bytes(attributes[..2].try_into().ok()?));
+        let kind = u16::from_ne_bytes(attributes[2..4].try_into().ok()?);
+        let info = attributes.get(4..length)?;
+        if kind == INET_DIAG_INFO {
+            let number = |at: usize| Some(u32::from_ne_bytes(info.get(at..at + 4)?.try_into().ok()?));
+            let (rtt, rttvar) = (number(68)?, number(72)?);
+            return Some(TcpInfo { rtt, rttvar, snd_cwnd: number(80)?, rcv_space: number(96)? });
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn the_kernel_tells_of_an_open_connection_and_of_no_other() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let listener = TcpListener::bind(address).expect("a port");
+            let client =
+                TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+            let (server, peer) = listener.accept().expect("a connection");
+            let local = server.local_addr().expect("an address");
+            let info = TcpInfo::of(local, peer).expect("the kernel's figures");
+            assert!(info.snd_cwnd > 0 && info.rcv_space > 0, "{info:?}");
+            let mut nobody = peer;
+            nobody.set_port(1);
+            assert_eq!(TcpInfo::of(local, nobody), None);
+            drop(client);
+        }
+    }
+
+    #[test]
+    fn a_cut_answer_tells_nothing() {
+        let mut answer = vec![0; HEADER + ANSWER];
+        answer[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+        answer.extend_from_slice(&[200, 0, 2, 0, 1, 2, 3]);
+        for end in 0..=answer.len() {
+            assert_eq!(read(&answer[..end]), None);
+        }
+        answer.extend_from_slice(&[0, 0, 9, 0]);
+        assert_eq!(read(&answer), None);
+    }
+}
