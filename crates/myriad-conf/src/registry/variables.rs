@@ -66,7 +66,7 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ("referer", Status::Refused(NOT_YET), "invalid_referer"),
     ("secure_link", Status::Refused(NO_MODULE), "secure_link secure_link_expires"),
     ("slice", Status::Refused(NOT_YET), "slice_range"),
-    ("ssi", Status::Refused(NOT_YET), "date_local date_gmt"),
+    ("ssi", Status::Same, "date_local date_gmt"),
     (
         "ssl",
         Status::Refused(TLS),
