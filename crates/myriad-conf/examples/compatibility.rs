@@ -73,6 +73,13 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                 "the first `?` of a replacement begins its arguments; in nginx each further one begins them anew",
             ),
             (
+                "`try_files`",
+                "a `@name` that is not the last word is tried: where its own `try_files` finds nothing, the next word has its \
+                 turn; nginx looks for a file of that name. A name there that ends in `.gz` is the packed copy of a page: \
+                 for clients that accept gzip, sent as what it unpacks to",
+            ),
+            ("variables that need each other", "are answered with 500; nginx goes on with what it has"),
+            (
                 "regular expressions",
                 "a match gives up after 100,000 steps and the request is answered with 500, so that no request can hold a \
                  worker",

@@ -20,8 +20,8 @@ use crate::content::{Naming, TempFolder};
 use crate::exchange::variables::Source;
 use crate::files::{LinkRule, Validity};
 use crate::runtime::{
-    BodyRules, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer, OfferRules,
-    Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
+    BodyRules, Candidate, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer,
+    OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -189,21 +189,28 @@ impl Compile<'_> {
     }
 
     fn try_files(&mut self, try_files: &settings::TryFiles, content: &ContentSettings) -> TryFiles {
-        // A slash at the end asks for a directory; it stays in the name, so that the directory's index is looked for.
-        let asks_for_directory = |text: &Text| text.bytes().len() > 1 && text.bytes().ends_with(b"/");
-        let candidates: Vec<(Template, bool)> =
-            try_files.candidates.iter().map(|text| (self.template(text), asks_for_directory(text))).collect();
+        let candidate = |text: &Text| match text.bytes() {
+            name @ [b'@', ..] => Candidate::Location(name.into()),
+            // A slash at the end asks for a directory.
+            name => {
+                let directory = name.len() > 1 && name.ends_with(b"/");
+                Candidate::Path { name: self.template(text), directory }
+            }
+        };
+        let candidates: Vec<Candidate> = try_files.candidates.iter().map(candidate).collect();
         let root = self.root(&content.root);
         let from = content.disable_symlinks.as_ref().map(|symlinks| &symlinks.from);
         let names = self.scripts.catalogue();
-        let follows_uri = |template: &Template| {
-            template.reads_only(|id| {
-                matches!(names.source(id), Source::Uri | Source::FastCgiScriptName | Source::FastCgiPathInfo)
-            })
+        let is_uri = |id| {
+            matches!(names.source(id), Source::Uri | Source::FastCgiScriptName | Source::FastCgiPathInfo)
+        };
+        let follows_uri = |candidate: &Candidate| match candidate {
+            Candidate::Path { name, .. } => name.reads_only(is_uri),
+            Candidate::Location(_) => false,
         };
         let by_uri = root.as_static().is_some()
             && from.is_none_or(|from| !from.has_variables())
-            && candidates.iter().all(|(template, _)| follows_uri(template));
+            && candidates.iter().all(follows_uri);
         TryFiles {
             candidates,
             by_uri,

@@ -13,6 +13,10 @@ use crate::runtime::ProxiedFacts;
 /// The best `FILE.br`, `FILE.zst` or `FILE.gz` that is there and that the client takes; `path` then names it. The file
 /// itself need not be there, as in nginx.
 pub(crate) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Option<(Arc<Entry>, Coding)> {
+    if request.packed {
+        path.extend_from_slice(extension(Coding::Gzip));
+        return Some((look(request, frame, path), Coding::Gzip));
+    }
     let places = &request.place().files.precompressed;
     if places.is_empty() {
         return None;

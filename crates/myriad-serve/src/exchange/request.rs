@@ -51,6 +51,11 @@ pub(crate) struct Request {
     pub internal: bool,
     /// Internal redirects so far.
     pub redirects: u8,
+    /// Whether a `try_files` led to this named location although it was not its last word: then a name that ends in
+    /// `.gz` is the compressed copy of a page.
+    pub by_candidate: bool,
+    /// Whether the file at the URI is sent as the gzip copy that lies beside it.
+    pub packed: bool,
     /// What is written down of the request's way, where it is one to be explained.
     pub trace: Option<Rc<Trace>>,
     /// Set while an error page is made: the status of the error.
@@ -172,6 +177,8 @@ impl Request {
             rewrites: 0,
             internal: false,
             redirects: 0,
+            by_candidate: false,
+            packed: false,
             trace: None,
             error_status: None,
             error_pages_end: false,

@@ -99,8 +99,19 @@ pub fn explain(
         return Ok(trace.take());
     };
     let connection = Connection::imagined(listener, local)?;
-    walk(&site, &connection, question, &trace);
+    let mut question = question.clone();
+    question.host.get_or_insert_with(|| first_name(model));
+    walk(&site, &connection, &question, &trace);
     Ok(trace.take())
+}
+
+/// The host of a path alone: what the first server is called.
+fn first_name(model: &Model) -> String {
+    let server = model.http.as_ref().and_then(|http| http.servers.first());
+    let name = server.map(|server| server.primary_name.lossy().into_owned()).unwrap_or_default();
+    let is_plain =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+    if is_plain { name } else { "localhost".to_owned() }
 }
 
 /// The listener of a port: the first one where no port is asked for.

@@ -223,6 +223,10 @@ fn add_fields(request: &mut Request, frame: &mut Frame, place: &Place, status: u
     let decorated = is_decorated(status);
     let read = request.site.runtime.reads_sent_fields;
     for field in rules.add.iter().filter(|field| field.is_added(decorated)) {
+        // Recipes say themselves what a packed copy is; it is said already.
+        if request.packed && field.name.eq_ignore_ascii_case(b"Content-Encoding") {
+            continue;
+        }
         if let Some(value) = field.value.as_static() {
             head.field(&field.name, value);
             continue;

@@ -106,4 +106,5 @@ pub(crate) fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8])
     request.escaped = false;
     request.uri_changed = true;
     request.off_location = false;
+    (request.by_candidate, request.packed) = (false, false);
 }

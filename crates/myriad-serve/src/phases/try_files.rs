@@ -1,5 +1,6 @@
 //! `try_files`.
 
+use myriad_encode::Coding;
 use myriad_script::{EvalError, Frame, Template};
 
 use super::failed;
@@ -7,7 +8,7 @@ use super::memo::Tried;
 use crate::content::Step;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::{look, path};
-use crate::runtime::{Place, Rooting, TryEnd, TryFiles};
+use crate::runtime::{Candidate, Place, Rooting, TryEnd, TryFiles};
 
 /// Tries the names in order; none when a file was found, or nothing is to be tried: the content follows.
 pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
@@ -26,49 +27,101 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
     }
     match tried {
         Ok(Tried { candidate: None, .. }) => Some(end(exchange, &rules.end)),
-        Ok(Tried { candidate: Some(index), .. }) => {
-            let (template, directory) = &rules.candidates[index as usize];
-            take(exchange, place, template, *directory).err().map(|error| failed(exchange, &error))
-        }
+        Ok(Tried { candidate: Some(index), .. }) => match &rules.candidates[index as usize] {
+            Candidate::Path { name, directory } => {
+                take(exchange, place, name, *directory).err().map(|error| failed(exchange, &error))
+            }
+            Candidate::Location(name) => {
+                exchange.request.by_candidate = true;
+                Some(Step::Named(name.clone()))
+            }
+        },
         Err(error) => Some(failed(exchange, &error)),
     }
 }
 
 /// Asks the disk, or what is known of it.
 fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tried, EvalError> {
-    let Exchange { request, frame } = exchange;
-    let validity = place.files.validity;
     let mut tried = Tried { candidate: None, until_ms: u64::MAX };
-    for (index, (template, directory)) in rules.candidates.iter().enumerate() {
-        let entry = scratch::with_buffer(|uri| {
-            write_candidate(request, frame, place, template, uri)?;
-            scratch::with_buffer(|file| {
-                path::of_uri(request, uri, frame, file)?;
-                if file.contains(&0) {
-                    return Ok(None);
-                }
-                Ok(Some(look(request, frame, file)))
-            })
-        })?;
-        if let Some(trace) = &request.trace {
-            let found = entry
-                .as_ref()
-                .is_some_and(|entry| if *directory { entry.is_directory() } else { entry.file().is_some() });
-            let mut uri = Vec::new();
-            write_candidate(request, frame, place, template, &mut uri)?;
-            trace.tried(&uri, *directory, found);
-        }
-        let Some(entry) = entry else { continue };
-        tried.until_ms = tried.until_ms.min(validity.until_ms(&entry));
-        if if *directory { entry.is_directory() } else { entry.file().is_some() } {
+    for (index, candidate) in rules.candidates.iter().enumerate() {
+        let is_there = match candidate {
+            Candidate::Path { name, directory } => {
+                look_for(exchange, place, name, *directory, &mut tried.until_ms)?
+            }
+            Candidate::Location(name) => would_serve(exchange, name, &mut tried.until_ms)?,
+        };
+        if is_there {
             tried.candidate = Some(index as u32);
             break;
         }
     }
+    let request = &exchange.request;
     if rules.by_uri {
         request.site.memo.keep_tried(request.place, &request.uri, tried);
     }
     Ok(tried)
+}
+
+/// Whether a name of the place is there; until when that is believed goes to `until_ms`.
+fn look_for(
+    exchange: &mut Exchange,
+    place: &Place,
+    name: &Template,
+    directory: bool,
+    until_ms: &mut u64,
+) -> Result<bool, EvalError> {
+    let Exchange { request, frame } = exchange;
+    scratch::with_buffer(|uri| {
+        write_candidate(request, frame, place, name, uri)?;
+        if request.by_candidate && uri.ends_with(PACKED) && !accepts_gzip(request) {
+            return Ok(false);
+        }
+        let entry = scratch::with_buffer(|file| {
+            path::of_uri(request, uri, frame, file)?;
+            Ok((!file.contains(&0)).then(|| look(request, frame, file)))
+        })?;
+        let is_there = entry.is_some_and(|entry| {
+            *until_ms = place.files.validity.until_ms(&entry).min(*until_ms);
+            if directory { entry.is_directory() } else { entry.file().is_some() }
+        });
+        if let Some(trace) = &request.trace {
+            trace.tried(uri, directory, is_there);
+        }
+        Ok(is_there)
+    })
+}
+
+/// Whether a named location has something to serve: its own `try_files` finds a name before its last word. One without
+/// `try_files` always has.
+fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Result<bool, EvalError> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    // What is there for one client may not be for the next, who takes no gzip: no short way.
+    exchange.request.strayed.set(true);
+    let Some(id) = site.runtime.server(exchange.request.server).locations.named(name) else {
+        return Ok(false);
+    };
+    let place = site.runtime.place(id);
+    let Some(rules) = &place.files.try_files else { return Ok(true) };
+    let before = (exchange.request.place, exchange.request.by_candidate);
+    (exchange.request.place, exchange.request.by_candidate) = (id, true);
+    let mut found = Ok(false);
+    for candidate in &rules.candidates {
+        // A named location within one that is only tried would be a search without an end.
+        let Candidate::Path { name, directory } = candidate else { continue };
+        found = look_for(exchange, place, name, *directory, until_ms);
+        if !matches!(found, Ok(false)) {
+            break;
+        }
+    }
+    (exchange.request.place, exchange.request.by_candidate) = before;
+    found
+}
+
+/// The end of the name of a compressed copy.
+const PACKED: &[u8] = b".gz";
+
+fn accepts_gzip(request: &Request) -> bool {
+    crate::output::accepted(request).contains(Coding::Gzip)
 }
 
 /// The candidate becomes the URI. The slash at the end of a folder's only says what to look for.
@@ -83,6 +136,10 @@ fn take(
         write_candidate(request, frame, place, template, uri)?;
         if directory && uri.len() > 1 && uri.ends_with(b"/") {
             uri.pop();
+        }
+        request.packed = request.by_candidate && uri.ends_with(PACKED);
+        if request.packed {
+            uri.truncate(uri.len() - PACKED.len());
         }
         request.uri.clear();
         request.uri.extend_from_slice(uri);

@@ -36,8 +36,8 @@ pub(crate) use locations::{Found, Locations};
 pub(crate) use names::Names;
 pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
-    AccessLog, AddField, Autoindex, BodyRules, CachePlace, CharsetRules, ErrorPage, ErrorTarget, Expires,
-    FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept, ListingFormat, Offer, OfferRules,
+    AccessLog, AddField, Autoindex, BodyRules, CachePlace, Candidate, CharsetRules, ErrorPage, ErrorTarget,
+    Expires, FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept, ListingFormat, Offer, OfferRules,
     OriginGroup, OriginPlace, Param, Place, Rates, RedirectRules, Rooting, Symlinks, Target, TryEnd,
     TryFiles,
 };

@@ -211,12 +211,25 @@ pub(crate) enum Rooting {
 
 /// `try_files`.
 pub(crate) struct TryFiles {
-    /// Names to try; the flag says that a directory is asked for.
-    pub candidates: Vec<(Template, bool)>,
+    /// What to try, in order.
+    pub candidates: Vec<Candidate>,
     /// What follows when none is there.
     pub end: TryEnd,
     /// Whether root and candidates read nothing but the URI, so that what was found may be remembered.
     pub by_uri: bool,
+}
+
+/// A word of `try_files` that is not the last.
+pub(crate) enum Candidate {
+    /// A file of this name; or a directory.
+    Path {
+        /// The name.
+        name: Template,
+        /// Whether a directory is asked for.
+        directory: bool,
+    },
+    /// A named location, where its own `try_files` finds something.
+    Location(Box<[u8]>),
 }
 
 /// The last word of `try_files`.

@@ -210,7 +210,9 @@ mod tests {
         for (name, _) in FIXED {
             match variable(name).map(|row| row.status) {
                 None => wrong.push(format!("${name} is missing in registry/variables.rs")),
-                Some(Status::Refused(_)) => wrong.push(format!("${name} has a value, and its row says refused")),
+                Some(Status::Refused(_)) => {
+                    wrong.push(format!("${name} has a value, and its row says refused"))
+                }
                 Some(_) => {}
             }
         }
