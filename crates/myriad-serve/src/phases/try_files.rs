@@ -8,7 +8,7 @@ use super::memo::Tried;
 use crate::content::Step;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::{look, path};
-use crate::runtime::{Candidate, Place, Rooting, TryEnd, TryFiles};
+use crate::runtime::{Candidate, Place, ProxiedFacts, Rooting, TryEnd, TryFiles};
 
 /// Tries the names in order; none when a file was found, or nothing is to be tried: the content follows.
 pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
@@ -121,7 +121,7 @@ fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Resu
 const PACKED: &[u8] = b".gz";
 
 fn accepts_gzip(request: &Request) -> bool {
-    crate::output::accepted(request).contains(Coding::Gzip)
+    crate::output::accepted(request, ProxiedFacts::default()).contains(Coding::Gzip)
 }
 
 /// The candidate becomes the URI. The slash at the end of a folder's only says what to look for.
