@@ -153,7 +153,22 @@ impl ErrorLog {
     /// Writes `date [level] pid#tid: *connection message`; a target that cannot be written to is passed over,
     /// since there is nowhere left to say so. `connection` is the serial number of the client connection.
     pub fn write(&self, level: Level, connection: Option<u64>, message: fmt::Arguments<'_>) {
-        if !self.enabled(level) {
+        self.write_where(|target| level <= target.level, level, connection, message);
+    }
+
+    /// As [`ErrorLog::write`], to every target whatever its level (`debug_connection`).
+    pub(crate) fn write_everywhere(&self, level: Level, connection: u64, message: fmt::Arguments<'_>) {
+        self.write_where(|_| true, level, Some(connection), message);
+    }
+
+    fn write_where(
+        &self,
+        wanted: impl Fn(&Target) -> bool,
+        level: Level,
+        connection: Option<u64>,
+        message: fmt::Arguments<'_>,
+    ) {
+        if !self.targets.iter().any(&wanted) {
             return;
         }
         let mut line = String::with_capacity(128);
@@ -164,7 +179,7 @@ impl ErrorLog {
         let _ = line.write_fmt(message);
         escape_controls(&mut line, start);
         line.push('\n');
-        for target in self.targets.iter().filter(|target| level <= target.level) {
+        for target in self.targets.iter().filter(|target| wanted(target)) {
             let _ = match &target.sink {
                 Sink::File(file) => file.append(line.as_bytes()),
                 Sink::Stderr => io::stderr().write_all(line.as_bytes()),

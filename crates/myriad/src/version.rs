@@ -8,7 +8,7 @@ use myriad_conf::registry::{Row, Status, rows};
 const NGINX_LEVEL: &str = "1.31.4";
 
 /// Libraries and machinery that nginx has only when asked and that are here.
-const PRESENT: &[&str] = &["--with-pcre", "--with-pcre-jit", "--with-threads"];
+const PRESENT: &[&str] = &["--with-pcre", "--with-pcre-jit", "--with-threads", "--with-debug"];
 
 /// HTTP modules that nginx builds by default, each with the directive that is the reason to have it.
 const DEFAULT: &[(&str, &str)] = &[

@@ -1,6 +1,7 @@
 //! What stands outside `http`: processes, privileges, logs.
 
-use crate::{settings::SyslogConf, text::Text};
+use crate::settings::{Network, SyslogConf};
+use crate::text::Text;
 
 /// `worker_processes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub struct MainConf {
     pub worker_processes: WorkerProcesses,
     /// `worker_connections`.
     pub worker_connections: u32,
+    /// `debug_connection`: whose requests are logged down to `debug` whatever the logs' levels are.
+    pub debug_connections: Vec<Network>,
     /// `worker_rlimit_nofile`.
     pub worker_rlimit_nofile: Option<u64>,
     /// `worker_rlimit_core`, bytes.
@@ -81,6 +84,7 @@ impl Default for MainConf {
         Self {
             worker_processes: WorkerProcesses::Count(1),
             worker_connections: 512,
+            debug_connections: Vec::new(),
             worker_rlimit_nofile: None,
             worker_rlimit_core: None,
             worker_shutdown_timeout: None,

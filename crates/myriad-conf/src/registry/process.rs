@@ -1,5 +1,6 @@
 //! Main context and `events`: processes, privileges, limits.
 
+use super::access::network;
 use super::{
     Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, block, set, syslog,
 };
@@ -80,6 +81,15 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off")
     .later("on where the machine allows it; `off` is not heeded"),
     Directive::new(
+        "debug_connection",
+        EVENTS,
+        ONE,
+        Set::Main(debug_connection),
+        "Clients whose requests are logged in full.",
+    )
+    .repeats()
+    .differs("addresses and networks, no host names"),
+    Directive::new(
         "worker_connections",
         EVENTS,
         ONE,
@@ -89,6 +99,11 @@ pub(super) static ROWS: &[Directive] = &[
     .default("512")
     .differs("counts the connections of clients only; what is beyond waits in the kernel's queue"),
 ];
+
+fn debug_connection(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+    main.debug_connections.push(network(args, 0, args.bytes(0))?);
+    Ok(())
+}
 
 fn user(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     main.user = Some(args.text(0)?);

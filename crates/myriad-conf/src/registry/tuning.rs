@@ -26,7 +26,6 @@ pub(super) static ROWS: &[Directive] = &[
     row("accept_mutex_delay", EVENTS, ONE, LOOP),
     row("epoll_events", EVENTS, ONE, LOOP),
     row("worker_aio_requests", EVENTS, ONE, IO),
-    row("debug_connection", EVENTS, ONE, "debug messages are written by level, not by client").repeats(),
     row("worker_cpu_affinity", MAIN, at_least(1), "the kernel places the threads"),
     row("worker_priority", MAIN, ONE, "set the priority where the service is started"),
     row("timer_resolution", MAIN, ONE, "reading the clock is cheap"),

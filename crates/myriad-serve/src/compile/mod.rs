@@ -147,7 +147,17 @@ impl<'a> Compile<'a> {
         listeners: HashMap<u32, crate::runtime::Listener>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
         let Self {
-            around, scripts, mut errors, mut places, formats, groups, resolvers, charsets, atlas, ..
+            model,
+            around,
+            scripts,
+            mut errors,
+            mut places,
+            formats,
+            groups,
+            resolvers,
+            charsets,
+            atlas,
+            ..
         } = self;
         let mut shortcut = None;
         let has_pages = |place: &Place| place.filters.as_ref().is_some_and(|filters| filters.ssi.is_some());
@@ -174,6 +184,12 @@ impl<'a> Compile<'a> {
         Ok(Runtime {
             prefix: around.prefix.to_owned(),
             hostname: rustix::system::uname().nodename().to_bytes().to_ascii_lowercase().into(),
+            debugged: model
+                .main
+                .debug_connections
+                .iter()
+                .map(|network| real_ip::compiled(*network))
+                .collect(),
             listeners: by_number(listeners),
             servers,
             places,

@@ -93,7 +93,10 @@ impl Request {
             trace.note("log", message.to_string(), String::new(), None);
         }
         let log = &self.place().error_log;
-        if !log.enabled(level) {
+        let debugged = &self.runtime().debugged;
+        let debugged =
+            !debugged.is_empty() && debugged.iter().any(|network| network.0(self.connection.peer.ip()));
+        if !debugged && !log.enabled(level) {
             return;
         }
         let client = self.client().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
@@ -101,11 +104,22 @@ impl Request {
         let line = String::from_utf8_lossy(shortened(self.head.request_line()));
         let host = self.head.known(myriad_http::Known::Host).map(String::from_utf8_lossy);
         let host = host.map_or_else(String::new, |host| format!(", host: \"{host}\""));
-        log.write(
-            level,
-            Some(self.connection.id),
-            format_args!("{message}, client: {client}, server: {server}, request: \"{line}\"{host}"),
-        );
+        let message =
+            format_args!("{message}, client: {client}, server: {server}, request: \"{line}\"{host}");
+        if debugged {
+            log.write_everywhere(level, self.connection.id, message);
+        } else {
+            log.write(level, Some(self.connection.id), message);
+        }
+    }
+}
+
+impl Request {
+    /// Writes at level debug; what `message` costs is paid only where somebody reads it.
+    pub(crate) fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
+        if self.place().error_log.enabled(Level::Debug) || !self.runtime().debugged.is_empty() {
+            message(self, &|text| self.log(Level::Debug, text));
+        }
     }
 }
 

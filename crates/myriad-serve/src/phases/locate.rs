@@ -91,6 +91,10 @@ fn arrived(exchange: &mut Exchange) -> Step {
         }
     }
     real_ip::find(request);
+    request.debug(|request, log| {
+        let (uri, args) = (String::from_utf8_lossy(&request.uri), String::from_utf8_lossy(&request.args));
+        log(format_args!("location found, uri: \"{uri}\", args: \"{args}\""));
+    });
     let place = request.place();
     request.body.configure(place.max_body, place.body_timeout_ms);
     if place.gate.is_some() {

@@ -60,6 +60,8 @@ pub(crate) struct Runtime {
     pub prefix: PathBuf,
     /// The machine's name (`$hostname`).
     pub hostname: Box<[u8]>,
+    /// `debug_connection`.
+    pub debugged: Vec<Network>,
     /// Virtual servers by listener number.
     pub listeners: Vec<Option<Listener>>,
     /// Virtual servers.
