@@ -65,7 +65,7 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ("realip", Status::Same, "realip_remote_addr realip_remote_port"),
     ("referer", Status::Refused(NOT_YET), "invalid_referer"),
     ("secure_link", Status::Refused(NO_MODULE), "secure_link secure_link_expires"),
-    ("slice", Status::Refused(NOT_YET), "slice_range"),
+    ("slice", Status::Same, "slice_range"),
     ("ssi", Status::Same, "date_local date_gmt"),
     (
         "ssl",
