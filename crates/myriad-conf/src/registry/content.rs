@@ -131,7 +131,11 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(if_modified_since),
         "How If-Modified-Since is compared.",
     )
-    .default("exact"),
+    .default("exact")
+    .differs(
+        "of a request with `If-None-Match` or `If-Match` these alone decide (RFC 9110 section 13.2.2); nginx asks the times \
+         too. A date that cannot be read is no condition",
+    ),
     Directive::new("server_tokens", HSL, ONE, Set::Settings(server_tokens), "Whether the version is shown.")
         .default("on"),
     Directive::new(

@@ -282,6 +282,7 @@ pub(crate) fn parse_length(value: &[u8]) -> Option<u64> {
 /// The head of an answer as the visitor gets it, its body to be set. `own` passes what belongs to this visitor alone.
 pub(crate) fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
     let mut answer = Answer::new(head.status, ResponseBody::Full(Bytes::new()));
+    answer.judged = true;
     if !head.reason.is_empty() && head.reason != myriad_http::head::reason_phrase(head.status).as_bytes() {
         answer.reason = std::str::from_utf8(&head.reason).ok().map(Into::into);
     }

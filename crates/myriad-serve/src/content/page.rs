@@ -263,6 +263,8 @@ fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
 /// The head of a page that is still arriving, its body to be set.
 pub(crate) fn answer_of_head(meta: &PageMeta) -> Answer {
     let mut answer = Answer::new(meta.status, ResponseBody::None);
+    // What it is recognised by is known only when all of it is there.
+    answer.judged = true;
     answer.media_type =
         output::line_named(&meta.lines, b"content-type").map(|value| Cow::Owned(value.to_vec()));
     output::copy_lines(&meta.lines, &[b"content-type"], |line| answer.lines.extend_from_slice(line));

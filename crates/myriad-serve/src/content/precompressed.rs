@@ -20,21 +20,43 @@ pub(crate) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> 
     let places = &request.place().files.precompressed;
     if places.is_empty() {
         return None;
+/// What is there in packed form.
+#[derive(Default)]
+pub(crate) struct Packed {
+    /// The best that is there and that the client takes.
+    pub file: Option<(Arc<Entry>, Coding)>,
+    /// Another client could get another file.
+    pub varies: bool,
+}
+
+/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`; `path` names the one that was found. The file itself need not be
+/// there, as in nginx.
+pub(crate) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Packed {
+    let place = request.place();
+    let mut packed = Packed::default();
+    if place.files.precompressed.is_empty() {
+        return packed;
     }
     let accepted = output::accepted(request, ProxiedFacts::default());
     let bare = path.len();
-    for (coding, always) in places {
-        if !always && !accepted.contains(*coding) {
+    for (coding, always) in &place.files.precompressed {
+        let taken = *always || accepted.contains(*coding);
+        // What this client does not take is of interest only where `Vary` is to be said.
+        if !taken && !place.offer.vary {
             continue;
         }
         path.extend_from_slice(extension(*coding));
         let entry = look(request, frame, path);
         if entry.file().is_some() {
-            return Some((entry, *coding));
+            packed.varies |= !always;
+            if taken {
+                packed.file = Some((entry, *coding));
+                return packed;
+            }
         }
         path.truncate(bare);
     }
-    None
+    packed
 }
 
 fn extension(coding: Coding) -> &'static [u8] {

@@ -62,12 +62,14 @@ fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_scri
     scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
         path::of_uri(request, &request.uri, frame, file)?;
-        let (entry, coding) = match precompressed::find(request, frame, file) {
+        let packed = precompressed::find(request, frame, file);
+        let varies = packed.varies;
+        let (entry, coding) = match packed.file {
             Some(found) => found,
             None => (look(request, frame, file), Coding::Identity),
         };
         let to_load = entry.file().is_some_and(|file| !file.is_loaded()).then(|| as_path(file).to_owned());
-        Ok((Found { entry, coding }, to_load))
+        Ok((Found { entry, coding, varies }, to_load))
     })
 }
 
@@ -75,6 +77,8 @@ fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_scri
 pub(crate) struct Found {
     entry: Arc<Entry>,
     coding: Coding,
+    /// Another client could get another file.
+    varies: bool,
 }
 
 /// Reads a file on the pool of blocking work, then serves it. One that was replaced meanwhile is looked at once more.
@@ -165,7 +169,7 @@ fn lists(request: &Request) -> bool {
 fn serve(exchange: &mut Exchange, found: &Found) -> Step {
     match &found.entry.kind {
         Kind::File(file) if found.coding != Coding::Identity => coded(exchange, found, file),
-        Kind::File(file) => answer(exchange, &found.entry, file),
+        Kind::File(file) => answer(exchange, found, file),
         Kind::Directory => crate::phases::add_slash(exchange),
         Kind::Other => Step::Error(404),
         Kind::Missing(error) => {
@@ -189,8 +193,9 @@ fn not_opened(request: &Request, file: &[u8], error: SystemError) -> Step {
     Step::Error(error.status())
 }
 
-fn answer(exchange: &mut Exchange, entry: &Arc<Entry>, file: &FileEntry) -> Step {
+fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     let request = &exchange.request;
+    let entry = &found.entry;
     let media_type = media_type(request, &request.uri);
     let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
     // What filters change on its way is compressed after them.
@@ -198,7 +203,7 @@ fn answer(exchange: &mut Exchange, entry: &Arc<Entry>, file: &FileEntry) -> Step
     let whole = filtered || request.head.fields().has(Known::Range);
     let encodings = output::encodings(request, &media_type, Some(file.length), facts, false);
     let mut answer = Answer::new(200, ResponseBody::None);
-    answer.varies_by_encoding = encodings.varies;
+    answer.varies_by_encoding = encodings.varies || found.varies;
     answer.media_type = Some(media_type);
     answer.source = Source::File(Arc::clone(entry));
     answer.ranges = true;
@@ -213,6 +218,8 @@ fn answer(exchange: &mut Exchange, entry: &Arc<Entry>, file: &FileEntry) -> Step
         }
         None => match file.descriptor() {
             Some(descriptor) => {
+                // Too long to be kept in every encoding: compressed as it is sent.
+                answer.compressible = !whole;
                 answer.body =
                     ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length };
             }
@@ -227,7 +234,7 @@ fn coded(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     let request = &exchange.request;
     let mut answer = Answer::new(200, ResponseBody::None);
     answer.media_type = Some(media_type(request, &request.uri));
-    answer.varies_by_encoding = true;
+    answer.varies_by_encoding = found.varies;
     answer.coding = found.coding;
     answer.source = Source::File(Arc::clone(&found.entry));
     answer.ranges = true;

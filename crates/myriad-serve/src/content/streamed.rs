@@ -5,13 +5,13 @@ use std::rc::Rc;
 use bytes::Bytes;
 use myriad_encode::{Coding, Level, StreamEncoder, compress};
 use myriad_http::Known;
-use myriad_http::body::{BodyError, BoxBody};
+use myriad_http::body::BodyError;
 use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_net::ResponseBody;
 
 use crate::exchange::{Request, Tally};
-use crate::output::{Answer, Source, Transform, encodings, line_named, transformed};
+use crate::output::{Answer, Source, Transform, encodings, line_named, pulled, transformed};
 use crate::runtime::ProxiedFacts;
 
 /// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
@@ -21,6 +21,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     }
     let length = match &answer.body {
         ResponseBody::Stream(_, length) => *length,
+        ResponseBody::File { length, .. } => Some(*length),
         ResponseBody::Full(bytes) if !bytes.is_empty() => Some(bytes.len() as u64),
         _ => return,
     };
@@ -45,9 +46,9 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     let encoded = match std::mem::replace(&mut answer.body, ResponseBody::None) {
         // What a GET would be told of: not the length of the bytes before they are encoded.
         ResponseBody::Stream(body, _) if bodiless => Ok(ResponseBody::Stream(body, None)),
-        ResponseBody::Stream(body, length) => {
+        body @ (ResponseBody::Stream(..) | ResponseBody::File { .. }) => {
             let tally = request.answered.tally.insert(Rc::default());
-            in_passing(body, length, coding, level, tally)
+            in_passing(body, coding, level, tally)
         }
         ResponseBody::Full(bytes) => {
             answer.uncompressed = bytes.len() as u64;
@@ -71,8 +72,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
 
 /// Wraps a body in an encoder; gives it back where there is none to be had.
 fn in_passing(
-    body: BoxBody,
-    length: Option<u64>,
+    body: ResponseBody,
     coding: Coding,
     level: Level,
     tally: &Rc<Tally>,
@@ -80,9 +80,9 @@ fn in_passing(
     match StreamEncoder::new(coding, level) {
         Ok(encoder) => {
             let encoder = Encoder { inner: Some(encoder), tally: Rc::clone(tally) };
-            Ok(ResponseBody::Stream(transformed(body, encoder), None))
+            Ok(ResponseBody::Stream(transformed(pulled(body), encoder), None))
         }
-        Err(_) => Err(ResponseBody::Stream(body, length)),
+        Err(_) => Err(body),
     }
 }
 

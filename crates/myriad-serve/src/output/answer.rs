@@ -50,6 +50,8 @@ pub(crate) struct Answer {
     pub ranges: bool,
     /// The origin's own `Server` or `Date` may be among the lines, and then takes this server's place.
     pub own_head: bool,
+    /// An origin made it for this visitor, and has judged the conditions of the request.
+    pub judged: bool,
     /// The origin did not say how long the body is, though it may be known by now (`gzip_min_length`).
     pub unsized_by_origin: bool,
     /// Bytes of the body before it was compressed here, 0 where it was not (`$gzip_ratio`).
@@ -82,6 +84,7 @@ impl Answer {
             ranges: false,
             own_head: false,
             passes_trailers: false,
+            judged: false,
             unsized_by_origin: false,
             uncompressed: 0,
             compressible: false,

@@ -90,7 +90,7 @@ fn judge(request: &Request, place: &Place, answer: &mut Answer) -> Encoding {
     }
     let encoding = ranges::encoding(answer);
     // What an origin answers to this visitor alone was judged by the origin.
-    if !is_whole(request, answer) || matches!(answer.source, Source::Plain) {
+    if !is_whole(request, answer) || answer.judged {
         return encoding;
     }
     let now_s = request.received_ms / 1000;
