@@ -10,16 +10,6 @@ use crate::files::{Entry, look};
 use crate::output;
 use crate::runtime::ProxiedFacts;
 
-/// The best `FILE.br`, `FILE.zst` or `FILE.gz` that is there and that the client takes; `path` then names it. The file
-/// itself need not be there, as in nginx.
-pub(crate) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Option<(Arc<Entry>, Coding)> {
-    if request.packed {
-        path.extend_from_slice(extension(Coding::Gzip));
-        return Some((look(request, frame, path), Coding::Gzip));
-    }
-    let places = &request.place().files.precompressed;
-    if places.is_empty() {
-        return None;
 /// What is there in packed form.
 #[derive(Default)]
 pub(crate) struct Packed {
@@ -34,6 +24,12 @@ pub(crate) struct Packed {
 pub(crate) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Packed {
     let place = request.place();
     let mut packed = Packed::default();
+    if request.packed {
+        path.extend_from_slice(extension(Coding::Gzip));
+        packed.file = Some((look(request, frame, path), Coding::Gzip));
+        packed.varies = true;
+        return packed;
+    }
     if place.files.precompressed.is_empty() {
         return packed;
     }
