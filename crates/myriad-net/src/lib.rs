@@ -18,6 +18,7 @@ pub mod tcp_info;
 mod work;
 
 pub use connection::{Connection, Peer};
+pub use h1::end_tunnels;
 pub use listener::{Acceptor, Worker};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};

@@ -84,6 +84,8 @@ enum Order {
     Run {
         runtime: Arc<Runtime>,
         sockets: Vec<Socket>,
+        /// When tunnels of the configuration before end (`worker_shutdown_timeout` of that one).
+        tunnels_end: Option<Duration>,
         done: mpsc::Sender<std::io::Result<()>>,
     },
     /// What is busy with an earlier configuration has so long to end.
@@ -148,7 +150,7 @@ impl Site {
         for index in 0..count {
             workers.push(WorkerThread::spawn(index, connections, shared.clone())?);
         }
-        run(&workers, &runtime, &sockets)?;
+        run(&workers, &runtime, &sockets, None)?;
         let inner = Inner { kept, numbers, runtime, workers };
         Ok(Self {
             inner: Mutex::new(inner),
@@ -177,7 +179,8 @@ impl Site {
             kept: &mut inner.kept,
         };
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-        run(&inner.workers, &runtime, &sockets)?;
+        let tunnels_end = *self.shutdown_timeout.lock();
+        run(&inner.workers, &runtime, &sockets, tunnels_end)?;
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
         inner.kept.limits.settle(model.http.as_ref().map_or(&[], |http| &http.limit_zones));
@@ -246,7 +249,12 @@ fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<String, u32>)
 
 /// Has every worker run the site. Sockets of one address are dealt out among the workers where there are several
 /// (`reuseport`); a single one is shared by all.
-fn run(workers: &[WorkerThread], runtime: &Arc<Runtime>, sockets: &[Socket]) -> std::io::Result<()> {
+fn run(
+    workers: &[WorkerThread],
+    runtime: &Arc<Runtime>,
+    sockets: &[Socket],
+    tunnels_end: Option<Duration>,
+) -> std::io::Result<()> {
     let (done, started) = mpsc::channel();
     for (index, worker) in workers.iter().enumerate() {
         let mut own = Vec::new();
@@ -258,7 +266,8 @@ fn run(workers: &[WorkerThread], runtime: &Arc<Runtime>, sockets: &[Socket]) -> 
                 own.push(Socket { number: socket.number, descriptor });
             }
         }
-        let order = Order::Run { runtime: Arc::clone(runtime), sockets: own, done: done.clone() };
+        let order =
+            Order::Run { runtime: Arc::clone(runtime), sockets: own, tunnels_end, done: done.clone() };
         let _ = worker.orders.send(order);
     }
     drop(done);
@@ -329,7 +338,10 @@ async fn work(
                 }
             }
             Order::Reopen => state.logs.reopen(),
-            Order::Run { runtime, sockets, done } => {
+            Order::Run { runtime, sockets, tunnels_end, done } => {
+                if let Some(after) = tunnels_end {
+                    myriad_net::end_tunnels(after.as_millis() as u64);
+                }
                 let site = Rc::new(Generation::new(runtime, Rc::clone(&state)));
                 let (service, worker) = if let Some((service, worker)) = running.take() {
                     service.replace(site);

@@ -18,6 +18,8 @@ mod tunnel;
 
 use std::rc::Rc;
 
+pub use tunnel::end_tunnels;
+
 use crate::connection::Connection;
 use crate::service::Service;
 use crate::work::{self, Work};

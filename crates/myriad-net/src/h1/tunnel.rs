@@ -1,8 +1,10 @@
 //! A connection that has become another protocol's (101, RFC 9110 section 7.8): bytes pass both ways.
 
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io::IoSlice;
 use std::pin::Pin;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 
 use bytes::{Buf, BytesMut};
@@ -14,6 +16,29 @@ use crate::response::{Duplex, Tunnel};
 
 /// Most bytes that wait on their way in one direction.
 const BUFFER: usize = 16 * 1024;
+
+thread_local! {
+    /// What can end the tunnels of this worker.
+    static ENDS: RefCell<Vec<Weak<Deadline>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Ends the tunnels that this worker has now, in so many milliseconds.
+pub fn end_tunnels(after_ms: u64) {
+    ENDS.with_borrow(|ends| ends.iter().filter_map(Weak::upgrade).for_each(|end| end.set(after_ms.max(1))));
+}
+
+/// A deadline that [`end_tunnels`] sets.
+fn end() -> Rc<Deadline> {
+    let end = Rc::new(Deadline::new());
+    ENDS.with_borrow_mut(|ends| {
+        // Now and then, so that ten thousand tunnels are not walked for each new one.
+        if ends.len() == ends.capacity() {
+            ends.retain(|end| end.strong_count() > 0);
+        }
+        ends.push(Rc::downgrade(&end));
+    });
+    end
+}
 
 //   Open ──▶ Ended     nothing more comes from this side; what came is still passed on
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +68,7 @@ pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], c
     let Tunnel { stream, leftover, read_ms, send_ms } = tunnel;
     let (up, down) = (BytesMut::from(early), BytesMut::from(&leftover[..]));
     let mut passing = Passing { stream, up, down, client: Side::Open, origin: Side::Open, delivered: 0 };
-    let (silence, origin_stuck) = (Deadline::new(), Deadline::new());
+    let (silence, origin_stuck, end) = (Deadline::new(), Deadline::new(), end());
     connection.deadline.clear();
     silence.set(read_ms);
     let mut stuck = (false, false);
@@ -60,7 +85,7 @@ pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], c
         }
         watch(&connection.deadline, !passing.down.is_empty(), &mut stuck.0, client_send_ms);
         watch(&origin_stuck, !passing.up.is_empty(), &mut stuck.1, send_ms);
-        let deadlines = [&silence, &origin_stuck, &connection.deadline];
+        let deadlines = [&silence, &origin_stuck, &*end, &connection.deadline];
         // Each is asked, so that each wakes this task.
         let expired = deadlines.map(|deadline| deadline.poll_expired(cx).is_ready());
         if expired.contains(&true) { Poll::Ready(()) } else { Poll::Pending }

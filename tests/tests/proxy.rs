@@ -1,0 +1,259 @@
+//! HTTP origins on the wire: connections that are kept, bodies that are framed, protocols that are switched.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use myriad_tests::{PATIENCE, Place, Request, Server, wait_for};
+
+/// An origin that speaks bytes: each connection goes to the script, which is told how many there were.
+struct Wire {
+    address: String,
+    heads: Arc<Mutex<Vec<String>>>,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Wire {
+    fn start(script: impl Fn(&mut Connection) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("address").to_string();
+        let (heads, connections) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<AtomicUsize>::default());
+        let wire = Self { address, heads: Arc::clone(&heads), connections: Arc::clone(&connections) };
+        let script = Arc::new(script);
+        // The thread ends with the test's process; nothing is left behind.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                connections.fetch_add(1, Ordering::SeqCst);
+                stream.set_read_timeout(Some(PATIENCE)).expect("time-out");
+                let mut connection = Connection { stream, buffer: Vec::new(), heads: Arc::clone(&heads) };
+                let script = Arc::clone(&script);
+                thread::spawn(move || script(&mut connection));
+            }
+        });
+        wire
+    }
+
+    fn heads(&self) -> Vec<String> {
+        self.heads.lock().expect("heads").clone()
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Connection {
+    /// Reads a request's head; none where the connection ends.
+    fn head(&mut self) -> Option<String> {
+        loop {
+            if let Some(at) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                let head: Vec<u8> = self.buffer.drain(..at + 4).collect();
+                let head = String::from_utf8_lossy(&head).into_owned();
+                self.heads.lock().expect("heads").push(head.clone());
+                return Some(head);
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Reads until what came ends with `end`.
+    fn until(&mut self, end: &[u8]) -> Option<Vec<u8>> {
+        while !self.buffer.ends_with(end) {
+            self.fill()?;
+        }
+        Some(std::mem::take(&mut self.buffer))
+    }
+
+    fn fill(&mut self) -> Option<()> {
+        let mut piece = [0; 4096];
+        match self.stream.read(&mut piece) {
+            Ok(0) | Err(_) => None,
+            Ok(count) => {
+                self.buffer.extend(&piece[..count]);
+                Some(())
+            }
+        }
+    }
+
+    fn say(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.stream.write_all(bytes.as_ref());
+    }
+}
+
+fn start(origin: &Wire, locations: &str) -> Server {
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    Server::start(place, &format!("server {{ listen 127.0.0.1:@PORT@; {locations} }}"))
+}
+
+/// A location that lets clients switch protocols.
+const SOCKET: &str = r#"
+    location / {
+        proxy_pass http://@ORIGIN@;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection upgrade;
+        proxy_read_timeout 1s;
+    }
+"#;
+
+const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n";
+
+fn echo(connection: &mut Connection) {
+    let Some(_) = connection.head() else { return };
+    connection.say(format!("{SWITCH}hello "));
+    loop {
+        let said = std::mem::take(&mut connection.buffer);
+        if said.ends_with(b"bye") {
+            return;
+        }
+        connection.say(said);
+        if connection.fill().is_none() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_switched_connection_carries_bytes_both_ways_until_the_origin_ends_it() {
+    let origin = Wire::start(echo);
+    let server = start(&origin, SOCKET);
+    let mut client = server.connect();
+    client.send("GET /chat HTTP/1.1\r\nHost: a\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\nearly ");
+    let head = client.head();
+    assert_eq!(head.status, 101);
+    assert_eq!((head.field("Upgrade"), head.field("Connection")), (Some("echo"), Some("upgrade")));
+    let mut heard = Vec::new();
+    while heard.len() < 12 {
+        heard.extend(client.some());
+    }
+    assert_eq!(heard, b"hello early ");
+    let large = vec![b'x'; 1 << 20];
+    let mut back = Vec::new();
+    for piece in large.chunks(60_000) {
+        client.send(piece);
+        while back.len() % 60_000 != piece.len() % 60_000 {
+            back.extend(client.some());
+        }
+    }
+    assert_eq!(back.len(), large.len());
+    client.send("bye");
+    assert!(client.is_closed());
+    let sent = origin.heads();
+    assert!(sent[0].contains("\r\nUpgrade: echo\r\n") && sent[0].contains("\r\nConnection: upgrade\r\n"));
+}
+
+#[test]
+fn a_silent_tunnel_ends_with_the_read_time_out() {
+    let origin = Wire::start(echo);
+    let server = start(&origin, SOCKET);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n");
+    assert_eq!(client.head().status, 101);
+    assert_eq!(client.rest(), b"hello ");
+}
+
+#[test]
+fn an_origin_that_switches_unasked_reaches_nobody() {
+    let origin = Wire::start(echo);
+    let server = start(&origin, SOCKET);
+    for request in [
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: a\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n",
+    ] {
+        let mut client = server.connect();
+        client.send(request);
+        let answer = client.answer();
+        assert_eq!(answer.status, 502);
+        assert!(!answer.text().contains("hello"));
+    }
+}
+
+#[test]
+fn connections_are_kept_only_behind_answers_that_ended_cleanly() {
+    let origin = Wire::start(|connection| {
+        while let Some(head) = connection.head() {
+            let extra = if head.starts_with("GET /extra") { "HTTP/1.1 200 OK\r\n" } else { "" };
+            connection.say(format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok{extra}"));
+        }
+    });
+    let server = start(&origin, "location / { proxy_pass http://@ORIGIN@; }");
+    for path in ["/a", "/b", "/extra"] {
+        assert_eq!(server.fetch(&Request::get(path)).text(), "ok");
+    }
+    assert_eq!(origin.connections(), 1);
+    // What came behind the body must not be read as the answer to somebody else.
+    assert_eq!(server.fetch(&Request::get("/c")).text(), "ok");
+    assert_eq!(origin.connections(), 2);
+}
+
+#[test]
+fn an_answer_that_two_readers_could_frame_differently_is_refused() {
+    for fields in [
+        "Content-Length: 2\r\nTransfer-Encoding: chunked",
+        "Content-Length: 2\r\nContent-Length: 3",
+        "Content-Length: +2",
+        "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+    ] {
+        let origin = Wire::start(move |connection| {
+            let Some(_) = connection.head() else { return };
+            connection.say(format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n2\r\nok\r\n0\r\n\r\n"));
+        });
+        let server = start(&origin, "location / { proxy_pass http://@ORIGIN@; }");
+        assert_eq!(server.fetch(&Request::get("/")).status, 502, "{fields}");
+    }
+}
+
+#[test]
+fn a_streamed_body_is_framed_anew() {
+    let origin = Wire::start(|connection| {
+        let Some(_) = connection.head() else { return };
+        let body = connection.until(b"0\r\n\r\n").unwrap_or_default();
+        let body = String::from_utf8_lossy(&body).replace("\r\n", "|");
+        connection.say(format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        ));
+    });
+    let server = start(
+        &origin,
+        "location / { proxy_pass http://@ORIGIN@; proxy_request_buffering off; proxy_set_header Transfer-Encoding gzip; }",
+    );
+    let mut client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n");
+    // The origin has the beginning before the client says the rest.
+    wait_for("the request", || !origin.heads().is_empty());
+    client.send("00002\r\nde\r\n0\r\nTrailer: gone\r\n\r\n");
+    assert_eq!(client.answer().text(), "3|abc|2|de|0||");
+    let head = &origin.heads()[0];
+    assert!(head.contains("\r\nTransfer-Encoding: chunked\r\n") && !head.contains("gzip"));
+}
+
+#[test]
+fn what_was_posted_reaches_the_page_that_answers_for_a_failed_origin() {
+    let origin = Wire::start(|connection| {
+        while let Some(head) = connection.head() {
+            let body = connection.until(b"posted").unwrap_or_default();
+            if head.starts_with("POST /fails") && !head.contains("X-Again") {
+                return;
+            }
+            let body = String::from_utf8_lossy(&body).into_owned();
+            connection.say(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        }
+    });
+    let server = start(
+        &origin,
+        "location / { proxy_pass http://@ORIGIN@; error_page 502 = @again; }
+         location @again { proxy_pass http://@ORIGIN@; proxy_set_header X-Again 1; }",
+    );
+    let answer = server.fetch(&Request::post("/fails", "posted"));
+    assert_eq!((answer.status, answer.text().as_str()), (200, "posted"));
+}
