@@ -9,6 +9,7 @@ use myriad_http::proxy_protocol::ProxyHeader;
 use crate::deadline::Deadline;
 use crate::socket::Socket;
 use crate::tcp_info::TcpInfo;
+use crate::tls::{Session, TlsFacts};
 
 /// The client's end of the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,9 @@ pub struct Connection {
     pub(crate) socket: Socket,
     pub(crate) deadline: Deadline,
     local: OnceCell<Option<SocketAddr>>,
+    tls: OnceCell<Box<TlsFacts>>,
+    /// The client speaks plain HTTP to a port of TLS (nginx's 497).
+    pub plain_to_tls: Cell<bool>,
 }
 
 impl Connection {
@@ -60,6 +64,8 @@ impl Connection {
             socket,
             deadline: Deadline::new(),
             local: OnceCell::new(),
+            tls: OnceCell::new(),
+            plain_to_tls: Cell::new(false),
         })
     }
 
@@ -80,7 +86,20 @@ impl Connection {
     pub(crate) fn end(self: &Rc<Self>) {
         if Rc::strong_count(self) > 1 {
             self.socket.shutdown();
+        } else {
+            self.socket.say_goodbye();
         }
+    }
+
+    /// What client and server agreed on by TLS; none on a plain connection.
+    pub fn tls(&self) -> Option<&TlsFacts> {
+        self.tls.get().map(|facts| &**facts)
+    }
+
+    pub(crate) fn secure(&self, facts: TlsFacts, session: Session) {
+        // A connection has one handshake.
+        let _ = self.tls.set(Box::new(facts));
+        self.socket.secure(session);
     }
 
     /// The server's end of a TCP connection (`$server_addr`, `$server_port`); asked of the kernel once.

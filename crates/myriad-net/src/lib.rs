@@ -15,6 +15,7 @@ pub mod response;
 pub mod service;
 mod socket;
 pub mod tcp_info;
+pub mod tls;
 mod work;
 
 pub use connection::{Connection, Peer};
@@ -23,3 +24,4 @@ pub use listener::{Acceptor, Worker};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
 pub use service::{Limits, Outcome, Service, Timeouts};
+pub use tls::TlsFacts;

@@ -3,9 +3,13 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use myriad_http::h1::HeadLimits;
 use myriad_http::{ParseError, RequestHead};
+
+use rustls::ServerConfig;
+use rustls::server::ClientHello;
 
 use crate::connection::Connection;
 use crate::request_body::RequestBody;
@@ -30,6 +34,23 @@ pub trait Service: 'static {
     /// A connection did not begin with a PROXY protocol header; it is closed without an answer.
     fn proxy_header_failed(&self, connection: &Connection) {
         let _ = connection;
+    }
+
+    /// Whether the clients of this listener speak TLS (`listen … ssl`).
+    fn is_secure(&self, connection: &Connection) -> bool {
+        let _ = connection;
+        false
+    }
+
+    /// How the server speaks TLS that a client asks for; none refuses it (`ssl_reject_handshake`).
+    fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
+        let _ = (connection, hello);
+        None
+    }
+
+    /// A handshake failed, for the error log.
+    fn tls_failed(&self, connection: &Connection, error: &rustls::Error) {
+        let _ = (connection, error);
     }
 
     /// Begins an exchange. `head` may be taken with `mem::take` by an answer that comes later.

@@ -10,6 +10,16 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
+use crate::tls::Session;
+
+/// Most bytes of a file that are encrypted at once.
+const SECURED_PIECE: usize = 64 * 1024;
+
+thread_local! {
+    /// Where a file is read before it is encrypted.
+    static FILE_PIECE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The transport under a connection: TCP or unix.
 ///
 /// It is registered with the event loop when it first has to wait. A client that sends its request at once and closes
@@ -17,6 +27,8 @@ use tokio::net::UnixStream;
 pub(crate) struct Socket {
     fresh: RefCell<Option<OwnedFd>>,
     registered: OnceCell<Registered>,
+    /// TLS over it, after the handshake.
+    session: OnceCell<Box<RefCell<Session>>>,
 }
 
 /// A descriptor that the event loop watches.
@@ -64,7 +76,13 @@ impl Registered {
 impl Socket {
     /// Takes a connected, non-blocking socket.
     pub(crate) fn new(descriptor: OwnedFd) -> Self {
-        Self { fresh: RefCell::new(Some(descriptor)), registered: OnceCell::new() }
+        Self { fresh: RefCell::new(Some(descriptor)), registered: OnceCell::new(), session: OnceCell::new() }
+    }
+
+    /// From now on what is read and written goes through a session of TLS.
+    pub(crate) fn secure(&self, session: Session) {
+        // A connection has one handshake.
+        let _ = self.session.set(Box::new(RefCell::new(session)));
     }
 
     fn registered(&self) -> io::Result<&Registered> {
@@ -93,9 +111,17 @@ impl Socket {
         }
     }
 
-    /// Reads once. A read that does not fill `buffer` has drained the socket, so readiness is cleared at once and
-    /// the next call waits for an event instead of spending a system call on `EAGAIN`.
+    /// Reads once, through TLS where there is a session.
     pub(crate) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        match self.session.get() {
+            None => self.poll_receive(cx, buffer),
+            Some(session) => session.borrow_mut().poll_read(self, cx, buffer),
+        }
+    }
+
+    /// Reads once from the socket itself. A read that does not fill `buffer` has drained the socket, so readiness is cleared at once and
+    /// the next call waits for an event instead of spending a system call on `EAGAIN`.
+    pub(crate) fn poll_receive(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         if let Some(outcome) = self.try_fresh(|socket| receive(socket, buffer)) {
             return Poll::Ready(outcome);
         }
@@ -120,8 +146,42 @@ impl Socket {
         }
     }
 
-    /// Writes once.
+    /// Looks at what waits, and leaves it where it is but for the bytes that `judge` takes. Nothing waits any more where
+    /// the client has closed. As long as `judge` has no verdict, more is waited for.
+    pub(crate) fn poll_peek<R>(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+        mut judge: impl FnMut(&[u8]) -> Option<(usize, R)>,
+    ) -> Poll<io::Result<R>> {
+        let mut peek = |socket: BorrowedFd<'_>| {
+            let (_, count) = recv(socket, &mut buffer[..], RecvFlags::PEEK).map_err(io::Error::from)?;
+            let Some((taken, verdict)) = judge(&buffer[..count]) else {
+                return Err(io::ErrorKind::WouldBlock.into());
+            };
+            if taken > 0 {
+                // It is there: it was looked at just now.
+                recv(socket, &mut buffer[..taken], RecvFlags::empty()).map_err(io::Error::from)?;
+            }
+            Ok(verdict)
+        };
+        if let Some(outcome) = self.try_fresh(&mut peek) {
+            return Poll::Ready(outcome);
+        }
+        self.registered()?.poll_input(cx, peek)
+    }
+
+    /// Writes once, through TLS where there is a session: then a write that is pending must be tried again with the same
+    /// bytes in front.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        match self.session.get() {
+            None => self.poll_send(cx, parts),
+            Some(session) => session.borrow_mut().poll_write(self, cx, parts),
+        }
+    }
+
+    /// Writes once to the socket itself.
+    pub(crate) fn poll_send(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         self.poll_output(cx, |socket| match parts {
             [one] => send(socket, one, SendFlags::NOSIGNAL),
             parts => sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),
@@ -136,9 +196,34 @@ impl Socket {
         offset: u64,
         length: usize,
     ) -> Poll<io::Result<usize>> {
+        if let Some(session) = self.session.get() {
+            return self.poll_send_file_secured(&mut session.borrow_mut(), cx, file, offset, length);
+        }
         self.poll_output(cx, |socket| {
             let mut from = offset;
             rustix::fs::sendfile(socket, file, Some(&mut from), length)
+        })
+    }
+
+    /// What is sent by TLS has to pass through memory.
+    fn poll_send_file_secured(
+        &self,
+        session: &mut Session,
+        cx: &mut Context<'_>,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+    ) -> Poll<io::Result<usize>> {
+        if session.is_writing() {
+            return session.poll_write(self, cx, &[]);
+        }
+        FILE_PIECE.with_borrow_mut(|piece| {
+            piece.resize(length.min(SECURED_PIECE), 0);
+            let count = rustix::io::pread(file, &mut piece[..], offset)?;
+            if count == 0 {
+                return Poll::Ready(Ok(0));
+            }
+            session.poll_write(self, cx, &[IoSlice::new(&piece[..count])])
         })
     }
 
@@ -161,6 +246,9 @@ impl Socket {
 
     /// Ready once the client has closed its side or the connection failed; pending while it is silent or talks.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(session) = self.session.get() {
+            return session.borrow_mut().poll_closed(self, cx);
+        }
         let Ok(registered) = self.registered() else { return Poll::Ready(()) };
         let peeked = registered.poll_input(cx, |socket| {
             recv(socket, &mut [0u8; 1][..], RecvFlags::PEEK).map(|(_, count)| count).map_err(io::Error::from)
@@ -174,12 +262,21 @@ impl Socket {
 
     /// Ends both sides; errors are of no interest, the connection is over.
     pub(crate) fn shutdown(&self) {
+        self.say_goodbye();
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Both));
     }
 
     /// Ends the writing side; errors are of no interest, the connection is over.
     pub(crate) fn shutdown_write(&self) {
+        self.say_goodbye();
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Write));
+    }
+
+    /// Ends a session of TLS, so that the client can tell the end from an attack that cuts it short.
+    pub(crate) fn say_goodbye(&self) {
+        if let Some(session) = self.session.get() {
+            session.borrow_mut().say_goodbye(self);
+        }
     }
 
     /// Makes the close that follows a reset: what is queued for a silent client is forgotten at once.
@@ -203,6 +300,13 @@ fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
 /// One write without waiting, for an interim response.
 impl Write for &Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(session) = self.session.get() {
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            return match session.borrow_mut().poll_write(self, &mut cx, &[IoSlice::new(bytes)]) {
+                Poll::Ready(outcome) => outcome,
+                Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+            };
+        }
         let sent = self.with(|socket| send(socket, bytes, SendFlags::NOSIGNAL));
         sent.ok_or(io::ErrorKind::NotConnected)?.map_err(io::Error::from)
     }

@@ -37,7 +37,7 @@ mod subrequest;
 pub mod syslog;
 mod worker;
 
-pub use compile::check;
+pub use compile::{TlsFiles, check, tls_files, tls_path};
 pub use counters::{Counter, Counters, Snapshot};
 pub use explain::{Line as ExplainedLine, Question, explain};
 pub use site::{Inherited, Site, StartError};

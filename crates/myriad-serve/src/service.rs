@@ -2,10 +2,13 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use myriad_http::RequestHead;
 use myriad_net::service::Rejection;
 use myriad_net::{Connection, Limits, Outcome, RequestBody, Sent, Service};
+use rustls::ServerConfig;
+use rustls::server::ClientHello;
 
 use crate::content;
 use crate::error_log::Level;
@@ -99,6 +102,26 @@ impl Service for SiteService {
             Level::Error,
             Some(connection.id),
             format_args!("broken header while reading PROXY protocol, client: {client}"),
+        );
+    }
+
+    fn is_secure(&self, connection: &Connection) -> bool {
+        self.current.borrow().runtime.is_secure(connection)
+    }
+
+    fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
+        self.current.borrow().runtime.tls(connection, hello.server_name())
+    }
+
+    fn tls_failed(&self, connection: &Connection, error: &rustls::Error) {
+        let current = self.current.borrow();
+        let runtime = &current.runtime;
+        let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
+        let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
+        runtime.place(runtime.server(server).place).error_log.write(
+            Level::Info,
+            Some(connection.id),
+            format_args!("SSL_do_handshake() failed ({error}) while SSL handshaking, client: {client}"),
         );
     }
 

@@ -39,6 +39,8 @@ pub struct Inherited {
     pub listeners: Vec<(String, OwnedFd)>,
     /// Log files under their absolute paths.
     pub logs: Vec<(PathBuf, OwnedFd)>,
+    /// Certificates and keys, read by whoever may.
+    pub tls_files: crate::TlsFiles,
     /// What relative paths start from.
     pub prefix: PathBuf,
     /// The folder of the main configuration file.
@@ -131,6 +133,7 @@ impl Site {
         let surroundings = Surroundings {
             prefix: &inherited.prefix,
             folder: &inherited.folder,
+            tls_files: &inherited.tls_files,
             listeners: &numbers,
             logs: &logs,
             kept: &mut kept,
@@ -174,6 +177,7 @@ impl Site {
         let surroundings = Surroundings {
             prefix: &inherited.prefix,
             folder: &inherited.folder,
+            tls_files: &inherited.tls_files,
             listeners: &inner.numbers,
             logs: &self.logs,
             kept: &mut inner.kept,

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::model::{ErrorLog, ListenAddress, ListenConf, LogLevel};
 use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Text};
+use myriad_serve::TlsFiles;
 
 use crate::paths::Paths;
+use crate::pidfile::reason;
 
 /// Where a configuration is read from, again at every reload.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub(crate) struct Configuration {
     pub(crate) model: Model,
     /// Addresses of the host names that `listen` holds.
     pub(crate) hosts: Vec<Host>,
+    /// Certificates and keys.
+    pub(crate) tls_files: TlsFiles,
 }
 
 /// A `listen` host name with its port, and what it resolved to when the supervisor asked.
@@ -46,13 +50,17 @@ impl Origin {
             }
             None => myriad_conf::parse(&Files, path, &self.directives),
         };
-        let checked =
-            myriad_conf::build(&parsed).and_then(|model| myriad_serve::check(&model).map(|()| model));
-        let mut model = checked.map_err(|errors| render_all(&parsed, &errors))?;
+        let folder = path.parent().unwrap_or(&self.paths.prefix);
+        let checked = myriad_conf::build(&parsed).and_then(|model| {
+            let tls_files = read_tls_files(&model, folder)?;
+            myriad_serve::check(&model, folder, &tls_files)?;
+            Ok((model, tls_files))
+        });
+        let (mut model, tls_files) = checked.map_err(|errors| render_all(&parsed, &errors))?;
         let hosts = resolve(&model)?;
         warn_of_what_has_no_effect(&mut model);
         complete(&mut model, &self.paths, &hosts);
-        Ok(Configuration { parsed, model, hosts })
+        Ok(Configuration { parsed, model, hosts, tls_files })
     }
 }
 
@@ -68,6 +76,25 @@ impl Configuration {
             self.parsed.sources.iter().filter(|source| !source.builtin && source.path != Path::new("-g"));
         on_disk.map(|source| (source.path.as_path(), source.bytes.as_ref()))
     }
+}
+
+/// Reads the certificates and keys that the servers name.
+fn read_tls_files(model: &Model, folder: &Path) -> Result<TlsFiles, Vec<Diagnostic>> {
+    let mut files = TlsFiles::new();
+    let mut errors = Vec::new();
+    for name in myriad_serve::tls_files(model) {
+        let path = myriad_serve::tls_path(folder, name);
+        match std::fs::read(&path) {
+            Ok(bytes) => {
+                files.insert(path, bytes);
+            }
+            Err(error) => {
+                let message = format!("cannot load \"{}\": {}", path.display(), reason(&error));
+                errors.push(Diagnostic::error(name.span, message));
+            }
+        }
+    }
+    if errors.is_empty() { Ok(files) } else { Err(errors) }
 }
 
 /// Builds the same model from text that was read before.

@@ -61,8 +61,9 @@ pub(crate) fn run(origin: &Origin, configuration: &Configuration, asked: &Asked)
     let question = asked.question()?;
     let prefix = &origin.paths.prefix;
     let folder = origin.paths.configuration.parent().unwrap_or(prefix);
-    let lines = myriad_serve::explain(&configuration.model, prefix, folder, &question)
-        .map_err(|error| format!("--explain: {error}"))?;
+    let lines =
+        myriad_serve::explain(&configuration.model, prefix, folder, &configuration.tls_files, &question)
+            .map_err(|error| format!("--explain: {error}"))?;
     let text = render(&configuration.parsed, &question, &lines);
     io::stdout().write_all(text.as_bytes()).map_err(|error| format!("--explain: {error}"))
 }

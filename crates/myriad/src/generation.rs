@@ -56,6 +56,7 @@ impl Generation {
             paths: self.origin.paths.clone(),
             directives: self.origin.directives.clone(),
             files: files.collect(),
+            tls_files: self.configuration.tls_files.clone().into_iter().collect(),
             hosts: self.configuration.hosts.clone(),
             listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
             logs: self.logs.iter().map(|(path, _)| path.to_owned()).collect(),

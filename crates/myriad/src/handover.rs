@@ -16,6 +16,8 @@ pub(crate) struct Handover {
     pub(crate) directives: Vec<u8>,
     /// Every file of the configuration as the supervisor read it.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
+    /// Certificates and keys, which the worker may have no right to read.
+    pub(crate) tls_files: Vec<(PathBuf, Vec<u8>)>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) listeners: Vec<String>,
     pub(crate) logs: Vec<PathBuf>,
@@ -30,10 +32,12 @@ impl Handover {
         put_path(&mut out, &self.paths.configuration);
         put_path(&mut out, self.paths.error_log.as_deref().unwrap_or(Path::new("")));
         put(&mut out, &self.directives);
-        put_count(&mut out, self.files.len());
-        for (path, bytes) in &self.files {
-            put_path(&mut out, path);
-            put(&mut out, bytes);
+        for files in [&self.files, &self.tls_files] {
+            put_count(&mut out, files.len());
+            for (path, bytes) in files {
+                put_path(&mut out, path);
+                put(&mut out, bytes);
+            }
         }
         put_count(&mut out, self.hosts.len());
         for ((name, port), addresses) in &self.hosts {
@@ -60,7 +64,8 @@ impl Handover {
         let configuration = reader.path()?;
         let error_log = Some(reader.path()?).filter(|path| !path.as_os_str().is_empty());
         let directives = reader.bytes()?.to_vec();
-        let files = reader.list(|reader| Some((reader.path()?, reader.bytes()?.to_vec())))?;
+        let files = reader.list(Reader::file)?;
+        let tls_files = reader.list(Reader::file)?;
         let hosts = reader.list(|reader| {
             let host = (reader.text()?, u16::try_from(reader.count()?).ok()?);
             Some((host, reader.list(|reader| reader.text()?.parse().ok())?))
@@ -73,7 +78,7 @@ impl Handover {
             _ => None,
         };
         let paths = Paths { prefix, configuration, error_log };
-        Some(Self { paths, directives, files, hosts, listeners, logs, account })
+        Some(Self { paths, directives, files, tls_files, hosts, listeners, logs, account })
     }
 }
 
@@ -142,6 +147,10 @@ impl<'a> Reader<'a> {
         self.bytes().map(|bytes| OsString::from_vec(bytes.to_vec()).into())
     }
 
+    fn file(&mut self) -> Option<(PathBuf, Vec<u8>)> {
+        Some((self.path()?, self.bytes()?.to_vec()))
+    }
+
     fn text(&mut self) -> Option<String> {
         String::from_utf8(self.bytes()?.to_vec()).ok()
     }
@@ -161,6 +170,7 @@ mod tests {
             paths: Paths { prefix: "/p".into(), configuration: "/p/c".into(), error_log: None },
             directives: b"daemon off;".to_vec(),
             files: vec![("/p/c".into(), b"events {}\n".to_vec()), ("/p/\u{fffd}".into(), vec![0, 255])],
+            tls_files: vec![("/p/key.pem".into(), b"key".to_vec())],
             hosts: vec![(
                 ("localhost".into(), 80),
                 vec!["127.0.0.1:80".parse().expect("address"), "[::1]:80".parse().expect("address")],

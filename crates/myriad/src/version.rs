@@ -71,6 +71,9 @@ pub(crate) fn text(configure: bool) -> String {
     let mut text = format!("myriad version: myriad/{}\n", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "nginx version: nginx/{NGINX_LEVEL}");
     if configure {
+        if is_here(&rows(), "ssl_certificate") {
+            text.push_str("TLS SNI support enabled\n");
+        }
         let _ = writeln!(text, "configure arguments: {}", arguments(&rows()).join(" "));
     }
     text
@@ -103,7 +106,8 @@ mod tests {
         let lines: Vec<_> = text(true).lines().map(str::to_owned).collect();
         assert!(lines[0].starts_with("myriad version: myriad/"));
         assert_eq!(lines[1], "nginx version: nginx/1.31.4");
-        assert!(lines[2].starts_with("configure arguments: --with-pcre "));
+        assert_eq!(lines[2], "TLS SNI support enabled");
+        assert!(lines[3].starts_with("configure arguments: --with-pcre "));
     }
 
     #[test]
@@ -118,11 +122,12 @@ mod tests {
         for here in ["hash", "ip_hash", "least_conn", "random", "keepalive", "zone"] {
             assert!(!without(&format!("upstream_{here}")), "{here}");
         }
-        for absent in ["uwsgi", "limit_req", "upstream_sticky"] {
+        for absent in ["uwsgi", "scgi", "upstream_sticky"] {
             assert!(without(absent), "{absent}");
         }
         assert!(said.contains(&"--with-http_gzip_static_module".to_owned()));
-        assert!(!said.contains(&"--with-http_ssl_module".to_owned()));
+        assert!(said.contains(&"--with-http_ssl_module".to_owned()));
+        assert!(!said.contains(&"--with-http_v2_module".to_owned()));
     }
 
     #[test]

@@ -123,9 +123,9 @@ impl Worker {
 
     fn configure(&mut self, message: Message) -> Result<(), String> {
         let handover = Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
-        let Handover { paths, directives, files, hosts, listeners, logs, account } = handover;
+        let Handover { paths, directives, files, tls_files, hosts, listeners, logs, account } = handover;
         let model = configuration::rebuild(&files, &paths, &directives, &hosts)?;
-        let inherited = inherited(listeners, logs, message.descriptors, &paths)?;
+        let inherited = inherited(listeners, logs, tls_files, message.descriptors, &paths)?;
         if let Some(site) = &self.site {
             let channel = Arc::clone(&self.channel);
             let drained = Box::new(move || drop(channel.send(Kind::Drained, b"", &[])));
@@ -166,6 +166,7 @@ impl Worker {
 fn inherited(
     listeners: Vec<String>,
     logs: Vec<PathBuf>,
+    tls_files: Vec<(PathBuf, Vec<u8>)>,
     descriptors: Vec<OwnedFd>,
     paths: &Paths,
 ) -> Result<Inherited, String> {
@@ -176,7 +177,8 @@ fn inherited(
     let listeners = listeners.into_iter().zip(descriptors.by_ref()).collect();
     let folder = paths.configuration.parent().unwrap_or(&paths.prefix).to_owned();
     let prefix = paths.prefix.clone();
-    Ok(Inherited { listeners, logs: logs.into_iter().zip(descriptors).collect(), prefix, folder })
+    let logs = logs.into_iter().zip(descriptors).collect();
+    Ok(Inherited { listeners, logs, tls_files: tls_files.into_iter().collect(), prefix, folder })
 }
 
 /// `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first, as many descriptors as may be had: a soft limit

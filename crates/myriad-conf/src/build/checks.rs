@@ -6,7 +6,8 @@ use super::Builder;
 use crate::{
     diagnostic::Diagnostic,
     model::{
-        HttpConf, LimitKind, LimitZoneConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerName,
+        HttpConf, LimitKind, LimitZoneConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerConf,
+        ServerName,
     },
     registry::{Use, nearest},
     settings::{AccessRule, CacheZone, Handler, Network, Protocol, Settings},
@@ -138,6 +139,7 @@ impl Builder<'_> {
                     continue;
                 }
                 self.check_listen(listen, &mut defaults, &mut options);
+                self.check_certificates(server, listen);
                 for name in &server.names {
                     self.check_name(address, name, listen.span, &mut names);
                 }
@@ -167,6 +169,26 @@ impl Builder<'_> {
                     .related(first.span, "first written here")
                     .help("options of the socket belong to one listen of each address"),
             );
+        }
+    }
+
+    /// A server that a client of TLS may reach by default needs something to show.
+    fn check_certificates(&mut self, server: &ServerConf, listen: &ListenConf) {
+        let tls = &server.settings.tls;
+        if !listen.ssl || tls.reject_handshake {
+            return;
+        }
+        if tls.certificates.is_empty() {
+            let message = "no \"ssl_certificate\" is defined for the \"listen ... ssl\" directive";
+            self.findings.push(
+                Diagnostic::error(listen.span, message)
+                    .help("write ssl_certificate and ssl_certificate_key, or ssl_reject_handshake on"),
+            );
+        } else if tls.keys.len() < tls.certificates.len() {
+            let certificate = &tls.certificates[tls.keys.len()];
+            let message =
+                format!("no \"ssl_certificate_key\" is defined for certificate \"{}\"", certificate.lossy());
+            self.findings.push(Diagnostic::error(certificate.span, message));
         }
     }
 

@@ -89,13 +89,9 @@ const GROUPS: &[(&str, &str, &str)] = &[
     (
         "ssl",
         NOT_YET,
-        "ssl_certificate ssl_certificate_key ssl_certificate_cache ssl_ech_file ssl_password_file \
-         ssl_certificate_compression ssl_dhparam ssl_ecdh_curve ssl_protocols ssl_ciphers ssl_buffer_size \
-         ssl_verify_client ssl_verify_depth ssl_client_certificate ssl_trusted_certificate \
-         ssl_prefer_server_ciphers ssl_session_cache ssl_session_tickets ssl_session_ticket_key \
-         ssl_session_timeout ssl_crl ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache ssl_stapling \
-         ssl_stapling_file ssl_stapling_responder ssl_stapling_verify ssl_early_data ssl_conf_command \
-         ssl_reject_handshake",
+        "ssl_certificate_cache ssl_ech_file ssl_password_file ssl_certificate_compression ssl_verify_client \
+         ssl_verify_depth ssl_client_certificate ssl_session_ticket_key ssl_crl ssl_ocsp ssl_ocsp_responder \
+         ssl_ocsp_cache ssl_conf_command",
     ),
     ("stub_status", NOT_YET, "stub_status"),
     (
@@ -140,7 +136,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     (
         "v2",
         NOT_YET,
-        "http2 http2_recv_buffer_size http2_pool_size http2_max_concurrent_streams \
+        "http2_recv_buffer_size http2_pool_size http2_max_concurrent_streams \
          http2_max_concurrent_pushes http2_max_requests http2_max_field_size http2_max_header_size \
          http2_body_preread_size http2_streams_index_size http2_recv_timeout http2_idle_timeout \
          http2_chunk_size http2_push_preload http2_push",

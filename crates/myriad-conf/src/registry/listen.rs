@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Parameters of nginx that a later version brings.
-const LATER: [&str; 3] = ["ssl", "http2", "quic"];
+const LATER: [&str; 1] = ["quic"];
 
 pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
     let addresses = addresses(args)?;
@@ -28,6 +28,11 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
     }
     match word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value))) {
         ("default_server" | "default", None) => conf.default_server = true,
+        ("ssl", None) => conf.ssl = true,
+        ("http2", None) => {
+            conf.http2 = true;
+            args.warn(index, "HTTP/2 is not spoken yet: clients are told so and use HTTP/1.1");
+        }
         ("bind", None) => conf.bind = true,
         ("reuseport", None) => conf.reuseport = true,
         ("deferred", None) => conf.deferred = true,

@@ -32,6 +32,7 @@ mod slice;
 mod ssi;
 mod suggest;
 mod syslog;
+mod tls;
 mod tuning;
 mod upstream;
 mod variables;
@@ -264,6 +265,7 @@ pub fn directives() -> &'static [Directive] {
             ("upstream", upstream::ROWS),
             ("resolver", resolver::ROWS),
             ("cache", cache::OWN),
+            ("tls", tls::ROWS),
             ("tuning", tuning::ROWS),
         ];
         let mut all: Vec<Directive> = Vec::new();

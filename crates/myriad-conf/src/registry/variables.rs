@@ -16,7 +16,6 @@ pub struct Variable {
     pub status: Status,
 }
 
-const TLS: &str = "this version of Myriad does not speak TLS yet";
 const NO_MODULE: &str = "Myriad does not have this module";
 const INTERNAL: &str = "nginx uses it inside and does not document it";
 
@@ -69,9 +68,13 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ("ssi", Status::Same, "date_local date_gmt"),
     (
         "ssl",
-        Status::Refused(TLS),
-        "ssl_protocol ssl_cipher ssl_ciphers ssl_curve ssl_curves ssl_sigalg ssl_sigalgs ssl_session_id \
-         ssl_session_reused ssl_early_data ssl_server_name ssl_alpn_protocol ssl_ech_status \
+        Status::Same,
+        "ssl_protocol ssl_cipher ssl_curve ssl_session_reused ssl_server_name ssl_alpn_protocol",
+    ),
+    (
+        "ssl",
+        Status::Refused(NOT_YET),
+        "ssl_ciphers ssl_curves ssl_sigalg ssl_sigalgs ssl_session_id ssl_early_data ssl_ech_status \
          ssl_ech_outer_server_name ssl_client_cert ssl_client_raw_cert ssl_client_escaped_cert ssl_client_s_dn \
          ssl_client_i_dn ssl_client_s_dn_legacy ssl_client_i_dn_legacy ssl_client_serial ssl_client_fingerprint \
          ssl_client_verify ssl_client_v_start ssl_client_v_end ssl_client_v_remain ssl_client_sigalg",

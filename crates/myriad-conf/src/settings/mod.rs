@@ -18,6 +18,7 @@ mod realip;
 mod resolver;
 mod ssi;
 mod syslog;
+mod tls;
 
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
@@ -43,6 +44,7 @@ pub use origin::{
 pub use resolver::ResolverSettings;
 pub use ssi::SsiSettings;
 pub use syslog::{SyslogConf, SyslogServer};
+pub use tls::{SessionCache, TlsSettings};
 
 pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
 
@@ -119,6 +121,8 @@ pub struct Settings {
     pub resolver: Option<ResolverSettings>,
     /// `resolver_timeout`, ms.
     pub resolver_timeout: u64,
+    /// `ssl_*`.
+    pub tls: TlsSettings,
     /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
     pub cache_rules: CacheRules,
 }
@@ -144,6 +148,7 @@ impl Default for Settings {
             proxy: OriginSettings::new(Protocol::Http),
             resolver: None,
             resolver_timeout: 30_000,
+            tls: TlsSettings::default(),
             cache_rules: CacheRules::default(),
         }
     }

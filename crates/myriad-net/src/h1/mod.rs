@@ -22,12 +22,34 @@ pub use tunnel::end_tunnels;
 
 use crate::connection::Connection;
 use crate::service::Service;
+use crate::tls::{self, Greeting};
 use crate::work::{self, Work};
 use exchange::After;
 use read::Read;
 
+/// Takes a client of a TLS port in. Returns whether there is anybody to serve.
+async fn greet<S: Service>(service: &S, connection: &Connection) -> bool {
+    // Boxed: an idle connection does not carry the room for it.
+    match Box::pin(tls::accept(service, connection)).await {
+        Greeting::Secure => true,
+        Greeting::Plain => {
+            connection.plain_to_tls.set(true);
+            true
+        }
+        Greeting::Failed(error) => {
+            if let Some(error) = error {
+                service.tls_failed(connection, &error);
+            }
+            false
+        }
+    }
+}
+
 /// Serves one connection until it ends.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>) {
+    if service.is_secure(&connection) && !greet(&*service, &connection).await {
+        return;
+    }
     let mut carried: Option<Box<Work>> = None;
     loop {
         let ran = match read::head(&*service, &connection, carried.take()).await {

@@ -31,7 +31,8 @@ pub(super) async fn head<S: Service>(
     if first {
         connection.deadline.set(service.limits(connection).header_timeout_ms);
     }
-    let announced = first && service.expects_proxy_header(connection);
+    // Before TLS the handshake has read it.
+    let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
     let mut reader = HeadReader { work: carried, announced, timed: first, parsed: 0 };
     poll_fn(|cx| reader.poll(service, connection, cx)).await
 }

@@ -18,6 +18,7 @@ mod rewriting;
 mod scripts;
 mod server;
 mod shortcut;
+mod tls;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ pub(crate) use limits::LimitTables;
 use limits::LimitZones;
 pub(crate) use logs::Logs;
 pub(crate) use server::address_name;
+pub(crate) use tls::TlsKept;
+pub use tls::{TlsFiles, tls_files, tls_path};
 
 /// What outlives a reload, by name.
 #[derive(Default)]
@@ -46,6 +49,8 @@ pub(crate) struct Kept {
     pub peers: Registry,
     /// Tables of `limit_req` and `limit_conn`.
     pub limits: LimitTables,
+    /// Sessions of TLS.
+    pub tls: TlsKept,
 }
 
 /// What a configuration is compiled with.
@@ -54,6 +59,8 @@ pub(crate) struct Surroundings<'a> {
     pub prefix: &'a Path,
     /// Folder of the main configuration file: where password files with a relative name are looked for.
     pub folder: &'a Path,
+    /// Certificates and keys.
+    pub tls_files: &'a TlsFiles,
     /// Listener numbers by the name of their address.
     pub listeners: &'a HashMap<String, u32>,
     /// Open log files.
@@ -63,12 +70,15 @@ pub(crate) struct Surroundings<'a> {
 }
 
 /// Compiles what the model left as text, to find its errors, and throws the result away.
-pub fn check(model: &Model) -> Result<(), Vec<Diagnostic>> {
+///
+/// `folder` is that of the main configuration file, `tls_files` what [`tls_files`] asks for.
+pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), Vec<Diagnostic>> {
     let mut kept = Kept::default();
     let logs = Logs::nowhere();
     let surroundings = Surroundings {
         prefix: Path::new("/"),
-        folder: Path::new("/"),
+        folder,
+        tls_files,
         listeners: &HashMap::new(),
         logs: &logs,
         kept: &mut kept,

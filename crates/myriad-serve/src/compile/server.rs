@@ -23,7 +23,9 @@ impl Compile<'_> {
         for location in &server.locations {
             self.location(location, &mut locations);
         }
+        let tls = self.tls(server);
         Server {
+            tls,
             name: server.primary_name.bytes().into(),
             place,
             rewrite,
@@ -71,7 +73,9 @@ impl Compile<'_> {
             for listen in &server.listens {
                 let Some((number, ip)) = self.socket_of(&listen.address) else { continue };
                 let id = id as ServerId;
-                let hosts = listeners.entry(number).or_default().at(ip, id);
+                let listener = listeners.entry(number).or_default();
+                listener.secure |= listen.ssl;
+                let hosts = listener.at(ip, id);
                 if listen.default_server {
                     hosts.default = id;
                 }

@@ -220,6 +220,11 @@ impl Request {
         self.site.runtime.server(self.server)
     }
 
+    /// `https` or `http`.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.connection.tls().is_some() { "https" } else { "http" }
+    }
+
     /// The client's address, as a trusted proxy told it or as the socket has it; none on a unix socket.
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.real.map(|real| real.ip()).or_else(|| self.connection.peer.ip())

@@ -22,6 +22,7 @@ use myriad_net::{Connection, RequestBody};
 pub(crate) use origin::origin;
 pub(crate) use trace::Trace;
 
+use crate::TlsFiles;
 use crate::compile::{self, Kept, Logs, Surroundings, address_name};
 use crate::content::Work;
 use crate::exchange::Exchange;
@@ -67,6 +68,7 @@ pub fn explain(
     model: &Model,
     prefix: &Path,
     folder: &Path,
+    tls_files: &TlsFiles,
     question: &Question,
 ) -> Result<Vec<Line>, StartError> {
     let mut listeners = HashMap::new();
@@ -82,7 +84,8 @@ pub fn explain(
     }
     let logs = Logs::nowhere();
     let mut kept = Kept::default();
-    let surroundings = Surroundings { prefix, folder, listeners: &listeners, logs: &logs, kept: &mut kept };
+    let surroundings =
+        Surroundings { prefix, folder, tls_files, listeners: &listeners, logs: &logs, kept: &mut kept };
     let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
     let worker = WorkerState {
         files: Arc::default(),

@@ -18,6 +18,9 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         Ok(()) if is_never_allowed(exchange) => {
             Entry::Step(refuse(exchange, 405, "client sent method that is not allowed"))
         }
+        Ok(()) if exchange.request.connection.plain_to_tls.get() => {
+            Entry::Step(refuse(exchange, 497, "client sent plain HTTP request to HTTPS port"))
+        }
         Ok(()) => match normalise(exchange) {
             Ok(()) => {
                 real_ip::find(&mut exchange.request);

@@ -68,7 +68,9 @@ pub(crate) fn write_origin(request: &Request, out: &mut Vec<u8>) {
     let name = &request.server().name;
     let host: &[u8] = if place.redirects.server_name && !name.is_empty() { name } else { &request.host };
     let local = request.connection.local();
-    out.extend_from_slice(b"http://");
+    let scheme = request.scheme();
+    out.extend_from_slice(scheme.as_bytes());
+    out.extend_from_slice(b"://");
     if host.is_empty() {
         if let Some(local) = local {
             let _ = match local.ip() {
@@ -80,7 +82,8 @@ pub(crate) fn write_origin(request: &Request, out: &mut Vec<u8>) {
         out.extend_from_slice(host);
     }
     let port = local.map_or(80, |local| local.port());
-    if place.redirects.port && port != 80 {
+    let usual = if scheme == "https" { 443 } else { 80 };
+    if place.redirects.port && port != usual {
         let _ = write!(out, ":{port}");
     }
 }

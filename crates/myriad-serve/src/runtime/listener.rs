@@ -19,6 +19,8 @@ pub(crate) struct Hosts {
 /// The servers behind one listening socket.
 #[derive(Default)]
 pub(crate) struct Listener {
+    /// Its clients speak TLS (`listen … ssl`).
+    pub secure: bool,
     /// Those of the address that the socket is bound to; there are some, else there were no socket.
     bound: Option<Hosts>,
     /// Those of single addresses that a wildcard socket accepts for too.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use myriad_http::Known;
 use myriad_net::{Connection, Limits};
-use myriad_script::Program;
+use myriad_script::{Frame, Program};
 use myriad_upstream::ResolverConfig;
 
 pub(crate) use atlas::{Atlas, Label};
@@ -107,8 +107,20 @@ pub(crate) enum FieldRead {
     Other(Box<[u8]>),
 }
 
+/// How a server speaks TLS.
+pub(crate) enum ServerTls {
+    /// Not at all: a client that asks for it gets the default server's certificate.
+    None,
+    /// `ssl_reject_handshake`.
+    Rejects,
+    /// With these certificates and suites.
+    Speaks(Arc<rustls::ServerConfig>),
+}
+
 /// A `server` block.
 pub(crate) struct Server {
+    /// `ssl_*`.
+    pub tls: ServerTls,
     /// The first name as written, for `$server_name` and redirects.
     pub name: Box<[u8]>,
     /// Its own settings, for requests that reach no location.
@@ -131,6 +143,31 @@ impl Runtime {
     /// A place.
     pub(crate) fn place(&self, id: PlaceId) -> &Place {
         &self.places[id as usize]
+    }
+
+    /// Whether the clients of a connection's listener speak TLS.
+    pub(crate) fn is_secure(&self, connection: &Connection) -> bool {
+        let listener = self.listeners.get(connection.listener as usize).and_then(Option::as_ref);
+        listener.is_some_and(|listener| listener.secure)
+    }
+
+    /// How the server speaks TLS that a client asks for; none refuses the client.
+    pub(crate) fn tls(
+        &self,
+        connection: &Connection,
+        name: Option<&str>,
+    ) -> Option<Arc<rustls::ServerConfig>> {
+        let hosts = self.hosts(connection)?;
+        let named = name.and_then(|name| {
+            let host = name.trim_end_matches('.').to_ascii_lowercase();
+            hosts.names.find(host.as_bytes(), &mut Frame::default()).ok().flatten()
+        });
+        let chosen = &self.server(named.unwrap_or(hosts.default)).tls;
+        let spoken = if matches!(chosen, ServerTls::None) { &self.server(hosts.default).tls } else { chosen };
+        match spoken {
+            ServerTls::Speaks(config) => Some(Arc::clone(config)),
+            ServerTls::None | ServerTls::Rejects => None,
+        }
     }
 
     /// The servers that a connection may mean.

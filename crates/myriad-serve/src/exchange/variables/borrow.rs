@@ -2,7 +2,9 @@
 
 use myriad_http::uri;
 
-use super::Source;
+use myriad_net::TlsFacts;
+
+use super::{Source, TlsFact};
 use crate::content::Gathered;
 use crate::exchange::{Request, Visit};
 use crate::limits::LimitStatus;
@@ -22,10 +24,10 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
         Source::Method => Some(request.head.method_bytes()).filter(|method| !method.is_empty()),
         Source::Host => Some(&request.host),
         Source::Hostname => Some(&request.runtime().hostname),
-        Source::Scheme => Some(b"http"),
+        Source::Scheme => Some(request.scheme().as_bytes()),
         Source::ServerName => Some(&request.server().name),
         Source::ServerProtocol => Some(request.head.version().as_str().as_bytes()),
-        Source::Https => Some(b""),
+        Source::Https => Some(if request.connection.tls().is_some() { b"on" } else { b"" }),
         Source::RequestBody => request.gathered.as_ref().and_then(Gathered::in_memory),
         Source::RequestBodyFile => request.gathered.as_ref().and_then(Gathered::file_name),
         Source::RequestCompletion => Some(if request.sent.complete { b"OK" } else { b"" }),
@@ -48,12 +50,25 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
                 None => None,
             }
         }
+        Source::Tls(fact) => request.connection.tls().and_then(|facts| tls_fact(facts, *fact)),
         Source::LimitReqStatus => limit_status(request, |visit| visit.requests.get()),
         Source::LimitConnStatus => limit_status(request, |visit| visit.connections.get()),
         Source::CacheStatus => request.cache.status.map(|status| status.as_str().as_bytes()),
         Source::CacheKey => (!request.cache.key.is_empty()).then_some(&request.cache.key),
         _ => return None,
     })
+}
+
+fn tls_fact(facts: &TlsFacts, fact: TlsFact) -> Option<&[u8]> {
+    let value: &[u8] = match fact {
+        TlsFact::Protocol => facts.protocol.as_bytes(),
+        TlsFact::Cipher => facts.cipher.as_bytes(),
+        TlsFact::Curve => facts.curve.as_bytes(),
+        TlsFact::ServerName => facts.server_name.as_deref()?.as_bytes(),
+        TlsFact::SessionReused => return Some(if facts.resumed { b"r" } else { b"." }),
+        TlsFact::AlpnProtocol => &facts.alpn,
+    };
+    (!value.is_empty()).then_some(value)
 }
 
 /// One value is borrowed; several are joined, which needs a buffer.

@@ -12,6 +12,23 @@ use myriad_encode::Coding;
 use myriad_http::Known;
 use myriad_http::proxy_protocol::Tlv;
 
+/// What a handshake came to, by the name of its variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum TlsFact {
+    /// `$ssl_protocol`.
+    Protocol,
+    /// `$ssl_cipher`.
+    Cipher,
+    /// `$ssl_curve`.
+    Curve,
+    /// `$ssl_server_name`.
+    ServerName,
+    /// `$ssl_session_reused`.
+    SessionReused,
+    /// `$ssl_alpn_protocol`.
+    AlpnProtocol,
+}
+
 /// Where a variable reads its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
@@ -92,6 +109,8 @@ pub(crate) enum Source {
     /// `$is_request_port`: a colon where it names one.
     IsRequestPort,
     /// `$msec`.
+    /// `$ssl_*`.
+    Tls(TlsFact),
     Msec,
     /// `$time_local`.
     TimeLocal,

@@ -8,7 +8,7 @@ use myriad_http::Known;
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, Role};
 
-use super::{Source, TcpFigure};
+use super::{Source, TcpFigure, TlsFact};
 
 const FIXED: &[(&str, Source)] = &[
     ("args", Source::Args),
@@ -54,6 +54,12 @@ const FIXED: &[(&str, Source)] = &[
     ("tcpinfo_rcv_space", Source::TcpInfo(TcpFigure::ReceiveSpace)),
     ("request_port", Source::RequestPort),
     ("is_request_port", Source::IsRequestPort),
+    ("ssl_protocol", Source::Tls(TlsFact::Protocol)),
+    ("ssl_cipher", Source::Tls(TlsFact::Cipher)),
+    ("ssl_curve", Source::Tls(TlsFact::Curve)),
+    ("ssl_server_name", Source::Tls(TlsFact::ServerName)),
+    ("ssl_session_reused", Source::Tls(TlsFact::SessionReused)),
+    ("ssl_alpn_protocol", Source::Tls(TlsFact::AlpnProtocol)),
     ("msec", Source::Msec),
     ("time_local", Source::TimeLocal),
     ("time_iso8601", Source::TimeIso8601),

@@ -1,0 +1,196 @@
+//! The handshake: the client says which server it wants, the service says how that server speaks TLS.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use myriad_http::proxy_protocol::{self, Preface};
+use rustls::server::{Accepted, Acceptor};
+use rustls::{ServerConfig, ServerConnection};
+
+use super::session::Wire;
+use super::{Session, TlsFacts};
+use crate::connection::Connection;
+use crate::service::Service;
+
+/// The first byte of a TLS record that holds a handshake (RFC 8446 section 5.1).
+const HANDSHAKE_RECORD: u8 = 22;
+
+/// Room for a PROXY protocol header with everything that proxies add to it; nginx has 4 KB too.
+const LONGEST_HEADER: usize = 4096;
+
+/// How the connection goes on.
+pub(crate) enum Greeting {
+    /// By TLS.
+    Secure,
+    /// The client speaks plain HTTP to a port of TLS.
+    Plain,
+    /// Not at all.
+    Failed(Option<Failure>),
+}
+
+/// Why a handshake failed, for the error log.
+pub(crate) type Failure = rustls::Error;
+
+/// Takes a client through the handshake, within `client_header_timeout`.
+pub(crate) async fn accept<S: Service>(service: &S, connection: &Connection) -> Greeting {
+    connection.deadline.set(service.limits(connection).header_timeout_ms);
+    let announced = service.expects_proxy_header(connection);
+    let mut state = if announced { Handshake::Announced } else { Handshake::First };
+    poll_fn(|cx| match state.poll(service, connection, cx) {
+        Poll::Pending => connection.deadline.poll_expired(cx).map(|()| Greeting::Failed(None)),
+        ready @ Poll::Ready(_) => ready,
+    })
+    .await
+}
+
+enum Handshake {
+    /// A PROXY protocol header comes first.
+    Announced,
+    /// Nothing was read of the client itself.
+    First,
+    /// The hello is on its way.
+    Hello(Box<Acceptor>),
+    /// A server is chosen.
+    Keys(Box<ServerConnection>),
+}
+
+impl Handshake {
+    fn poll<S: Service>(
+        &mut self,
+        service: &S,
+        connection: &Connection,
+        cx: &mut Context<'_>,
+    ) -> Poll<Greeting> {
+        loop {
+            match self {
+                Self::Announced => {
+                    if !ready!(poll_header(connection, cx)) {
+                        service.proxy_header_failed(connection);
+                        return Poll::Ready(Greeting::Failed(None));
+                    }
+                    *self = Self::First;
+                }
+                Self::First => match ready!(poll_first(connection, cx)) {
+                    Some(HANDSHAKE_RECORD) => *self = Self::Hello(Box::default()),
+                    Some(_) => return Poll::Ready(Greeting::Plain),
+                    None => return Poll::Ready(Greeting::Failed(None)),
+                },
+                Self::Hello(acceptor) => match ready!(poll_hello(acceptor, connection, cx)) {
+                    Ok(accepted) => match choose(service, connection, accepted) {
+                        Ok(session) => *self = Self::Keys(Box::new(session)),
+                        Err(failure) => return Poll::Ready(failure),
+                    },
+                    Err(failure) => return Poll::Ready(failure),
+                },
+                Self::Keys(session) => {
+                    if let Err(failure) = ready!(poll_keys(session, connection, cx)) {
+                        return Poll::Ready(failure);
+                    }
+                    let Self::Keys(session) = std::mem::replace(self, Self::First) else {
+                        return Poll::Ready(Greeting::Failed(None));
+                    };
+                    connection.secure(TlsFacts::of(&session), Session::new(*session));
+                    return Poll::Ready(Greeting::Secure);
+                }
+            }
+        }
+    }
+}
+
+/// Reads a PROXY protocol header and not a byte more. Returns whether there was one.
+fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll<bool> {
+    let mut buffer = [0; LONGEST_HEADER];
+    let judge = |bytes: &[u8]| match proxy_protocol::parse(bytes) {
+        Ok(Preface::Complete(length, header)) => Some((length, Ok(header))),
+        Ok(Preface::Partial) if !bytes.is_empty() && bytes.len() < LONGEST_HEADER => None,
+        _ => Some((0, Err(()))),
+    };
+    let header = ready!(connection.socket.poll_peek(cx, &mut buffer, judge));
+    let Ok(Ok(header)) = header else { return Poll::Ready(false) };
+    if let Some(header) = header {
+        // It is set here alone, once for a connection.
+        let _ = connection.proxied.set(header);
+    }
+    Poll::Ready(true)
+}
+
+/// The first byte that the client sends, left where it is; none where it sends nothing.
+fn poll_first(connection: &Connection, cx: &mut Context<'_>) -> Poll<Option<u8>> {
+    let first =
+        ready!(connection.socket.poll_peek(cx, &mut [0; 1], |bytes| Some((0, bytes.first().copied()))));
+    Poll::Ready(first.ok().flatten())
+}
+
+fn poll_hello(
+    acceptor: &mut Acceptor,
+    connection: &Connection,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Accepted, Greeting>> {
+    loop {
+        match acceptor.accept() {
+            Ok(Some(accepted)) => return Poll::Ready(Ok(accepted)),
+            Ok(None) => {}
+            Err((error, mut alert)) => {
+                // The client may be gone; then nobody asks why.
+                let _ = alert.write_all(&mut Wire { socket: &connection.socket, cx });
+                return Poll::Ready(Err(Greeting::Failed(Some(error))));
+            }
+        }
+        match acceptor.read_tls(&mut Wire { socket: &connection.socket, cx }) {
+            Ok(0) => return Poll::Ready(Err(Greeting::Failed(None))),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+            Err(_) => return Poll::Ready(Err(Greeting::Failed(None))),
+        }
+    }
+}
+
+/// Asks the service how the server speaks that the client wants.
+fn choose<S: Service>(
+    service: &S,
+    connection: &Connection,
+    accepted: Accepted,
+) -> Result<ServerConnection, Greeting> {
+    let Some(config): Option<Arc<ServerConfig>> = service.tls(connection, &accepted.client_hello()) else {
+        // RFC 6066 section 3: a server that the client did not mean says so.
+        let unrecognized_name = [21, 3, 3, 0, 2, 2, 112];
+        let _ = io::Write::write(&mut &connection.socket, &unrecognized_name);
+        return Err(Greeting::Failed(None));
+    };
+    accepted.into_connection(config).map_err(|(error, mut alert)| {
+        let _ = alert.write_all(&mut &connection.socket);
+        Greeting::Failed(Some(error))
+    })
+}
+
+fn poll_keys(
+    session: &mut ServerConnection,
+    connection: &Connection,
+    cx: &mut Context<'_>,
+) -> Poll<Result<(), Greeting>> {
+    let socket = &connection.socket;
+    loop {
+        while session.wants_write() {
+            match session.write_tls(&mut Wire { socket, cx }) {
+                Ok(1..) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                _ => return Poll::Ready(Err(Greeting::Failed(None))),
+            }
+        }
+        if !session.is_handshaking() {
+            return Poll::Ready(Ok(()));
+        }
+        match session.read_tls(&mut Wire { socket, cx }) {
+            Ok(0) => return Poll::Ready(Err(Greeting::Failed(None))),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+            Err(_) => return Poll::Ready(Err(Greeting::Failed(None))),
+        }
+        if let Err(error) = session.process_new_packets() {
+            let _ = session.write_tls(&mut Wire { socket, cx });
+            return Poll::Ready(Err(Greeting::Failed(Some(error))));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A session: reads and writes of plain bytes over a socket of ciphertext.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::task::{Context, Poll, ready};
+
+use rustls::ServerConnection;
+
+use crate::socket::Socket;
+
+/// Most plain bytes that are encrypted at once: what a slow client has not taken yet stays unencrypted.
+const PIECE: usize = 64 * 1024;
+
+/// The TLS state of a connection after its handshake.
+pub(crate) struct Session {
+    tls: ServerConnection,
+    /// Plain bytes of a write that were encrypted and did not all leave yet: the write is told of them when they have.
+    in_flight: usize,
+}
+
+impl Session {
+    pub(super) fn new(tls: ServerConnection) -> Self {
+        Self { tls, in_flight: 0 }
+    }
+
+    /// Reads decrypted bytes. Zero where the client has ended the session, with or without saying so: HTTP's own framing
+    /// tells whether something is missing.
+    pub(crate) fn poll_read(
+        &mut self,
+        socket: &Socket,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            match self.tls.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Poll::Ready(Ok(0)),
+                outcome => return Poll::Ready(outcome),
+            }
+            ready!(self.poll_records(socket, cx))?;
+        }
+    }
+
+    /// Reads records and takes them in.
+    fn poll_records(&mut self, socket: &Socket, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.tls.wants_write() {
+            // An answer to the last records; where the client does not take it yet, reading goes on all the same.
+            let _ = self.poll_flush(socket, cx)?;
+        }
+        match self.tls.read_tls(&mut Wire { socket, cx }) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+            Err(error) => return Poll::Ready(Err(error)),
+        }
+        if let Err(error) = self.tls.process_new_packets() {
+            // The alert that says why.
+            let _ = self.poll_flush(socket, cx);
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes once: ready when the bytes of which it tells have left as ciphertext. As long as it is pending, the same bytes
+    /// must be given again.
+    pub(crate) fn poll_write(
+        &mut self,
+        socket: &Socket,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.in_flight == 0 {
+            ready!(self.poll_flush(socket, cx))?;
+            self.in_flight = self.encrypt(parts)?;
+        }
+        ready!(self.poll_flush(socket, cx))?;
+        Poll::Ready(Ok(std::mem::take(&mut self.in_flight)))
+    }
+
+    /// Whether a write is under way whose bytes are encrypted already.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.in_flight > 0
+    }
+
+    fn encrypt(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let total: usize = parts.iter().map(|part| part.len()).sum();
+        if total <= PIECE {
+            return self.tls.writer().write_vectored(parts);
+        }
+        let mut taken = 0;
+        for part in parts {
+            let piece = &part[..part.len().min(PIECE - taken)];
+            let count = self.tls.writer().write(piece)?;
+            taken += count;
+            if count < part.len() {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    fn poll_flush(&mut self, socket: &Socket, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut Wire { socket, cx }) {
+                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Ready once the client has closed its side or the connection failed; pending while it is silent or talks.
+    pub(crate) fn poll_closed(&mut self, socket: &Socket, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            // A pipelined request waits: a close behind it is seen when that request has been read.
+            match self.tls.process_new_packets() {
+                Ok(state) if state.peer_has_closed() => return Poll::Ready(()),
+                Ok(state) if state.plaintext_bytes_to_read() > 0 => return Poll::Pending,
+                Ok(_) => {}
+                Err(_) => return Poll::Ready(()),
+            }
+            match self.tls.read_tls(&mut Wire { socket, cx }) {
+                Ok(0) => return Poll::Ready(()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                Err(_) => return Poll::Ready(()),
+            }
+        }
+    }
+
+    /// Says that nothing more is to come, if the client takes it at once.
+    pub(crate) fn say_goodbye(&mut self, socket: &Socket) {
+        self.tls.send_close_notify();
+        let _ = self.poll_flush(socket, &mut Context::from_waker(std::task::Waker::noop()));
+    }
+}
+
+/// The socket, as rustls reads and writes it.
+pub(super) struct Wire<'a, 'b> {
+    pub(super) socket: &'a Socket,
+    pub(super) cx: &'a mut Context<'b>,
+}
+
+impl Read for Wire<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        now(self.socket.poll_receive(self.cx, buffer))
+    }
+}
+
+impl Write for Wire<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        now(self.socket.poll_send(self.cx, &[IoSlice::new(bytes)]))
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        now(self.socket.poll_send(self.cx, parts))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn now(polled: Poll<io::Result<usize>>) -> io::Result<usize> {
+    match polled {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+    }
+}

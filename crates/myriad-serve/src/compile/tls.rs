@@ -1,0 +1,138 @@
+//! `ssl_*` to the settings of rustls, one for each server that speaks TLS.
+
+mod choice;
+mod identity;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use myriad_conf::model::ServerConf;
+use myriad_conf::settings::{SessionCache, TlsSettings};
+use myriad_conf::{Diagnostic, Model, Text};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::server::{
+    NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, StoresServerSessions,
+};
+use rustls::{ServerConfig, version};
+
+use super::Compile;
+use crate::runtime::ServerTls;
+use identity::Identities;
+
+/// Certificates and keys by path, as whoever may read them has read them.
+pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
+
+/// Tickets after a full handshake of TLS 1.3, as OpenSSL sends them.
+const TICKETS: usize = 2;
+/// What a record needs beside its content, as rustls counts it.
+const RECORD_OVERHEAD: u64 = 5;
+/// The bounds of rustls for a record.
+const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
+
+/// What of TLS outlives a reload: clients resume sessions that began before it.
+#[derive(Default)]
+pub(crate) struct TlsKept {
+    ticketer: Option<Arc<dyn ProducesTickets>>,
+    /// By the number of sessions.
+    caches: HashMap<u32, Arc<dyn StoresServerSessions>>,
+}
+
+/// The files of certificates and keys that a model names.
+pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
+    let servers = model.http.iter().flat_map(|http| &http.servers);
+    servers.filter(|server| speaks_tls(server)).flat_map(|server| {
+        let tls = &server.settings.tls;
+        tls.certificates.iter().chain(&tls.keys)
+    })
+}
+
+/// Where a file of certificates or keys is: relative names start from the folder of the configuration, as in nginx.
+pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
+    folder.join(crate::files::path::as_path(name.bytes()))
+}
+
+fn speaks_tls(server: &ServerConf) -> bool {
+    server.listens.iter().any(|listen| listen.ssl)
+}
+
+impl Compile<'_> {
+    pub(super) fn tls(&mut self, server: &ServerConf) -> ServerTls {
+        let settings = &server.settings.tls;
+        if !speaks_tls(server) {
+            return ServerTls::None;
+        }
+        if settings.reject_handshake {
+            return ServerTls::Rejects;
+        }
+        if settings.certificates.is_empty() {
+            return ServerTls::None;
+        }
+        match self.server_config(settings) {
+            Ok(config) => ServerTls::Speaks(Arc::new(config)),
+            Err(error) => {
+                self.errors.push(*error);
+                ServerTls::None
+            }
+        }
+    }
+
+    fn server_config(&mut self, settings: &TlsSettings) -> Result<ServerConfig, Box<Diagnostic>> {
+        let provider = provider(settings)?;
+        let identities = Identities::read(settings, self.around.tls_files, self.around.folder, &provider)?;
+        let mut versions = Vec::new();
+        if settings.tls13 {
+            versions.push(&version::TLS13);
+        }
+        if settings.tls12 {
+            versions.push(&version::TLS12);
+        }
+        let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(&versions)
+            .map_err(|error| Box::new(Diagnostic::error(settings.certificates[0].span, error.to_string())))?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(identities));
+        config.alpn_protocols = vec![b"http/1.1".to_vec(), b"http/1.0".to_vec()];
+        config.ignore_client_order = settings.prefer_server_ciphers;
+        config.max_fragment_size = Some(settings.buffer_size + RECORD_OVERHEAD)
+            .filter(|size| size < RECORDS.end())
+            .map(|size| size.max(*RECORDS.start()) as usize);
+        self.resume(settings, &mut config);
+        Ok(config)
+    }
+
+    fn resume(&mut self, settings: &TlsSettings, config: &mut ServerConfig) {
+        let kept = &mut self.around.kept.tls;
+        config.session_storage = match settings.session_cache {
+            SessionCache::Off => Arc::new(NoServerSessionStorage {}),
+            SessionCache::Kept(count) => Arc::clone(
+                kept.caches.entry(count).or_insert_with(|| ServerSessionMemoryCache::new(count as usize)),
+            ),
+        };
+        config.send_tls13_tickets = 0;
+        if settings.session_tickets {
+            if kept.ticketer.is_none() {
+                // Without randomness there are no tickets; then the handshake itself is going to say so.
+                kept.ticketer = aws_lc_rs::Ticketer::new().ok();
+            }
+            if let Some(ticketer) = &kept.ticketer {
+                config.ticketer = Arc::clone(ticketer);
+                config.send_tls13_tickets = TICKETS;
+            }
+        } else if settings.session_cache != SessionCache::Off {
+            config.send_tls13_tickets = TICKETS;
+        }
+    }
+}
+
+/// What is offered, in the order of the configuration.
+fn provider(settings: &TlsSettings) -> Result<CryptoProvider, Box<Diagnostic>> {
+    let mut provider = aws_lc_rs::default_provider();
+    if let Some(ciphers) = &settings.ciphers {
+        provider.cipher_suites = choice::suites(ciphers, &provider.cipher_suites)?;
+    }
+    if let Some(curves) = &settings.curves {
+        provider.kx_groups = choice::groups(curves, &provider.kx_groups)?;
+    }
+    Ok(provider)
+}

@@ -1,0 +1,191 @@
+//! OpenSSL's words for suites and groups, as far as rustls has them.
+
+use myriad_conf::{Diagnostic, Text};
+use rustls::crypto::SupportedKxGroup;
+use rustls::{CipherSuite, NamedGroup, SupportedCipherSuite};
+
+/// What a suite of TLS 1.2 is called, and the words of OpenSSL's lists that take it in.
+struct Named {
+    suite: CipherSuite,
+    name: &'static str,
+    words: &'static [&'static str],
+}
+
+const NAMED: [Named; 6] = [
+    Named {
+        suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        name: "ECDHE-ECDSA-AES256-GCM-SHA384",
+        words: &["ECDSA", "aECDSA", "AES256", "AES", "AESGCM", "SHA384"],
+    },
+    Named {
+        suite: CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        name: "ECDHE-RSA-AES256-GCM-SHA384",
+        words: &["RSA", "aRSA", "AES256", "AES", "AESGCM", "SHA384"],
+    },
+    Named {
+        suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        name: "ECDHE-ECDSA-CHACHA20-POLY1305",
+        words: &["ECDSA", "aECDSA", "CHACHA20"],
+    },
+    Named {
+        suite: CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        name: "ECDHE-RSA-CHACHA20-POLY1305",
+        words: &["RSA", "aRSA", "CHACHA20"],
+    },
+    Named {
+        suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        name: "ECDHE-ECDSA-AES128-GCM-SHA256",
+        words: &["ECDSA", "aECDSA", "AES128", "AES", "AESGCM", "SHA256"],
+    },
+    Named {
+        suite: CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        name: "ECDHE-RSA-AES128-GCM-SHA256",
+        words: &["RSA", "aRSA", "AES128", "AES", "AESGCM", "SHA256"],
+    },
+];
+
+/// Words that take in every suite that is there.
+const EVERY: [&str; 11] = [
+    "ALL",
+    "COMPLEMENTOFDEFAULT",
+    "DEFAULT",
+    "HIGH",
+    "ECDHE",
+    "EECDH",
+    "kECDHE",
+    "kEECDH",
+    "TLSv1.2",
+    "AEAD",
+    "FIPS",
+];
+
+impl Named {
+    /// Whether a word, of parts joined by `+`, takes the suite in.
+    fn is_meant(&self, word: &str) -> bool {
+        word.split('+').all(|part| part == self.name || EVERY.contains(&part) || self.words.contains(&part))
+    }
+}
+
+/// The suites of `ssl_ciphers`, in its order, and behind them those of TLS 1.3, which it does not concern.
+pub(super) fn suites(
+    list: &Text,
+    all: &[SupportedCipherSuite],
+) -> Result<Vec<SupportedCipherSuite>, Box<Diagnostic>> {
+    let mut chosen: Vec<&Named> = Vec::new();
+    let mut killed: Vec<&str> = Vec::new();
+    let text = list.lossy();
+    for word in text.split([':', ' ', ',']).filter(|word| !word.is_empty() && !word.starts_with('@')) {
+        let (sign, word) = match word.as_bytes()[0] {
+            sign @ (b'!' | b'-' | b'+') => (sign, &word[1..]),
+            _ => (b' ', word),
+        };
+        match sign {
+            b'!' | b'-' => {
+                chosen.retain(|named| !named.is_meant(word));
+                if sign == b'!' {
+                    killed.push(word);
+                }
+            }
+            b'+' => chosen.sort_by_key(|named| named.is_meant(word)),
+            _ => {
+                for named in &NAMED {
+                    let known = chosen.iter().any(|chosen| chosen.suite == named.suite);
+                    if !known && named.is_meant(word) && !killed.iter().any(|word| named.is_meant(word)) {
+                        chosen.push(named);
+                    }
+                }
+            }
+        }
+    }
+    let find = |wanted: CipherSuite| all.iter().find(|suite| suite.suite() == wanted).copied();
+    let mut suites: Vec<_> = chosen.iter().filter_map(|named| find(named.suite)).collect();
+    if suites.is_empty() {
+        let error = format!("no cipher of \"{text}\" can be used");
+        return Err(Box::new(Diagnostic::error(list.span, error).help(
+            "only suites with forward secrecy and authenticated encryption are spoken: ECDHE with AES-GCM or CHACHA20",
+        )));
+    }
+    suites.extend(all.iter().filter(|suite| suite.tls13().is_some()));
+    Ok(suites)
+}
+
+/// The groups of `ssl_ecdh_curve`, in its order.
+pub(super) fn groups(
+    list: &Text,
+    all: &[&'static dyn SupportedKxGroup],
+) -> Result<Vec<&'static dyn SupportedKxGroup>, Box<Diagnostic>> {
+    let mut groups: Vec<&'static dyn SupportedKxGroup> = Vec::new();
+    let text = list.lossy();
+    for word in text.split(':') {
+        let group = match word.to_ascii_lowercase().as_str() {
+            "x25519" => NamedGroup::X25519,
+            "prime256v1" | "secp256r1" | "p-256" => NamedGroup::secp256r1,
+            "secp384r1" | "p-384" => NamedGroup::secp384r1,
+            "x25519mlkem768" => NamedGroup::X25519MLKEM768,
+            // Known to OpenSSL and not to rustls: the others of the list are used.
+            "secp521r1" | "p-521" | "x448" | "ffdhe2048" | "ffdhe3072" | "ffdhe4096"
+            | "secp256r1mlkem768" | "secp384r1mlkem1024" => continue,
+            _ => {
+                let error = format!("unknown group \"{word}\" in \"ssl_ecdh_curve\"");
+                return Err(Box::new(
+                    Diagnostic::error(list.span, error)
+                        .help("known are X25519MLKEM768, X25519, prime256v1 and secp384r1"),
+                ));
+            }
+        };
+        groups.extend(all.iter().filter(|known| known.name() == group));
+    }
+    if groups.is_empty() {
+        let error = format!("no group of \"{text}\" can be used");
+        return Err(Box::new(
+            Diagnostic::error(list.span, error).help("use X25519MLKEM768, X25519, prime256v1 or secp384r1"),
+        ));
+    }
+    Ok(groups)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::crypto::aws_lc_rs;
+
+    fn chosen(list: &str) -> Result<Vec<CipherSuite>, String> {
+        let all = aws_lc_rs::default_provider().cipher_suites;
+        suites(&Text::builtin(list), &all)
+            .map(|suites| suites.iter().map(SupportedCipherSuite::suite).collect())
+            .map_err(|error| error.message)
+    }
+
+    #[test]
+    fn list_names_suites_and_their_order_and_leaves_tls13_alone() {
+        let two = chosen("ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:AES128-SHA").unwrap();
+        assert_eq!(
+            two[..2],
+            [
+                CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+                CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256
+            ]
+        );
+        assert_eq!(two.len(), 2 + 3);
+        assert_eq!(chosen("HIGH:!aNULL:!MD5").unwrap().len(), 9);
+        assert_eq!(chosen("EECDH+AESGCM:!AES256").unwrap().len(), 2 + 3);
+        assert_eq!(chosen("EECDH+CHACHA20 EECDH+AES128+RSA").unwrap().len(), 3 + 3);
+    }
+
+    #[test]
+    fn list_of_nothing_that_is_spoken_is_refused() {
+        assert!(chosen("AES128-SHA:DES-CBC3-SHA").unwrap_err().contains("can be used"));
+        assert!(chosen("HIGH:!ECDHE").is_err());
+    }
+
+    #[test]
+    fn groups_are_taken_in_order_and_unknown_ones_named() {
+        let all = aws_lc_rs::default_provider().kx_groups;
+        let groups = |list: &str| super::groups(&Text::builtin(list), &all);
+        let names: Vec<_> =
+            groups("secp521r1:prime256v1:X25519").unwrap().iter().map(|group| group.name()).collect();
+        assert_eq!(names, [NamedGroup::secp256r1, NamedGroup::X25519]);
+        assert!(groups("brainpool").unwrap_err().message.contains("brainpool"));
+        assert!(groups("secp521r1").is_err());
+    }
+}
