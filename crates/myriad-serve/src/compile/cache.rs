@@ -35,6 +35,12 @@ impl Compile<'_> {
         let names = self.scripts.catalogue();
         let host_in_key = key.reads(|id| *names.source(id) == Source::Field(myriad_http::Known::Host))
             || origin.parameters.iter().any(|param| param.name.bytes() == b"HTTP_HOST");
+        let uri_in_key = key.reads(|id| {
+            matches!(
+                names.source(id),
+                Source::Uri | Source::ProxyUri | Source::FastCgiScriptName | Source::RequestFilename
+            )
+        });
         let rules = self.rules(settings, origin, &key);
         Some(CachePlace {
             zone,
@@ -44,6 +50,7 @@ impl Compile<'_> {
             rules,
             max_range_offset: cache.max_range_offset,
             host_in_key,
+            uri_in_key,
             convert_head: cache.convert_head,
         })
     }

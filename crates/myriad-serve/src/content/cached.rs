@@ -147,6 +147,9 @@ fn write_key(
     let mut key = std::mem::take(&mut request.cache.key);
     key.clear();
     cache.key.eval(request, frame, &mut key)?;
+    if request.is_subrequest() && !cache.uri_in_key {
+        tell_subrequests_apart(request, &mut key);
+    }
     if !cache.host_in_key {
         tell_hosts_apart(request, &mut key);
     }
@@ -168,6 +171,16 @@ fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
     if !sent.eq_ignore_ascii_case(&request.host) {
         key.extend_from_slice(b" host=");
         key.extend_from_slice(sent);
+    }
+}
+
+/// A key of `$request_uri` is the same for a page and all that it includes: each include gets one of its own beneath it.
+/// Pieces of one answer (`slice`) are of the URI that was sent.
+fn tell_subrequests_apart(request: &Request, key: &mut Vec<u8>) {
+    if request.slice.get().is_none() {
+        for part in [b" subrequest=", &request.uri[..], b"?", &request.args] {
+            key.extend_from_slice(part);
+        }
     }
 }
 

@@ -499,6 +499,8 @@ pub(crate) struct CachePlace {
     pub max_range_offset: Option<u64>,
     /// Whether the key, or a parameter, says which `Host` the origin is told.
     pub host_in_key: bool,
+    /// Whether the key follows the URI that is asked for, which of a subrequest is not what the client sent.
+    pub uri_in_key: bool,
     /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
     pub convert_head: bool,
 }

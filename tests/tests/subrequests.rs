@@ -1,0 +1,159 @@
+//! Subrequests under the rules that hold for every request: coalescing, personal cookies, keys; and their own: several
+//! at once, in order, ended with their parent.
+
+use std::sync::Arc;
+
+use myriad_tests::{Cached, Call, Gate, Origin, Place, Request, Server, all_at_once, wait_for};
+
+/// A page of files that includes `/app/...`, which an origin answers.
+fn pages(origin: &Origin, page: &str, app: &str) -> Server {
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    place.write("html/page.html", page);
+    Server::start(
+        place,
+        &format!(
+            "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m;
+             server {{ listen 127.0.0.1:@PORT@ backlog=1024; root @DIR@/html; ssi on; @PARAMS@
+             fastcgi_param URI $uri; fastcgi_read_timeout 20s;
+             location /app/ {{ {app} fastcgi_pass @ORIGIN@; }} }}"
+        ),
+    )
+}
+
+fn named(call: &mut Call) {
+    let text = format!("[{} {}]", call.param("URI"), call.param("HTTP_COOKIE"));
+    call.answer("Content-Type: text/plain", text);
+}
+
+#[test]
+fn includes_are_asked_for_at_once_and_shown_in_order() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let origin = Origin::start(move |call| {
+        if call.param("URI") == "/app/first" {
+            held.pass();
+        }
+        named(call);
+    });
+    let page = "a<!--#include virtual=\"/app/first\" -->b<!--#include virtual=\"/app/second\" -->c";
+    let server = pages(&origin, page, "");
+    let mut client = server.connect();
+    client.send(Request::get("/page.html").bytes());
+    // The second is through while the first is still held.
+    wait_for("the second include", || origin.finished() >= 1);
+    gate.open();
+    assert_eq!(client.answer().text(), "a[/app/first ]b[/app/second ]c");
+}
+
+#[test]
+fn text_goes_out_before_an_include_that_takes_its_time() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let origin = Origin::start(move |call| {
+        held.pass();
+        named(call);
+    });
+    let page = format!("{}<!--#include virtual=\"/app/slow\" -->.", "x".repeat(5000));
+    let server = pages(&origin, &page, "");
+    let mut client = server.connect();
+    client.send(Request::get("/page.html").bytes());
+    assert_eq!(client.head().status, 200);
+    let mut seen = Vec::new();
+    while seen.iter().filter(|byte| **byte == b'x').count() < 5000 {
+        seen.extend(client.some());
+    }
+    gate.open();
+    let mut tail = Vec::new();
+    while !tail.windows(5).any(|end| end == b"0\r\n\r\n") {
+        tail.extend(client.some());
+    }
+    assert!(String::from_utf8_lossy(&tail).contains("[/app/slow ]"));
+}
+
+#[test]
+fn a_visitor_who_hangs_up_ends_what_the_page_was_waiting_for() {
+    let origin = Origin::start(|call| {
+        assert!(call.wait_for_hang_up(), "the server keeps an origin busy for nobody");
+    });
+    let server = pages(&origin, "a<!--#include virtual=\"/app/never\" -->", "");
+    let mut client = server.connect();
+    client.send(Request::get("/page.html").bytes());
+    origin.wait_for(1);
+    drop(client);
+    wait_for("the end of the include", || origin.finished() == 1);
+}
+
+#[test]
+fn one_origin_request_makes_a_fragment_for_all_pages_that_wait() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let origin = Origin::start(move |call| {
+        held.pass();
+        named(call);
+    });
+    let app = "fastcgi_cache pages; fastcgi_cache_key $uri; fastcgi_cache_valid 1h;";
+    let server = pages(&origin, "a<!--#include virtual=\"/app/part\" -->b", app);
+    let port = server.port;
+    let asking = std::thread::spawn(move || all_at_once(port, 50, &Request::get("/page.html")));
+    origin.wait_for(1);
+    gate.open();
+    for answer in asking.join().unwrap() {
+        assert_eq!(answer.text(), "a[/app/part ]b");
+    }
+    assert_eq!(server.get("/app/part").text(), "[/app/part ]");
+    assert_eq!(origin.count(), 1, "asked for by itself it is the same page");
+}
+
+#[test]
+fn a_fragment_made_for_a_personal_cookie_is_nobody_else_s() {
+    let origin = Origin::start(named);
+    let app = "fastcgi_cache pages; fastcgi_cache_key $uri; fastcgi_cache_valid 1h;";
+    let server = pages(&origin, "<!--#include virtual=\"/app/part\" -->", app);
+    let own = Request::get("/page.html").field("Cookie", "wordpress_logged_in_x=ada");
+    assert!(server.fetch(&own).text().contains("ada"));
+    assert_eq!(server.get("/page.html").text(), "[/app/part ]");
+    assert!(server.fetch(&own).text().contains("ada"), "a shared fragment was read");
+    assert_eq!(server.get("/page.html").text(), "[/app/part ]");
+}
+
+#[test]
+fn a_page_and_its_includes_have_keys_of_their_own_whatever_the_key() {
+    let site = Cached {
+        server: "fastcgi_cache_valid 1h; ssi on; ssi_types text/plain; fastcgi_param URI $uri;",
+        ..Cached::default()
+    };
+    let (server, origin) = site.start(|call| match call.param("URI") {
+        "/page" => call.answer("Content-Type: text/plain", "page <!--#include virtual=\"/part?a\" -->."),
+        other => {
+            let text = format!("part {other}");
+            call.answer("Content-Type: text/plain", text);
+        }
+    });
+    for _ in 0..2 {
+        assert_eq!(server.get("/page").text(), "page part /part.");
+    }
+    assert_eq!(origin.count(), 2, "both are stored");
+}
+
+#[test]
+fn the_word_of_a_subrequest_is_asked_for_each_visitor() {
+    let origin = Origin::start(|call| {
+        let status = if call.param("HTTP_COOKIE") == "in=1" { "204" } else { "401" };
+        call.answer(&format!("Status: {status}"), "");
+    });
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    place.write("html/page.html", "page");
+    let server = Server::start(
+        place,
+        "server { listen 127.0.0.1:@PORT@; root @DIR@/html; @PARAMS@
+         location / { auth_request /auth; } location = /auth { internal; fastcgi_pass @ORIGIN@; } }",
+    );
+    for _ in 0..2 {
+        let cookie = Request::get("/page.html").field("Cookie", "in=1");
+        assert_eq!(server.fetch(&cookie).status, 200);
+        assert_eq!(server.get("/page.html").status, 401);
+    }
+    assert_eq!(origin.count(), 4);
+}
