@@ -1,5 +1,7 @@
 //! Nothing that is fed to the parser may make it panic or hang: mutated configurations, seeds swept.
 
+mod words;
+
 use std::{fs, path::Path, time::Instant};
 
 use myriad_conf::{MemoryLoader, build, dump, parse, render};
@@ -71,6 +73,7 @@ fn exercise(text: &[u8]) -> bool {
     let loader = MemoryLoader::with("/conf/nginx.conf", text);
     let parsed = parse(&loader, Path::new("/conf/nginx.conf"), b"");
     assert!(dump(&parsed).len() >= text.len());
+    words::check(&parsed, &parsed.nodes);
     match build(&parsed) {
         Ok(model) => {
             assert_eq!(parsed.errors, []);

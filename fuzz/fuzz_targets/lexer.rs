@@ -1,0 +1,16 @@
+//! Configuration text into words and blocks: every word is what stands where it is said to stand.
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use myriad_conf::{MemoryLoader, parse};
+
+#[path = "../../crates/myriad-conf/tests/words/mod.rs"]
+mod words;
+
+fuzz_target!(|text: &[u8]| {
+    let path = Path::new("/etc/myriad.conf");
+    let parsed = parse(&MemoryLoader::with(path, text), path, b"");
+    words::check(&parsed, &parsed.nodes);
+});
