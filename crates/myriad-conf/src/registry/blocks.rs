@@ -92,14 +92,10 @@ fn map_key(word: &Word, hostnames: bool) -> MapKey {
         [b'~', pattern @ ..] => MapKey::Regex { pattern: text(pattern), caseless: false },
         [b'*', b'.', _, ..] | [b'.', _, ..] if hostnames => MapKey::HostSuffix(text(&word.text)),
         [_, .., b'.', b'*'] if hostnames => MapKey::HostPrefix(text(&word.text)),
-        // `\` lets a key start with what else would be a word of the map.
-        [b'\\', rest @ ..] if is_special(rest) => MapKey::Exact(text(rest)),
+        // `\` lets a key be, or start with, what else would be a word of the map.
+        [b'\\', rest @ ..] => MapKey::Exact(text(rest)),
         plain => MapKey::Exact(text(plain)),
     }
-}
-
-fn is_special(word: &[u8]) -> bool {
-    word.starts_with(b"~") || matches!(word, b"default" | b"hostnames" | b"include" | b"volatile")
 }
 
 impl MapKey {

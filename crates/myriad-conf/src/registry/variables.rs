@@ -54,8 +54,6 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ("limit_conn", Status::Same, "limit_conn_status"),
     ("limit_req", Status::Same, "limit_req_status"),
     ("zstd", Status::Same, "zstd_ratio"),
-    ("limit_conn", Status::Refused(NOT_YET), "limit_conn_status"),
-    ("limit_req", Status::Refused(NOT_YET), "limit_req_status"),
     ("memcached", Status::Refused(NO_MODULE), "memcached_key"),
     ("proxy", Status::Same, "proxy_host proxy_port proxy_add_x_forwarded_for"),
     ("proxy", Status::Refused(NOT_YET), "proxy_add_via"),
