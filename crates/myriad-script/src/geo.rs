@@ -1,6 +1,9 @@
 //! `geo [$address] $variable { … }`.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
+
+use myriad_http::forwarded::forwarded;
 
 use crate::compiler::Compiler;
 use crate::environment::{Builtin, Catalogue, Environment};
@@ -27,8 +30,11 @@ pub(crate) struct Geo {
     networks: Networks<u32>,
     ranges: Ranges,
     values: Vec<Box<[u8]>>,
+    /// Where each value stands; only while lines are added.
+    known: HashMap<Box<[u8]>, u32>,
     default: Box<[u8]>,
     uses_ranges: bool,
+    volatile: bool,
 }
 
 impl Geo {
@@ -50,8 +56,10 @@ impl Geo {
             networks: Networks::default(),
             ranges: Ranges::default(),
             values: Vec::new(),
+            known: HashMap::new(),
             default: Box::default(),
             uses_ranges: false,
+            volatile: false,
         };
         let mut errors = Vec::new();
         for (item, line) in lines.iter().enumerate() {
@@ -59,6 +67,7 @@ impl Geo {
                 errors.push(error.in_item(item));
             }
         }
+        geo.known = HashMap::new();
         if !geo.proxies.is_empty() {
             match compiler.template("$http_x_forwarded_for") {
                 Ok(template) => geo.forwarded = Some(template),
@@ -77,6 +86,7 @@ impl Geo {
                 ));
             }
             ["proxy_recursive"] => self.proxy_recursive = true,
+            ["volatile"] => self.volatile = true,
             ["proxy", network] => self.proxies.insert(Network::parse(network)?, ()),
             ["default", value] => self.default = value.as_bytes().into(),
             ["delete", network] if self.uses_ranges => {
@@ -100,11 +110,13 @@ impl Geo {
     }
 
     fn value(&mut self, text: &str) -> u32 {
-        let known = self.values.iter().position(|value| value.as_ref() == text.as_bytes());
-        known.unwrap_or_else(|| {
-            self.values.push(text.as_bytes().into());
-            self.values.len() - 1
-        }) as u32
+        if let Some(index) = self.known.get(text.as_bytes()) {
+            return *index;
+        }
+        let index = self.values.len() as u32;
+        self.values.push(text.as_bytes().into());
+        self.known.insert(text.as_bytes().into(), index);
+        index
     }
 
     /// Appends the value for this request.
@@ -117,9 +129,9 @@ impl Geo {
         let parsed = self.address.with_value(env, frame, CaptureForm::Raw, |_, text| Ok(parse(text)))?;
         // As documented: what is no address counts as the broadcast address.
         let mut address = parsed.unwrap_or(IpAddr::V4(Ipv4Addr::BROADCAST));
-        if let Some(forwarded) = &self.forwarded {
+        if let (Some(forwarded), Some(peer)) = (&self.forwarded, parsed) {
             address = forwarded
-                .with_value(env, frame, CaptureForm::Raw, |_, list| Ok(self.behind_proxies(address, list)))?;
+                .with_value(env, frame, CaptureForm::Raw, |_, list| Ok(self.behind_proxies(peer, list)))?;
         }
         let value = match address {
             IpAddr::V4(address) if self.uses_ranges => self.ranges.find(u32::from(address)),
@@ -130,20 +142,17 @@ impl Geo {
         Ok(())
     }
 
-    /// The client behind trusted proxies, from `X-Forwarded-For`, read from its end.
+    /// The client behind trusted proxies, from `X-Forwarded-For`.
     fn behind_proxies(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
-        let mut address = peer;
-        for entry in list.rsplit(|byte| *byte == b',') {
-            if self.proxies.find(address).is_none() {
-                break;
-            }
-            let Some(client) = parse(entry.trim_ascii()) else { break };
-            address = client;
-            if !self.proxy_recursive {
-                break;
-            }
-        }
-        address
+        let trusted =
+            |ip: Option<IpAddr>| ip.is_some_and(|ip| self.proxies.find(ip.to_canonical()).is_some());
+        let told = forwarded(Some(peer), [list].into_iter(), trusted, self.proxy_recursive);
+        told.map_or(peer, |told| told.ip().to_canonical())
+    }
+
+    /// Whether the value is computed anew at each reading.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.volatile
     }
 }
 

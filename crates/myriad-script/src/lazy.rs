@@ -41,6 +41,10 @@ impl Lazy {
 
     /// Whether the value is computed anew at each reading.
     pub(crate) fn is_volatile(&self) -> bool {
-        matches!(self, Lazy::Map(map) if map.is_volatile())
+        match self {
+            Lazy::Map(map) => map.is_volatile(),
+            Lazy::Geo(geo) => geo.is_volatile(),
+            Lazy::SplitClients(_) => false,
+        }
     }
 }

@@ -57,8 +57,8 @@ pub struct GeoEntry {
     pub first: IpAddr,
     /// Last address, of the same family.
     pub last: IpAddr,
-    /// What the variable then is; plain text, no variables.
-    pub value: Text,
+    /// What the variable then is: plain text, no variables. None takes an earlier entry back (`delete`).
+    pub value: Option<Text>,
 }
 
 /// A `geo [$address] $variable { … }`; the narrowest entry that holds the address decides.
@@ -74,7 +74,11 @@ pub struct GeoConf {
     pub ranges: bool,
     /// `volatile`: not remembered within a request.
     pub volatile: bool,
-    /// The lines, in source order.
+    /// `proxy`: whose `X-Forwarded-For` is believed; an address and the number of leading bits that count.
+    pub proxies: Vec<(IpAddr, u8)>,
+    /// `proxy_recursive`.
+    pub proxy_recursive: bool,
+    /// The lines, in source order; a later one takes the place of an earlier one for the same addresses.
     pub entries: Vec<GeoEntry>,
     /// The directive.
     pub span: Span,

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::{
-    Arguments, Contexts, Directive, Done, NOT_YET, Set,
+    Arguments, Contexts, Directive, Done, Set,
     access::{mask, parse_cidr},
     block,
 };
@@ -19,10 +19,7 @@ const HTTP: Contexts = Contexts::HTTP;
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("map", HTTP, block(2, 2), Set::Http(map), "A variable that follows another.").repeats(),
     Directive::new("geo", HTTP, block(1, 2), Set::Http(geo), "A variable that follows the client's address.")
-        .repeats()
-        .differs(
-            "`proxy` and `proxy_recursive` are refused; `volatile` changes nothing: one look-up a request",
-        ),
+        .repeats(),
     Directive::new(
         "split_clients",
         HTTP,
@@ -118,6 +115,8 @@ fn geo(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
         default: Text::default(),
         ranges: false,
         volatile: false,
+        proxies: Vec::new(),
+        proxy_recursive: false,
         entries: Vec::new(),
         span: args.node.span,
     };
@@ -126,12 +125,6 @@ fn geo(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     }
     http.geos.push(geo);
     Ok(())
-}
-
-/// To take the address from `X-Forwarded-For` without asking who wrote it would let every client choose its own.
-fn later(line: &Node) -> Diagnostic {
-    let name = String::from_utf8_lossy(&line.name.text);
-    Diagnostic::error(line.span, format!("\"{name}\" in \"geo\" is {NOT_YET}"))
 }
 
 fn geo_line(geo: &mut GeoConf, line: &Node) -> Done {
@@ -145,7 +138,7 @@ fn geo_line(geo: &mut GeoConf, line: &Node) -> Done {
                 ));
             }
             b"volatile" => geo.volatile = true,
-            b"proxy_recursive" => return Err(later(line)),
+            b"proxy_recursive" => geo.proxy_recursive = true,
             _ => return Err(Diagnostic::error(line.span, "invalid number of the geo parameters")),
         }
         return Ok(());
@@ -156,16 +149,24 @@ fn geo_line(geo: &mut GeoConf, line: &Node) -> Done {
         || Diagnostic::error(key.span, format!("invalid network \"{}\"", String::from_utf8_lossy(&key.text)));
     match key.text.as_slice() {
         b"default" => geo.default = value.to_text(),
-        b"proxy" => return Err(later(line)),
+        b"proxy" => {
+            let address = parse_cidr(&value.text).ok_or_else(|| {
+                let message = format!("invalid network \"{}\"", String::from_utf8_lossy(&value.text));
+                Diagnostic::error(value.span, message)
+            })?;
+            geo.proxies.push(address);
+        }
         b"delete" => {
-            let (first, last) = range(&value.text, geo.ranges).ok_or_else(invalid)?;
-            geo.entries.retain(|entry| (entry.first, entry.last) != (first, last));
+            let text = &value.text;
+            let (first, last) = range(text, geo.ranges).ok_or_else(|| {
+                let message = format!("invalid network \"{}\"", String::from_utf8_lossy(text));
+                Diagnostic::error(value.span, message)
+            })?;
+            geo.entries.push(GeoEntry { first, last, value: None });
         }
         network => {
             let (first, last) = range(network, geo.ranges).ok_or_else(invalid)?;
-            // A network written again takes its later value, as in nginx.
-            geo.entries.retain(|entry| (entry.first, entry.last) != (first, last));
-            geo.entries.push(GeoEntry { first, last, value: value.to_text() });
+            geo.entries.push(GeoEntry { first, last, value: Some(value.to_text()) });
         }
     }
     Ok(())

@@ -142,18 +142,22 @@ fn escape_word(text: &str) -> String {
 }
 
 fn geo_lines(geo: &GeoConf) -> Vec<Vec<String>> {
-    let mut lines = vec![vec!["ranges".to_owned()]];
+    let mut lines: Vec<Vec<String>> = Vec::with_capacity(geo.entries.len() + 1);
+    let flags =
+        [(geo.ranges, "ranges"), (geo.volatile, "volatile"), (geo.proxy_recursive, "proxy_recursive")];
+    lines.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, word)| vec![word.to_owned()]));
     lines.push(vec!["default".to_owned(), geo.default.lossy().into_owned()]);
-    if !geo.ranges {
-        lines.remove(0);
-    }
+    lines.extend(geo.proxies.iter().map(|(ip, bits)| vec!["proxy".to_owned(), format!("{ip}/{bits}")]));
     for entry in &geo.entries {
         let key = if geo.ranges || entry.first != entry.last {
             networks(entry.first, entry.last, geo.ranges)
         } else {
             vec![entry.first.to_string()]
         };
-        lines.extend(key.into_iter().map(|key| vec![key, entry.value.lossy().into_owned()]));
+        lines.extend(key.into_iter().map(|key| match &entry.value {
+            Some(value) => vec![key, value.lossy().into_owned()],
+            None => vec!["delete".to_owned(), key],
+        }));
     }
     lines
 }
