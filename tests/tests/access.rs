@@ -189,3 +189,44 @@ fn a_password_file_is_read_as_it_is_now() {
     std::fs::remove_file(server.path("users")).expect("it was there");
     assert_eq!(with("Basic YW5uOnR3bw=="), 403);
 }
+
+#[test]
+fn connections_are_counted_in_the_state_they_are_in() {
+    let place = Place::new();
+    place.write("html/page", "page");
+    let http = "server { listen 127.0.0.1:@PORT@; root @DIR@/html;
+        location /status { stub_status; } location /page { limit_rate 1; } }";
+    let server = Server::start_with(place, "worker_processes 3;", http);
+    let counts = |what: &str, wanted: &str| {
+        let mut last = String::new();
+        wait_for(what, || {
+            last = server.get("/status").text().lines().last().unwrap_or_default().to_owned();
+            last.trim() == wanted
+        });
+    };
+    let mut idle: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+    counts("waiting", "Reading: 0 Writing: 1 Waiting: 4");
+    idle[0].send("GET /page HTTP/1.1\r\n");
+    idle[1].send("GET /page HTTP/1.1\r\n");
+    counts("reading", "Reading: 2 Writing: 1 Waiting: 2");
+    idle[0].send("Host: a\r\n\r\n");
+    counts("writing", "Reading: 1 Writing: 2 Waiting: 2");
+    drop(idle);
+    counts("the end", "Reading: 0 Writing: 1 Waiting: 0");
+}
+
+#[test]
+fn a_page_of_the_short_way_is_kept_from_visitors_of_other_sites() {
+    let site = Cached {
+        server: "fastcgi_cache_valid 1h; valid_referers none site.test; if ($invalid_referer) { return 403; }",
+        ..Cached::default()
+    };
+    let (server, origin) = site.start(|call| call.answer("Content-Type: text/plain", "page"));
+    let from = |referer: &str| server.fetch(&Request::get("/").field("Referer", referer)).status;
+    for _ in 0..3 {
+        assert_eq!(server.get("/").status, 200);
+        assert_eq!(from("http://site.test/"), 200);
+        assert_eq!(from("http://evil.test/"), 403);
+    }
+    assert_eq!(origin.count(), 1);
+}

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer};
-use crate::service::Service;
+use crate::service::{ConnectionEvent, Service};
 use crate::socket::{Registered, Socket};
 use crate::{deadline, h1};
 
@@ -124,8 +124,10 @@ impl<S: Service> Worker<S> {
         let connection = Connection::new(SERIAL.fetch_add(1, Ordering::Relaxed), number, peer, socket);
         let guard = Guard::new(&self.live, &connection);
         let service = Rc::clone(&self.service);
+        service.note(ConnectionEvent::Accepted);
         tokio::task::spawn_local(async move {
-            h1::drive(service, connection).await;
+            h1::drive(Rc::clone(&service), connection).await;
+            service.note(ConnectionEvent::Closed);
             drop(guard);
         });
         while self.live.count.get() >= self.live.most {

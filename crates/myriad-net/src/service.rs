@@ -25,6 +25,11 @@ pub trait Service: 'static {
     /// How a head on this connection may look and how long it may take, before its server is known.
     fn limits(&self, connection: &Connection) -> Limits;
 
+    /// Something has happened to a connection; for counting.
+    fn note(&self, event: ConnectionEvent) {
+        let _ = event;
+    }
+
     /// Whether clients of this listener are announced by the PROXY protocol; asked once for a connection.
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
         let _ = connection;
@@ -71,6 +76,19 @@ pub trait Service: 'static {
 
     /// The exchange is over: sent, or broken off.
     fn finish(&self, head: &RequestHead, connection: &Rc<Connection>, ticket: Self::Ticket, sent: &Sent);
+}
+
+/// What happens to a connection between requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// It was accepted.
+    Accepted,
+    /// It is over.
+    Closed,
+    /// A part of a head has arrived, and the rest is waited for.
+    HeadBegan,
+    /// That head is read, or will never be.
+    HeadEnded,
 }
 
 /// Why a request could not be read.

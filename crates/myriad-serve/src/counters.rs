@@ -6,6 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// What one worker has done since it started. Each is counted where it happens, never estimated.
 #[derive(Debug, Default)]
 pub struct Counters {
+    /// Connections accepted.
+    pub accepted: Counter,
+    /// Connections that are over.
+    pub closed: Counter,
+    /// Connections of whose next request a part has arrived; goes down too.
+    pub reading: Counter,
+    /// Exchanges begun.
+    pub begun: Counter,
     /// Exchanges finished.
     pub requests: Counter,
     /// Stored pages served, fresh or stale.
@@ -18,14 +26,19 @@ pub struct Counters {
     pub bytes: Counter,
 }
 
-/// One count.
+/// One count. Only the thread of its worker changes it; any thread may read it.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds to the count.
+    /// Adds to the count. One thread writes, so this is a load and a store, and no locked instruction.
     pub fn add(&self, count: u64) {
-        self.0.fetch_add(count, Relaxed);
+        self.0.store(self.0.load(Relaxed).wrapping_add(count), Relaxed);
+    }
+
+    /// Takes from the count what was added before.
+    pub fn subtract(&self, count: u64) {
+        self.0.store(self.0.load(Relaxed).saturating_sub(count), Relaxed);
     }
 
     /// The count.
@@ -37,6 +50,14 @@ impl Counter {
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
+    /// See [`Counters::accepted`].
+    pub accepted: u64,
+    /// See [`Counters::closed`].
+    pub closed: u64,
+    /// See [`Counters::reading`].
+    pub reading: u64,
+    /// See [`Counters::begun`].
+    pub begun: u64,
     /// See [`Counters::requests`].
     pub requests: u64,
     /// See [`Counters::hits`].
@@ -53,7 +74,12 @@ impl Counters {
     /// Reads all counters. They are read one after the other: under load they may be some requests apart.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
+            // What ends is read before what begins, so that nothing seems to end that has not begun.
+            closed: self.closed.get(),
+            accepted: self.accepted.get(),
+            reading: self.reading.get(),
             requests: self.requests.get(),
+            begun: self.begun.get(),
             hits: self.hits.get(),
             misses: self.misses.get(),
             fetches: self.fetches.get(),
@@ -62,9 +88,30 @@ impl Counters {
     }
 }
 
+impl Snapshot {
+    /// Connections open (`$connections_active`).
+    pub fn active(&self) -> u64 {
+        self.accepted.saturating_sub(self.closed)
+    }
+
+    /// Exchanges under way (`$connections_writing`).
+    pub fn writing(&self) -> u64 {
+        self.begun.saturating_sub(self.requests)
+    }
+
+    /// Connections that wait for a request (`$connections_waiting`).
+    pub fn waiting(&self) -> u64 {
+        self.active().saturating_sub(self.reading + self.writing())
+    }
+}
+
 impl std::iter::Sum for Snapshot {
     fn sum<I: Iterator<Item = Self>>(snapshots: I) -> Self {
         snapshots.fold(Self::default(), |sum, one| Self {
+            accepted: sum.accepted + one.accepted,
+            closed: sum.closed + one.closed,
+            reading: sum.reading + one.reading,
+            begun: sum.begun + one.begun,
             requests: sum.requests + one.requests,
             hits: sum.hits + one.hits,
             misses: sum.misses + one.misses,
@@ -76,7 +123,7 @@ impl std::iter::Sum for Snapshot {
 
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { requests, hits, misses, fetches, bytes } = self;
+        let Self { requests, hits, misses, fetches, bytes, .. } = self;
         write!(
             f,
             "{requests} requests, {hits} from the cache, {misses} misses, {fetches} asked of an origin, {bytes} bytes sent"
@@ -99,5 +146,18 @@ mod tests {
         let both: Snapshot = [snapshot, snapshot].into_iter().sum();
         assert_eq!((both.requests, both.bytes), (6, 14_000));
         assert!(snapshot.to_string().starts_with("3 requests, 2 from the cache"));
+    }
+
+    #[test]
+    fn connections_are_reading_writing_or_waiting() {
+        let counters = Counters::default();
+        counters.accepted.add(5);
+        counters.closed.add(1);
+        counters.reading.add(2);
+        counters.reading.subtract(1);
+        counters.begun.add(9);
+        counters.requests.add(7);
+        let now = counters.snapshot();
+        assert_eq!((now.active(), now.reading, now.writing(), now.waiting()), (4, 1, 2, 1));
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_http::RequestHead;
-use myriad_net::service::Rejection;
+use myriad_net::service::{ConnectionEvent, Rejection};
 use myriad_net::{Connection, Limits, Outcome, RequestBody, Sent, Service};
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
@@ -73,6 +73,7 @@ impl Drop for Waiting {
             exchange.request.log(Level::Info, format_args!("client closed the connection while waiting"));
             exchange.request.answered.status = 499;
             exchange.request.finished_ms = myriad_net::clock::now_ms();
+            exchange.request.site.worker.counters.requests.add(1);
             log::write(&mut exchange);
         }
     }
@@ -86,6 +87,16 @@ impl Service for SiteService {
         let runtime = &current.runtime;
         let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
         runtime.server(server).limits
+    }
+
+    fn note(&self, event: ConnectionEvent) {
+        let counters = &self.worker.counters;
+        match event {
+            ConnectionEvent::Accepted => counters.accepted.add(1),
+            ConnectionEvent::Closed => counters.closed.add(1),
+            ConnectionEvent::HeadBegan => counters.reading.add(1),
+            ConnectionEvent::HeadEnded => counters.reading.subtract(1),
+        }
     }
 
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
@@ -131,6 +142,7 @@ impl Service for SiteService {
         connection: &Rc<Connection>,
         body: RequestBody,
     ) -> Outcome<Box<Exchange>> {
+        self.worker.counters.begun.add(1);
         let mut exchange = Exchange::begin(&self.current(), head, connection, body);
         let decision = phases::begin(&mut exchange);
         outcome(exchange, decision)
@@ -142,6 +154,7 @@ impl Service for SiteService {
         head: &mut RequestHead,
         connection: &Rc<Connection>,
     ) -> Outcome<Box<Exchange>> {
+        self.worker.counters.begun.add(1);
         let mut exchange = Exchange::begin(&self.current(), head, connection, RequestBody::empty());
         let decision = phases::reject(&mut exchange, &error);
         outcome(exchange, decision)

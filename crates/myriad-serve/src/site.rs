@@ -139,14 +139,16 @@ impl Site {
             kept: &mut kept,
         };
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-        let shared = Shared {
-            files: Arc::default(),
-            passwords: Arc::default(),
-            encoder: Arc::new(Pool::start(&PoolOptions::default())?),
-        };
         let count = match model.main.worker_processes {
             WorkerProcesses::Count(count) => count as usize,
             WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        };
+        let all_counters: Arc<[Arc<Counters>]> = (0..count).map(|_| Arc::default()).collect();
+        let shared = Shared {
+            all_counters,
+            files: Arc::default(),
+            passwords: Arc::default(),
+            encoder: Arc::new(Pool::start(&PoolOptions::default())?),
         };
         let connections = model.main.worker_connections as usize;
         let mut workers = Vec::with_capacity(count);
@@ -294,6 +296,7 @@ fn watch(runtime: Arc<Runtime>, drained: Drained) {
 
 #[derive(Clone)]
 struct Shared {
+    all_counters: Arc<[Arc<Counters>]>,
     files: Arc<FileCache>,
     passwords: Arc<Passwords>,
     encoder: Arc<Pool>,
@@ -302,7 +305,7 @@ struct Shared {
 impl WorkerThread {
     fn spawn(index: usize, connections: usize, shared: Shared) -> std::io::Result<Self> {
         let (orders, inbox) = channel::unbounded_channel();
-        let counters = Arc::<Counters>::default();
+        let counters = Arc::clone(&shared.all_counters[index]);
         let own = Arc::clone(&counters);
         let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
@@ -328,6 +331,7 @@ async fn work(
         logs: LogWriter::default(),
         encoder: shared.encoder,
         counters,
+        all_counters: shared.all_counters,
     });
     let flushed = Rc::clone(&state);
     tokio::task::spawn_local(async move { flushed.logs.keep_flushing().await });

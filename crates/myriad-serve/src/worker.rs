@@ -8,7 +8,7 @@ use std::sync::Arc;
 use myriad_encode::Pool;
 use myriad_upstream::{HttpPool, Resolver};
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Snapshot};
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::passwords::Passwords;
@@ -27,6 +27,15 @@ pub(crate) struct WorkerState {
     pub encoder: Arc<Pool>,
     /// What this worker has done; its own, so that two workers never write to one line of memory.
     pub counters: Arc<Counters>,
+    /// The counters of all workers, this one's among them.
+    pub all_counters: Arc<[Arc<Counters>]>,
+}
+
+impl WorkerState {
+    /// What all workers together have done.
+    pub(crate) fn everybody(&self) -> Snapshot {
+        self.all_counters.iter().map(|counters| counters.snapshot()).sum()
+    }
 }
 
 /// The site as one worker runs it, from one reload to the next.

@@ -70,7 +70,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          proxy_ssl_conf_command",
     ),
     ("random_index", NO_MODULE, "random_index"),
-    ("referer", NOT_YET, "valid_referers referer_hash_max_size referer_hash_bucket_size"),
     (
         "scgi",
         NO_MODULE,
@@ -93,7 +92,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
          ssl_verify_depth ssl_client_certificate ssl_session_ticket_key ssl_crl ssl_ocsp ssl_ocsp_responder \
          ssl_ocsp_cache ssl_conf_command",
     ),
-    ("stub_status", NOT_YET, "stub_status"),
     (
         "tunnel",
         NO_MODULE,

@@ -25,11 +25,13 @@ mod log;
 mod origin;
 mod process;
 mod realip;
+mod referers;
 mod resolver;
 mod rewrite;
 mod server;
 mod slice;
 mod ssi;
+mod stub_status;
 mod suggest;
 mod syslog;
 mod tls;
@@ -252,6 +254,8 @@ pub fn directives() -> &'static [Directive] {
             ("access", access::ROWS),
             ("limits", limits::ROWS),
             ("realip", realip::ROWS),
+            ("referers", referers::ROWS),
+            ("stub_status", stub_status::ROWS),
             ("auth_request", auth_request::ROWS),
             ("autoindex", autoindex::ROWS),
             ("slice", slice::ROWS),

@@ -60,7 +60,7 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ("proxy", Status::Refused(INTERNAL), "proxy_internal_body_length proxy_internal_chunked"),
     ("proxy", Status::Own, "proxy_internal_uri"),
     ("realip", Status::Same, "realip_remote_addr realip_remote_port"),
-    ("referer", Status::Refused(NOT_YET), "invalid_referer"),
+    ("referer", Status::Same, "invalid_referer"),
     ("secure_link", Status::Refused(NO_MODULE), "secure_link secure_link_expires"),
     ("slice", Status::Same, "slice_range"),
     ("ssi", Status::Same, "date_local date_gmt"),
@@ -79,7 +79,7 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ),
     (
         "stub_status",
-        Status::Refused(NOT_YET),
+        Status::Same,
         "connections_active connections_reading connections_writing connections_waiting",
     ),
     (

@@ -15,6 +15,7 @@ mod limits;
 mod log;
 mod origin;
 mod realip;
+mod referers;
 mod resolver;
 mod ssi;
 mod syslog;
@@ -47,6 +48,7 @@ pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{SessionCache, TlsSettings};
 
 pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
+pub use referers::RefererSettings;
 
 use crate::text::Text;
 
@@ -72,6 +74,8 @@ impl Protocol {
 /// What makes the content of a location when nothing earlier has answered; without one, static files do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Handler {
+    /// `stub_status`.
+    StubStatus,
     /// `fastcgi_pass` or `proxy_pass`; the details are in [`Settings::origin`] of that protocol.
     Origin {
         /// Which family the directive belongs to.
@@ -99,6 +103,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive`.
     pub real_ip: RealIpSettings,
+    /// `valid_referers`.
+    pub referers: RefererSettings,
     /// `add_header`, `add_trailer`, `expires`.
     pub headers: HeaderSettings,
     /// Access log, error log.
@@ -137,6 +143,7 @@ impl Default for Settings {
             access: AccessSettings::default(),
             limits: LimitSettings::default(),
             real_ip: RealIpSettings::default(),
+            referers: RefererSettings::default(),
             headers: HeaderSettings::default(),
             log: LogSettings::default(),
             encoding: EncodingSettings::default(),

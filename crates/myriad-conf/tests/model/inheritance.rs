@@ -98,7 +98,7 @@ fn handlers_and_try_files_are_not_inherited_by_nested_locations() {
                     assert!(block.settings.content.try_files.is_none() && block.changes_settings);
                     target.lossy().into_owned()
                 }
-                None => panic!("an if keeps the handler"),
+                _ => panic!("an if keeps the handler"),
             },
             other => panic!("{other:?}"),
         })

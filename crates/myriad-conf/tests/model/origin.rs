@@ -35,7 +35,7 @@ fn both_families_read_the_same_directives_apart() {
 fn a_pass_becomes_the_handler_of_its_protocol() {
     let target = |text: &str| match settings(text).handler {
         Some(Handler::Origin { protocol, target, .. }) => (protocol, target.lossy().into_owned()),
-        None => panic!("no handler"),
+        _ => panic!("no handler"),
     };
     assert_eq!(target("fastcgi_pass unix:/run/php.sock;"), (Protocol::FastCgi, "unix:/run/php.sock".into()));
     assert_eq!(target("proxy_pass http://a:80/b;"), (Protocol::Http, "http://a:80/b".into()));

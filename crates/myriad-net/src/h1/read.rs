@@ -8,7 +8,7 @@ use myriad_http::proxy_protocol::{self, Preface};
 
 use crate::connection::Connection;
 use crate::deadline;
-use crate::service::{Rejection, Service};
+use crate::service::{ConnectionEvent, Rejection, Service};
 use crate::work::{self, Work};
 
 pub(super) enum Read {
@@ -33,8 +33,12 @@ pub(super) async fn head<S: Service>(
     }
     // Before TLS the handshake has read it.
     let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
-    let mut reader = HeadReader { work: carried, announced, timed: first, parsed: 0 };
-    poll_fn(|cx| reader.poll(service, connection, cx)).await
+    let mut reader = HeadReader { work: carried, announced, timed: first, began: false, parsed: 0 };
+    let read = poll_fn(|cx| reader.poll(service, connection, cx)).await;
+    if reader.began {
+        service.note(ConnectionEvent::HeadEnded);
+    }
+    read
 }
 
 struct HeadReader {
@@ -43,6 +47,8 @@ struct HeadReader {
     announced: bool,
     /// Whether `client_header_timeout` runs already.
     timed: bool,
+    /// Whether a part of a head is there, and was told of.
+    began: bool,
     /// Bytes that were there at the last parse, so that a parse is made only when there are more.
     parsed: usize,
 }
@@ -104,6 +110,10 @@ impl HeadReader {
             }
             Ok(Parsed::Partial) => {
                 self.parsed = work.input.len();
+                if !self.began {
+                    self.began = true;
+                    service.note(ConnectionEvent::HeadBegan);
+                }
                 if !self.timed {
                     self.timed = true;
                     connection.deadline.set(limits.header_timeout_ms);

@@ -222,6 +222,10 @@ impl Sender {
                     connection.deadline.set(send_ms);
                 }
                 Poll::Ready(Err(_)) => return Poll::Ready(self.progress(false, true)),
+                // While a rate holds bytes back, no write would tell that nobody waits for them any more.
+                Poll::Pending if self.pace.is_some() && connection.socket.poll_closed(cx).is_ready() => {
+                    return Poll::Ready(self.progress(false, true));
+                }
                 Poll::Pending => {
                     ready!(connection.deadline.poll_expired(cx));
                     return Poll::Ready(Progress { timed_out: true, ..self.progress(false, true) });

@@ -13,6 +13,7 @@ mod place;
 mod program;
 mod proxy;
 mod real_ip;
+mod referers;
 mod resolver;
 mod rewriting;
 mod scripts;
@@ -24,7 +25,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::model::HttpConf;
+use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_script::{Compiler, ScriptError, Template};
 use myriad_upstream::{Registry, ResolverConfig};
@@ -130,6 +131,8 @@ struct Compile<'a> {
     resolvers: Vec<Arc<ResolverConfig>>,
     charsets: Charsets,
     limits: LimitZones,
+    /// Names of the server that is being compiled.
+    server_names: Vec<ServerName>,
     atlas: Atlas,
 }
 
@@ -147,6 +150,7 @@ impl<'a> Compile<'a> {
             resolvers: Vec::new(),
             charsets: Charsets::default(),
             limits: LimitZones::default(),
+            server_names: Vec::new(),
             atlas: Atlas::default(),
         }
     }

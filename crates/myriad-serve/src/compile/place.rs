@@ -52,6 +52,7 @@ impl Compile<'_> {
         let content = &settings.content;
         let handler = match &settings.handler {
             None => Handler::Files,
+            Some(HandlerConf::StubStatus) => Handler::StubStatus,
             Some(HandlerConf::Origin { protocol, target, prefix }) => {
                 Handler::Origin(Box::new(self.origin(settings, *protocol, (target, prefix))))
             }
@@ -63,6 +64,7 @@ impl Compile<'_> {
             ifs,
             handler,
             limit_except,
+            referers: self.referers(&settings.referers),
             real_ip: self.real_ip(&settings.real_ip),
             gate: self.gate(&settings.access, &settings.limits),
             max_body: client.max_body_size,

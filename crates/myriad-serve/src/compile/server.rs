@@ -15,6 +15,7 @@ use crate::runtime::{Listener, Locations, Names, Server, ServerId};
 
 impl Compile<'_> {
     pub(super) fn server(&mut self, server: &ServerConf) -> Server {
+        self.server_names.clone_from(&server.names);
         let context = PlaceContext::default();
         let place = self.place(&server.settings, &context, Default::default());
         let (rewrite, ifs) = self.program(&server.rewrite, &context);

@@ -12,6 +12,7 @@ pub(super) fn of(names: &VariableNames) -> Option<Shortcut> {
     for source in names.read_by_rules() {
         let field = match source {
             Source::Field(known) => FieldRead::Known(*known),
+            Source::InvalidReferer => FieldRead::Known(Known::Referer),
             Source::OtherField(name) => FieldRead::Other(name.as_bytes().into()),
             Source::Cookie(_) => FieldRead::Known(Known::Cookie),
             // Places that slice take no short way; elsewhere it is empty.
@@ -70,6 +71,7 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
                 && !origin.intercept_errors
                 && origin.http.as_ref().is_none_or(|http| http.url.is_some())
         }
+        Handler::StubStatus => false,
         Handler::Files => {
             static_root
                 && place.files.symlinks.as_ref().is_none_or(|symlinks| symlinks.from.as_static().is_some())

@@ -22,6 +22,7 @@ mod read_ahead;
 mod reader;
 mod static_file;
 pub(crate) mod streamed;
+mod stub_status;
 mod temp_file;
 mod unbuffered;
 mod upgrade;
@@ -82,6 +83,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     match &site.runtime.place(exchange.request.place).handler {
         Handler::Files => static_file::begin(exchange),
+        Handler::StubStatus => stub_status::begin(exchange),
         Handler::Origin(origin) => match &origin.cache {
             _ if let Some(step) = proxy_url::resolve(exchange, origin) => step,
             _ if exchange.request.trace.is_some() => explain::origin(exchange, origin),
@@ -97,6 +99,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     match &site.runtime.place(exchange.request.place).handler {
         Handler::Files => static_file::shortcut(exchange),
+        Handler::StubStatus => None,
         Handler::Origin(origin) => cached::shortcut(exchange, origin),
     }
 }

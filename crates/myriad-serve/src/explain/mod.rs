@@ -93,6 +93,7 @@ pub fn explain(
         logs: LogWriter::default(),
         encoder: Arc::new(Pool::start(&PoolOptions::default())?),
         counters: Arc::default(),
+        all_counters: Arc::default(),
     };
     let site = Rc::new(Generation::new(runtime, Rc::new(worker)));
     let trace = Rc::new(Trace::default());

@@ -12,6 +12,7 @@ mod names;
 mod pass_url;
 mod place;
 mod real_ip;
+mod referers;
 mod rewriting;
 mod ssi;
 mod zone;
@@ -42,6 +43,7 @@ pub(crate) use place::{
     TryFiles,
 };
 pub(crate) use real_ip::{RealIp, RealIpSource};
+pub(crate) use referers::Referers;
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use ssi::{SsiRules, VariablesByName};
 pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};

@@ -11,7 +11,7 @@ use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
 pub(crate) use myriad_conf::settings::AutoindexFormat as ListingFormat;
 
-use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId, RealIp, TypeSet};
+use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId, RealIp, Referers, TypeSet};
 use crate::content::{Naming, TempFolder};
 use crate::error_log::ErrorLog;
 use crate::files::{LinkRule, Validity};
@@ -32,6 +32,8 @@ pub(crate) struct Place {
     pub handler: Handler,
     /// `limit_except`.
     pub limit_except: Option<LimitExcept>,
+    /// From where visitors may come; none where that does not matter.
+    pub referers: Option<Box<Referers>>,
     /// Who is believed about the client's address; none where nobody is.
     pub real_ip: Option<Box<RealIp>>,
     /// What is asked of a visitor before the content; none where everybody may come in at once.
@@ -125,6 +127,8 @@ pub(crate) struct CharsetRules {
 pub(crate) enum Handler {
     /// Files under `root`.
     Files,
+    /// `stub_status`.
+    StubStatus,
     /// An origin.
     Origin(Box<OriginPlace>),
 }

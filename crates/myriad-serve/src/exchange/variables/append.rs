@@ -76,6 +76,11 @@ pub(crate) fn append(
             Some(real) => show(out, real.port()),
             None => peer_port(request, out),
         },
+        Source::InvalidReferer => {
+            if !referer_is_valid(request)? {
+                out.push(b'1');
+            }
+        }
         Source::PeerAddr => address(request.connection.peer.ip(), out),
         Source::PeerPort => peer_port(request, out),
         Source::ProxiedAddr
@@ -157,6 +162,10 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
             let status = if request.answered.status == 0 { 9 } else { request.answered.status };
             show(out, format_args!("{status:03}"));
         }
+        Source::ConnectionsActive => show(out, request.site.worker.everybody().active()),
+        Source::ConnectionsReading => show(out, request.site.worker.everybody().reading),
+        Source::ConnectionsWriting => show(out, request.site.worker.everybody().writing()),
+        Source::ConnectionsWaiting => show(out, request.site.worker.everybody().waiting()),
         Source::Pid => show(out, std::process::id()),
         Source::LimitRate => show(out, request.limit_rate.unwrap_or(0)),
         Source::Ratio(coding) => return ratio(request, *coding, out),
@@ -375,8 +384,15 @@ enum Half {
     PathInfo,
 }
 
+fn referer_is_valid(request: &Request) -> Result<bool, EvalError> {
+    let Some(referers) = &request.place().referers else { return Ok(true) };
+    let sent = request.head.known(Known::Referer);
+    // nginx's regexes of referers set no captures.
+    SPLIT.with_borrow_mut(|frame| referers.is_valid(sent, frame))
+}
+
 thread_local! {
-    /// A frame of its own for the split: the location's captures must survive, for they may stand in other parameters.
+    /// A frame for what is matched beside the rules: the location's captures must survive, for they may stand in other parameters.
     static SPLIT: RefCell<Frame> = RefCell::new(Frame::new());
 }
 
@@ -384,7 +400,7 @@ thread_local! {
 fn split_uri(request: &Request, half: Half, out: &mut Vec<u8>) -> Result<(), EvalError> {
     let origin = match &request.place().handler {
         Handler::Origin(origin) => Some(origin),
-        Handler::Files => None,
+        Handler::Files | Handler::StubStatus => None,
     };
     let split = match origin.and_then(|origin| origin.split_path_info.as_ref()) {
         None => false,

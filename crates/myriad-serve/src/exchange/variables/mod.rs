@@ -196,6 +196,16 @@ pub(crate) enum Source {
     ProxiedServerPort,
     /// `$proxy_protocol_tlv_*`; none for a name that stands for no fact, as in nginx.
     ProxiedFact(Option<Tlv>),
+    /// `$invalid_referer`.
+    InvalidReferer,
+    /// `$connections_active`.
+    ConnectionsActive,
+    /// `$connections_reading`.
+    ConnectionsReading,
+    /// `$connections_writing`.
+    ConnectionsWriting,
+    /// `$connections_waiting`.
+    ConnectionsWaiting,
     /// `$limit_req_status`.
     LimitReqStatus,
     /// `$limit_conn_status`.
