@@ -4,7 +4,7 @@ use super::rewrite::Rewritten;
 use super::{MAX_REDIRECTS, failed, gate, real_ip, redirect, rewrite, try_files};
 use crate::content::{self, Step};
 use crate::error_log::Level;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Request};
 use crate::runtime::Found;
 
 /// Searches the location of the current URI and goes on in it.
@@ -33,6 +33,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Step {
         if let Some(trace) = &request.trace {
             trace.location(request, !matches!(found, Ok(Found::None)));
         }
+        limit_methods(request);
         if request.place().internal && !request.internal {
             return Step::Error(404);
         }
@@ -62,6 +63,7 @@ pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
         return Step::Error(500);
     };
     exchange.request.place = place;
+    limit_methods(&mut exchange.request);
     if let Some(trace) = &exchange.request.trace {
         trace.location(&exchange.request, true);
     }
@@ -69,6 +71,16 @@ pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
         Rewritten::Stay => arrived(exchange),
         Rewritten::Again => run(exchange),
         Rewritten::Step(step) => step,
+    }
+}
+
+/// `limit_except`: before the location's rules, so that a `return` among them does not let in what is denied.
+fn limit_methods(request: &mut Request) {
+    if let Some(limit) = &request.place().limit_except {
+        let method = request.head.method_bytes();
+        if !limit.methods.iter().any(|known| **known == *method) {
+            request.place = limit.place;
+        }
     }
 }
 
@@ -84,12 +96,6 @@ fn too_large(exchange: &Exchange) -> Option<Step> {
 /// The place is known: the size of the body, access, then what the place has.
 fn arrived(exchange: &mut Exchange) -> Step {
     let request = &mut exchange.request;
-    if let Some(limit) = &request.place().limit_except {
-        let method = request.head.method_bytes();
-        if !limit.methods.iter().any(|known| **known == *method) {
-            request.place = limit.place;
-        }
-    }
     real_ip::find(request);
     request.debug(|request, log| {
         let (uri, args) = (String::from_utf8_lossy(&request.uri), String::from_utf8_lossy(&request.args));

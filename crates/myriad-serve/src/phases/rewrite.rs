@@ -79,7 +79,9 @@ fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
         Action::Return { status: status @ (204 | 304), .. } => {
             Rewritten::Step(Step::Answer(Answer::new(status, ResponseBody::None)))
         }
-        Action::Return { status: 200, .. } => Rewritten::Step(text_answer(exchange, 200, Vec::new())),
+        Action::Return { status: status @ ..300, .. } => {
+            Rewritten::Step(text_answer(exchange, status, Vec::new()))
+        }
         Action::Return { status, .. } => Rewritten::Step(Step::Error(status)),
     }
 }

@@ -155,10 +155,21 @@ fn write_candidate(
     uri: &mut Vec<u8>,
 ) -> Result<(), EvalError> {
     template.eval(request, frame, uri)?;
-    if !uri.starts_with(b"/") && !uri.is_empty() && place.files.rooting == Rooting::Root {
-        uri.insert(0, b'/');
+    match place.files.rooting {
+        Rooting::Root if !uri.starts_with(b"/") && !uri.is_empty() => uri.insert(0, b'/'),
+        Rooting::Alias(prefix) => behind_alias(request, prefix, template.as_static().is_some(), uri),
+        Rooting::Root | Rooting::Whole => {}
     }
     Ok(())
+}
+
+/// A name is what follows the alias, as in nginx: one made of variables without the location's prefix, which `$uri` begins
+/// with; a plain one as it is. The URI that means that file has the prefix.
+fn behind_alias(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec<u8>) {
+    let prefix = request.uri.get(..prefix).unwrap_or_default();
+    if is_plain || !name.starts_with(prefix) {
+        name.splice(..0, prefix.iter().copied());
+    }
 }
 
 fn end(exchange: &mut Exchange, end: &TryEnd) -> Step {

@@ -159,7 +159,9 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
             out.extend_from_slice(&date::format_time_iso8601(now_s(), local_time::offset_minutes(now_s())));
         }
         Source::Status => {
-            let status = if request.answered.status == 0 { 9 } else { request.answered.status };
+            // While an error page is made, that of the error.
+            let errors = request.forced_status.or(request.error_status).unwrap_or(0);
+            let status = if request.answered.status == 0 { errors } else { request.answered.status };
             show(out, format_args!("{status:03}"));
         }
         Source::ConnectionsActive => show(out, request.site.worker.everybody().active()),
