@@ -62,8 +62,7 @@ pub(crate) async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     }
 }
 
-/// Reads a body to its end; at most `rules.in_memory` bytes, or one write, are held in memory. What is in memory already
-/// stays there, as in nginx.
+/// Reads a body to its end; at most `rules.in_memory` bytes, or one write, are held in memory.
 async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Result<Gathered, BodyError> {
     let folder = (rules.folder_is_written || naming != Naming::Nameless).then_some(&rules.folder);
     let failed = |error: std::io::Error| BodyError::Io(format!("temporary file: {error}"));
@@ -71,7 +70,6 @@ async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Resu
     let mut held_bytes = 0;
     let mut file: Option<TempFile> = None;
     let mut written = 0;
-    let keeps = rules.in_memory > 0 && body.is_at_hand();
     loop {
         let piece = poll_fn(|cx| Pin::new(&mut *body).poll_data(cx)).await.transpose()?;
         let ended = piece.is_none();
@@ -79,7 +77,7 @@ async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Resu
         held.extend(piece);
         let spills = match &file {
             Some(_) => ended || held_bytes >= LEAST_WRITE,
-            None => held_bytes > rules.in_memory && !keeps,
+            None => held_bytes > rules.in_memory,
         };
         if spills && held_bytes > 0 {
             let file = match &mut file {
