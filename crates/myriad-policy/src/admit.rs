@@ -196,7 +196,8 @@ pub fn revalidated(response: &ResponseFacts<'_>, stored: &Lifetime, rules: &Rule
 
 fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lifetime, Refusal> {
     protects_visitors(response, rules)?;
-    if !is_whole_page(response.status) && !(response.status == 206 && response.piece) {
+    let piece = response.status == 206 && response.piece;
+    if !piece && !is_whole_page(response.status) {
         return Err(Refusal::Status);
     }
     if response.no_cache {

@@ -25,14 +25,14 @@ impl Assignment {
     /// Reads the value in `from` and assigns it in `to`; both frames are of one configuration.
     pub fn carry<E: Environment + ?Sized>(
         &self,
-        from: (&E, &mut Frame),
-        to: (&mut E, &mut Frame),
+        (from, from_frame): (&E, &mut Frame),
+        (to, to_frame): (&mut E, &mut Frame),
     ) -> Result<(), EvalError> {
         let mut built = Vec::new();
-        self.value.eval(from.0, from.1, &mut built)?;
+        self.value.eval(from, from_frame, &mut built)?;
         match &self.target {
-            Target::User(variable) => variable.assign(to.1, &built),
-            Target::Builtin(id) => to.0.assign(*id, &built)?,
+            Target::User(variable) => variable.assign(to_frame, &built),
+            Target::Builtin(id) => to.assign(*id, &built)?,
         }
         Ok(())
     }

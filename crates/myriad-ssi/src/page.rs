@@ -198,7 +198,7 @@ impl Page {
                 return self.include(&location, wait, set, stub, around).map(Some);
             }
             Command::Echo { variable, default, encoding } => {
-                self.echo(&variable, default, encoding, around, out);
+                self.echo(&variable, default, encoding.as_deref(), around, out);
             }
             Command::Config { error_message, time_format } => {
                 self.time_format = time_format.unwrap_or(std::mem::take(&mut self.time_format));
@@ -252,7 +252,7 @@ impl Page {
         &mut self,
         variable: &[u8],
         default: Option<Vec<u8>>,
-        encoding: Option<Vec<u8>>,
+        encoding: Option<&[u8]>,
         around: &mut dyn Surroundings,
         out: &mut Vec<u8>,
     ) {
@@ -263,7 +263,7 @@ impl Page {
         if value.is_empty() {
             return;
         }
-        match encoding.as_deref().map(Encoding::named) {
+        match encoding.map(Encoding::named) {
             Some(Some(encoding)) => self.encoding = encoding,
             Some(None) => around.log(format_args!("unknown encoding in the \"echo\" SSI command")),
             None => {}
@@ -288,13 +288,14 @@ impl Page {
         }
         let then = match (set, stub) {
             (Some(variable), _) => Then::Set(variable.to_ascii_lowercase()),
-            (None, Some(name)) => match self.shared.borrow().block(&name) {
-                Some(block) => Then::Stub(block),
-                None => {
+            (None, Some(name)) => {
+                let block = self.shared.borrow().block(&name);
+                let missing = || {
                     let name = String::from_utf8_lossy(&name);
-                    return Err(Failed(format!("\"stub\"=\"{name}\" for \"include\" not found")));
-                }
-            },
+                    Failed(format!("\"stub\"=\"{name}\" for \"include\" not found"))
+                };
+                Then::Stub(block.ok_or_else(missing)?)
+            }
             (None, None) => Then::Show,
         };
         Ok(Include { uri, wait: wait || matches!(then, Then::Set(_)), then })

@@ -121,15 +121,13 @@ impl Parser {
     fn step(&mut self, byte: u8) -> Option<Event<'static>> {
         let blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         self.state = match self.state {
-            State::Text(_) | State::BeforeName if blank => self.state,
-            State::Text(_) | State::BeforeName => {
-                self.directive.name.push(byte);
-                State::Name
-            }
+            // Text is looked at by stretches, not by bytes.
+            State::Text(_) => self.state,
+            State::BeforeName if blank => State::BeforeName,
             State::Name | State::Between | State::AfterValue if blank => State::Between,
             State::Name | State::Between | State::AfterValue if byte == b'-' => State::End(1),
             State::Name if self.directive.name.len() == NAME => self.fail(byte, Fault::LongName),
-            State::Name => {
+            State::BeforeName | State::Name => {
                 self.directive.name.push(byte);
                 State::Name
             }
@@ -266,22 +264,33 @@ mod tests {
         whole
     }
 
-    fn directive(name: &str, parameters: &[(&str, &str)]) -> Option<Directive> {
+    fn directive(name: &str, parameters: &[(&str, &str)]) -> Directive {
         let parameters = parameters.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Some(Directive { name: name.into(), parameters })
+        Directive { name: name.into(), parameters }
+    }
+
+    /// Text that ends a page.
+    fn last(text: &str) -> (String, Option<Directive>) {
+        (text.into(), Some(Directive::default()))
+    }
+
+    /// A command behind text.
+    fn command(text: &str, name: &str, parameters: &[(&str, &str)]) -> (String, Option<Directive>) {
+        (text.into(), Some(directive(name, parameters)))
     }
 
     #[test]
     fn commands_are_found_between_text() {
-        let echo = directive("echo", &[("var", "a"), ("default", "b c")]);
         assert_eq!(
             split("x<!--#echo var=\"a\" default='b c' -->y"),
-            [("x".into(), echo), ("y".into(), directive("", &[]))]
+            [command("x", "echo", &[("var", "a"), ("default", "b c")]), last("y")]
         );
-        assert_eq!(split("<!--# endif-->"), [(String::new(), directive("endif", &[]))]);
-        let spaced = directive("set", &[("var", "a"), ("value", "")]);
-        assert_eq!(split("<!--#\n set\tvar = \"a\"\r\nvalue= '' -->"), [(String::new(), spaced)]);
-        assert_eq!(split("<!--#a b=\"c\"-->"), [(String::new(), directive("a", &[("b", "c")]))]);
+        assert_eq!(split("<!--# endif-->"), [command("", "endif", &[])]);
+        assert_eq!(
+            split("<!--#\n set\tvar = \"a\"\r\nvalue= '' -->"),
+            [command("", "set", &[("var", "a"), ("value", "")])]
+        );
+        assert_eq!(split("<!--#a b=\"c\"-->"), [command("", "a", &[("b", "c")])]);
     }
 
     #[test]
@@ -290,15 +299,14 @@ mod tests {
             let texts: String = split(page).into_iter().map(|(text, _)| text).collect();
             assert_eq!(texts, page);
         }
-        assert_eq!(split("<<!--#a -->"), [("<".into(), directive("a", &[]))]);
-        assert_eq!(split("<!<!-<!--<!--#a -->"), [("<!<!-<!--".into(), directive("a", &[]))]);
+        assert_eq!(split("<<!--#a -->"), [command("<", "a", &[])]);
+        assert_eq!(split("<!<!-<!--<!--#a -->"), [command("<!<!-<!--", "a", &[])]);
     }
 
     #[test]
     fn values_keep_their_backslashes_and_end_at_their_own_quote() {
-        let quoted = directive("a", &[("b", r#"\"c'\\"#)]);
-        assert_eq!(split(r#"<!--#a b="\"c'\\" -->"#), [(String::new(), quoted)]);
-        assert_eq!(split("<!--#a b='\"-->' -->"), [(String::new(), directive("a", &[("b", "\"-->")]))]);
+        assert_eq!(split(r#"<!--#a b="\"c'\\" -->"#), [command("", "a", &[("b", r#"\"c'\\"#)])]);
+        assert_eq!(split("<!--#a b='\"-->' -->"), [command("", "a", &[("b", "\"-->")])]);
     }
 
     #[test]
@@ -317,7 +325,7 @@ mod tests {
             assert_eq!(split(&format!("x{page}"))[0], ("x".into(), None), "{page}");
         }
         let long = "n".repeat(NAME);
-        assert_eq!(split(&format!("<!--#{long} -->")), [(String::new(), directive(&long, &[]))]);
+        assert_eq!(split(&format!("<!--#{long} -->")), [command("", &long, &[])]);
         assert_eq!(split(&format!("<!--#{long}n -->")), [(String::new(), None)]);
         assert_eq!(split(&format!("<!--#a {long}n=\"\" -->")), [(String::new(), None)]);
         let many = "b=\"\" ".repeat(PARAMETERS + 1);
@@ -326,6 +334,6 @@ mod tests {
 
     #[test]
     fn unfinished_command_is_dropped_at_the_end_of_a_page() {
-        assert_eq!(split("a<!--#echo var=\"x"), [("a".into(), directive("", &[]))]);
+        assert_eq!(split("a<!--#echo var=\"x"), [last("a")]);
     }
 }

@@ -24,7 +24,8 @@ impl Surroundings for Request {
             return Err("unbalanced".to_owned());
         }
         let at = subject.windows(pattern.len().max(1)).position(|window| window == pattern);
-        Ok(at.map(|at| Groups { numbered: vec![at..at + pattern.len()], named: vec![("found".into(), 0)] }))
+        let found = at.map(|at| at..at + pattern.len());
+        Ok(found.map(|whole| Groups { numbered: [whole].to_vec(), named: vec![("found".into(), 0)] }))
     }
 
     fn uri(&self) -> &[u8] {
