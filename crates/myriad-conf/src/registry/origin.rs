@@ -73,7 +73,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
     FamilyRow::proxy(
         both("set_header", TWO, Set::Origin(set_header), "A field for the origin.")
             .repeats()
-            .default("Host $proxy_host; Connection close;"),
+            .default("Host $proxy_host; Connection \"\";")
+            .differs(
+                "Content-Length and Transfer-Encoding follow from the body that is sent; line ends in values become \
+                 blanks; fields that the client's Connection names are not passed on",
+            ),
     ),
     FamilyRow::proxy(both(
         "set_body",

@@ -59,6 +59,9 @@ impl myriad_upstream::Observer for Observer {
     }
 
     fn retried(&self, error: &OriginError) {
-        self.write(Level::Error, format_args!("{error}"));
+        match error.peer() {
+            Some(peer) => self.write(Level::Error, format_args!("{error}, upstream: \"{peer}\"")),
+            None => self.write(Level::Error, format_args!("{error}")),
+        }
     }
 }

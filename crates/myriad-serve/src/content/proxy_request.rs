@@ -60,7 +60,10 @@ fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
             head.extend(method.iter().filter(|byte| byte.is_ascii_graphic()));
             Ok::<_, EvalError>(())
         })?,
-        None => head.extend_from_slice(request.head.method_bytes()),
+        None => {}
+    }
+    if head.is_empty() {
+        head.extend_from_slice(request.head.method_bytes());
     }
     let method = Method::from_bytes(head);
     head.push(b' ');

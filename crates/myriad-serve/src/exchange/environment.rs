@@ -4,7 +4,7 @@ use std::fmt;
 
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
-use super::{Request, variables};
+use super::{Request, origin_facts, variables};
 use crate::error_log::Level;
 use crate::files;
 
@@ -104,8 +104,10 @@ impl Request {
         let line = String::from_utf8_lossy(shortened(self.head.request_line()));
         let host = self.head.known(myriad_http::Known::Host).map(String::from_utf8_lossy);
         let host = host.map_or_else(String::new, |host| format!(", host: \"{host}\""));
-        let message =
-            format_args!("{message}, client: {client}, server: {server}, request: \"{line}\"{host}");
+        let upstream = origin_facts::shown_upstream(self);
+        let message = format_args!(
+            "{message}, client: {client}, server: {server}, request: \"{line}\"{upstream}{host}"
+        );
         if debugged {
             log.write_everywhere(level, self.connection.id, message);
         } else {

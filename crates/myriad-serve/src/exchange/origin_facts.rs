@@ -5,7 +5,9 @@ use std::fmt::Write;
 use myriad_http::ResponseHead;
 use myriad_upstream::{Attempt, Attempts, Trailers};
 
-use crate::runtime::PassUrl;
+use super::Request;
+use crate::content::proxy_request;
+use crate::runtime::{Handler, PassUrl};
 
 /// What is known of the origin's part in an exchange.
 #[derive(Default)]
@@ -43,3 +45,30 @@ pub(super) fn seconds(ms: Option<u64>, text: &mut String) {
         None => write!(text, "-"),
     };
 }
+
+/// `, upstream: "http://127.0.0.1:8080/uri"` for the error log, once an origin was asked; the last that was.
+pub(super) fn shown_upstream(request: &Request) -> String {
+    let Some(facts) = &request.origin else { return String::new() };
+    let attempts = facts.attempts.get();
+    let Some(attempt) = attempts.last() else { return String::new() };
+    let mut uri = Vec::new();
+    let scheme = match &request.place().handler {
+        Handler::Origin(origin) => match &origin.http {
+            Some(http) => {
+                // As nginx shows a socket in the file system: a colon before the URI.
+                if attempt.address.starts_with("unix:") {
+                    uri.push(b':');
+                }
+                proxy_request::write_uri(request, http, &mut uri);
+                "http"
+            }
+            None => "fastcgi",
+        },
+        Handler::Files => "http",
+    };
+    uri.truncate(SHOWN_URI);
+    format!(", upstream: \"{scheme}://{}{}\"", attempt.address, String::from_utf8_lossy(&uri))
+}
+
+/// The most of an URI that the error log shows, bytes.
+const SHOWN_URI: usize = 2048;

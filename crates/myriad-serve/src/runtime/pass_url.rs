@@ -60,7 +60,8 @@ impl PassUrl {
         let (authority, uri) = rest.split_at(end);
         let authority = std::str::from_utf8(authority).map_err(|_| PassUrlError::NoHost)?;
         let (host, port) = split_authority(authority);
-        if host.is_empty() {
+        // It goes into `Host` and into logs: nothing in it may end a line or a word.
+        if host.is_empty() || !host.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(PassUrlError::NoHost);
         }
         if port.is_some_and(|port| !is_port(port)) {
@@ -173,6 +174,8 @@ mod tests {
             ("http://", PassUrlError::NoHost),
             ("http:///x", PassUrlError::NoHost),
             ("http://:80", PassUrlError::NoHost),
+            ("http://a\r\nb/", PassUrlError::NoHost),
+            ("http://a b/", PassUrlError::NoHost),
             ("http://unix:", PassUrlError::NoHost),
             ("http://h:0", PassUrlError::Port),
             ("http://h:", PassUrlError::Port),
