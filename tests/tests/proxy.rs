@@ -95,14 +95,14 @@ fn start(origin: &Wire, locations: &str) -> Server {
 }
 
 /// A location that lets clients switch protocols.
-const SOCKET: &str = r#"
+const SOCKET: &str = "
     location / {
         proxy_pass http://@ORIGIN@;
         proxy_set_header Upgrade $http_upgrade;
         proxy_set_header Connection upgrade;
         proxy_read_timeout 1s;
     }
-"#;
+";
 
 const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n";
 

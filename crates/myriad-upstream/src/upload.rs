@@ -147,10 +147,16 @@ impl Upload {
         match (self.wire, pieces.len()) {
             (Wire::Chunked, 2..) => {
                 let mut whole = BytesMut::with_capacity(taken);
-                pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+                for piece in &pieces {
+                    whole.extend_from_slice(piece);
+                }
                 self.frame(whole.freeze());
             }
-            _ => pieces.into_iter().for_each(|piece| self.frame(piece)),
+            _ => {
+                for piece in pieces {
+                    self.frame(piece);
+                }
+            }
         }
         if ended {
             self.finish();

@@ -48,13 +48,11 @@ fn of_url(exchange: &Exchange, http: &HttpPlace) -> Result<Chosen, u16> {
         return Ok(Chosen::Group(group));
     }
     let Some((name, port)) = url.name() else { return Err(502) };
-    match http.resolver {
-        Some(resolver) => Ok(Chosen::Name { name: name.to_owned(), port, resolver }),
-        None => {
-            exchange.request.log(Level::Error, format_args!("no resolver defined to resolve {name}"));
-            Err(502)
-        }
+    if let Some(resolver) = http.resolver {
+        return Ok(Chosen::Name { name: name.to_owned(), port, resolver });
     }
+    exchange.request.log(Level::Error, format_args!("no resolver defined to resolve {name}"));
+    Err(502)
 }
 
 /// Who is asked, or the name to look up first.

@@ -184,7 +184,9 @@ mod tests {
 
     fn with(words: &[&str], cookie: &str) -> String {
         let mut flags = Flags::default();
-        words.iter().for_each(|word| flags.take(word.as_bytes()));
+        for word in words {
+            flags.take(word.as_bytes());
+        }
         let mut attributes: Vec<_> = cookie.as_bytes().split(|byte| *byte == b';').map(attribute).collect();
         flags.set(&mut attributes);
         String::from_utf8(joined(&attributes)).unwrap()

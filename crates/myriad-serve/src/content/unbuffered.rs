@@ -66,7 +66,9 @@ fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
         return pieces.pop_front().unwrap_or_default();
     }
     let mut whole = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
-    pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+    for piece in &pieces {
+        whole.extend_from_slice(piece);
+    }
     whole.freeze()
 }
 

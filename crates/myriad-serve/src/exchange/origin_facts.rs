@@ -64,7 +64,8 @@ pub(super) fn shown_upstream(request: &Request) -> String {
             }
             None => "fastcgi",
         },
-        Handler::Files => "http",
+        // An error page, or where `X-Accel-Redirect` leads: the try was another place's.
+        _ => "http",
     };
     uri.truncate(SHOWN_URI);
     format!(", upstream: \"{scheme}://{}{}\"", attempt.address, String::from_utf8_lossy(&uri))

@@ -196,7 +196,9 @@ mod tests {
         let mut bytes = question.to_vec();
         bytes[2..4].copy_from_slice(&flags.to_be_bytes());
         bytes[6..8].copy_from_slice(&(records.len() as u16).to_be_bytes());
-        records.iter().for_each(|record| bytes.extend_from_slice(record));
+        for record in records {
+            bytes.extend_from_slice(record);
+        }
         bytes
     }
 
