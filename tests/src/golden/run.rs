@@ -7,14 +7,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Output;
 use std::thread::sleep;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use flate2::{Compression, write::GzEncoder};
 
 use super::case::{Action, Config, Kind, SiteFile, Step};
 use super::expect::{Expectation, says};
 use super::{Case, Outcome, Subject};
-use crate::{Answer, Client, Place, Server, wait_for};
+use crate::{Answer, Client, PATIENCE, Place, Server};
 
 impl Case {
     /// Plays the case against a subject.
@@ -180,9 +180,15 @@ impl Talk<'_> {
             Action::Request { text, on_last } => self.ask(&self.server.fill(text), *on_last),
             Action::Answer(expected) => return self.listen(expected, step.line),
             Action::Log(name, lines) => {
+                let until = Instant::now() + PATIENCE;
                 for line in lines {
-                    let what = format!("line {}: {line:?} in {name}", step.line);
-                    wait_for(&what, || says(self.server, line, &self.server.read(name)));
+                    while !says(self.server, line, &self.server.read(name)) {
+                        if Instant::now() > until {
+                            let found = indented(&self.server.read(name));
+                            return Some(format!("line {}\n  not in {name}: {line}\n{found}", step.line));
+                        }
+                        sleep(Duration::from_millis(5));
+                    }
                 }
             }
             Action::Refused(_) | Action::Warned(_) | Action::Explain(..) => {}

@@ -86,10 +86,15 @@ const GROUPS: &[(&str, Status, &str)] = &[
         "upstream",
         Status::Same,
         "upstream_addr upstream_status upstream_connect_time upstream_header_time upstream_response_time \
-         upstream_response_length upstream_bytes_received upstream_bytes_sent upstream_cache_status \
+         upstream_bytes_received upstream_bytes_sent upstream_cache_status \
          upstream_cache_last_modified upstream_http_ upstream_cookie_",
     ),
     ("upstream", Status::Refused(NOT_YET), "upstream_cache_etag upstream_trailer_"),
+    (
+        "upstream",
+        Status::Differs("over FastCGI the body's length alone; nginx counts the protocol's records with it"),
+        "upstream_response_length",
+    ),
     ("upstream", Status::Own, "upstream_cache_key upstream_cache_age"),
     ("userid", Status::Refused(NO_MODULE), "uid_got uid_set uid_reset"),
     ("v2", Status::Refused("this version of Myriad does not speak HTTP/2 yet"), "http2"),
