@@ -50,7 +50,7 @@ pub(crate) struct Answer {
     pub ranges: bool,
     /// The origin's own `Server` or `Date` may be among the lines, and then takes this server's place.
     pub own_head: bool,
-    /// An origin made it for this visitor, and has judged the conditions of the request.
+    /// The conditions of the request were judged: by the origin that made it for this visitor, or for a whole in pieces.
     pub judged: bool,
     /// The origin did not say how long the body is, though it may be known by now (`gzip_min_length`).
     pub unsized_by_origin: bool,

@@ -84,6 +84,7 @@ pub(crate) fn apply(exchange: &mut Exchange, answer: &mut Answer) {
     answer.reason = None;
     answer.length = None;
     answer.ranges = false;
+    answer.judged = true;
     answer.compressible = false;
     let first = std::mem::replace(&mut answer.body, ResponseBody::None);
     let wanted = match judge(&exchange.request, answer, part.complete) {
