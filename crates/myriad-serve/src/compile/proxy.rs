@@ -5,7 +5,7 @@ use myriad_conf::{Diagnostic, Text};
 use myriad_http::Known;
 
 use super::Compile;
-use crate::runtime::{HttpPlace, Param, PassUrl, ReplacedFields, Target};
+use crate::runtime::{HttpPlace, Param, PassUrl, ReplacedFields, Rewriting, Target};
 
 /// Fields of the client that concern its own connection, or are written anew.
 const NOT_PASSED: [Known; 9] = [
@@ -35,9 +35,11 @@ impl Compile<'_> {
             method: origin.method.as_ref().map(|method| self.template(method)),
             body: origin.body.as_ref().map(|body| self.template(body)),
             redirects: Vec::new(),
+            plain_redirects: false,
             cookies: self.cookies(origin),
         };
         place.redirects = self.redirects(origin, url, &place);
+        place.plain_redirects = place.redirects.iter().all(Rewriting::is_plain);
         if place.url.is_none() {
             place.resolver = self.resolver(settings);
         }

@@ -120,6 +120,10 @@ pub(super) fn shortcut(exchange: &mut Exchange, origin: &OriginPlace) -> Option<
         |selector, variant| write_variant(selector, fields, variant),
         now,
     )?;
+    // What is made of its `Location` may hold what the rules have set.
+    if page.meta().redirects && origin.http.as_ref().is_some_and(|http| !http.plain_redirects) {
+        return None;
+    }
     request.as_get |= request.head.method() == Method::Head && cache.convert_head;
     page.is_fresh(now).then(|| serve(exchange, origin, page, CacheStatus::Hit))
 }

@@ -30,6 +30,9 @@ pub(crate) struct HttpPlace {
     pub body: Option<Template>,
     /// `proxy_redirect`.
     pub redirects: Vec<Rewriting>,
+    /// Whether [`HttpPlace::redirects`] read nothing that rules have set, so that the rules may have been run for an
+    /// earlier request.
+    pub plain_redirects: bool,
     /// `proxy_cookie_*`.
     pub cookies: Option<Box<CookieRewrites>>,
 }

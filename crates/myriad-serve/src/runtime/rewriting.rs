@@ -27,6 +27,18 @@ pub(crate) enum Rewriting {
     },
 }
 
+impl Rewriting {
+    /// Whether it reads nothing but the embedder's variables. A regex has captures of its own, which show no difference
+    /// to those of the rules.
+    pub(crate) fn is_plain(&self) -> bool {
+        let plain = |template: &Template| template.reads_only(|_| true);
+        match self {
+            Self::Prefix { from, to } | Self::Domain { from, to } => plain(from) && plain(to),
+            Self::Regex { .. } => false,
+        }
+    }
+}
+
 /// `proxy_cookie_domain`, `_path`, `_flags`.
 #[derive(Default)]
 pub(crate) struct CookieRewrites {
