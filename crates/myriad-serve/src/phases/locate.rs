@@ -77,7 +77,8 @@ pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
 /// `limit_except`: before the location's rules, so that a `return` among them does not let in what is denied.
 fn limit_methods(request: &mut Request) {
     if let Some(limit) = &request.place().limit_except {
-        let method = request.head.method_bytes();
+        // An error page is fetched by GET whatever was asked.
+        let method: &[u8] = if request.as_get { b"GET" } else { request.head.method_bytes() };
         if !limit.methods.iter().any(|known| **known == *method) {
             request.place = limit.place;
         }
