@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::list;
+use crate::structured::{self, Value};
 
 /// The directives of all `Cache-Control` fields of a message; times are seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,6 +65,30 @@ impl CacheControl {
         all
     }
 
+    /// Reads `CDN-Cache-Control` (RFC 9213): a structured field, so that one error makes all of it count for nothing, as
+    /// does a known directive with a value of another kind than its own. `None` then, and where it is empty.
+    pub fn parse_targeted<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
+        let text = values.into_iter().collect::<Vec<_>>().join(&b", "[..]);
+        let members = structured::dictionary(&text).filter(|members| !members.is_empty())?;
+        let mut all = Self::default();
+        for (name, value) in members {
+            match value {
+                Value::False => {}
+                Value::True if !is_time(name) => all.add(name, None),
+                Value::Integer(seconds) if is_time(name) => {
+                    let seconds = seconds.max(0).to_string();
+                    all.add(name, Some(seconds.as_bytes()));
+                }
+                Value::String(names) if matches!(name, b"no-cache" | b"private") => {
+                    all.add(name, Some(names));
+                }
+                _ if is_known(name) => return None,
+                _ => {}
+            }
+        }
+        Some(all)
+    }
+
     fn add(&mut self, name: &[u8], argument: Option<&[u8]>) {
         let mut lower = [0; 24];
         let Some(lower) = lower.get_mut(..name.len()) else { return };
@@ -89,6 +114,28 @@ impl CacheControl {
             _ => {}
         }
     }
+}
+
+/// Directives of a response whose value is a time.
+fn is_time(name: &[u8]) -> bool {
+    matches!(name, b"max-age" | b"s-maxage" | b"stale-while-revalidate" | b"stale-if-error")
+}
+
+/// Directives of a response that are read here.
+fn is_known(name: &[u8]) -> bool {
+    is_time(name)
+        || matches!(
+            name,
+            b"no-cache"
+                | b"private"
+                | b"no-store"
+                | b"public"
+                | b"must-revalidate"
+                | b"proxy-revalidate"
+                | b"must-understand"
+                | b"no-transform"
+                | b"immutable"
+        )
 }
 
 fn set_first(slot: &mut Option<u64>, value: u64) {
@@ -202,6 +249,27 @@ mod tests {
             assert_eq!(parse(value).max_age, Some(0), "{value}");
         }
         assert_eq!(parse("max-age=99999999999999999999999").max_age, Some(1 << 31));
+    }
+
+    #[test]
+    fn targeted_field_is_read_strictly_or_not_at_all() {
+        let read = |value: &str| CacheControl::parse_targeted([value.as_bytes()]);
+        let plain = read("max-age=60, must-revalidate, x=1.5, private=\"a, b\"").unwrap();
+        assert_eq!((plain.max_age, plain.must_revalidate, plain.private), (Some(60), true, false));
+        assert_eq!(plain.private_fields.len(), 2);
+        assert!(!read("no-store=?0, max-age=1").unwrap().no_store);
+        assert_eq!(
+            read("max-age=1, max-age=2").unwrap().max_age,
+            Some(2),
+            "the last, as in every dictionary"
+        );
+        for nothing in
+            ["", "max-age=\"60\"", "max-age", "max-age=1.5", "no-store=1", "max-age=60, &&", "Max-Age=60"]
+        {
+            assert_eq!(read(nothing), None, "{nothing}");
+        }
+        let lines = CacheControl::parse_targeted([&b"max-age=5"[..], b"no-cache"]).unwrap();
+        assert!(lines.no_cache && lines.max_age == Some(5));
     }
 
     #[test]

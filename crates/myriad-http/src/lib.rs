@@ -21,6 +21,7 @@ mod list;
 mod method;
 pub mod proxy_protocol;
 pub mod ranges;
+pub mod structured;
 pub mod uri;
 
 pub use error::ParseError;

@@ -4,7 +4,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
 use crate::freshness::{Source, freshness, is_private};
-use crate::{Rules, UseStale, VaryError, VaryRule};
+use crate::{Rules, UseStale, VaryError, VaryRule, rfc9111};
 
 /// What decides whether an answer is stored.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub struct ResponseFacts<'a> {
     pub uses: u64,
     /// Whether a page of a status below 500 is stored under the key, fresh or within its grace.
     pub usable_page: bool,
+    /// How long the head took to come, in ms (RFC 9111 §4.2.3).
+    pub delay_ms: u64,
 }
 
 /// Whether an answer is stored.
@@ -41,7 +43,7 @@ pub enum Admission {
 /// How long a stored page is of use. Times are ms since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// Fresh before this time.
+    /// Fresh before this time, which may be over when the page is stored.
     pub fresh_until: u64,
     /// Before this time the origin lets it serve stale while it is refreshed (`stale-while-revalidate`).
     pub stale_updating_until: u64,
@@ -53,6 +55,8 @@ pub struct Lifetime {
     pub valid_ms: u64,
     /// Who gave the validity.
     pub source: Source,
+    /// When the page was made at the origin, for `Age`; only under `cache_rfc9111`.
+    pub born: Option<u64>,
 }
 
 impl Lifetime {
@@ -74,6 +78,7 @@ impl Lifetime {
             fresh_until,
             stale_updating_until: moved(self.stale_updating_until),
             stale_error_until: moved(self.stale_error_until),
+            born: self.born.map(|_| now),
             ..*self
         }
     }
@@ -203,14 +208,14 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
     if response.no_cache {
         return Err(Refusal::NoCache);
     }
-    let freshness = freshness(response.status, response.fields, rules, now)?;
+    let freshness = freshness(response.status, response.fields, rules, now, response.delay_ms)?;
     if response.status >= 500 && response.usable_page {
         return Err(Refusal::ServerError);
     }
     if response.uses < rules.min_uses {
         return Err(Refusal::MinUses);
     }
-    let fresh_until = now.saturating_add(freshness.valid_ms);
+    let fresh_until = freshness.fresh_until;
     Ok(Lifetime {
         fresh_until,
         stale_updating_until: fresh_until.saturating_add(freshness.stale_while_revalidate_ms),
@@ -218,6 +223,7 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
         must_revalidate: freshness.must_revalidate,
         valid_ms: freshness.valid_ms,
         source: freshness.source,
+        born: freshness.born,
     })
 }
 
@@ -230,7 +236,11 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
     if response.personal {
         return Err(Refusal::PersonalRequest);
     }
-    let control = CacheControl::parse(fields.known_all(Known::CacheControl));
+    let control = if rules.rfc9111 {
+        rfc9111::Control::of(fields).control
+    } else {
+        CacheControl::parse(fields.known_all(Known::CacheControl))
+    };
     if is_private(&control) {
         return Err(Refusal::Private);
     }

@@ -73,7 +73,8 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &Rules) -> Option<BypassReason>
     if request.has_body && request.method != Method::Post {
         return Some(BypassReason::Body);
     }
-    if request.fields.has(Known::Authorization) && !rules.authorization_in_key {
+    // RFC 9111 §3.5 lets the answer itself say whether it is for everyone; without it the safe side holds.
+    if request.fields.has(Known::Authorization) && !rules.authorization_in_key && !rules.rfc9111 {
         return Some(BypassReason::Authorization);
     }
     if request.fields.has(Known::Upgrade) && wants_upgrade(request.fields) {

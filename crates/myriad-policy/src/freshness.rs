@@ -5,21 +5,27 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known};
 
-use crate::{Refusal, Rules};
+use crate::{Refusal, Rules, rfc9111};
 
 /// How long an answer is fresh, and how long it may serve stale by the origin's own word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
-    /// Validity in ms from now; never 0.
+    /// Fresh before this time, in ms since the epoch. It may be over: an absolute `X-Accel-Expires` of the past, or what
+    /// RFC 9111 lets be stored only to be confirmed.
+    pub fresh_until: u64,
+    /// The same in ms from now; 0 where it is over.
     pub valid_ms: u64,
     /// `stale-while-revalidate` (RFC 5861 §3), in ms behind the validity.
     pub stale_while_revalidate_ms: u64,
     /// `stale-if-error` (RFC 5861 §4), in ms behind the validity; at least the former, as in nginx.
     pub stale_if_error_ms: u64,
-    /// Whether stale service is forbidden (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10); only under `cache_rfc9111`.
+    /// Whether stale service is forbidden (RFC 9111 §5.2.2.2, §5.2.2.4, §5.2.2.8, §5.2.2.10); only under `cache_rfc9111`.
     pub must_revalidate: bool,
     /// Who gave the validity.
     pub source: Source,
+    /// When the answer was made at the origin, in ms since the epoch, as far as can be told (RFC 9111 §4.2.3); only under
+    /// `cache_rfc9111`.
+    pub born: Option<u64>,
 }
 
 /// Where a validity comes from.
@@ -46,29 +52,43 @@ impl Source {
     }
 }
 
-/// The longest heuristic validity: RFC 9111 §4.2.2 asks for a bound and suggests none; a day keeps a page that was last
-/// touched years ago from staying for months.
-const HEURISTIC_MAX_MS: u64 = 24 * 60 * 60 * 1000;
-
 /// The validity of an answer with `status` and `fields`, or why it has none; `now` in ms since the epoch.
 ///
-/// Judges time only: what else keeps an answer out of the cache is [`admit`](crate::admit)'s.
-pub fn freshness(status: u16, fields: &Fields, rules: &Rules, now: u64) -> Result<Freshness, Refusal> {
+/// Judges time only: what else keeps an answer out of the cache is [`admit`](crate::admit)'s. `delay_ms` is how long the
+/// head took to come; it counts only under `cache_rfc9111`.
+pub fn freshness(
+    status: u16,
+    fields: &Fields,
+    rules: &Rules,
+    now: u64,
+    delay_ms: u64,
+) -> Result<Freshness, Refusal> {
+    if rules.rfc9111 {
+        return rfc9111::freshness(status, fields, rules, now, delay_ms);
+    }
     let control = if rules.ignore.cache_control {
         CacheControl::default()
     } else {
         CacheControl::parse(fields.known_all(Known::CacheControl))
     };
-    let (valid_ms, source) = validity(status, fields, &control, rules, now)?;
-    let stale_while_revalidate_ms = in_ms(control.stale_while_revalidate);
+    let (fresh_until, source) = validity(status, fields, &control, rules, now)?;
+    let (stale_while_revalidate_ms, stale_if_error_ms) = stale_windows(&control);
     Ok(Freshness {
-        valid_ms,
+        fresh_until,
+        valid_ms: fresh_until.saturating_sub(now),
         stale_while_revalidate_ms,
-        // nginx lets a page that may serve stale while it is refreshed also serve when the refresh fails.
-        stale_if_error_ms: in_ms(control.stale_if_error).max(stale_while_revalidate_ms),
-        must_revalidate: rules.rfc9111 && forbids_stale(&control),
+        stale_if_error_ms,
+        must_revalidate: false,
         source,
+        born: None,
     })
+}
+
+/// `stale-while-revalidate` and `stale-if-error` in ms: nginx lets a page that may serve stale while it is refreshed also
+/// serve when the refresh fails.
+pub(crate) fn stale_windows(control: &CacheControl) -> (u64, u64) {
+    let updating = in_ms(control.stale_while_revalidate);
+    (updating, in_ms(control.stale_if_error).max(updating))
 }
 
 fn validity(
@@ -78,38 +98,37 @@ fn validity(
     rules: &Rules,
     now: u64,
 ) -> Result<(u64, Source), Refusal> {
-    if let Some(valid) = x_accel_expires(fields, rules, now) {
-        return positive(valid, Refusal::XAccelExpires).map(|valid| (valid, Source::XAccelExpires));
+    if let Some(until) = x_accel_expires(fields, rules, now) {
+        return until.map(|until| (until, Source::XAccelExpires));
     }
     if forbids_storing(control) {
         return Err(Refusal::CacheControl);
     }
+    let from_now = |valid_ms: u64, source: Source| (now.saturating_add(valid_ms), source);
     if let Some((seconds, source)) = lifetime(control) {
-        let valid = seconds.saturating_mul(1000).saturating_sub(age_ms(fields, rules));
-        return positive(valid, Refusal::Expired).map(|valid| (valid, source));
+        let valid = positive(seconds.saturating_mul(1000), Refusal::Expired)?;
+        return Ok(from_now(valid, source));
     }
     if let Some(valid) = expires(fields, rules, now) {
-        return positive(valid, Refusal::Expired).map(|valid| (valid, Source::Expires));
+        return Ok(from_now(positive(valid, Refusal::Expired)?, Source::Expires));
     }
-    if let Some(valid) = rules.valid_for(status) {
-        return positive(valid, Refusal::NoValidity).map(|valid| (valid, Source::CacheValid));
-    }
-    let heuristic = if rules.rfc9111 { heuristic(status, fields, now) } else { 0 };
-    positive(heuristic, Refusal::NoValidity).map(|valid| (valid, Source::Heuristic))
+    let valid = rules.valid_for(status).unwrap_or(0);
+    Ok(from_now(positive(valid, Refusal::NoValidity)?, Source::CacheValid))
 }
 
 fn positive(valid_ms: u64, refusal: Refusal) -> Result<u64, Refusal> {
     if valid_ms == 0 { Err(refusal) } else { Ok(valid_ms) }
 }
 
-/// `X-Accel-Expires`: seconds, or `@` and seconds since the epoch; 0 forbids, and what is no number is passed over, as
-/// in nginx. An absolute time that is over forbids too.
-fn x_accel_expires(fields: &Fields, rules: &Rules, now: u64) -> Option<u64> {
+/// When `X-Accel-Expires` lets the answer expire, ms since the epoch: seconds, or `@` and seconds since the epoch. 0
+/// forbids storing; what is no number is passed over; an absolute time that is over is stored as expired, as in nginx.
+pub(crate) fn x_accel_expires(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<u64, Refusal>> {
     let value = fields.known(Known::XAccelExpires).filter(|_| !rules.ignore.x_accel_expires)?;
     if let Some(absolute) = value.strip_prefix(b"@") {
-        return Some(digits(absolute)?.saturating_mul(1000).saturating_sub(now));
+        return Some(Ok(digits(absolute)?.saturating_mul(1000)));
     }
-    Some(digits(value)?.saturating_mul(1000))
+    let valid = digits(value)?.saturating_mul(1000);
+    Some(positive(valid, Refusal::XAccelExpires).map(|valid| now.saturating_add(valid)))
 }
 
 /// Decimal digits and nothing else; a number beyond `u64` is the largest (RFC 9111 §1.2.2).
@@ -130,47 +149,16 @@ pub(crate) fn is_private(control: &CacheControl) -> bool {
 }
 
 /// A shared cache prefers `s-maxage` (RFC 9111 §4.2.1).
-fn lifetime(control: &CacheControl) -> Option<(u64, Source)> {
+pub(crate) fn lifetime(control: &CacheControl) -> Option<(u64, Source)> {
     let shared = control.s_maxage.map(|seconds| (seconds, Source::SMaxage));
     shared.or_else(|| control.max_age.map(|seconds| (seconds, Source::MaxAge)))
 }
 
-/// Ms until `Expires`; 0 where it is over or no date, `0` above all (RFC 9111 §5.3).
+/// Ms until `Expires`; 0 where it is over or no date, `0` above all (RFC 9111 §5.3). nginx counts from the moment of arrival.
 fn expires(fields: &Fields, rules: &Rules, now: u64) -> Option<u64> {
     let value = fields.known(Known::Expires).filter(|_| !rules.ignore.expires)?;
     let expires_ms = parse_http_date(value, now / 1000).unwrap_or(0).saturating_mul(1000);
-    if !rules.rfc9111 {
-        return Some(expires_ms.saturating_sub(now));
-    }
-    // By the origin's own clock (RFC 9111 §4.2.1), less what the answer has aged on its way.
-    let lifetime = expires_ms.saturating_sub(date_ms(fields, now));
-    Some(lifetime.saturating_sub(age_ms(fields, rules)))
-}
-
-/// What an answer has aged before it came here (RFC 9111 §4.2.3); nginx counts from the moment of arrival.
-fn age_ms(fields: &Fields, rules: &Rules) -> u64 {
-    let age = fields.known(Known::Age).filter(|_| rules.rfc9111);
-    in_ms(age.and_then(digits))
-}
-
-fn date_ms(fields: &Fields, now: u64) -> u64 {
-    let date = fields.known(Known::Date).and_then(|value| parse_http_date(value, now / 1000));
-    date.map_or(now, |seconds| seconds.saturating_mul(1000))
-}
-
-/// RFC 9111 §4.2.2, for the statuses that RFC 9110 §15.1 lists.
-fn heuristic(status: u16, fields: &Fields, now: u64) -> u64 {
-    if !matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501) {
-        return 0;
-    }
-    let modified = fields.known(Known::LastModified).and_then(|value| parse_http_date(value, now / 1000));
-    let Some(modified) = modified else { return 0 };
-    let untouched = date_ms(fields, now).saturating_sub(modified.saturating_mul(1000));
-    (untouched / 10).min(HEURISTIC_MAX_MS)
-}
-
-fn forbids_stale(control: &CacheControl) -> bool {
-    control.must_revalidate || control.proxy_revalidate || control.s_maxage.is_some()
+    Some(expires_ms.saturating_sub(now))
 }
 
 fn in_ms(seconds: Option<u64>) -> u64 {

@@ -13,6 +13,7 @@ mod bypass;
 mod freshness;
 mod personal;
 mod reuse;
+mod rfc9111;
 mod rules;
 mod status;
 mod stored_fields;
@@ -24,9 +25,10 @@ pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use freshness::{Freshness, Source, freshness};
 pub use personal::PersonalCookies;
 pub use reuse::{Failure, Reuse, StoredFacts, reuse};
+pub use rfc9111::{invalidates, wants_stored_only};
 pub use rules::{IgnoreHeaders, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor};
 pub use status::CacheStatus;
-pub use stored_fields::StoredFields;
+pub use stored_fields::{StoredFields, is_updated};
 pub use validators::{
     Condition, Encoding, EntityTag, IfModifiedSince, StoredValidators, if_range_holds, judge_conditions,
 };

@@ -82,8 +82,9 @@ fn may_serve_while_updating(lifetime: &Lifetime, rules: &Rules, now: u64) -> boo
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }
 
-/// `*_cache_use_stale error | timeout | …`, or the origin's own `stale-if-error`, which speaks of 500, 502, 503 and 504
-/// and of failures that amount to them (RFC 5861 §4).
+/// `*_cache_use_stale error | timeout | …`, or the origin's own `stale-if-error`. That speaks of 500, 502, 503 and 504 and
+/// of failures that amount to them (RFC 5861 §4); nginx heeds it for failures alone, and leaves statuses to its
+/// directive.
 fn may_serve_on_failure(lifetime: &Lifetime, rules: &Rules, now: u64, failure: Failure) -> bool {
     let by_rule = match failure {
         Failure::Error => rules.use_stale.error,
@@ -92,7 +93,7 @@ fn may_serve_on_failure(lifetime: &Lifetime, rules: &Rules, now: u64, failure: F
         Failure::Http(status) => rules.use_stale.on_status(status),
     };
     let by_origin = match failure {
-        Failure::Http(status) => matches!(status, 500 | 502..=504),
+        Failure::Http(status) => rules.rfc9111 && matches!(status, 500 | 502..=504),
         _ => true,
     };
     !lifetime.must_revalidate

@@ -60,6 +60,15 @@ fn never_stored(known: Known) -> bool {
     )
 }
 
+/// Whether a field of a 304 takes the place of the stored one (RFC 9111 §3.2). Lengths and what describes the bytes do
+/// not: the bytes are those that were stored, and servers are known to send a 304 with the type of its error pages.
+pub fn is_updated(known: Option<Known>) -> bool {
+    !matches!(
+        known,
+        Some(Known::ContentLength | Known::ContentEncoding | Known::ContentRange | Known::ContentType)
+    )
+}
+
 /// Fields that an origin means for the accelerator in front of it, which nginx hides from visitors.
 fn for_the_accelerator(known: Known) -> bool {
     matches!(

@@ -125,8 +125,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             set!(Origin.flag => cache.revalidate),
             "Whether an expired page is refreshed with a conditional request.",
         )
-        .default("off")
-        .later("an expired page is fetched whole; unchanged bytes keep their ETag and encodings"),
+        .default("off"),
     ),
     FamilyRow::proxy(
         Directive::new(

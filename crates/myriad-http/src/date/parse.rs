@@ -21,11 +21,17 @@ pub fn parse_http_date(value: &[u8], now_s: u64) -> Option<u64> {
     }
 }
 
+/// Takes ` GMT` off, in whatever case (RFC 9110 §5.6.7 wants recipients to be lenient).
+fn without_zone(time: &[u8]) -> Option<&[u8]> {
+    let (time, zone) = time.split_last_chunk::<4>()?;
+    zone.eq_ignore_ascii_case(b" GMT").then_some(time)
+}
+
 /// `06 Nov 1994 08:49:37 GMT`, as all senders write now.
 fn imf_fixdate(date: &[u8]) -> Option<u64> {
     let &[d1, d2, b' ', m1, m2, m3, b' ', y1, y2, y3, y4, b' ', ref time @ ..] = date else { return None };
     let year = number(&[y1, y2, y3, y4])?;
-    seconds(year, month(&[m1, m2, m3])?, number(&[d1, d2])?, time.strip_suffix(b" GMT")?)
+    seconds(year, month(&[m1, m2, m3])?, number(&[d1, d2])?, without_zone(time)?)
 }
 
 /// `day, 06-Nov-94 08:49:37 GMT` behind the first three letters of the day, obsolete.
@@ -45,7 +51,7 @@ fn rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
         // A year far behind is the nearer one of the next century: "05" in 1998 is 2005.
         year += 100;
     }
-    seconds(year, month(&[m1, m2, m3])?, number(&[d1, d2])?, time.strip_suffix(b" GMT")?)
+    seconds(year, month(&[m1, m2, m3])?, number(&[d1, d2])?, without_zone(time)?)
 }
 
 /// `Nov  6 08:49:37 1994`, of C's `asctime()`, obsolete.

@@ -14,6 +14,7 @@ fn facts(status: u16, fields: &Fields) -> ResponseFacts<'_> {
         no_cache: false,
         uses: 1,
         usable_page: false,
+        delay_ms: 0,
     }
 }
 
@@ -90,6 +91,7 @@ fn a_plain_page_is_stored_for_as_long_as_the_rules_say() {
         must_revalidate: false,
         valid_ms: 5_000,
         source: Source::MaxAge,
+        born: None,
     };
     assert_eq!(judged(200, &fields, &Rules::default()), Admission::Store(expected));
     assert_eq!(refused(&[], &greedy()), None);

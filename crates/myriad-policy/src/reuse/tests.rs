@@ -11,6 +11,7 @@ fn stored(updating: u64, error: u64) -> StoredFacts {
         must_revalidate: false,
         valid_ms: 1000,
         source: Source::CacheValid,
+        born: None,
     };
     StoredFacts { lifetime, validators: true }
 }
@@ -92,7 +93,7 @@ fn while_one_request_refreshes_the_others_get_the_stale_page() {
 
 #[test]
 fn the_origins_own_stale_windows_work_without_use_stale_and_end() {
-    let rules = Rules { background_update: true, ..Rules::default() };
+    let rules = Rules { background_update: true, rfc9111: true, ..Rules::default() };
     let facts = stored(100, 300);
     assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 99, false, None), Reuse::ServeStaleAndRefresh);
     assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 100, false, None), Reuse::Fetch { conditional: false });
@@ -101,6 +102,14 @@ fn the_origins_own_stale_windows_work_without_use_stale_and_end() {
         let expected = if covered { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
         assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 299, false, Some(failure)), expected, "{failure:?}");
         assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 300, false, Some(failure)), Reuse::PassFailure);
+        let as_nginx = Rules { rfc9111: false, ..rules.clone() };
+        let covered = !matches!(failure, Failure::Http(_));
+        let expected = if covered { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
+        assert_eq!(
+            reuse(&facts, &as_nginx, FRESH_UNTIL + 299, false, Some(failure)),
+            expected,
+            "{failure:?}"
+        );
     }
 }
 

@@ -31,8 +31,10 @@ pub enum EntityTag {
     Origin {
         /// What stands between the quotes.
         opaque: Box<[u8]>,
-        /// Whether it was weak, or named an encoding that the origin made and that is not kept.
+        /// Whether it was weak.
         weak: bool,
+        /// Whether it named an encoding that the origin made and that is not kept: then no bytes served here are its.
+        undone: bool,
     },
 }
 
@@ -45,7 +47,19 @@ impl EntityTag {
     /// The origin's `ETag` of an answer that came in `coding`; `None` where it is no entity tag.
     pub fn from_origin(value: &[u8], coding: Coding) -> Option<EntityTag> {
         let tag = SentTag::parse(value.trim_ascii())?;
-        Some(EntityTag::Origin { opaque: tag.opaque.into(), weak: tag.weak || coding != Coding::Identity })
+        Some(EntityTag::Origin {
+            opaque: tag.opaque.into(),
+            weak: tag.weak,
+            undone: coding != Coding::Identity,
+        })
+    }
+
+    /// The tag as the origin sent it, to ask whether it still holds (RFC 9111 §4.3.1); `None` for a tag made here, which
+    /// the origin does not know.
+    pub fn for_origin(&self) -> Option<Vec<u8>> {
+        let EntityTag::Origin { opaque, weak, .. } = self else { return None };
+        let mark: &[u8] = if *weak { b"W/" } else { b"" };
+        Some([mark, b"\"", opaque, b"\""].concat())
     }
 
     /// Appends the `ETag` value for a page served in `encoding`.
@@ -65,8 +79,8 @@ impl EntityTag {
                 }
                 out.push(b'"');
             }
-            EntityTag::Origin { opaque, weak } => {
-                if *weak || encoding.coding != Coding::Identity {
+            EntityTag::Origin { opaque, .. } => {
+                if self.is_weak() || encoding.coding != Coding::Identity {
                     out.extend_from_slice(b"W/");
                 }
                 out.push(b'"');
@@ -95,15 +109,15 @@ impl EntityTag {
                 self.write(encoding, &mut own);
                 own.len() == sent.opaque.len() + 2 && own[1..own.len() - 1] == *sent.opaque
             }
-            EntityTag::Origin { opaque, weak } => {
-                !weak && encoding.coding == Coding::Identity && **opaque == *sent.opaque
+            EntityTag::Origin { opaque, .. } => {
+                !self.is_weak() && encoding.coding == Coding::Identity && **opaque == *sent.opaque
             }
         }
     }
 
     /// Whether the page's tag is weak in every encoding.
     pub const fn is_weak(&self) -> bool {
-        matches!(self, EntityTag::Origin { weak: true, .. })
+        matches!(self, EntityTag::Origin { weak: true, .. } | EntityTag::Origin { undone: true, .. })
     }
 }
 

@@ -100,6 +100,9 @@ fn the_origins_tag_is_itself_for_its_own_bytes_and_weak_for_ours() {
     assert_eq!(written(&weak, Encoding::IDENTITY), "W/\"abc\"");
     let encoded_there = EntityTag::from_origin(b"\"abc\"", Coding::Gzip).unwrap();
     assert_eq!(written(&encoded_there, Encoding::IDENTITY), "W/\"abc\"");
+    let asked = [&strong, &weak, &encoded_there].map(|tag| tag.for_origin().unwrap());
+    assert_eq!(asked, [&b"\"abc-gz5\""[..], b"W/\"abc\"", b"\"abc\""], "the origin is asked for its own");
+    assert_eq!(EntityTag::made(1).for_origin(), None);
     for value in ["abc", "\"abc", "W/abc", ""] {
         assert_eq!(EntityTag::from_origin(value.as_bytes(), Coding::Identity), None, "{value}");
     }

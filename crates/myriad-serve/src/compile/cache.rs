@@ -103,7 +103,7 @@ impl Compile<'_> {
                 .unwrap_or(true)
                 .then_some(LockRules { timeout_ms: cache.lock_timeout, age_ms: cache.lock_age }),
             background_update: cache.background_update,
-            revalidate: cache.revalidate,
+            revalidate: cache.revalidate || settings.cache_rules.rfc9111,
             personal,
             authorization_in_key,
             rfc9111: settings.cache_rules.rfc9111,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use myriad_conf::model::{Balance as BalanceConf, UpstreamAddress, UpstreamConf};
-use myriad_conf::settings::{OriginSettings, Protocol, Settings};
+use myriad_conf::settings::{CacheZone, OriginSettings, Protocol, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::Template;
 use myriad_upstream::{Address, Balance, Group, GroupConfig, KeepAlive, NextUpstream, PeerConfig, Timeouts};
@@ -20,6 +20,11 @@ impl Compile<'_> {
         (target, prefix): (&Text, &Text),
     ) -> OriginPlace {
         let origin = settings.origin(protocol);
+        let mut pass = lower(&origin.pass_headers);
+        // RFC 9111 section 5.1: `Age` is counted from the origin's own `Date`.
+        if settings.cache_rules.rfc9111 && !matches!(origin.cache.zone, CacheZone::Off) {
+            pass.push(b"date"[..].into());
+        }
         let http = (protocol == Protocol::Http).then(|| Box::new(self.proxy(settings, target, prefix)));
         OriginPlace {
             target: match &http {
@@ -38,10 +43,8 @@ impl Compile<'_> {
                 .as_ref()
                 .and_then(|pattern| self.split_path_info(pattern)),
             hide: lower(&origin.hide_headers),
-            pass: lower(&origin.pass_headers),
-            passes_head: origin.pass_headers.iter().any(|name| {
-                [&b"server"[..], b"date"].iter().any(|own| name.bytes().eq_ignore_ascii_case(own))
-            }),
+            passes_head: pass.iter().any(|name| [&b"server"[..], b"date"].contains(&&**name)),
+            pass,
             intercept_errors: origin.intercept_errors,
             ignore_client_abort: origin.ignore_client_abort,
             buffering: origin.buffering,

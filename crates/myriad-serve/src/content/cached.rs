@@ -8,7 +8,8 @@ use std::time::Duration;
 use myriad_http::{Fields, Known, Method};
 use myriad_net::ResponseBody;
 use myriad_policy::{
-    BypassReason, CacheStatus, Failure, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
+    BypassReason, CacheStatus, Failure, Lifetime, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
+    wants_stored_only,
 };
 use myriad_script::Frame;
 use myriad_store::{Claim, ClaimOptions, FlightEnd, FlightHead, FlightReader, KeyRef};
@@ -81,7 +82,7 @@ fn look_up(
     write_key(request, frame, cache)?;
     if let Some(reason) = reason {
         request.cache.status = reason.status();
-        return Ok(lead_alone(exchange, origin, cache));
+        return Ok(lead_alone(exchange, origin, cache, None));
     }
     let now = request.received_ms;
     let fields = request.head.fields();
@@ -161,7 +162,7 @@ fn write_key(
     Ok(())
 }
 
-/// The key of the page, for an explanation.
+/// The key of the page, for an explanation or to remove it.
 pub(crate) fn key(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, myriad_script::EvalError> {
     let Exchange { request, frame } = exchange;
     write_key(request, frame, cache)?;
@@ -209,8 +210,7 @@ fn stale_or_fetch(
         match reuse(&facts_of(page), &cache.rules, now, page.is_updating(now), None) {
             Reuse::Serve(status) => return serve(exchange, origin, Arc::clone(page), status),
             Reuse::ServeStaleAndRefresh => {
-                let lease_ms = origin.timeouts.read_ms.saturating_add(origin.timeouts.connect_ms);
-                let status = match cache.zone.zone.begin_refresh(page, now, lease_ms) {
+                let status = match cache.zone.zone.begin_refresh(page, now, lease_ms(origin)) {
                     Some(writer) => {
                         fetch::start(exchange, origin, cache, writer, None);
                         CacheStatus::Stale
@@ -225,6 +225,13 @@ fn stale_or_fetch(
     exchange.request.cache.status =
         Some(if stale.is_some() { CacheStatus::Expired } else { CacheStatus::Miss });
     exchange.request.cache.stale.clone_from(&stale);
+    if cache.rules.rfc9111 && wants_stored_only(exchange.request.head.fields()) {
+        return Step::Error(504);
+    }
+    // What an origin answers to a name and a password may be for them alone: nobody waits for it.
+    if exchange.request.head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key {
+        return lead_alone(exchange, origin, cache, stale);
+    }
     if begins_beyond(&exchange.request, cache.max_range_offset) {
         return Step::Wait(Work::Origin);
     }
@@ -253,7 +260,7 @@ fn claim(
     cache: &CachePlace,
     stale: Option<Arc<Page>>,
 ) -> Step {
-    let Some(lock) = cache.rules.lock else { return lead_alone(exchange, origin, cache) };
+    let Some(lock) = cache.rules.lock else { return lead_alone(exchange, origin, cache, stale) };
     let request = &exchange.request;
     let now = myriad_net::clock::now_ms();
     let fields = request.head.fields();
@@ -276,20 +283,33 @@ fn claim(
             let patience = lock.timeout_ms.map(Duration::from_millis);
             Step::Wait(Work::Page(Wait { reader, own: None, stale, patience }))
         }
-        Claim::Pass => lead_alone(exchange, origin, cache),
+        Claim::Pass => lead_alone(exchange, origin, cache, stale),
     }
 }
 
 /// Fetches without waiting for anyone; the answer may still be stored.
-fn lead_alone(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace) -> Step {
+fn lead_alone(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    stale: Option<Arc<Page>>,
+) -> Step {
     exchange.request.site.worker.counters.misses.add(1);
-    let key = KeyRef::new(&exchange.request.cache.key);
-    let writer = cache.zone.zone.fetch_alone(key, myriad_net::clock::now_ms());
+    let now = myriad_net::clock::now_ms();
+    let writer = match &stale {
+        Some(page) => cache.zone.zone.refresh_alone(page, now, lease_ms(origin)),
+        None => cache.zone.zone.fetch_alone(KeyRef::new(&exchange.request.cache.key), now),
+    };
     let reader = writer.reader();
     let (sender, own) = oneshot::channel();
     fetch::start(exchange, origin, cache, writer, Some(sender));
     let stale = exchange.request.cache.stale.clone();
     Step::Wait(Work::Page(Wait { reader, own: Some(own), stale, patience: None }))
+}
+
+/// How long a page counts as updating, ms: as long as a fetch may take before its head is there.
+fn lease_ms(origin: &OriginPlace) -> u64 {
+    origin.timeouts.read_ms.saturating_add(origin.timeouts.connect_ms)
 }
 
 /// Waits for the page that somebody, or this request itself, fetches.
@@ -307,6 +327,11 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
             exchange.request.cache.fetched = true;
             follow(exchange, origin, cache, reader, stale, None).await
         }
+        Ok(Own::Confirmed) => {
+            exchange.request.cache.status = Some(CacheStatus::Revalidated);
+            follow(exchange, origin, cache, reader, stale, None).await
+        }
+        Ok(Own::Unconfirmed) => Step::Wait(Work::Origin),
         Ok(Own::Refused(response)) => {
             let status = response.head.status;
             match stale_after(exchange, origin, cache, stale, Failure::Http(status)) {
@@ -408,6 +433,7 @@ fn streaming(
         proxy_fields::rewrite(exchange, origin, &mut answer);
     }
     own_cookies(exchange, origin, &mut answer);
+    write_age(exchange, meta.lifetime, &mut answer);
     answer
 }
 
@@ -451,13 +477,31 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
         return Step::Error(code);
     }
     let redirects = page.meta().redirects;
+    let lifetime = page.meta().lifetime;
     let mut answer = page::answer(&mut exchange.request, origin, page);
     answer.own_head = origin.passes_head;
     if redirects {
         proxy_fields::rewrite_page(exchange, origin, &mut answer);
     }
     own_cookies(exchange, origin, &mut answer);
+    write_age(exchange, lifetime, &mut answer);
     Step::Answer(answer)
+}
+
+/// `Age`, where the page was not made or confirmed for this very request (RFC 9111 section 5.1); else what the origin
+/// said of it.
+fn write_age(exchange: &Exchange, lifetime: Lifetime, answer: &mut Answer) {
+    let Some(born) = lifetime.born else { return };
+    let request = &exchange.request;
+    if request.cache.status == Some(CacheStatus::Revalidated) {
+        return;
+    }
+    let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
+    if request.cache.fetched && !head.is_some_and(|head| head.fields.has(Known::Age)) {
+        return;
+    }
+    let now = request.received_ms.max(myriad_net::clock::now_ms());
+    answer.field(b"Age", (now.saturating_sub(born) / 1000).to_string().as_bytes());
 }
 
 /// The visitor who caused the fetch gets the cookies that came with it; nobody else does. What another place answered

@@ -14,19 +14,33 @@ use tokio::sync::oneshot;
 use super::group::Chosen;
 use super::pace::Pace;
 use super::params::{self, Purpose};
+use super::revalidate::{self, Confirmed};
 use super::{group, origin, page};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
-use crate::runtime::{CachePlace, Handler, OriginPlace, PageMeta};
+use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
 
 /// What the visitor who caused the fetch gets besides the page.
 pub(crate) enum Own {
     /// The page is on its way into the cache; this is the origin's head, cookies and all.
     Admitted(ResponseHead),
+    /// The page that was stored is confirmed.
+    Confirmed,
+    /// The page that was stored is confirmed, but what came with that is for this visitor alone, who has to ask.
+    Unconfirmed,
     /// The answer is for this visitor alone.
     Refused(OriginResponse),
     /// There is no answer.
     Failed(OriginError),
+}
+
+/// When a head came.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival {
+    /// The time, ms since the epoch.
+    pub now: u64,
+    /// How long it took, ms.
+    pub delay_ms: u64,
 }
 
 struct Job {
@@ -37,6 +51,8 @@ struct Job {
     own: Option<oneshot::Sender<Own>>,
     uses: u64,
     usable_page: bool,
+    /// Whether the origin was asked to confirm what is stored.
+    conditional: bool,
 }
 
 /// Starts the fetch of a page from a copy of the request. A fetch that cannot start frees the waiters at once.
@@ -58,7 +74,10 @@ pub(crate) fn start(
         Some(body) => body.payload(),
         None => RequestPayload::Empty,
     };
-    let request = match params::make(exchange, origin, Purpose::Store, payload, attempts) {
+    let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
+    let conditional = confirmable.is_some();
+    let purpose = Purpose::Store(confirmable.map(AsRef::as_ref));
+    let request = match params::make(exchange, origin, purpose, payload, attempts) {
         Ok(request) => request,
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));
@@ -74,12 +93,17 @@ pub(crate) fn start(
     exchange.request.site.worker.counters.fetches.add(1);
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
-    let job = Job { exchange: exchange.snapshot(), writer, request, chosen, own, uses, usable_page };
+    let job =
+        Job { exchange: exchange.snapshot(), writer, request, chosen, own, uses, usable_page, conditional };
     tokio::task::spawn_local(run(job));
 }
 
+fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
+    cache.rules.revalidate && !revalidate::conditions(page).is_empty()
+}
+
 async fn run(job: Job) {
-    let Job { mut exchange, writer, request, chosen, own, uses, usable_page } = job;
+    let Job { mut exchange, writer, request, chosen, own, uses, usable_page, conditional } = job;
     let method = request.method;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(place) = &site.runtime.place(exchange.request.place).handler else { return };
@@ -88,6 +112,7 @@ async fn run(job: Job) {
         Ok(group) => group,
         Err(status) => return writer.fail(StoreFailure(status)),
     };
+    let asked = myriad_net::clock::now_ms();
     let response = match origin::fetch(&mut exchange, &group, request).await {
         Ok(response) => response,
         Err(error) => {
@@ -100,7 +125,18 @@ async fn run(job: Job) {
         }
     };
     let now = myriad_net::clock::now_ms();
-    let verdict = judge(&mut exchange, place, cache, &response.head, method, (uses, usable_page), now);
+    let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
+    if conditional && response.head.status == 304 {
+        let confirmed = revalidate::confirm(&exchange, place, &cache.rules, writer, &response.head, arrival);
+        if let Some(own) = own {
+            let _ = own.send(match confirmed {
+                Confirmed::Page => Own::Confirmed,
+                Confirmed::Personal => Own::Unconfirmed,
+            });
+        }
+        return;
+    }
+    let verdict = judge(&mut exchange, place, cache, &response.head, method, (uses, usable_page), arrival);
     match verdict {
         Admission::Refuse(why) => {
             let status = response.head.status;
@@ -135,7 +171,7 @@ fn judge(
     head: &ResponseHead,
     method: Method,
     (uses, usable_page): (u64, bool),
-    now: u64,
+    arrival: Arrival,
 ) -> Admission {
     exchange.request.origin_mut().head = Some(head.clone());
     let Exchange { request, frame } = exchange;
@@ -153,8 +189,9 @@ fn judge(
         no_cache: no_cache || redirects,
         uses,
         usable_page,
+        delay_ms: arrival.delay_ms,
     };
-    admit(&facts, &cache.rules, now)
+    admit(&facts, &cache.rules, arrival.now)
 }
 
 /// Whether an answer is the piece that the request's key names (`slice`).

@@ -42,7 +42,9 @@ pub(crate) fn meta_of(
     let nominated = Nominated::of(fields);
     for (known, name, value) in StoredFields::new(fields, rules).iter() {
         let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
-            || is_undone(known, coding.is_some(), head.status);
+            || is_undone(known, coding.is_some(), head.status)
+            // `Age` is counted on from here.
+            || (known == Some(Known::Age) && lifetime.born.is_some());
         if !own_line && !nominated.has(name) && origin::passes(known, name, place, false) {
             lines.extend_from_slice(name);
             lines.extend_from_slice(b": ");
@@ -85,7 +87,8 @@ pub(crate) fn meta_of(
 fn is_undone(known: Option<Known>, decoded: bool, status: u16) -> bool {
     match known {
         Some(Known::ContentEncoding) => decoded,
-        Some(Known::AcceptRanges | Known::ContentRange) => decoded || status == 200,
+        Some(Known::AcceptRanges) => decoded || status == 200,
+        Some(Known::ContentRange) => decoded,
         _ => false,
     }
 }

@@ -7,20 +7,37 @@ use myriad_script::EvalError;
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
 use super::proxy_request;
+use super::revalidate::{self, Conditions};
 use crate::exchange::{Exchange, scratch};
-use crate::runtime::OriginPlace;
+use crate::runtime::{OriginPlace, Page};
 
 /// What the request is made for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose<'a> {
     /// For one visitor: everything is passed on.
     Visitor,
-    /// To be stored: what asks for a part, a confirmation or an encoding is left out, and HEAD becomes GET.
-    Store,
+    /// To be stored: what asks for a part, a confirmation or an encoding is left out, and HEAD becomes GET. With a page,
+    /// the origin is asked to confirm that.
+    Store(Option<&'a Page>),
+}
+
+impl Purpose<'_> {
+    /// Whether a field of the client's is left out.
+    pub(super) fn leaves_out(self, known: Option<Known>) -> bool {
+        matches!(self, Purpose::Store(_)) && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
+    }
+
+    /// The conditions on which the origin need not send the page again.
+    pub(super) fn conditions(self) -> Conditions {
+        match self {
+            Purpose::Store(Some(page)) => revalidate::conditions(page),
+            _ => Conditions::new(),
+        }
+    }
 }
 
 /// Fields that an answer to be stored must not depend on.
-pub(super) const NOT_FOR_STORING: [Known; 7] = [
+const NOT_FOR_STORING: [Known; 7] = [
     Known::AcceptEncoding,
     Known::IfMatch,
     Known::IfModifiedSince,
@@ -34,7 +51,7 @@ pub(super) const NOT_FOR_STORING: [Known; 7] = [
 pub(crate) fn make(
     exchange: &mut Exchange,
     origin: &OriginPlace,
-    purpose: Purpose,
+    purpose: Purpose<'_>,
     payload: RequestPayload,
     attempts: Attempts,
 ) -> Result<OriginRequest, EvalError> {
@@ -51,7 +68,7 @@ pub(crate) fn make(
 fn fastcgi(
     exchange: &mut Exchange,
     origin: &OriginPlace,
-    purpose: Purpose,
+    purpose: Purpose<'_>,
     payload: RequestPayload,
     attempts: Attempts,
 ) -> Result<OriginRequest, EvalError> {
@@ -75,8 +92,14 @@ fn fastcgi(
     if origin.pass_request_headers {
         push_fields(exchange, origin, purpose, &mut params);
     }
+    for (condition, value) in purpose.conditions() {
+        let name = condition.param();
+        if !origin.params.iter().any(|param| *param.name == *name) {
+            params.push(name, &value);
+        }
+    }
     let method = match (purpose, exchange.request.head.method()) {
-        (Purpose::Store, Method::Head) => Method::Get,
+        (Purpose::Store(_), Method::Head) => Method::Get,
         (_, method) => method,
     };
     Ok(OriginRequest {
@@ -94,7 +117,7 @@ fn fastcgi(
 }
 
 /// The client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` never goes: applications take it for a setting.
-fn push_fields(exchange: &Exchange, origin: &OriginPlace, purpose: Purpose, params: &mut Params) {
+fn push_fields(exchange: &Exchange, origin: &OriginPlace, purpose: Purpose<'_>, params: &mut Params) {
     let fields = exchange.request.head.fields();
     let mut name = Vec::with_capacity(64);
     let mut seen: Vec<Known> = Vec::new();
@@ -105,8 +128,7 @@ fn push_fields(exchange: &Exchange, origin: &OriginPlace, purpose: Purpose, para
         if let Some(known) = known {
             let framing =
                 matches!(known, Known::ContentLength | Known::ContentType | Known::TransferEncoding);
-            let unwanted = purpose == Purpose::Store && NOT_FOR_STORING.contains(&known);
-            if framing || unwanted || seen.contains(&known) {
+            if framing || purpose.leaves_out(Some(known)) || seen.contains(&known) {
                 continue;
             }
         }

@@ -13,7 +13,7 @@ use myriad_script::{EvalError, Template};
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
 use super::nominated::Nominated;
-use super::params::{NOT_FOR_STORING, Purpose};
+use super::params::Purpose;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::runtime::{HttpPlace, OriginPlace, PassUrl};
 
@@ -22,7 +22,7 @@ pub(crate) fn make(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     http: &HttpPlace,
-    purpose: Purpose,
+    purpose: Purpose<'_>,
     payload: RequestPayload,
     attempts: Attempts,
 ) -> Result<OriginRequest, EvalError> {
@@ -35,6 +35,7 @@ pub(crate) fn make(
     if origin.pass_request_headers {
         write_client_fields(&exchange.request, http, purpose, &mut head);
     }
+    write_conditions(http, purpose, &mut head);
     head.extend_from_slice(b"\r\n");
     let keep_alive = if http.http_1_1 { !options.close } else { options.keep_alive };
     Ok(OriginRequest {
@@ -224,17 +225,27 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
 }
 
 /// The client's own fields, but for those that the configuration writes and those that end at this server.
-fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose, head: &mut Vec<u8>) {
+fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
     let fields = request.head.fields();
     let nominated = Nominated::of(fields);
     for (known, name, value) in fields.iter_known() {
-        let unwanted =
-            purpose == Purpose::Store && known.is_some_and(|known| NOT_FOR_STORING.contains(&known));
-        if unwanted || http.replaced.has(known, name) || nominated.has(name) {
+        if purpose.leaves_out(known) || http.replaced.has(known, name) || nominated.has(name) {
             continue;
         }
         for part in [name, b": ", value, b"\r\n"] {
             head.extend_from_slice(part);
+        }
+    }
+}
+
+/// What the origin is asked to confirm; `proxy_set_header` of that name has the last word, as in nginx.
+fn write_conditions(http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
+    for (condition, value) in purpose.conditions() {
+        let name = condition.field();
+        if !http.replaced.has(Some(condition.known()), name) {
+            for part in [name, b": ", &value, b"\r\n"] {
+                head.extend_from_slice(part);
+            }
         }
     }
 }

@@ -229,7 +229,7 @@ impl FileEntry {
             length: metadata.len(),
             modified_s,
             modified: modified.into(),
-            tag: EntityTag::Origin { opaque: opaque.into_bytes().into(), weak: false },
+            tag: EntityTag::Origin { opaque: opaque.into_bytes().into(), weak: false, undone: false },
             identity: Identity::of(metadata),
             held: Weight::of(held),
             contents: OnceLock::new(),

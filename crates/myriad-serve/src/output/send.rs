@@ -170,7 +170,14 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
         {
             head.field(b"Last-Modified", text);
         }
-        copy_lines(&meta.lines, left_out, |lines| head.lines(lines));
+        if answer.status == 206 {
+            // A whole page may have kept one that says nothing of this part.
+            let mut left_out = left_out.clone();
+            left_out.push(b"content-range");
+            copy_lines(&meta.lines, &left_out, |lines| head.lines(lines));
+        } else {
+            copy_lines(&meta.lines, left_out, |lines| head.lines(lines));
+        }
     } else if let Source::File(entry) = &answer.source
         && let Some(file) = entry.file()
         && !left_out.contains(&LAST_MODIFIED)

@@ -1,0 +1,268 @@
+//! Structured fields (RFC 9651): dictionaries, read strictly, for targeted cache control (RFC 9213).
+
+/// What stands beside a key of a dictionary, as far as its kind matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A key alone, or `?1`.
+    True,
+    /// `?0`.
+    False,
+    /// An integer of up to fifteen digits.
+    Integer(i64),
+    /// A string, without its quotes and with its escapes.
+    String(&'a [u8]),
+    /// A token.
+    Token(&'a [u8]),
+    /// A decimal, a byte sequence, a date, a display string or an inner list.
+    Other,
+}
+
+/// Reads a dictionary (RFC 9651 §4.2.2). Of a key given twice the last counts, in the place of the first. `None` where
+/// the text is none: then the whole field is to be ignored.
+pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], Value<'_>)>> {
+    let mut members: Vec<(&[u8], Value<'_>)> = Vec::new();
+    let mut rest = Rest(trim_spaces(text));
+    while !rest.0.is_empty() {
+        let key = rest.key()?;
+        let value = if rest.take(b'=') { rest.member()? } else { Value::True };
+        rest.parameters()?;
+        match members.iter_mut().find(|(known, _)| *known == key) {
+            Some(member) => member.1 = value,
+            None => members.push((key, value)),
+        }
+        rest.blanks();
+        if rest.0.is_empty() {
+            break;
+        }
+        if !rest.take(b',') {
+            return None;
+        }
+        rest.blanks();
+        // A comma at the end is an error.
+        if rest.0.is_empty() {
+            return None;
+        }
+    }
+    Some(members)
+}
+
+/// Structured fields know no tab at their ends.
+fn trim_spaces(mut text: &[u8]) -> &[u8] {
+    while let [b' ', rest @ ..] = text {
+        text = rest;
+    }
+    while let [rest @ .., b' '] = text {
+        text = rest;
+    }
+    text
+}
+
+/// What is still to be read.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, byte: u8) -> bool {
+        let taken = self.0.first() == Some(&byte);
+        if taken {
+            self.0 = &self.0[1..];
+        }
+        taken
+    }
+
+    fn while_in(&mut self, class: impl Fn(u8) -> bool) -> &'a [u8] {
+        let end = self.0.iter().position(|byte| !class(*byte)).unwrap_or(self.0.len());
+        let (taken, rest) = self.0.split_at(end);
+        self.0 = rest;
+        taken
+    }
+
+    fn blanks(&mut self) {
+        self.while_in(|byte| matches!(byte, b' ' | b'\t'));
+    }
+
+    fn key(&mut self) -> Option<&'a [u8]> {
+        let begins = matches!(self.0.first()?, b'a'..=b'z' | b'*');
+        let key = self.while_in(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'*'));
+        begins.then_some(key)
+    }
+
+    fn member(&mut self) -> Option<Value<'a>> {
+        if !self.take(b'(') {
+            return self.bare();
+        }
+        loop {
+            self.while_in(|byte| byte == b' ');
+            if self.take(b')') {
+                return Some(Value::Other);
+            }
+            self.bare()?;
+            self.parameters()?;
+            if !matches!(self.0.first(), Some(b' ' | b')')) {
+                return None;
+            }
+        }
+    }
+
+    fn parameters(&mut self) -> Option<()> {
+        while self.take(b';') {
+            self.while_in(|byte| byte == b' ');
+            self.key()?;
+            if self.take(b'=') {
+                self.bare()?;
+            }
+        }
+        Some(())
+    }
+
+    fn bare(&mut self) -> Option<Value<'a>> {
+        match *self.0.first()? {
+            b'-' | b'0'..=b'9' => self.number(),
+            b'"' => self.string(),
+            b'?' => self.boolean(),
+            b':' => {
+                self.0 = &self.0[1..];
+                self.while_in(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
+                self.take(b':').then_some(Value::Other)
+            }
+            b'@' => {
+                self.0 = &self.0[1..];
+                self.number().filter(|number| matches!(number, Value::Integer(_))).map(|_| Value::Other)
+            }
+            b'%' => {
+                self.0 = &self.0[1..];
+                self.string().map(|_| Value::Other)
+            }
+            byte if byte.is_ascii_alphabetic() || byte == b'*' => {
+                Some(Value::Token(self.while_in(is_token_byte)))
+            }
+            _ => None,
+        }
+    }
+
+    fn number(&mut self) -> Option<Value<'a>> {
+        let negative = self.take(b'-');
+        let digits = self.while_in(|byte| byte.is_ascii_digit());
+        if digits.is_empty() {
+            return None;
+        }
+        if self.take(b'.') {
+            let fraction = self.while_in(|byte| byte.is_ascii_digit());
+            let fits = digits.len() <= 12 && (1..=3).contains(&fraction.len());
+            return fits.then_some(Value::Other);
+        }
+        let number = digits.iter().fold(0i64, |sum, digit| sum.saturating_mul(10) + i64::from(digit - b'0'));
+        (digits.len() <= 15).then_some(Value::Integer(if negative { -number } else { number }))
+    }
+
+    fn string(&mut self) -> Option<Value<'a>> {
+        if !self.take(b'"') {
+            return None;
+        }
+        let text = self.0;
+        let mut at = 0;
+        loop {
+            match *text.get(at)? {
+                b'"' => break,
+                b'\\' if matches!(text.get(at + 1), Some(b'"' | b'\\')) => at += 2,
+                b' '..=b'[' | b']'..=b'~' => at += 1,
+                _ => return None,
+            }
+        }
+        self.0 = &text[at + 1..];
+        Some(Value::String(&text[..at]))
+    }
+
+    fn boolean(&mut self) -> Option<Value<'a>> {
+        self.take(b'?');
+        if self.take(b'1') {
+            return Some(Value::True);
+        }
+        self.take(b'0').then_some(Value::False)
+    }
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Vec<(String, Value<'_>)>> {
+        let members = dictionary(text.as_bytes())?;
+        Some(members.into_iter().map(|(key, value)| (String::from_utf8_lossy(key).into(), value)).collect())
+    }
+
+    fn one(text: &str) -> Option<Value<'_>> {
+        let mut members = read(text)?;
+        assert_eq!(members.len(), 1, "{text}");
+        members.pop().map(|(_, value)| value)
+    }
+
+    #[test]
+    fn every_kind_of_value_is_told() {
+        assert_eq!(one("a"), Some(Value::True));
+        assert_eq!(one("a=?1"), Some(Value::True));
+        assert_eq!(one("a=?0"), Some(Value::False));
+        assert_eq!(one("a=60"), Some(Value::Integer(60)));
+        assert_eq!(one("a=-60;b=1; c"), Some(Value::Integer(-60)));
+        assert_eq!(one("a=\"x \\\"y\""), Some(Value::String(b"x \\\"y")));
+        assert_eq!(one("a=tok/en"), Some(Value::Token(b"tok/en")));
+        for other in ["a=1.5", "a=:YQ==:", "a=@1659578233", "a=%\"f%c3\"", "a=(1 \"b\";p c)", "a=()"] {
+            assert_eq!(one(other), Some(Value::Other), "{other}");
+        }
+    }
+
+    #[test]
+    fn members_are_separated_and_the_last_of_a_key_counts() {
+        let read = read(" max-age=1,\tx ,max-age=60  ").unwrap();
+        assert_eq!(read, [("max-age".to_owned(), Value::Integer(60)), ("x".to_owned(), Value::True)]);
+        assert_eq!(dictionary(b""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_no_dictionary_is_none() {
+        for text in [
+            "Max-Age=60",
+            "max-age = 60",
+            "max-age=60 ;x",
+            "max-age=",
+            "max-age=60,",
+            ",",
+            "a,,b",
+            "&&&&&",
+            "a=&",
+            "max-age=1.",
+            "max-age=1.1234",
+            "max-age=1234567890123456",
+            "a=\"x",
+            "a=\"\u{e9}\"",
+            "a=?2",
+            "a=(1",
+            "a=(1\"b\")",
+            "a=:x",
+            "a=@1.5",
+            "a b",
+            "=1",
+            "1=a",
+            "a;=1",
+        ] {
+            assert_eq!(dictionary(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn random_text_never_panics() {
+        let pieces = [
+            "max-age", "=", "\"", ",", " ", ";", "(", ")", "9", "?", ":", "@", "%", "\\", "\u{e9}", "-", ".",
+        ];
+        let mut random = fastrand::Rng::with_seed(9);
+        for _ in 0..50_000 {
+            let text: String = (0..random.usize(..14)).map(|_| *random.choice(&pieces).unwrap()).collect();
+            if let Some(members) = dictionary(text.as_bytes()) {
+                assert!(members.len() <= text.len());
+            }
+        }
+    }
+}

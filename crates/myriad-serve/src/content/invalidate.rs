@@ -1,0 +1,81 @@
+//! What a change makes of stored pages (RFC 9111 section 4.4, where `cache_rfc9111` is on).
+
+use myriad_http::head::Version;
+use myriad_http::uri::{normalize_path, split_target};
+use myriad_http::{Known, RequestHead, ResponseHead};
+use myriad_policy::invalidates;
+use myriad_store::KeyRef;
+
+use super::cached;
+use crate::exchange::{Exchange, Request};
+use crate::runtime::OriginPlace;
+
+/// After an answer to a request that may have changed something: what is stored for its URI, and for those that the
+/// answer names on this host, is removed, also what is being fetched at this moment.
+pub(crate) fn after(exchange: &Exchange, origin: &OriginPlace, head: &ResponseHead) {
+    let Some(cache) = origin.cache.as_ref().filter(|cache| cache.rules.rfc9111) else { return };
+    let request = &exchange.request;
+    if !invalidates(request.head.method(), head.status) {
+        return;
+    }
+    let named = [Known::Location, Known::ContentLocation].into_iter().filter_map(|name| head.known(name));
+    let named = named.filter_map(|reference| target_here(request, reference));
+    let own = request.head.target().to_vec();
+    for target in std::iter::once(own).chain(named) {
+        let mut reader = exchange.snapshot();
+        if !asks_for(&mut reader.request, &target) {
+            continue;
+        }
+        if let Ok(key) = cached::key(&mut reader, cache) {
+            cache.zone.zone.remove(KeyRef::new(&key));
+        }
+    }
+}
+
+/// Makes the request one that reads `target`; false where that is no URI of this server.
+fn asks_for(request: &mut Request, target: &[u8]) -> bool {
+    let Ok(split) = split_target(target) else { return false };
+    let merge = request.site.runtime.server(request.server).merge_slashes;
+    let mut uri = Vec::with_capacity(split.path.len());
+    if normalize_path(split.path, merge, &mut uri).is_err() {
+        return false;
+    }
+    // Rules may have made another URI of the request's own; what they made counts.
+    if target != request.head.target() {
+        request.uri = uri;
+        request.args = split.query.unwrap_or_default().to_vec();
+    }
+    let fields = request.head.fields().clone();
+    request.head = RequestHead::from_parts(b"GET", target, Version::Http11, fields.iter());
+    true
+}
+
+/// The target that a reference in an answer comes to, where it is on the host that was asked (RFC 9111 section 4.4 leaves
+/// other hosts alone: a site must not be able to empty another's cache).
+fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
+    let reference = reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
+    let authority_at = ["http://", "https://", "//"].iter().find_map(|scheme| {
+        let begins = reference.get(..scheme.len())?.eq_ignore_ascii_case(scheme.as_bytes());
+        begins.then_some(scheme.len())
+    });
+    if let Some(at) = authority_at {
+        let rest = &reference[at..];
+        let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let host = request.head.known(Known::Host).unwrap_or(&request.host);
+        let slash: &[u8] = if path.starts_with(b"/") { b"" } else { b"/" };
+        return authority.eq_ignore_ascii_case(host).then(|| [slash, path].concat());
+    }
+    if reference.starts_with(b"/") {
+        return Some(reference.to_vec());
+    }
+    // A scheme that is not HTTP's, or a path beside the one that was asked for (RFC 3986 section 5.2).
+    let path_end = reference.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(reference.len());
+    if reference[..path_end].contains(&b':') {
+        return None;
+    }
+    let asked = request.sent_uri()?;
+    let asked = asked.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let folder = asked.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    Some([&asked[..if reference.starts_with(b"?") { asked.len() } else { folder }], reference].concat())
+}

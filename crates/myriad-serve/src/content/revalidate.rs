@@ -1,0 +1,186 @@
+//! Asking an origin to confirm a stored page instead of sending it again (`*_cache_revalidate`, RFC 9111 section 4.3).
+
+use myriad_http::{Fields, Known, Method, ResponseHead};
+use myriad_policy::{
+    Admission, EntityTag, ResponseFacts, Rules, StoredFields, VaryRule, is_updated, revalidated,
+};
+use myriad_store::{Completion, FlightWriter};
+use smallvec::SmallVec;
+
+use super::fetch::Arrival;
+use super::page;
+use crate::exchange::Exchange;
+use crate::runtime::{OriginPlace, Page, PageMeta};
+
+/// A condition that an origin may answer with a 304.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// `If-None-Match`.
+    NoneMatch,
+    /// `If-Modified-Since`.
+    ModifiedSince,
+}
+
+/// What an origin is asked to confirm, with the values.
+pub(crate) type Conditions = SmallVec<[(Condition, Vec<u8>); 2]>;
+
+impl Condition {
+    /// The field.
+    pub(crate) const fn known(self) -> Known {
+        match self {
+            Condition::NoneMatch => Known::IfNoneMatch,
+            Condition::ModifiedSince => Known::IfModifiedSince,
+        }
+    }
+
+    /// The field's name.
+    pub(crate) const fn field(self) -> &'static [u8] {
+        match self {
+            Condition::NoneMatch => b"If-None-Match",
+            Condition::ModifiedSince => b"If-Modified-Since",
+        }
+    }
+
+    /// The name of the FastCGI parameter.
+    pub(crate) const fn param(self) -> &'static [u8] {
+        match self {
+            Condition::NoneMatch => b"HTTP_IF_NONE_MATCH",
+            Condition::ModifiedSince => b"HTTP_IF_MODIFIED_SINCE",
+        }
+    }
+}
+
+/// What the origin can be asked about a page: nothing where it gave no validator, nor for what is no plain page (nginx
+/// asks about 200 and 206 alone).
+pub(crate) fn conditions(page: &Page) -> Conditions {
+    let meta = page.meta();
+    let mut conditions = Conditions::new();
+    if !matches!(meta.status, 200 | 206) {
+        return conditions;
+    }
+    if let Some((text, _)) = &meta.last_modified {
+        conditions.push((Condition::ModifiedSince, text.to_vec()));
+    }
+    if let Some(tag) = meta.tag.as_ref().and_then(EntityTag::for_origin) {
+        conditions.push((Condition::NoneMatch, tag));
+    }
+    conditions
+}
+
+/// What a 304 came to.
+pub(crate) enum Confirmed {
+    /// The page is served, fresh again or as stale as it was.
+    Page,
+    /// What came with the 304 is for one visitor alone: they ask for themselves.
+    Personal,
+}
+
+/// The origin has confirmed the page that the fetch was to replace.
+///
+/// nginx sends the stored fields as they were; RFC 9111 section 3.2 wants them brought up to date with those of the 304.
+pub(crate) fn confirm(
+    exchange: &Exchange,
+    place: &OriginPlace,
+    rules: &Rules,
+    writer: FlightWriter<PageMeta>,
+    head: &ResponseHead,
+    arrival: Arrival,
+) -> Confirmed {
+    let Some(stored) = writer.previous().cloned() else { return Confirmed::Personal };
+    let updated = rules.rfc9111.then(|| updated(stored.meta(), head, rules));
+    if updated.is_some() && varies_otherwise(&stored, head, rules) {
+        writer.uncacheable(arrival.now, 0);
+        return Confirmed::Personal;
+    }
+    let facts = ResponseFacts {
+        status: stored.meta().status,
+        fields: updated.as_ref().map_or(&head.fields, |updated| &updated.fields),
+        method: Method::Get,
+        authorization: exchange.request.head.fields().has(Known::Authorization),
+        personal: false,
+        no_cache: false,
+        uses: u64::MAX,
+        usable_page: false,
+        piece: stored.meta().status == 206,
+        delay_ms: arrival.delay_ms,
+    };
+    match revalidated(&facts, &stored.meta().lifetime, rules, arrival.now) {
+        Admission::Store(lifetime) => {
+            let meta = match &updated {
+                Some(head) => {
+                    renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now))
+                }
+                None => PageMeta { lifetime, ..stored.meta().clone() },
+            };
+            let alternatives = page::alternatives_of(&stored);
+            let now = arrival.now;
+            writer.renew(Completion { meta, now, fresh_until: lifetime.fresh_until, alternatives });
+            Confirmed::Page
+        }
+        Admission::Refuse(why) if why.protects_visitors() => {
+            writer.uncacheable(arrival.now, 0);
+            Confirmed::Personal
+        }
+        Admission::Refuse(_) => {
+            writer.keep();
+            Confirmed::Page
+        }
+    }
+}
+
+/// The stored head with the fields of a 304 in the place of its own.
+fn updated(stored: &PageMeta, head: &ResponseHead, rules: &Rules) -> ResponseHead {
+    let mut fields = stored_fields(stored);
+    let kept = StoredFields::new(&head.fields, rules);
+    let news = || kept.iter().filter(|(known, ..)| is_updated(*known));
+    for (_, name, _) in news() {
+        fields.remove(name);
+    }
+    // Personal cookies are judged, and go no further.
+    for cookie in head.fields.known_all(Known::SetCookie) {
+        fields.push_known(Known::SetCookie, cookie);
+    }
+    for (_, name, value) in news() {
+        fields.push(name, value);
+    }
+    let reason = stored.reason.as_bytes().into();
+    ResponseHead { reason, fields, ..ResponseHead::new(stored.status) }
+}
+
+/// The fields that a stored page has kept.
+fn stored_fields(stored: &PageMeta) -> Fields {
+    let mut fields = Fields::new();
+    for line in stored.lines.split(|byte| *byte == b'\n') {
+        if let Some(colon) = line.iter().position(|byte| *byte == b':') {
+            fields.push(&line[..colon], line[colon + 1..].trim_ascii());
+        }
+    }
+    if let Some((text, _)) = &stored.last_modified {
+        fields.push_known(Known::LastModified, text);
+    }
+    if let Some(tag) = stored.tag.as_ref().and_then(EntityTag::for_origin) {
+        fields.push_known(Known::ETag, &tag);
+    }
+    fields
+}
+
+/// What is known of the body stays: a 304 brings none.
+fn renewed(stored: &PageMeta, meta: PageMeta) -> PageMeta {
+    let same_tag = stored.tag.as_ref().and_then(EntityTag::for_origin)
+        == meta.tag.as_ref().and_then(EntityTag::for_origin);
+    PageMeta {
+        tag: if same_tag { stored.tag.clone() } else { meta.tag },
+        origin_encoded: stored.origin_encoded,
+        ..meta
+    }
+}
+
+/// Whether a 304 says that the answer varies by other fields than the stored page: its variant is in doubt then.
+fn varies_otherwise(stored: &Page, head: &ResponseHead, rules: &Rules) -> bool {
+    if rules.ignore.vary || !head.fields.has(Known::Vary) {
+        return false;
+    }
+    let own = stored.selection().map(|selection| &selection.selector[..]);
+    let own = VaryRule::parse(own).ok();
+    own.is_none() || VaryRule::parse(head.fields.known_all(Known::Vary)).ok() != own
+}
