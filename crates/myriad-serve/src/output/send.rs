@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use myriad_encode::Coding;
+use myriad_http::date::parse_http_date;
 use myriad_http::head::reason_phrase;
 use myriad_http::{Known, Method};
 use myriad_net::{Head, Rate, Response, ResponseBody};
-use myriad_policy::{Condition, Encoding, judge_conditions};
+use myriad_policy::{Condition, Encoding, EntityTag, judge_conditions};
 use myriad_script::Frame;
 use smallvec::SmallVec;
 
@@ -52,7 +53,7 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     }
     let Exchange { frame, request } = &mut *exchange;
     streamed::encode(request, &mut answer);
-    cut(request, place, &mut answer);
+    cut(request, frame, place, &mut answer);
     let wants_trailers = answer.passes_trailers || !place.headers.trailers.is_empty();
     let has_trailers = wants_trailers && trailers::expect(request, place, &mut answer);
     let mut head = begin_head(request, place, &answer);
@@ -118,17 +119,38 @@ fn is_whole(request: &Request, answer: &Answer) -> bool {
 }
 
 /// Cuts the parts out that the client asks for.
-fn cut(request: &Request, place: &Place, answer: &mut Answer) {
+fn cut(request: &Request, frame: &mut Frame, place: &Place, answer: &mut Answer) {
     if answer.ranges && request.head.fields().has(Known::Range) && is_whole(request, answer) {
+        let now_s = request.received_ms / 1000;
         let own = answer.own_tag();
         let tag = own.as_ref().or_else(|| answer.tag(place.files.etag));
-        let validators = ranges::validators(answer, tag, request.received_ms / 1000);
+        let mut validators = ranges::validators(answer, tag, now_s);
+        // What the client has of an earlier answer is what `add_header` has put there.
+        let said = |frame: &mut Frame, name| said_instead(request, frame, place, name);
+        if let Some(modified) = said(frame, LAST_MODIFIED) {
+            validators.last_modified_s = parse_http_date(&modified, now_s);
+        }
+        let replaced = said(frame, ETAG).map(|tag| EntityTag::from_origin(&tag, answer.coding));
+        if let Some(tag) = &replaced {
+            validators.tag = tag.as_ref();
+        }
         let plan = ranges::plan(request, answer, &validators);
         if let Err(content_range) = ranges::apply(answer, &plan) {
             plain_error(place, answer, 416);
             answer.field(b"Content-Range", content_range.as_bytes());
         }
     }
+}
+
+/// The value that `add_header` puts in the place of the answer's own; empty where it takes the field away.
+fn said_instead(request: &Request, frame: &mut Frame, place: &Place, name: &[u8]) -> Option<Vec<u8>> {
+    place.headers.replaced.iter().find(|(replaced, _)| *replaced == name)?;
+    let mut value = Vec::new();
+    let mut added = place.headers.add.iter().filter(|field| field.is_added(true));
+    if let Some(field) = added.find(|field| field.name.eq_ignore_ascii_case(name)) {
+        field.value.eval(request, frame, &mut value).ok()?;
+    }
+    Some(value)
 }
 
 fn plain_error(place: &Place, answer: &mut Answer, status: u16) {
