@@ -158,6 +158,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ("charset", "Charsets"),
     ("filters", "Body filters"),
     ("blocks", "Variables by table"),
+    ("tls", "TLS"),
+    ("slice", "Slices"),
     ("upstream", "Groups of origins"),
     ("origin", "Origins"),
     ("cache", "Cache"),
@@ -171,8 +173,9 @@ pub(crate) fn page() -> String {
     let mut out = String::from(HEAD);
     everywhere(&mut out);
     out.push_str("\n## Directives\n");
-    for (family, title) in FAMILIES {
-        let members: Vec<&Row> = rows.iter().filter(|row| row.family == *family).collect();
+    for (family, title) in titles(&rows) {
+        let members: Vec<&Row> =
+            rows.iter().filter(|row| row.family == family && !row.contexts.is_empty()).collect();
         table(&mut out, title, &members, &coverage);
     }
     variable_table(&mut out, &coverage);
@@ -180,16 +183,15 @@ pub(crate) fn page() -> String {
     out
 }
 
-/// Families of the registry that the page has no title for; for the test.
-#[cfg(test)]
-pub(crate) fn untitled_families() -> Vec<&'static str> {
-    let titled = |family: &str| FAMILIES.iter().any(|(known, _)| *known == family);
-    rows()
-        .iter()
-        .filter(|row| !row.contexts.is_empty())
-        .map(|row| row.family)
-        .filter(|f| !titled(f))
-        .collect()
+/// Families and their titles in the page's order; one that nobody has named here comes last, under its own name.
+fn titles(rows: &[Row]) -> Vec<(&'static str, &'static str)> {
+    let mut titles = FAMILIES.to_vec();
+    for row in rows.iter().filter(|row| !row.contexts.is_empty()) {
+        if !titles.iter().any(|(known, _)| *known == row.family) {
+            titles.push((row.family, row.family));
+        }
+    }
+    titles
 }
 
 fn everywhere(out: &mut String) {

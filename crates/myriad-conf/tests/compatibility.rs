@@ -21,11 +21,6 @@ fn the_page_is_what_the_registry_says_today() {
 }
 
 #[test]
-fn every_family_has_its_table() {
-    assert_eq!(compatibility::untitled_families(), [""; 0]);
-}
-
-#[test]
 fn every_name_of_the_registry_is_on_the_page() {
     let page = compatibility::page();
     for row in myriad_conf::registry::rows() {

@@ -362,7 +362,16 @@ pub fn rows() -> Vec<Row> {
         status: Status::Refused(directive.reason),
         doc: "",
     });
-    implemented.chain(refused).collect()
+    // The parser itself puts other files in its place.
+    let include = Row {
+        name: "include".to_owned(),
+        family: "process",
+        contexts: "any".to_owned(),
+        default: None,
+        status: Status::Same,
+        doc: "Reads other files in its place; the name may hold `*`, `?` and `[ ]`.",
+    };
+    std::iter::once(include).chain(implemented).chain(refused).collect()
 }
 
 #[cfg(test)]
