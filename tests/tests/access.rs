@@ -1,6 +1,7 @@
 //! Who may come in, and how much: what one configuration file and a few requests cannot show.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use myriad_tests::{Cached, Client, Gate, Origin, Place, Request, Server, wait_for};
 
@@ -229,4 +230,25 @@ fn a_page_of_the_short_way_is_kept_from_visitors_of_other_sites() {
         assert_eq!(from("http://evil.test/"), 403);
     }
     assert_eq!(origin.count(), 1);
+}
+
+/// Only what a delay guarantees is asked: that it takes at least so long.
+#[test]
+fn a_wrong_password_and_a_fast_visitor_are_held_back() {
+    let place = Place::new();
+    place.write("users", "ann:{PLAIN}one\n");
+    place.write("html/page", "page");
+    let http = "limit_req_zone $binary_remote_addr zone=one:1m rate=4r/s;
+        server { listen 127.0.0.1:@PORT@; root @DIR@/html;
+        location /closed { auth_basic closed; auth_basic_user_file users; auth_delay 200ms; try_files /page =404; }
+        location /limited { limit_req zone=one burst=5; try_files /page =404; } }";
+    let server = Server::start(place, http);
+    let began = Instant::now();
+    assert_eq!(server.get("/closed").status, 401);
+    assert!(began.elapsed() >= Duration::from_millis(200));
+    let began = Instant::now();
+    for _ in 0..3 {
+        assert_eq!(server.get("/limited").text(), "page");
+    }
+    assert!(began.elapsed() >= Duration::from_millis(490), "{:?}", began.elapsed());
 }

@@ -73,6 +73,18 @@ impl Builder<'_> {
         }
     }
 
+    /// A realm without a file asks nobody for a password, in nginx too. Said once for each `auth_basic`.
+    pub(super) fn check_password_file(&mut self, settings: &Settings) {
+        let access = &settings.access;
+        let (Some(realm), None) = (&access.basic, &access.user_file) else { return };
+        let said = self.findings.iter().any(|finding| finding.span == realm.span);
+        if realm.bytes() != b"off" && !said {
+            let message = "\"auth_basic\" without \"auth_basic_user_file\" lets everybody in";
+            let help = "name the file with the users and their passwords: auth_basic_user_file PATH;";
+            self.findings.push(Diagnostic::warning(realm.span, message).help(help));
+        }
+    }
+
     /// Where no prefix is left to replace, `proxy_pass` may not name a path.
     pub(super) fn check_pass_uri(&mut self, settings: &Settings, around: &Settings) {
         let Some(Handler::Origin { protocol: Protocol::Http, target, .. }) = &settings.handler else {

@@ -129,6 +129,7 @@ impl Builder<'_> {
             prefix.clone_from(&location.pattern);
         }
         self.check_cache_key(&location.settings, location.span);
+        self.check_password_file(&location.settings);
         self.check_deny_all(location);
         if matches!(location.matcher, Matcher::Regex { .. } | Matcher::Named) {
             self.check_pass_uri(&location.settings, &Settings::default());

@@ -51,6 +51,10 @@ pub(super) static ROWS: &[Directive] = &[
         ONE,
         set!(Settings.text => Some access.user_file),
         "The file with the users and their passwords.",
+    )
+    .differs(
+        "`crypt` kinds other than DES, `$1$`, `$apr1$`, `$5$`, `$6$` and `$2y$` answer 500; passwords above 512 bytes match \
+         no `crypt`; slow hashes wait for their turn, and when 128 wait the next gets 503",
     ),
     Directive::new(
         "auth_delay",

@@ -1,6 +1,6 @@
 //! Which origins are asked: the group that a place names, or that a variable names.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -137,7 +137,9 @@ fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginGroup>> {
 /// What `hash` and `ip_hash` choose a peer by.
 pub(crate) fn affinity(exchange: &mut Exchange, group: &OriginGroup) -> Affinity {
     let Some(key) = &group.key else {
-        return exchange.request.client().map_or(Affinity::None, Affinity::Client);
+        // Clients on unix sockets are one to nginx: they all stay with one peer.
+        let client = exchange.request.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        return Affinity::Client(client);
     };
     let mut text = Vec::new();
     let Exchange { request, frame } = exchange;
