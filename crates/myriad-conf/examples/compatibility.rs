@@ -129,6 +129,41 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "Subrequests",
+        &[
+            (
+                "what is asked for",
+                "is asked for whole and without the body of the request: neither conditions, ranges, codings nor upgrades of the \
+                 client's request are passed on",
+            ),
+            (
+                "variables",
+                "a subrequest has a copy of those of its parent, and what it sets is its own; in nginx they share one set, and \
+                 which of them comes first has its say",
+            ),
+            (
+                "number",
+                "one request causes 4096 at most, so that pages that include each other twice end; as in nginx they stand in \
+                 each other 51 deep",
+            ),
+            (
+                "keys of caches",
+                "a key that does not follow `$uri` (such as one of `$request_uri`, which is the client's) is told apart for each \
+                 include; in nginx a page and what it includes are then taken for each other",
+            ),
+            (
+                "`auth_request` before a cache",
+                "a request with `Authorization` neither reads nor fills it, as everywhere (auth_request.t of nginx's tests, \
+                 `proxy auth cached`)",
+            ),
+            (
+                "`slice` with a filter",
+                "where a filter changes the body, a range is answered by the whole; texts that lie across pieces are replaced too",
+            ),
+            ("`%Z` in `timefmt`", "a local time has its offset, such as `+0100`, for the name of its zone"),
+        ],
+    ),
+    (
         "Origins",
         &[(
             "a unix socket whose backlog is full",
@@ -151,6 +186,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("stub_status", "Counts"),
     ("limits", "Limits"),
     ("auth_request", "Access by subrequest"),
+    ("slice", "Answers in pieces"),
     ("headers", "Response fields"),
     ("log", "Logs"),
     ("encoding", "Compression"),

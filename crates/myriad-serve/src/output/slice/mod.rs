@@ -131,6 +131,11 @@ fn judge(request: &Request, answer: &mut Answer, complete: u64) -> Wanted {
         Condition::Failed => return Wanted::Nothing(412),
     }
     let whole = Wanted::Bytes(0..complete);
+    // A filter makes other bytes of it, which nobody has asked for a range of.
+    let filters = place.filters.as_ref();
+    if filters.is_some_and(|filters| filters.change(answer.bare_media_type())) {
+        return whole;
+    }
     let Some(value) = fields.known(Known::Range) else { return whole };
     if fields.known(Known::IfRange).is_some_and(|condition| !if_range_holds(condition, &validators, now_s)) {
         return whole;
