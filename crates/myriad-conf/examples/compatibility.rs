@@ -186,7 +186,6 @@ const FAMILIES: &[(&str, &str)] = &[
     ("stub_status", "Counts"),
     ("limits", "Limits"),
     ("auth_request", "Access by subrequest"),
-    ("slice", "Answers in pieces"),
     ("headers", "Response fields"),
     ("log", "Logs"),
     ("encoding", "Compression"),
