@@ -86,6 +86,7 @@ impl OriginScript {
         if text.trim() == "hang up" {
             return call.hang_up();
         }
+        pause(&text);
         let (head, body) = text.split_once("\n\n").unwrap_or((text.trim_end(), ""));
         call.answer(head, body.trim_end_matches('\n'));
     }
@@ -106,8 +107,18 @@ impl OriginScript {
         if text.trim() == "hang up" {
             return call.hang_up();
         }
+        pause(&text);
         let (head, body) = text.split_once("\n\n").unwrap_or((text.trim_end(), ""));
         call.answer(head, body.trim_end_matches('\n'));
+    }
+}
+
+/// `wait 3s` as the whole of an answer, or above its head: the origin takes its time.
+fn pause(text: &str) {
+    let line = text.lines().next().and_then(|line| line.strip_prefix("wait "));
+    if let Some(seconds) = line.and_then(|line| line.strip_suffix('s')).and_then(|digits| digits.parse().ok())
+    {
+        std::thread::sleep(std::time::Duration::from_secs(seconds));
     }
 }
 
