@@ -113,6 +113,13 @@ impl Connection {
         })
     }
 
+    /// The path of the unix socket that was connected to; none on TCP, or where the socket has no path.
+    pub fn local_path(&self) -> Option<Vec<u8>> {
+        let name = self.socket.with(|socket| rustix::net::getsockname(socket))?.ok()?;
+        let name = rustix::net::SocketAddrUnix::try_from(name).ok()?;
+        Some(name.path()?.to_bytes().to_vec())
+    }
+
     /// What the kernel knows of the connection as it is now; none on a unix socket.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
         let Peer::Inet(peer) = self.peer else { return None };

@@ -47,10 +47,14 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
         ("ipv6only", Some("on")) => conf.ipv6only = true,
         ("ipv6only", Some("off")) => conf.ipv6only = false,
         ("so_keepalive", Some(value)) => conf.so_keepalive = Some(keep_alive(args, index, value)?),
-        ("setfib" | "accept_filter", Some(_)) | ("multipath", None) => {
+        ("setfib", Some(_)) | ("multipath", None) => {
             return Err(
                 args.error(index, format!("\"{word}\" in \"listen\" is not supported on this platform"))
             );
+        }
+        // Another system's; nginx, too, goes on without it.
+        ("accept_filter", Some(_)) => {
+            args.warn(index, format!("\"{word}\" in \"listen\" is not supported on this platform, ignored"));
         }
         _ => {
             let known = [

@@ -61,6 +61,9 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Main.text => Some working_directory),
         "Folder that the workers run in.",
     ),
+    Directive::new("load_module", MAIN, ONE, Set::Main(load_module), "Loads a module.")
+        .repeats()
+        .no_effect("what is supported is built in; a warning names a module that is not"),
     Directive::new("env", MAIN, ONE, Set::Main(env), "An environment variable to keep or set.").repeats(),
     Directive::new(
         "error_log",
@@ -99,6 +102,30 @@ pub(super) static ROWS: &[Directive] = &[
     .default("512")
     .differs("counts the connections of clients only; what is beyond waits in the kernel's queue"),
 ];
+
+/// Loadable modules of nginx and of others whose directives are built in.
+const BUILT_IN: [&str; 4] = [
+    "ngx_http_brotli_filter_module",
+    "ngx_http_brotli_static_module",
+    "ngx_http_zstd_filter_module",
+    "ngx_http_zstd_static_module",
+];
+
+/// A distribution's configuration loads more than a site uses: what is missing is refused where it is used.
+fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+    let path = String::from_utf8_lossy(args.bytes(0));
+    let file = path.rsplit('/').next().unwrap_or_default();
+    let name = file.strip_suffix(".so").unwrap_or(file);
+    if !BUILT_IN.contains(&name) {
+        args.warn(
+            0,
+            format!(
+                "the module \"{name}\" is not part of Myriad; its directives are refused where they stand"
+            ),
+        );
+    }
+    Ok(())
+}
 
 fn debug_connection(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     main.debug_connections.push(network(args, 0, args.bytes(0))?);

@@ -31,7 +31,6 @@ pub(super) static ROWS: &[Directive] = &[
     row("timer_resolution", MAIN, ONE, "reading the clock is cheap"),
     row("lock_file", MAIN, ONE, "no lock file is needed"),
     row("debug_points", MAIN, ONE, "there are no debug points"),
-    row("load_module", MAIN, ONE, "what is supported is built in").repeats(),
     row("thread_pool", MAIN, between(2, 3), IO).repeats(),
     row("server_names_hash_max_size", HTTP, ONE, HASH),
     row("server_names_hash_bucket_size", HTTP, ONE, HASH),

@@ -71,6 +71,10 @@ impl Compile<'_> {
     pub(super) fn listeners(&mut self) -> HashMap<u32, Listener> {
         let mut listeners: HashMap<u32, Listener> = HashMap::new();
         for (id, server) in self.http.servers.iter().enumerate() {
+            if self.around.listeners.is_empty() {
+                // A check opens no sockets, but a regex among the names must be sound.
+                self.names(server, id as ServerId, &mut Names::default());
+            }
             for listen in &server.listens {
                 let Some((number, ip)) = self.socket_of(&listen.address) else { continue };
                 let id = id as ServerId;

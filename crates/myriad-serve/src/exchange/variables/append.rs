@@ -91,7 +91,10 @@ pub(crate) fn append(
         Source::RemoteUser => return Ok(remote_user(request, out)),
         Source::ServerAddr => match request.connection.local() {
             Some(local) => address(Some(local.ip()), out),
-            None => out.extend_from_slice(b"unix:"),
+            None => {
+                out.extend_from_slice(b"unix:");
+                out.extend_from_slice(&request.connection.local_path().unwrap_or_default());
+            }
         },
         Source::ServerPort => {
             if let Some(local) = request.connection.local() {
