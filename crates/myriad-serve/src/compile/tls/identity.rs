@@ -73,6 +73,8 @@ impl Identities {
                     );
                     return Err(fail(key, error));
                 }
+                // A certificate without extensions, of version 1: clients judge it, and the key cannot be compared.
+                Err(error) if error.to_string().contains("UnsupportedCertVersion") => {}
                 Err(error) => return Err(fail(certificate, not_usable(certificate, &error.to_string()))),
             }
             identities.push(Arc::new(identity));
