@@ -41,10 +41,7 @@ pub(crate) struct TlsKept {
 /// The files of certificates and keys that a model names.
 pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
     let servers = model.http.iter().flat_map(|http| &http.servers);
-    servers.filter(|server| speaks_tls(server)).flat_map(|server| {
-        let tls = &server.settings.tls;
-        tls.certificates.iter().chain(&tls.keys)
-    })
+    servers.map(|server| &server.settings.tls).flat_map(|tls| tls.certificates.iter().chain(&tls.keys))
 }
 
 /// Where a file of certificates or keys is: relative names start from the folder of the configuration, as in nginx.
@@ -52,16 +49,10 @@ pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
     folder.join(crate::files::path::as_path(name.bytes()))
 }
 
-fn speaks_tls(server: &ServerConf) -> bool {
-    server.listens.iter().any(|listen| listen.ssl)
-}
-
 impl Compile<'_> {
+    /// As nginx, whether its own `listen` says `ssl` or that of another server on the same address.
     pub(super) fn tls(&mut self, server: &ServerConf) -> ServerTls {
         let settings = &server.settings.tls;
-        if !speaks_tls(server) {
-            return ServerTls::None;
-        }
         if settings.reject_handshake {
             return ServerTls::Rejects;
         }
