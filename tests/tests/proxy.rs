@@ -257,3 +257,33 @@ fn what_was_posted_reaches_the_page_that_answers_for_a_failed_origin() {
     let answer = server.fetch(&Request::post("/fails", "posted"));
     assert_eq!((answer.status, answer.text().as_str()), (200, "posted"));
 }
+
+#[test]
+fn early_hints_go_ahead_of_the_answer_where_they_are_wanted() {
+    let origin = Wire::start(|connection| {
+        while connection.head().is_some() {
+            connection
+                .say("HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nSet-Cookie: a=b\r\n\r\n");
+            connection.say("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        }
+    });
+    let server = start(
+        &origin,
+        "location / { proxy_pass http://@ORIGIN@; early_hints $arg_hints; }
+         location /cached { proxy_pass http://@ORIGIN@; early_hints 1; }",
+    );
+    for path in ["/?hints=1", "/cached"] {
+        let mut client = server.connect();
+        client.send(Request::get(path).bytes());
+        let hints = client.head();
+        assert_eq!((hints.status, hints.field("Link")), (103, Some("</a.css>; rel=preload")));
+        assert_eq!(hints.field("Set-Cookie"), None);
+        assert_eq!(client.answer().text(), "ok");
+    }
+    for request in ["GET /?hints=0 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /?hints=1 HTTP/1.0\r\nHost: a\r\n\r\n"]
+    {
+        let mut client = server.connect();
+        client.send(request);
+        assert_eq!(client.head().status, 200);
+    }
+}

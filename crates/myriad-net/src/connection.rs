@@ -1,6 +1,7 @@
 //! One client connection, as the service sees it.
 
 use std::cell::{Cell, OnceCell};
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
@@ -79,6 +80,18 @@ impl Connection {
         let connection = Self::new(0, listener, peer, Socket::new(socket.into()));
         let _ = connection.local.set(Some(local));
         Ok(connection)
+    }
+
+    /// Sends an interim response ahead of the one under way (RFC 9110 section 15.2): its reason and field lines, each ended by
+    /// CRLF. For HTTP/1.1 clients only, and only while no byte of the response itself has been sent. A connection that takes
+    /// part of it is broken.
+    pub fn send_interim(&self, status: u16, reason: &str, lines: &[u8]) {
+        let mut text = format!("HTTP/1.1 {status} {reason}\r\n").into_bytes();
+        text.extend_from_slice(lines);
+        text.extend_from_slice(b"\r\n");
+        if (&self.socket).write(&text).is_ok_and(|written| written < text.len()) {
+            self.socket.shutdown();
+        }
     }
 
     /// The driver is done. The socket closes with the last who holds the connection; where that is not the driver (a page

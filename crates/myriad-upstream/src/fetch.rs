@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use myriad_http::ResponseHead;
 use myriad_http::body::{BoxBody, Empty};
+use myriad_http::{Known, ResponseHead};
 
 use crate::attempts::AttemptLog;
 use crate::balance::Tried;
@@ -267,11 +267,13 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
     let peer = link.peer.clone();
     let mut trailers = None;
     let (head, body): (ResponseHead, BoxBody) = match begun {
-        Begun::FastCgi(fastcgi::Answer { head, demux, first }) => {
+        Begun::FastCgi(fastcgi::Answer { mut head, demux, first }) => {
+            keep_first(&mut head, &link);
             link.log.head(head.status);
             (head, Box::pin(OriginBody::new(link, demux, first)))
         }
-        Begun::Http(http::Answer::Body(head, demux)) => {
+        Begun::Http(http::Answer::Body(mut head, demux)) => {
+            keep_first(&mut head, &link);
             link.log.head(head.status);
             trailers.clone_from(&demux.trailers);
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
@@ -284,4 +286,29 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         }
     };
     OriginResponse { head, body, upgraded: None, peer, trailers }
+}
+
+/// Fields of which a response has one; nginx obeys the first and passes no other on.
+const SINGULAR: [Known; 9] = [
+    Known::ContentType,
+    Known::Date,
+    Known::ETag,
+    Known::LastModified,
+    Known::Location,
+    Known::Refresh,
+    Known::Server,
+    Known::Status,
+    Known::XAccelRedirect,
+];
+
+/// Two readers of a repeated field may each take another of its values: only the first stays.
+fn keep_first(head: &mut ResponseHead, link: &Link) {
+    for name in SINGULAR {
+        if !head.fields.is_repeated(name) {
+            continue;
+        }
+        let first = head.fields.known(name).map(<[u8]>::to_vec).unwrap_or_default();
+        head.fields.set_known(name, &first);
+        link.warn(&format!("upstream sent duplicate header line: \"{}\", ignored", name.as_str()));
+    }
 }

@@ -60,6 +60,10 @@ pub(crate) async fn read_head(
                     100..200 if interim == MAX_INTERIM => {
                         return Err(unexpected("upstream sent too many interim responses"));
                     }
+                    103 => {
+                        interim += 1;
+                        link.early_hints(&head);
+                    }
                     100..200 => interim += 1,
                     _ => return begin_body(link, head, method),
                 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
+use myriad_http::ResponseHead;
 
 use crate::address::Address;
 use crate::attempts::AttemptLog;
@@ -174,6 +175,12 @@ impl Link {
     /// Whether what the application wrote to stderr makes its response worthless.
     pub(crate) fn is_spoilt(&self, text: &[u8]) -> bool {
         self.observer.as_ref().is_some_and(|observer| observer.spoils(text))
+    }
+
+    pub(crate) fn early_hints(&self, head: &ResponseHead) {
+        if let Some(observer) = &self.observer {
+            observer.early_hints(head);
+        }
     }
 
     pub(crate) fn warn(&self, text: &str) {

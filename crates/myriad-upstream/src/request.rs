@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use myriad_http::Method;
 use myriad_http::body::BoxBody;
+use myriad_http::{Method, ResponseHead};
 
 use crate::address::Address;
 use crate::attempts::Attempts;
@@ -211,6 +211,11 @@ pub trait Observer {
 
     /// The origin did something odd that the response survives.
     fn warning(&self, peer: &Address, text: &str);
+
+    /// The origin sent 103 (Early Hints) ahead of its response.
+    fn early_hints(&self, head: &ResponseHead) {
+        let _ = head;
+    }
 
     /// A try failed and another follows; the last failure is what [`crate::Group::fetch`] returns.
     fn retried(&self, error: &OriginError);

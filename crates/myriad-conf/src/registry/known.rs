@@ -130,7 +130,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          xslt_last_modified",
     ),
     ("perl", NO_MODULE, "perl_modules perl_require perl perl_set"),
-    ("core", NOT_YET, "client_body_early_read early_hints post_action"),
+    ("core", NOT_YET, "client_body_early_read post_action"),
     (
         "v2",
         NOT_YET,

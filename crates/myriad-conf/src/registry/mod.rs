@@ -15,6 +15,7 @@ mod client;
 mod condition;
 mod content;
 mod contexts;
+mod early_hints;
 mod encoding;
 mod filters;
 mod headers;
@@ -268,6 +269,7 @@ pub fn directives() -> &'static [Directive] {
             ("blocks", blocks::ROWS),
             ("upstream", upstream::ROWS),
             ("resolver", resolver::ROWS),
+            ("early_hints", early_hints::ROWS),
             ("cache", cache::OWN),
             ("tls", tls::ROWS),
             ("tuning", tuning::ROWS),

@@ -125,6 +125,8 @@ pub struct Settings {
     pub proxy: OriginSettings,
     /// `resolver`.
     pub resolver: Option<ResolverSettings>,
+    /// `early_hints`: values of which one must be neither empty nor `0`.
+    pub early_hints: Vec<Text>,
     /// `resolver_timeout`, ms.
     pub resolver_timeout: u64,
     /// `ssl_*`.
@@ -154,6 +156,7 @@ impl Default for Settings {
             fastcgi: OriginSettings::new(Protocol::FastCgi),
             proxy: OriginSettings::new(Protocol::Http),
             resolver: None,
+            early_hints: Vec::new(),
             resolver_timeout: 30_000,
             tls: TlsSettings::default(),
             cache_rules: CacheRules::default(),

@@ -55,7 +55,7 @@ impl Compile<'_> {
         })
     }
 
-    fn predicates(&mut self, texts: &[Text]) -> Predicates {
+    pub(super) fn predicates(&mut self, texts: &[Text]) -> Predicates {
         Predicates::new(texts.iter().map(|text| self.template(text)).collect())
     }
 

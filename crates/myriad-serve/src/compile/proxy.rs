@@ -32,6 +32,7 @@ impl Compile<'_> {
             fields: Vec::new(),
             no_length: false,
             replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
+            early_hints: self.predicates(&settings.early_hints),
             method: origin.method.as_ref().map(|method| self.template(method)),
             body: origin.body.as_ref().map(|body| self.template(body)),
             redirects: Vec::new(),

@@ -113,7 +113,7 @@ async fn run(job: Job) {
         Err(status) => return writer.fail(StoreFailure(status)),
     };
     let asked = myriad_net::clock::now_ms();
-    let response = match origin::fetch(&mut exchange, &group, request).await {
+    let response = match origin::fetch(&mut exchange, &group, request, own.is_some()).await {
         Ok(response) => response,
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));

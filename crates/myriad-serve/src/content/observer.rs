@@ -3,8 +3,11 @@
 use std::fmt;
 use std::rc::Rc;
 
+use myriad_http::{ResponseHead, Version};
+use myriad_net::Connection;
 use myriad_upstream::{Address, OriginError};
 
+use super::origin;
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::{Handler, PlaceId};
@@ -16,17 +19,23 @@ pub(crate) struct Observer {
     place: PlaceId,
     connection: u64,
     request: String,
+    /// Where 103 goes, if it goes anywhere.
+    hinted: Option<Rc<Connection>>,
 }
 
 impl Observer {
     /// The observer of one exchange's origin request.
-    pub(crate) fn of(exchange: &Exchange) -> Rc<dyn myriad_upstream::Observer> {
+    ///
+    /// `waits` says that the client waits for the head of what is asked for here, and for nothing else.
+    pub(crate) fn of(exchange: &mut Exchange, waits: bool) -> Rc<dyn myriad_upstream::Observer> {
+        let hinted = if waits { hinted(exchange) } else { None };
         let request = &exchange.request;
         Rc::new(Self {
             site: Rc::clone(&request.site),
             place: request.place,
             connection: request.connection.id,
             request: String::from_utf8_lossy(request.head.request_line()).into_owned(),
+            hinted,
         })
     }
 
@@ -54,6 +63,20 @@ impl myriad_upstream::Observer for Observer {
         origin.catch_stderr.iter().any(|word| has(word))
     }
 
+    fn early_hints(&self, head: &ResponseHead) {
+        let Some(connection) = &self.hinted else { return };
+        let Handler::Origin(origin) = &self.site.runtime.place(self.place).handler else { return };
+        let mut lines = Vec::new();
+        for (known, name, value) in head.fields.iter_known() {
+            if origin::passes_behind(known, name, origin) {
+                for part in [name, b": ", value, b"\r\n"] {
+                    lines.extend_from_slice(part);
+                }
+            }
+        }
+        connection.send_interim(103, "Early Hints", &lines);
+    }
+
     fn warning(&self, peer: &Address, text: &str) {
         self.write(Level::Warn, format_args!("{text}, upstream: \"{peer}\""));
     }
@@ -64,4 +87,16 @@ impl myriad_upstream::Observer for Observer {
             None => self.write(Level::Error, format_args!("{error}")),
         }
     }
+}
+
+/// The client, where `early_hints` says so and it can be told: HTTP/1.0 knows no interim responses.
+fn hinted(exchange: &mut Exchange) -> Option<Rc<Connection>> {
+    let site = Rc::clone(&exchange.request.site);
+    let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else { return None };
+    let http = origin.http.as_ref()?;
+    let Exchange { request, frame } = exchange;
+    let wanted = request.head.version() == Version::Http11
+        && !request.is_subrequest()
+        && http.early_hints.any_true(request, frame).unwrap_or(false);
+    wanted.then(|| Rc::clone(&request.connection))
 }

@@ -61,7 +61,7 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
     let fetched = if origin.ignore_client_abort {
         fetch_to_the_end(exchange, &group, request).await
     } else {
-        fetch(exchange, &group, request).await
+        fetch(exchange, &group, request, true).await
     };
     match fetched {
         Ok(response) => {
@@ -85,7 +85,7 @@ async fn fetch_to_the_end(
     group: &Arc<OriginGroup>,
     mut request: OriginRequest,
 ) -> Result<OriginResponse, OriginError> {
-    prepare(exchange, group, &mut request);
+    prepare(exchange, group, &mut request, true);
     let (group, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
     let (sender, receiver) = oneshot::channel();
     tokio::task::spawn_local(async move {
@@ -101,21 +101,23 @@ async fn fetch_to_the_end(
     }
 }
 
-/// Sends a request to a group, with what goes wrong on the way told to the error log of the exchange.
+/// Sends a request to a group, with what goes wrong on the way told to the error log of the exchange. `waits` says that
+/// the client waits for its head.
 pub(crate) async fn fetch(
     exchange: &mut Exchange,
     group: &OriginGroup,
     mut request: OriginRequest,
+    waits: bool,
 ) -> Result<OriginResponse, OriginError> {
-    prepare(exchange, group, &mut request);
+    prepare(exchange, group, &mut request, waits);
     let site = std::rc::Rc::clone(&exchange.request.site);
     group.group.fetch(&site.pool, request).await
 }
 
-fn prepare(exchange: &mut Exchange, group: &OriginGroup, request: &mut OriginRequest) {
+fn prepare(exchange: &mut Exchange, group: &OriginGroup, request: &mut OriginRequest, waits: bool) {
     request.affinity = group::affinity(exchange, group);
     request.bind = bind::address(exchange);
-    request.observer = Some(super::observer::Observer::of(exchange));
+    request.observer = Some(super::observer::Observer::of(exchange, waits));
 }
 
 /// No answer: the error log says why, the client gets the status.
@@ -348,11 +350,12 @@ pub(crate) fn passes(known: Option<Known>, name: &[u8], origin: &OriginPlace, ow
             | Known::ProxyConnection
             | Known::TransferEncoding
             | Known::Te
-            | Known::Trailer
             | Known::Upgrade
-            | Known::ContentLength
-            | Known::Status,
+            | Known::ContentLength,
         ) => return false,
+        // What announces trailers goes with them; a `Status` of FastCGI is in the status line.
+        Some(Known::Trailer) if !origin.pass_trailers => return false,
+        Some(Known::Status) if origin.http.is_none() => return false,
         Some(Known::SetCookie) if !own => return false,
         _ => {}
     }
@@ -371,5 +374,6 @@ pub(crate) fn passes(known: Option<Known>, name: &[u8], origin: &OriginPlace, ow
                 | Known::XAccelCharset
         )
     );
-    !hidden && !listed(&origin.hide)
+    let padding = origin.http.is_some() && name.eq_ignore_ascii_case(b"x-pad");
+    !hidden && !padding && !listed(&origin.hide)
 }

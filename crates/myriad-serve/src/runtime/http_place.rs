@@ -1,7 +1,7 @@
 //! How an HTTP origin is asked (`proxy_*`), beyond what it shares with FastCGI.
 
 use myriad_http::Known;
-use myriad_script::Template;
+use myriad_script::{Predicates, Template};
 
 use super::pass_url::PassUrl;
 use super::{CookieRewrites, Param, Rewriting};
@@ -24,6 +24,8 @@ pub(crate) struct HttpPlace {
     pub no_length: bool,
     /// Client's fields that are not passed on.
     pub replaced: ReplacedFields,
+    /// `early_hints`.
+    pub early_hints: Predicates,
     /// `proxy_method`.
     pub method: Option<Template>,
     /// `proxy_set_body`.
