@@ -50,9 +50,17 @@ pub(super) struct SiteFile {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    File { text: String, gzip: bool },
+    File { text: String, packed: Option<Packing> },
     Folder,
     Link(String),
+}
+
+/// How a file is packed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Packing {
+    Gzip,
+    Brotli,
+    Zstd,
 }
 
 /// What is done and looked at once the server runs, in order, with the line it stands on.
@@ -191,10 +199,12 @@ impl SiteFile {
     fn parse(word: &str, rest: &str, text: String) -> Result<Self, String> {
         let mut words = rest.split_whitespace();
         let path = words.next().ok_or("a path is missing")?.to_owned();
-        let (mut mode, mut modified, mut gzip, mut times) = (None, None, false, 1);
+        let (mut mode, mut modified, mut packed, mut times) = (None, None, None, 1);
         for word in words {
             match word.split_once('=') {
-                None if word == "gzip" => gzip = true,
+                None if word == "gzip" => packed = Some(Packing::Gzip),
+                None if word == "br" => packed = Some(Packing::Brotli),
+                None if word == "zstd" => packed = Some(Packing::Zstd),
                 Some(("mode", value)) => {
                     mode = Some(u32::from_str_radix(value, 8).map_err(|_| "the mode is octal")?);
                 }
@@ -206,7 +216,7 @@ impl SiteFile {
             }
         }
         let kind = match word {
-            "file" => Kind::File { text: text.repeat(times), gzip },
+            "file" => Kind::File { text: text.repeat(times), packed },
             "folder" => Kind::Folder,
             _ => Kind::Link(text),
         };
@@ -280,6 +290,6 @@ mod tests {
         assert_eq!((case.before.len(), case.steps.len()), (1, 3));
         let file = &case.before[0];
         assert_eq!((file.mode, file.modified), (Some(0o600), Some(5)));
-        assert!(matches!(&file.kind, Kind::File { text, gzip: true } if text == "ababab"));
+        assert!(matches!(&file.kind, Kind::File { text, packed: Some(Packing::Gzip) } if text == "ababab"));
     }
 }

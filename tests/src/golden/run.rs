@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use flate2::{Compression, write::GzEncoder};
 
-use super::case::{Action, Config, Kind, SiteFile, Step};
+use super::case::{Action, Config, Kind, Packing, SiteFile, Step};
 use super::expect::{Expectation, says};
 use super::{Case, Outcome, Subject};
 use crate::{Answer, Client, PATIENCE, Place, Server};
@@ -90,9 +90,10 @@ impl SiteFile {
     fn write(&self, place: &Place) {
         let path = place.path(&self.path);
         match &self.kind {
-            Kind::File { text, gzip } => {
+            Kind::File { text, packed } => {
                 let text = place.fill(text);
-                place.write(&self.path, if *gzip { compressed(&text) } else { text.into_bytes() });
+                let bytes = packed.map(|packing| compressed(&text, packing));
+                place.write(&self.path, bytes.unwrap_or_else(|| text.into_bytes()));
             }
             Kind::Folder => fs::create_dir_all(&path).expect("folder"),
             Kind::Link(target) => {
@@ -110,10 +111,21 @@ impl SiteFile {
     }
 }
 
-fn compressed(text: &str) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text.as_bytes()).expect("compression");
-    encoder.finish().expect("compression")
+fn compressed(text: &str, packing: Packing) -> Vec<u8> {
+    let text = text.as_bytes();
+    match packing {
+        Packing::Gzip => {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+            encoder.write_all(text).expect("compression");
+            encoder.finish().expect("compression")
+        }
+        Packing::Brotli => {
+            let mut encoder = brotli::CompressorWriter::new(Vec::new(), 4096, 5, 18);
+            encoder.write_all(text).expect("compression");
+            encoder.into_inner()
+        }
+        Packing::Zstd => zstd::encode_all(text, 1).expect("compression"),
+    }
 }
 
 impl Step {

@@ -1,10 +1,9 @@
 //! Any body of an answer as one that is pulled: filters know no other.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::future::Future;
+use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -53,7 +52,7 @@ struct Reading {
     file: Arc<OwnedFd>,
     offset: u64,
     left: u64,
-    under_way: Option<JoinHandle<std::io::Result<Bytes>>>,
+    under_way: Option<JoinHandle<io::Result<Bytes>>>,
 }
 
 impl Body for Reading {
@@ -85,9 +84,15 @@ impl Body for Reading {
     }
 }
 
-fn read_at(file: &OwnedFd, offset: u64, length: usize) -> std::io::Result<Bytes> {
-    let file = File::from(file.try_clone()?);
+fn read_at(file: &OwnedFd, offset: u64, length: usize) -> io::Result<Bytes> {
     let mut bytes = vec![0; length];
-    file.read_exact_at(&mut bytes, offset)?;
+    let mut filled = 0;
+    while filled < length {
+        match rustix::io::pread(file, &mut bytes[filled..], offset + filled as u64)? {
+            // The file shrank under us: what was promised can no longer be sent.
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => filled += count,
+        }
+    }
     Ok(Bytes::from(bytes))
 }

@@ -113,6 +113,32 @@ impl Substitute {
         at
     }
 
+    /// Judges what was held back together with as much of the input as it may need. Returns false where even all of
+    /// the input does not tell.
+    fn judge_held(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> bool {
+        let mut text = std::mem::take(&mut self.held);
+        let known = text.len();
+        text.extend_from_slice(&input[..input.len().min(self.longest())]);
+        let mut at = 0;
+        while at < known {
+            match self.look(&text[at..], false) {
+                Found::Match(index) => at += self.replace(index, out),
+                Found::No => {
+                    out.push(text[at]);
+                    at += 1;
+                }
+                Found::Perhaps => {
+                    text.drain(..at);
+                    self.held = text;
+                    *input = &[];
+                    return false;
+                }
+            }
+        }
+        *input = &input[at - known..];
+        true
+    }
+
     fn next_beginning(&self, text: &[u8], from: usize) -> Option<usize> {
         let found = text[from..].iter().position(|byte| self.begins[usize::from(*byte)])?;
         Some(from + found)
@@ -125,32 +151,8 @@ impl Substitute {
 
 impl Transform for Substitute {
     fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
-        // What was held back is judged together with as much of the input as it may need.
-        while !self.held.is_empty() {
-            let mut text = std::mem::take(&mut self.held);
-            let known = text.len();
-            let more = input.len().min(self.longest());
-            text.extend_from_slice(&input[..more]);
-            // One step at a time: what follows the held bytes is scanned where it lies.
-            let end = match self.look(&text, false) {
-                Found::Match(index) => self.replace(index, out),
-                Found::Perhaps => {
-                    *input = &input[more..];
-                    self.held = text;
-                    return Ok(true);
-                }
-                Found::No => {
-                    out.push(text[0]);
-                    1
-                }
-            };
-            if end >= known {
-                *input = &input[end - known..];
-            } else {
-                text.truncate(known);
-                text.drain(..end);
-                self.held = text;
-            }
+        if !self.held.is_empty() && !self.judge_held(input, out) {
+            return Ok(true);
         }
         let text = *input;
         let end = self.scan(text, false, out);
@@ -216,6 +218,51 @@ mod tests {
     #[test]
     fn each_pattern_is_replaced_once() {
         assert_eq!(substituted(&[("a", "1"), ("b", "2")], true, "aabbab"), "1a2bab");
+    }
+
+    /// What the filter must come to, of a body that is all there.
+    fn plainly(list: &[(&str, &str)], once: bool, text: &str) -> String {
+        let mut open = vec![true; list.len()];
+        let (mut rest, mut out) = (text, String::new());
+        while !rest.is_empty() {
+            let found = list
+                .iter()
+                .enumerate()
+                .find(|(index, (pattern, _))| open[*index] && rest.starts_with(pattern));
+            if let Some((index, (pattern, by))) = found {
+                out.push_str(by);
+                open[index] = !once;
+                rest = &rest[pattern.len()..];
+            } else {
+                out.push_str(&rest[..1]);
+                rest = &rest[1..];
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn every_short_text_comes_out_as_if_it_had_been_read_at_once() {
+        let lists: [&[(&str, &str)]; 4] = [
+            &[("aab", "1"), ("ab", "2"), ("b", "")],
+            &[("abab", "x"), ("aba", "y"), ("bb", "a")],
+            &[("aaa", "aa"), ("bab", "ab")],
+            &[("abcabd", "!"), ("c", "?")],
+        ];
+        for list in lists {
+            for number in 0..3u32.pow(7) {
+                let text: String =
+                    (0..7).map(|place| ['a', 'b', 'c'][(number / 3u32.pow(place) % 3) as usize]).collect();
+                for once in [false, true] {
+                    let expected = plainly(list, once, &text);
+                    for size in [1, 2, 3, 7] {
+                        let filter = Substitute::new(pairs(list), once).unwrap();
+                        let found = String::from_utf8(run(filter, text.as_bytes(), size)).unwrap();
+                        assert_eq!(found, expected, "{text} in pieces of {size}, {list:?}, once: {once}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]
