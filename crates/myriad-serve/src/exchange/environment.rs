@@ -104,9 +104,13 @@ impl Request {
         let line = String::from_utf8_lossy(shortened(self.head.request_line()));
         let host = self.head.known(myriad_http::Known::Host).map(String::from_utf8_lossy);
         let host = host.map_or_else(String::new, |host| format!(", host: \"{host}\""));
+        let part = match self.is_subrequest() {
+            true => format!(", subrequest: \"{}\"", String::from_utf8_lossy(shortened(&self.uri))),
+            false => String::new(),
+        };
         let upstream = origin_facts::shown_upstream(self);
         let message = format_args!(
-            "{message}, client: {client}, server: {server}, request: \"{line}\"{upstream}{host}"
+            "{message}, client: {client}, server: {server}, request: \"{line}\"{part}{upstream}{host}"
         );
         if debugged {
             log.write_everywhere(level, self.connection.id, message);

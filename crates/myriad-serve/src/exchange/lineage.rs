@@ -53,16 +53,6 @@ pub(crate) struct Lineage {
 pub(crate) struct TooMany;
 
 impl Lineage {
-    fn root(request: &Request) -> Self {
-        Self {
-            depth: 0,
-            began_ms: request.received_ms,
-            errors_empty: false,
-            pages: Rc::default(),
-            begun: Rc::default(),
-        }
-    }
-
     fn child(&self) -> Result<Self, TooMany> {
         if self.depth >= DEEPEST || self.begun.get() >= MOST {
             return Err(TooMany);
@@ -83,8 +73,8 @@ fn strip(head: &mut RequestHead) {
 impl Request {
     /// The lineage, made where there is none yet.
     pub(crate) fn begin_lineage(&mut self) -> &mut Lineage {
-        let root = if self.lineage.is_none() { Some(Box::new(Lineage::root(self))) } else { None };
-        self.lineage.get_or_insert_with(|| root.unwrap_or_default())
+        let began_ms = self.received_ms;
+        self.lineage.get_or_insert_with(|| Box::new(Lineage { began_ms, ..Lineage::default() }))
     }
 
     /// What pages with SSI share, of this request and all that it is a part of.
@@ -153,5 +143,27 @@ impl Exchange {
         request.visit.clone_from(&parent.visit);
         request.lineage = Some(Box::new(lineage));
         Ok(Box::new(Self { frame: self.frame.clone(), request }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_is_bounded_for_each_and_number_for_all() {
+        let mut lineage = Lineage::default();
+        for depth in 1..=DEEPEST {
+            lineage = lineage.child().unwrap_or_else(|_| panic!("{depth}"));
+        }
+        assert!(lineage.child().is_err());
+        let root = Lineage::default();
+        let first = root.child().unwrap_or_else(|_| panic!("the first"));
+        for number in 1..MOST {
+            let parent = if number % 2 == 0 { &root } else { &first };
+            assert!(parent.child().is_ok(), "{number}");
+        }
+        assert!(root.child().is_err() && first.child().is_err());
+        assert!(Lineage::default().child().is_ok(), "another request has a number of its own");
     }
 }
