@@ -79,7 +79,7 @@ fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
         Action::Return { status: status @ (204 | 304), .. } => {
             Rewritten::Step(Step::Answer(Answer::new(status, ResponseBody::None)))
         }
-        Action::Return { status: status @ ..300, .. } => {
+        Action::Return { status: status @ (..301 | 304..=306), .. } => {
             Rewritten::Step(text_answer(exchange, status, Vec::new()))
         }
         Action::Return { status, .. } => Rewritten::Step(Step::Error(status)),
