@@ -76,6 +76,13 @@ impl Protocol {
 pub enum Handler {
     /// `stub_status`.
     StubStatus,
+    /// `fastcgi_cache_purge ZONE KEY`, `proxy_cache_purge ZONE KEY`.
+    Purge {
+        /// The zone's name.
+        zone: Text,
+        /// The key; may hold variables.
+        key: Text,
+    },
     /// `fastcgi_pass` or `proxy_pass`; the details are in [`Settings::origin`] of that protocol.
     Origin {
         /// Which family the directive belongs to.

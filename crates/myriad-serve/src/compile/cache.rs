@@ -114,7 +114,7 @@ impl Compile<'_> {
     }
 
     /// The zone of that name, kept from before a reload or made now.
-    fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
+    pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);
         if let Some(zone) = self.around.kept.zones.get(name) {

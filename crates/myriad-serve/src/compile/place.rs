@@ -21,7 +21,7 @@ use crate::exchange::variables::Source;
 use crate::files::{LinkRule, Validity};
 use crate::runtime::{
     BodyRules, Candidate, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer,
-    OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
+    OfferRules, Place, PlaceId, PurgePlace, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -53,6 +53,11 @@ impl Compile<'_> {
         let handler = match &settings.handler {
             None => Handler::Files,
             Some(HandlerConf::StubStatus) => Handler::StubStatus,
+            // A zone that nothing defines has been reported.
+            Some(HandlerConf::Purge { zone, key }) => match self.zone(&zone.lossy()) {
+                Some(zone) => Handler::Purge(Box::new(PurgePlace { zone, key: self.template(key) })),
+                None => Handler::Files,
+            },
             Some(HandlerConf::Origin { protocol, target, prefix }) => {
                 Handler::Origin(Box::new(self.origin(settings, *protocol, (target, prefix))))
             }

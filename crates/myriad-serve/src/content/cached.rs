@@ -171,7 +171,7 @@ pub(crate) fn key(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>
 
 /// An application makes its links from the `Host` it is told, port and all, while `$host` in the key has no port: a
 /// visitor who names a port of their own must not make the page of others.
-fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
+pub(super) fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
     let sent = request.head.known(Known::Host).unwrap_or_default();
     if !sent.eq_ignore_ascii_case(&request.host) {
         key.extend_from_slice(b" host=");

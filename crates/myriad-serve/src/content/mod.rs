@@ -19,6 +19,7 @@ mod proxy_cookies;
 pub(crate) mod proxy_fields;
 pub(crate) mod proxy_request;
 mod proxy_url;
+mod purge;
 mod read_ahead;
 mod reader;
 mod revalidate;
@@ -86,6 +87,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     match &site.runtime.place(exchange.request.place).handler {
         Handler::Files => static_file::begin(exchange),
         Handler::StubStatus => stub_status::begin(exchange),
+        Handler::Purge(rules) => purge::begin(exchange, rules),
         Handler::Origin(origin) => match &origin.cache {
             _ if let Some(step) = proxy_url::resolve(exchange, origin) => step,
             _ if exchange.request.trace.is_some() => explain::origin(exchange, origin),
@@ -101,7 +103,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     match &site.runtime.place(exchange.request.place).handler {
         Handler::Files => static_file::shortcut(exchange),
-        Handler::StubStatus => None,
+        Handler::StubStatus | Handler::Purge(_) => None,
         Handler::Origin(origin) => cached::shortcut(exchange, origin),
     }
 }

@@ -129,8 +129,18 @@ pub(crate) enum Handler {
     Files,
     /// `stub_status`.
     StubStatus,
+    /// `*_cache_purge ZONE KEY`.
+    Purge(Box<PurgePlace>),
     /// An origin.
     Origin(Box<OriginPlace>),
+}
+
+/// What a place purges.
+pub(crate) struct PurgePlace {
+    /// The zone.
+    pub zone: Arc<PageZone>,
+    /// The key of the page.
+    pub key: Template,
 }
 
 /// `limit_except`: another place for the methods that are not listed.
