@@ -206,7 +206,8 @@ fn request_port(request: &Request) -> Option<u16> {
 fn sent_field(request: &Request, name: &str, out: &mut Vec<u8>) -> bool {
     let sent = &request.sent;
     match name {
-        "connection" if sent.bytes > 0 => {
+        // Behind 101 it says what the connection has become.
+        "connection" if sent.bytes > 0 && request.answered.status != 101 => {
             out.extend_from_slice(if sent.kept { b"keep-alive" } else { b"close" });
             true
         }
