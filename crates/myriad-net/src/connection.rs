@@ -51,6 +51,8 @@ pub struct Connection {
     tls: OnceCell<Box<TlsFacts>>,
     /// The client speaks plain HTTP to a port of TLS (nginx's 497).
     pub plain_to_tls: Cell<bool>,
+    /// Number of the request whose answer is waited for: nothing of it has been sent. 0 where there is none.
+    pub(crate) waiting: Cell<u32>,
 }
 
 impl Connection {
@@ -67,6 +69,7 @@ impl Connection {
             local: OnceCell::new(),
             tls: OnceCell::new(),
             plain_to_tls: Cell::new(false),
+            waiting: Cell::new(0),
         })
     }
 
@@ -82,18 +85,6 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Sends an interim response ahead of the one under way (RFC 9110 section 15.2): its reason and field lines, each ended by
-    /// CRLF. For HTTP/1.1 clients only, and only while no byte of the response itself has been sent. A connection that takes
-    /// part of it is broken.
-    pub fn send_interim(&self, status: u16, reason: &str, lines: &[u8]) {
-        let mut text = format!("HTTP/1.1 {status} {reason}\r\n").into_bytes();
-        text.extend_from_slice(lines);
-        text.extend_from_slice(b"\r\n");
-        if (&self.socket).write(&text).is_ok_and(|written| written < text.len()) {
-            self.socket.shutdown();
-        }
-    }
-
     /// The driver is done. The socket closes with the last who holds the connection; where that is not the driver (a page
     /// being fetched remembers who asked), the client must not wait for it.
     pub(crate) fn end(self: &Rc<Self>) {
@@ -101,6 +92,22 @@ impl Connection {
             self.socket.shutdown();
         } else {
             self.socket.say_goodbye();
+        }
+    }
+
+    /// Sends an interim response ahead of the answer to the request of that number (RFC 9110 section 15.2): its reason and
+    /// field lines, each ended by CRLF. For HTTP/1.1 clients only. It is left out where a byte of the answer has been sent
+    /// already, or there is no room for it at once: no client depends on one. A connection that takes part of it is broken.
+    pub fn send_interim(&self, request: u32, status: u16, reason: &str, lines: &[u8]) {
+        if self.waiting.get() != request {
+            return;
+        }
+        let mut text = format!("HTTP/1.1 {status} {reason}\r\n").into_bytes();
+        text.extend_from_slice(lines);
+        text.extend_from_slice(b"\r\n");
+        if (&self.socket).write(&text).is_ok_and(|written| written < text.len()) {
+            self.waiting.set(0);
+            self.socket.shutdown();
         }
     }
 

@@ -3,6 +3,7 @@
 //! `Accept-Encoding` is none of them: the encodings are stored with the page and chosen when it is served.
 
 use myriad_http::Fields;
+use smallvec::SmallVec;
 
 /// The most bytes of field names that a rule keeps; nginx keeps 128 bytes of `Vary`.
 const NAMES_MAX: usize = 256;
@@ -90,6 +91,9 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
     out.push(1);
     let length_at = out.len();
     out.extend_from_slice(&[0; 4]);
+    if name == b"accept-language" && write_languages(request.get_all(name), out) {
+        return close_value(length_at, out);
+    }
     for (number, value) in values.enumerate() {
         // Several fields are one list (RFC 9110 §5.3).
         if number > 0 {
@@ -101,8 +105,56 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
             break;
         }
     }
+    close_value(length_at, out);
+}
+
+fn close_value(length_at: usize, out: &mut [u8]) {
     let length = (out.len() - length_at - 4) as u32;
     out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// The most languages that are put in order; more are no browser's.
+const LANGUAGES_MAX: usize = 32;
+
+/// Appends the languages of `Accept-Language` in one spelling: in lower case, the most wanted first, and those that are
+/// wanted alike in the order of their names, for no server may rely on another (RFC 9110 §12.5.4). False, and nothing
+/// appended, where they are too many.
+fn write_languages<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) -> bool {
+    let mut languages: SmallVec<[(u16, &[u8]); 8]> = SmallVec::new();
+    for member in values.flat_map(|value| value.split(|byte| *byte == b',')) {
+        let (name, weight) = match member.iter().position(|byte| *byte == b';') {
+            Some(at) => (&member[..at], weight_of(&member[at + 1..])),
+            None => (member, 1000),
+        };
+        let name = name.trim_ascii();
+        if name.is_empty() {
+            continue;
+        }
+        if languages.len() == LANGUAGES_MAX {
+            return false;
+        }
+        languages.push((weight, name));
+    }
+    let lower = |name: &'a [u8]| name.iter().map(u8::to_ascii_lowercase);
+    languages.sort_by(|(weight, name), (other_weight, other)| {
+        other_weight.cmp(weight).then_with(|| lower(name).cmp(lower(other)))
+    });
+    for (weight, name) in languages {
+        out.extend(lower(name));
+        out.push(b';');
+        out.extend_from_slice(&weight.to_le_bytes());
+    }
+    true
+}
+
+/// The thousandths that `q=` gives; what is no weight counts for 1.
+fn weight_of(parameters: &[u8]) -> u16 {
+    let text = parameters.trim_ascii();
+    let Some(text) = text.strip_prefix(b"q=").or_else(|| text.strip_prefix(b"Q=")) else { return 1000 };
+    let (whole, fraction) = text.split_at(text.len().min(1));
+    let thousandths = fraction.iter().skip(1).chain(b"000").take(3);
+    let digits = thousandths.fold(0, |sum, digit| sum * 10 + u16::from(digit.wrapping_sub(b'0').min(9)));
+    if whole == b"0" { digits } else { 1000 }
 }
 
 /// Appends `value` without white space at its ends and around commas, and with other runs of it as one space; what

@@ -26,7 +26,7 @@ pub(crate) enum Answer {
     Upgraded(ResponseHead),
 }
 
-/// Reads the head of the final response, passing over interim ones (RFC 9110 §15.2).
+/// Reads the head of the final response; interim ones (RFC 9110 §15.2) are told to the observer.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
@@ -60,11 +60,10 @@ pub(crate) async fn read_head(
                     100..200 if interim == MAX_INTERIM => {
                         return Err(unexpected("upstream sent too many interim responses"));
                     }
-                    103 => {
+                    100..200 => {
                         interim += 1;
-                        link.early_hints(&head);
+                        link.interim(&head);
                     }
-                    100..200 => interim += 1,
                     _ => return begin_body(link, head, method),
                 }
             }

@@ -177,15 +177,16 @@ impl Link {
         self.observer.as_ref().is_some_and(|observer| observer.spoils(text))
     }
 
-    pub(crate) fn early_hints(&self, head: &ResponseHead) {
-        if let Some(observer) = &self.observer {
-            observer.early_hints(head);
-        }
-    }
-
     pub(crate) fn warn(&self, text: &str) {
         if let Some(observer) = &self.observer {
             observer.warning(&self.peer, text);
+        }
+    }
+
+    /// An interim response has come; 100 is for this client alone, who did not ask for it.
+    pub(crate) fn interim(&self, head: &ResponseHead) {
+        if let Some(observer) = self.observer.as_ref().filter(|_| head.status != 100) {
+            observer.interim(head);
         }
     }
 

@@ -212,8 +212,8 @@ pub trait Observer {
     /// The origin did something odd that the response survives.
     fn warning(&self, peer: &Address, text: &str);
 
-    /// The origin sent 103 (Early Hints) ahead of its response.
-    fn early_hints(&self, head: &ResponseHead) {
+    /// The origin sent an interim response ahead of its own (102 or 103, RFC 9110 §15.2); there are a few at most.
+    fn interim(&self, head: &ResponseHead) {
         let _ = head;
     }
 

@@ -224,7 +224,8 @@ async fn wait<T>(
     body: &RequestBody,
 ) -> Option<Response<T>> {
     connection.deadline.clear();
-    poll_fn(move |cx| {
+    connection.waiting.set(connection.requests.get());
+    let response = poll_fn(move |cx| {
         if let Poll::Ready(response) = future.as_mut().poll(cx) {
             return Poll::Ready(Some(response));
         }
@@ -234,5 +235,7 @@ async fn wait<T>(
         }
         Poll::Pending
     })
-    .await
+    .await;
+    connection.waiting.set(0);
+    response
 }

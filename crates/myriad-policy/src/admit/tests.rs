@@ -317,7 +317,7 @@ fn a_304_renews_also_where_nothing_says_how_long() {
 
 #[test]
 fn a_piece_whose_range_stands_in_the_key_is_a_page_of_its_own() {
-    let fields = fields(&[("Cache-Control", "max-age=60")]);
+    let fields: Fields = [("Cache-Control", "max-age=60")].into_iter().collect();
     let rules = Rules::default();
     let piece = |status| admit(&ResponseFacts { piece: true, ..facts(status, &fields) }, &rules, NOW);
     assert!(matches!(piece(206), Admission::Store(_)));

@@ -104,3 +104,38 @@ fn long_fields_are_refused_and_leave_no_trace() {
         assert_eq!(out, b"key");
     }
 }
+
+#[test]
+fn languages_are_told_apart_by_what_is_wanted_and_not_by_how_it_is_written() {
+    let rule = rule(&["Accept-Language"]).unwrap();
+    let of = |value: &str| variant(&rule, &[("Accept-Language", value)]);
+    for same in ["en, de", "de, en", "eN,De", " en ,,   de ", "de;q=1, en;q=1.000", "en;Q=1.0, de"] {
+        assert_eq!(of(same), of("en, de"), "{same}");
+    }
+    assert_eq!(of("en;q=0.5, de"), of("de, en;q=0.50"));
+    let distinct = [
+        "en, de",
+        "en",
+        "de",
+        "de, en;q=0.5",
+        "de, en;q=0.51",
+        "en, de;q=0.5",
+        "de, en;q=0",
+        "de, en;q=0.05",
+        "",
+    ];
+    for (at, one) in distinct.iter().enumerate() {
+        for other in &distinct[..at] {
+            assert_ne!(of(one), of(other), "{one:?} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_languages_is_taken_as_it_is_written() {
+    let rule = rule(&["Accept-Language"]).unwrap();
+    let many = |first: &str| format!("{first},{}", vec!["x"; LANGUAGES_MAX].join(","));
+    let of = |value: &str| variant(&rule, &[("Accept-Language", value)]);
+    assert_ne!(of(&many("en")), of(&many("EN")));
+    assert_eq!(of(&many("en")), of(&many(" en ")));
+}

@@ -45,6 +45,7 @@ impl Compile<'_> {
             hide: lower(&origin.hide_headers),
             passes_head: pass.iter().any(|name| [&b"server"[..], b"date"].contains(&&**name)),
             pass,
+            passes_interim: settings.cache_rules.rfc9111,
             intercept_errors: origin.intercept_errors,
             ignore_client_abort: origin.ignore_client_abort,
             buffering: origin.buffering,

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::rc::Rc;
 
+use myriad_http::head::reason_phrase;
 use myriad_http::{ResponseHead, Version};
 use myriad_net::Connection;
 use myriad_upstream::{Address, OriginError};
 
+use super::nominated::Nominated;
 use super::origin;
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -19,23 +21,35 @@ pub(crate) struct Observer {
     place: PlaceId,
     connection: u64,
     request: String,
-    /// Where 103 goes, if it goes anywhere.
-    hinted: Option<Rc<Connection>>,
+    /// Where interim responses go, if they go anywhere.
+    client: Option<Hearer>,
 }
+
+/// A client that is told of interim responses.
+struct Hearer {
+    connection: Rc<Connection>,
+    /// The number of its request.
+    number: u32,
+    /// Of every one (RFC 9110 section 15.2 wants a proxy to pass them on), not of 103 alone.
+    all: bool,
+}
+
+/// Most bytes of fields in an interim response that is passed on.
+const INTERIM_MAX: usize = 8 << 10;
 
 impl Observer {
     /// The observer of one exchange's origin request.
     ///
     /// `waits` says that the client waits for the head of what is asked for here, and for nothing else.
     pub(crate) fn of(exchange: &mut Exchange, waits: bool) -> Rc<dyn myriad_upstream::Observer> {
-        let hinted = if waits { hinted(exchange) } else { None };
+        let client = if waits { hearer(exchange) } else { None };
         let request = &exchange.request;
         Rc::new(Self {
             site: Rc::clone(&request.site),
             place: request.place,
             connection: request.connection.id,
             request: String::from_utf8_lossy(request.head.request_line()).into_owned(),
-            hinted,
+            client,
         })
     }
 
@@ -63,18 +77,23 @@ impl myriad_upstream::Observer for Observer {
         origin.catch_stderr.iter().any(|word| has(word))
     }
 
-    fn early_hints(&self, head: &ResponseHead) {
-        let Some(connection) = &self.hinted else { return };
+    fn interim(&self, head: &ResponseHead) {
+        // 100 is for this server alone, who did not ask for it.
+        let told = |client: &&Hearer| head.status == 103 || client.all && head.status != 100;
+        let Some(client) = self.client.as_ref().filter(told) else { return };
         let Handler::Origin(origin) = &self.site.runtime.place(self.place).handler else { return };
         let mut lines = Vec::new();
+        let nominated = Nominated::of(&head.fields);
         for (known, name, value) in head.fields.iter_known() {
-            if origin::passes_behind(known, name, origin) {
+            if !nominated.has(name) && origin::passes_behind(known, name, origin) {
                 for part in [name, b": ", value, b"\r\n"] {
                     lines.extend_from_slice(part);
                 }
             }
         }
-        connection.send_interim(103, "Early Hints", &lines);
+        if lines.len() <= INTERIM_MAX {
+            client.connection.send_interim(client.number, head.status, reason_phrase(head.status), &lines);
+        }
     }
 
     fn warning(&self, peer: &Address, text: &str) {
@@ -89,14 +108,15 @@ impl myriad_upstream::Observer for Observer {
     }
 }
 
-/// The client, where `early_hints` says so and it can be told: HTTP/1.0 knows no interim responses.
-fn hinted(exchange: &mut Exchange) -> Option<Rc<Connection>> {
+/// The client, where `early_hints` or `cache_rfc9111` says so and it can be told: HTTP/1.0 knows no interim responses.
+fn hearer(exchange: &mut Exchange) -> Option<Hearer> {
     let site = Rc::clone(&exchange.request.site);
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else { return None };
     let http = origin.http.as_ref()?;
     let Exchange { request, frame } = exchange;
+    let all = origin.passes_interim;
     let wanted = request.head.version() == Version::Http11
         && !request.is_subrequest()
-        && http.early_hints.any_true(request, frame).unwrap_or(false);
-    wanted.then(|| Rc::clone(&request.connection))
+        && (all || http.early_hints.any_true(request, frame).unwrap_or(false));
+    wanted.then(|| Hearer { connection: Rc::clone(&request.connection), number: request.number, all })
 }

@@ -59,6 +59,7 @@ impl Exchange {
             frame: Frame::default(),
         };
         let mut request = Request::new(&original.site, &original.connection, RequestBody::empty(), copy);
+        request.number = original.number;
         request.server = original.server;
         request.place = original.place;
         request.real = original.real;

@@ -25,6 +25,8 @@ pub(crate) struct Request {
     pub site: Rc<Generation>,
     /// The client's connection.
     pub connection: Rc<Connection>,
+    /// The number of the request on it.
+    pub number: u32,
     /// The head as it came.
     pub head: RequestHead,
     /// The body, still to be read.
@@ -164,6 +166,7 @@ impl Request {
         Self {
             site: Rc::clone(site),
             connection: Rc::clone(connection),
+            number: connection.requests.get(),
             head,
             body,
             server: 0,

@@ -423,6 +423,8 @@ pub(crate) struct OriginPlace {
     pub pass: Vec<Box<[u8]>>,
     /// Whether `Server` or `Date` are among [`OriginPlace::pass`].
     pub passes_head: bool,
+    /// Whether interim responses go to the visitor.
+    pub passes_interim: bool,
     /// `*_intercept_errors`.
     pub intercept_errors: bool,
     /// `*_ignore_client_abort`.
