@@ -149,6 +149,19 @@ fn term_ends_at_once() {
 }
 
 #[test]
+fn after_a_reload_what_is_older_ends_in_the_time_that_is_written() {
+    let place = Place::new();
+    let server = Server::start_with(place, "worker_shutdown_timeout 100ms;", &version("0"));
+    let mut silent = server.connect();
+    let mut idle = server.connect();
+    assert_eq!(idle.fetch(&Request::get("/")).text(), "version 0");
+    server.signal(Signal::HUP);
+    assert!(silent.is_closed());
+    assert!(idle.is_closed());
+    assert_eq!(server.get("/").text(), "version 0");
+}
+
+#[test]
 fn a_worker_that_is_killed_is_replaced() {
     let server = Server::start(Place::new(), &version("0"));
     let worker = server.workers()[0];
