@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use myriad_tests::{Cached, Call, Gate, Origin, Place, Request, Server, all_at_once, wait_for};
+use myriad_tests::{
+    Cached, Call, Gate, HttpCall, HttpOrigin, Origin, Place, Request, Server, all_at_once, wait_for,
+};
 
 /// A page of files that includes `/app/...`, which an origin answers.
 fn pages(origin: &Origin, page: &str, app: &str) -> Server {
@@ -156,4 +158,43 @@ fn the_word_of_a_subrequest_is_asked_for_each_visitor() {
         assert_eq!(server.get("/page.html").status, 401);
     }
     assert_eq!(origin.count(), 4);
+}
+
+/// Answers the range that is asked for, of a text of 100,000 bytes.
+fn film(call: &mut HttpCall) {
+    let text: Vec<u8> = (0..100_000u32).map(|at| b'a' + (at / 1000 % 26) as u8).collect();
+    let range = call.field("Range").and_then(|range| range.strip_prefix("bytes=")).expect("a range");
+    let (first, last) = range.split_once('-').expect("first and last");
+    let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
+    let end = text.len().min(last + 1);
+    let head = format!(
+        "HTTP/1.1 206 Partial Content\nETag: \"film\"\nContent-Range: bytes {first}-{}/100000",
+        end - 1
+    );
+    call.answer(&head, &text[first..end]);
+}
+
+#[test]
+fn each_piece_of_a_sliced_answer_is_fetched_once_for_all_clients() {
+    let origin = HttpOrigin::start(film);
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let server = Server::start(
+        place,
+        "proxy_cache_path @DIR@/cache keys_zone=pieces:10m;
+         server { listen 127.0.0.1:@PORT@ backlog=1024;
+         location / { slice 16k; proxy_pass http://@ORIGIN@; proxy_set_header Range $slice_range;
+         proxy_cache pieces; proxy_cache_key $uri$slice_range; proxy_cache_valid 206 1h; } }",
+    );
+    for answer in all_at_once(server.port, 20, &Request::get("/film")) {
+        assert_eq!((answer.status, answer.body.len()), (200, 100_000));
+        assert!(answer.body[99_999] == b'v' && answer.body[16_384] == b'q');
+    }
+    assert_eq!(origin.count(), 7, "a request a piece");
+    let part = server.fetch(&Request::get("/film").field("Range", "bytes=32000-34000"));
+    assert_eq!((part.status, part.body.len()), (206, 2001));
+    assert_eq!(origin.count(), 7);
+    let other = server.fetch(&Request::get("/other").field("Range", "bytes=99999-"));
+    assert_eq!((other.status, other.text().as_str()), (206, "v"));
+    assert_eq!(origin.count(), 8, "a part costs the pieces that it lies in");
 }

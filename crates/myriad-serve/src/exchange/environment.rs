@@ -104,9 +104,10 @@ impl Request {
         let line = String::from_utf8_lossy(shortened(self.head.request_line()));
         let host = self.head.known(myriad_http::Known::Host).map(String::from_utf8_lossy);
         let host = host.map_or_else(String::new, |host| format!(", host: \"{host}\""));
-        let part = match self.is_subrequest() {
-            true => format!(", subrequest: \"{}\"", String::from_utf8_lossy(shortened(&self.uri))),
-            false => String::new(),
+        let part = if self.is_subrequest() {
+            format!(", subrequest: \"{}\"", String::from_utf8_lossy(shortened(&self.uri)))
+        } else {
+            String::new()
         };
         let upstream = origin_facts::shown_upstream(self);
         let message = format_args!(

@@ -26,7 +26,7 @@ pub(crate) use transform::{Transform, transformed};
 
 use self::gunzip::Gunzip;
 use self::substitute::{Pair, Substitute};
-use super::{Answer, line_named};
+use super::{Answer, charset, line_named};
 use crate::content::streamed::proxied_facts;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
@@ -63,9 +63,14 @@ pub(crate) fn body_of_subrequest(exchange: &mut Exchange, mut answer: Answer) ->
         return pulled(ResponseBody::None);
     }
     gunzip(&exchange.request, &mut answer);
+    let Exchange { request, frame } = &mut *exchange;
     if let Some(filters) = &place.filters {
-        let Exchange { request, frame } = exchange;
         apply(request, frame, filters, &mut answer);
+    }
+    if let Some(rules) = &place.charset {
+        charset::apply(request, frame, rules, &mut answer);
+    }
+    if place.filters.is_some() {
         include(exchange, &mut answer);
     }
     pulled(answer.body)
