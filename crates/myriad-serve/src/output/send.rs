@@ -113,9 +113,7 @@ fn judge(request: &Request, place: &Place, answer: &mut Answer) -> Encoding {
 
 /// Whether conditions and ranges of the request are for this answer.
 fn is_whole(request: &Request, answer: &Answer) -> bool {
-    answer.status == 200
-        && request.error_status.is_none()
-        && matches!(request.head.method(), Method::Get | Method::Head)
+    answer.status == 200 && matches!(request.head.method(), Method::Get | Method::Head)
 }
 
 /// Cuts the parts out that the client asks for.
@@ -202,6 +200,7 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
         }
     } else if let Source::File(entry) = &answer.source
         && let Some(file) = entry.file()
+        && matches!(answer.status, 200 | 206 | 304)
         && !left_out.contains(&LAST_MODIFIED)
     {
         head.field(b"Last-Modified", &file.modified);

@@ -95,8 +95,10 @@ pub(crate) fn convert(request: &Request, answer: &mut Answer, converter: Convert
     let length = answer.known_length();
     if keeps_length && length.is_some() {
         // A byte for a byte: nobody but the reader of the text can tell, and parts may still be cut out.
-        let body = std::mem::replace(&mut answer.body, ResponseBody::None);
-        answer.body = ResponseBody::Stream(transformed(pulled(body), converter), length);
+        answer.body = match std::mem::replace(&mut answer.body, ResponseBody::None) {
+            ResponseBody::Full(bytes) => ResponseBody::Full(converter.whole(&bytes)),
+            body => ResponseBody::Stream(transformed(pulled(body), converter), length),
+        };
         answer.compressible = true;
         return;
     }
@@ -107,7 +109,8 @@ pub(crate) fn convert(request: &Request, answer: &mut Answer, converter: Convert
 fn gunzip(request: &Request, answer: &mut Answer) {
     let by_origin = line_named(&answer.lines, b"content-encoding")
         .is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
-    if answer.coding != Coding::Gzip && !by_origin {
+    // A part of what is packed cannot be unpacked.
+    if answer.coding != Coding::Gzip && !by_origin || answer.status == 206 {
         return;
     }
     answer.varies_by_encoding = true;

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use bytes::Bytes;
 use myriad_http::body::BodyError;
 
 use super::transform::{Transform, WINDOW};
@@ -17,6 +18,15 @@ pub(crate) struct Converter {
 impl Converter {
     pub(crate) fn new(table: Recode) -> Self {
         Self { table, begun: Vec::new() }
+    }
+
+    /// Converts a text that is all there.
+    pub(crate) fn whole(mut self, text: &[u8]) -> Bytes {
+        let (mut rest, mut out) = (text, Vec::with_capacity(text.len()));
+        // It never fails, and is over when all of the text has been taken in.
+        while let Ok(false) = self.push(&mut rest, &mut out) {}
+        let _ = self.finish(&mut out);
+        Bytes::from(out)
     }
 
     /// Takes one byte of UTF-8 in that is not ASCII, or ends a character that was begun.
