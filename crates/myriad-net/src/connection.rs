@@ -73,15 +73,18 @@ impl Connection {
         })
     }
 
-    /// A connection that nobody is on, to take a request through the service without a client.
+    /// A connection that nobody is on, to take a request through the service without a client; over TLS 1.3 if `secure`.
     ///
     /// # Errors
     /// No descriptors are left.
-    pub fn imagined(listener: u32, local: SocketAddr) -> std::io::Result<Rc<Self>> {
+    pub fn imagined(listener: u32, local: SocketAddr, secure: bool) -> std::io::Result<Rc<Self>> {
         let (socket, _) = std::os::unix::net::UnixStream::pair()?;
         let peer = Peer::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let connection = Self::new(0, listener, peer, Socket::new(socket.into()));
         let _ = connection.local.set(Some(local));
+        if secure {
+            let _ = connection.tls.set(Box::new(TlsFacts::imagined()));
+        }
         Ok(connection)
     }
 

@@ -15,7 +15,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [-e filename] [-c filename] [-g directives]
        myriad wordpress --root DIR --php SOCKET|HOST:PORT
               [--listen ADDRESS] [--name HOST]... [--prefix DIR]
-              [--user NAME] [-tTq]
+              [--user NAME] [-tTq] [--explain URL ...]
        myriad wordpress --print [--root DIR --php ...]
 
 Options:
@@ -128,7 +128,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
 
 impl Options {
     /// `--explain URL`, `-H "Name: value"`, `--method NAME`.
-    fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
+    pub(crate) fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
         let value = value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
         let value =
             value.ok_or_else(|| format!("option \"{}\" requires a value", option.to_string_lossy()))?;

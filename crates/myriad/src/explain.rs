@@ -40,6 +40,7 @@ impl Asked {
             method: self.method.clone().unwrap_or_else(|| "GET".to_owned()),
             host: (!authority.is_empty()).then(|| authority.to_owned()),
             port,
+            secure: self.url.starts_with("https://"),
             target: format!("{slash}{target}"),
             fields: Vec::new(),
         };
@@ -70,7 +71,8 @@ pub(crate) fn run(origin: &Origin, configuration: &Configuration, asked: &Asked)
 
 fn render(parsed: &Parsed, question: &Question, lines: &[ExplainedLine]) -> String {
     let host = question.host.as_deref().unwrap_or_default();
-    let mut out = format!("{} {host}{} from 127.0.0.1\n\n", question.method, question.target);
+    let scheme = if question.secure { "https://" } else { "" };
+    let mut out = format!("{} {scheme}{host}{} from 127.0.0.1\n\n", question.method, question.target);
     let mut topic = "";
     for line in lines {
         let text = match line.span {

@@ -50,6 +50,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
             "-t" => options.test = true,
             "-T" => (options.test, options.dump) = (true, true),
             "-q" => options.quiet = true,
+            "--explain" | "--method" | "-H" => {
+                let value = glued.map(OsString::from).or_else(|| arguments.next());
+                options.explain(name.as_ref(), value)?;
+            }
             "-h" | "--help" => options.help = true,
             "--root" | "--php" | "--listen" | "--name" | "--prefix" | "--user" => {
                 let value = match glued {

@@ -24,6 +24,19 @@ pub struct TlsFacts {
 }
 
 impl TlsFacts {
+    /// What a usual client would agree on, for a connection that nobody is on.
+    pub(crate) fn imagined() -> Self {
+        Self {
+            server_name: None,
+            protocol: "TLSv1.3",
+            cipher: "TLS_AES_256_GCM_SHA384".into(),
+            curve: "X25519".into(),
+            alpn: Box::default(),
+            resumed: false,
+            certificates: Vec::new(),
+        }
+    }
+
     pub(super) fn of(session: &ServerConnection) -> Self {
         let suite = session.negotiated_cipher_suite().map(|suite| suite.suite());
         let group = session.negotiated_key_exchange_group().map(SupportedKxGroup::name);

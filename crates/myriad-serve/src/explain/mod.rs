@@ -41,6 +41,8 @@ pub struct Question {
     pub host: Option<String>,
     /// The port of the URL.
     pub port: Option<u16>,
+    /// Whether the URL begins with `https`.
+    pub secure: bool,
     /// Path and query.
     pub target: String,
     /// Further request fields.
@@ -79,7 +81,7 @@ pub fn explain(
             listeners.entry(address_name(&listen.address))
         {
             entry.insert(number);
-            addresses.push((number, listen.address.clone()));
+            addresses.push((number, listen.address.clone(), listen.ssl));
         }
     }
     let logs = Logs::nowhere();
@@ -97,12 +99,15 @@ pub fn explain(
     };
     let site = Rc::new(Generation::new(runtime, Rc::new(worker)));
     let trace = Rc::new(Trace::default());
-    let Some((listener, local)) = listener(&addresses, question.port) else {
-        let port = question.port.unwrap_or(80);
-        trace.note("server", format!("no server listens on port {port}"), String::new(), None);
+    let Some((listener, local, secure)) = listener(&addresses, question) else {
+        let text = match question.port {
+            Some(port) => format!("no server listens on port {port}"),
+            None => "no server listens on a port".to_owned(),
+        };
+        trace.note("server", text, String::new(), None);
         return Ok(trace.take());
     };
-    let connection = Connection::imagined(listener, local)?;
+    let connection = Connection::imagined(listener, local, secure)?;
     let mut question = question.clone();
     question.host.get_or_insert_with(|| first_name(model));
     walk(&site, &connection, &question, &trace);
@@ -118,18 +123,29 @@ fn first_name(model: &Model) -> String {
     if is_plain { name } else { "localhost".to_owned() }
 }
 
-/// The listener of a port: the first one where no port is asked for.
-fn listener(addresses: &[(u32, ListenAddress)], port: Option<u16>) -> Option<(u32, SocketAddr)> {
-    let port_of = |address: &ListenAddress| match address {
+/// The listener of a port; where no port is asked for, the scheme's own port, else the first that speaks the scheme,
+/// else the first.
+fn listener(
+    addresses: &[(u32, ListenAddress, bool)],
+    question: &Question,
+) -> Option<(u32, SocketAddr, bool)> {
+    let address_of = |address: &ListenAddress| match address {
         ListenAddress::Ip(address) => Some(*address),
         ListenAddress::Host(_, port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, *port))),
         ListenAddress::Unix(_) => None,
     };
-    let mut inet = addresses.iter().filter_map(|(number, address)| Some((*number, port_of(address)?)));
-    match port {
-        Some(port) => inet.find(|(_, address)| address.port() == port),
-        None => inet.next(),
+    let inet: Vec<_> = addresses
+        .iter()
+        .filter_map(|(number, address, ssl)| Some((*number, address_of(address)?, *ssl)))
+        .collect();
+    let usual = if question.secure { 443 } else { 80 };
+    let wanted = question.port.unwrap_or(usual);
+    let of_port = inet.iter().find(|(_, address, _)| address.port() == wanted).copied();
+    if question.port.is_some() {
+        return of_port;
     }
+    let of_scheme = || inet.iter().find(|(_, _, ssl)| *ssl == question.secure).copied();
+    of_port.or_else(of_scheme).or_else(|| inet.first().copied())
 }
 
 fn walk(site: &Rc<Generation>, connection: &Rc<Connection>, question: &Question, trace: &Rc<Trace>) {
