@@ -53,7 +53,7 @@ pub(super) static ROWS: &[Directive] = &[
         "The file with the users and their passwords.",
     )
     .differs(
-        "`crypt` kinds other than DES, `$1$`, `$apr1$`, `$5$`, `$6$` and `$2y$` answer 500; passwords above 512 bytes match \
+        "`crypt` kinds other than DES, `$1$`, `$apr1$`, `$5$`, `$6$` and `$2y$` match nobody; passwords above 512 bytes match \
          no `crypt`; slow hashes wait for their turn, and when 128 wait the next gets 503",
     ),
     Directive::new(

@@ -19,7 +19,8 @@ impl Credentials {
             return None;
         }
         let decoded = decode_base64(encoded.trim_ascii())?;
-        let colon = decoded.iter().position(|byte| *byte == b':')?;
+        // Without a name they are none, as in nginx.
+        let colon = decoded.iter().position(|byte| *byte == b':').filter(|colon| *colon > 0)?;
         Some(Self { decoded, colon })
     }
 

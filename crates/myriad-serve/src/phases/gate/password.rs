@@ -87,7 +87,7 @@ fn verdict(request: &Request, judgement: Judgement, who: &Credentials, challenge
                 Level::Error,
                 format_args!("user \"{user}\": the stored password is of no known kind ({known})"),
             );
-            Verdict::Fail(500)
+            Verdict::Challenge(challenge)
         }
     }
 }
