@@ -43,6 +43,6 @@ pub use peer::{PeerConfig, PeerSnapshot};
 pub use pool::HttpPool;
 pub use registry::Registry;
 pub use request::{Affinity, NextUpstream, Observer, OriginRequest, Protocol, RequestPayload, Timeouts};
-pub use resolver::{ResolveError, Resolver, ResolverConfig};
+pub use resolver::{ResolveError, Resolver, ResolverConfig, message as dns};
 pub use response::{OriginResponse, Trailers, Upgraded};
 pub use stream::Stream;

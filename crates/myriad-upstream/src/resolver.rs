@@ -2,7 +2,7 @@
 //!
 //! The system's resolver blocks and knows nothing of TTLs, so nginx has its own, and so has this.
 
-mod message;
+pub mod message;
 mod query;
 
 use std::cell::{Cell, RefCell};

@@ -1,10 +1,10 @@
-//! DNS messages, as far as looking up addresses needs them (RFC 1035 section 4).
+//! DNS messages, as far as looking up addresses needs them (RFC 1035 section 4). Public for the fuzzer.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// IPv4 addresses (RFC 1035 section 3.4.1).
     A,
     /// IPv6 addresses (RFC 3596).
@@ -34,9 +34,16 @@ const MOST_JUMPS: usize = 16;
 
 /// What a name server said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub enum Reply {
     /// Addresses, or the name that the name stands for, and how long they hold, seconds.
-    Records { addresses: Vec<IpAddr>, alias: Option<String>, ttl_s: u32 },
+    Records {
+        /// The addresses, in the order of the message.
+        addresses: Vec<IpAddr>,
+        /// The name that the name stands for (CNAME), in lower case.
+        alias: Option<String>,
+        /// How long all of that holds: the shortest of the records.
+        ttl_s: u32,
+    },
     /// There is no answer, for this reason (RFC 1035's RCODE, 1 to 5).
     Refused(u8),
     /// The answer does not fit a datagram: ask over TCP.
@@ -44,7 +51,7 @@ pub(super) enum Reply {
 }
 
 /// Whether a name can be asked for.
-pub(super) fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST_NAME
         && name.split('.').all(|label| !label.is_empty() && label.len() <= LONGEST_LABEL)
@@ -52,7 +59,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// A question with recursion desired. The name must be one that [`is_name`] takes.
-pub(super) fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
+pub fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER + name.len() + 6);
     for word in [id, 0x0100, 1, 0, 0, 0] {
         out.extend_from_slice(&word.to_be_bytes());
@@ -69,7 +76,7 @@ pub(super) fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
 }
 
 /// Reads the reply to a question. None for what is no sound reply to exactly this question: it is as if it had not come.
-pub(super) fn reply(bytes: &[u8], id: u16, name: &str, kind: Kind) -> Option<Reply> {
+pub fn reply(bytes: &[u8], id: u16, name: &str, kind: Kind) -> Option<Reply> {
     let mut reader = Reader { bytes, at: 0 };
     let (their_id, flags) = (reader.word()?, reader.word()?);
     let (questions, answers) = (reader.word()?, reader.word()?);

@@ -1,0 +1,22 @@
+//! What name servers send: read without harm, and only where it answers the question.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_upstream::dns::{Kind, Reply, is_name, reply};
+
+fuzz_target!(|bytes: &[u8]| {
+    let (name, id) = ("www.example.org", 0x1234);
+    for kind in [Kind::A, Kind::Aaaa] {
+        let Some(said) = reply(bytes, id, name, kind) else { continue };
+        // Nobody who does not know the number of the question can answer it, nor answer another with the same bytes.
+        assert_eq!(bytes[..2], id.to_be_bytes());
+        assert_eq!(reply(bytes, !id, name, kind), None);
+        assert_eq!(reply(bytes, id, "www.example.com", kind), None);
+        if let Reply::Records { addresses, alias, .. } = said {
+            assert!(addresses.iter().all(|address| address.is_ipv4() == (kind == Kind::A)));
+            assert!(addresses.len() * 4 <= bytes.len());
+            // What is asked next is a name, or nothing is.
+            assert!(alias.is_none_or(|alias| alias.is_empty() || alias.len() <= 255 || !is_name(&alias)));
+        }
+    }
+});
