@@ -20,7 +20,8 @@ pub(crate) struct Observer {
     site: Rc<Generation>,
     place: PlaceId,
     connection: u64,
-    request: String,
+    /// What is told of the request, before and behind the peer.
+    account: (String, String),
     /// Where interim responses go, if they go anywhere.
     client: Option<Hearer>,
 }
@@ -48,14 +49,16 @@ impl Observer {
             site: Rc::clone(&request.site),
             place: request.place,
             connection: request.connection.id,
-            request: String::from_utf8_lossy(request.head.request_line()).into_owned(),
+            account: request.account(),
             client,
         })
     }
 
-    fn write(&self, level: Level, message: fmt::Arguments<'_>) {
+    fn write(&self, level: Level, peer: Option<&Address>, message: fmt::Arguments<'_>) {
         let log = &self.site.runtime.place(self.place).error_log;
-        log.write(level, Some(self.connection), format_args!("{message}, request: \"{}\"", self.request));
+        let (who, host) = &self.account;
+        let peer = peer.map_or_else(String::new, |peer| format!(", upstream: \"{peer}\""));
+        log.write(level, Some(self.connection), format_args!("{message}{who}{peer}{host}"));
     }
 }
 
@@ -63,12 +66,9 @@ impl myriad_upstream::Observer for Observer {
     fn stderr(&self, peer: &Address, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
         let text = text.trim_end();
-        self.write(
-            Level::Error,
-            format_args!(
-                "FastCGI sent in stderr: \"{text}\" while reading from upstream, upstream: \"{peer}\""
-            ),
-        );
+        let message =
+            format_args!("FastCGI sent in stderr: \"{text}\" while reading response header from upstream");
+        self.write(Level::Error, Some(peer), message);
     }
 
     fn spoils(&self, text: &[u8]) -> bool {
@@ -97,14 +97,11 @@ impl myriad_upstream::Observer for Observer {
     }
 
     fn warning(&self, peer: &Address, text: &str) {
-        self.write(Level::Warn, format_args!("{text}, upstream: \"{peer}\""));
+        self.write(Level::Warn, Some(peer), format_args!("{text}"));
     }
 
     fn retried(&self, error: &OriginError) {
-        match error.peer() {
-            Some(peer) => self.write(Level::Error, format_args!("{error}, upstream: \"{peer}\"")),
-            None => self.write(Level::Error, format_args!("{error}")),
-        }
+        self.write(Level::Error, error.peer(), format_args!("{error}"));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use myriad_http::Known;
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
 use super::{Request, origin_facts, variables};
@@ -99,20 +100,9 @@ impl Request {
         if !debugged && !log.enabled(level) {
             return;
         }
-        let client = self.client().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
-        let server = String::from_utf8_lossy(&self.server().name);
-        let line = String::from_utf8_lossy(shortened(self.head.request_line()));
-        let host = self.head.known(myriad_http::Known::Host).map(String::from_utf8_lossy);
-        let host = host.map_or_else(String::new, |host| format!(", host: \"{host}\""));
-        let part = if self.is_subrequest() {
-            format!(", subrequest: \"{}\"", String::from_utf8_lossy(shortened(&self.uri)))
-        } else {
-            String::new()
-        };
+        let (who, host) = self.account();
         let upstream = origin_facts::shown_upstream(self);
-        let message = format_args!(
-            "{message}, client: {client}, server: {server}, request: \"{line}\"{part}{upstream}{host}"
-        );
+        let message = format_args!("{message}{who}{upstream}{host}");
         if debugged {
             log.write_everywhere(level, self.connection.id, message);
         } else {
@@ -122,6 +112,24 @@ impl Request {
 }
 
 impl Request {
+    /// What nginx tells of a request behind a message: before and behind what it says of an origin.
+    pub(crate) fn account(&self) -> (String, String) {
+        let client = self.client().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
+        let server = String::from_utf8_lossy(&self.server().name);
+        let line = String::from_utf8_lossy(shortened(self.head.request_line()));
+        let mut who = format!(", client: {client}, server: {server}, request: \"{line}\"");
+        if self.is_subrequest() {
+            who.push_str(&format!(", subrequest: \"{}\"", String::from_utf8_lossy(shortened(&self.uri))));
+        }
+        let mut host = String::new();
+        for (name, field) in [("host", Known::Host), ("referrer", Known::Referer)] {
+            if let Some(value) = self.head.known(field) {
+                host.push_str(&format!(", {name}: \"{}\"", String::from_utf8_lossy(shortened(value))));
+            }
+        }
+        (who, host)
+    }
+
     /// Writes at level debug; what `message` costs is paid only where somebody reads it.
     pub(crate) fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
         if self.place().error_log.enabled(Level::Debug) || !self.runtime().debugged.is_empty() {

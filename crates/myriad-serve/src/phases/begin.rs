@@ -52,7 +52,10 @@ pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
     default_server(exchange);
     let status = match why {
         Rejection::Malformed(error) => {
-            exchange.request.log(Level::Info, format_args!("{}", error.as_str()));
+            let what = error.as_str();
+            let message =
+                format_args!("client sent invalid request while reading client request headers: {what}");
+            exchange.request.log(Level::Info, message);
             error.error_page_code()
         }
         Rejection::TimedOut => {
