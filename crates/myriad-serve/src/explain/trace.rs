@@ -66,6 +66,8 @@ impl Trace {
 
     /// One name of `try_files`.
     pub(crate) fn tried(&self, uri: &[u8], directory: bool, found: bool) {
+        // The slash at the end only says that a folder is meant.
+        let uri = if directory && uri.len() > 1 { uri.strip_suffix(b"/").unwrap_or(uri) } else { uri };
         let kind = if directory { "folder" } else { "file" };
         let outcome = if found { "is there" } else { "is not there" };
         self.note("try", format!("the {kind} {}", String::from_utf8_lossy(uri)), outcome.to_owned(), None);
@@ -107,7 +109,10 @@ impl Trace {
             }
             ScriptTrace::Map { variable, subject, line } => {
                 let subject = String::from_utf8_lossy(subject);
-                let line = line.map_or_else(|| "its default".to_owned(), |line| format!("the line {line}"));
+                let line = line.map_or_else(
+                    || "its default".to_owned(),
+                    |line| format!("the line {}", if line.is_empty() { "\"\"" } else { line }),
+                );
                 self.note("map", format!("${variable} of \"{subject}\""), line, None);
             }
         }
