@@ -171,16 +171,12 @@ impl Guard {
         live.count.set(live.count.get() + 1);
         let mut all = live.all.borrow_mut();
         let connection = Some(Rc::downgrade(connection));
-        let at = match live.free.borrow_mut().pop() {
-            Some(at) => {
-                all[at] = connection;
-                at
-            }
-            None => {
-                all.push(connection);
-                all.len() - 1
-            }
-        };
+        let free = live.free.borrow_mut().pop();
+        let at = free.unwrap_or_else(|| {
+            all.push(None);
+            all.len() - 1
+        });
+        all[at] = connection;
         Self { live: Rc::clone(live), at }
     }
 }

@@ -66,10 +66,8 @@ impl Syslog {
                 *socket = self.open().ok();
             }
             match socket.as_ref().map(|socket| socket.send(&message)) {
-                Some(Ok(())) => return,
-                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Some(Err(_)) => *socket = None,
-                None => return,
+                Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => *socket = None,
+                _ => return,
             }
         }
     }

@@ -478,7 +478,7 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
     }
     let redirects = page.meta().redirects;
     let lifetime = page.meta().lifetime;
-    let mut answer = page::answer(&mut exchange.request, origin, page);
+    let mut answer = page::answer(&exchange.request, origin, page);
     answer.own_head = origin.passes_head;
     if redirects {
         proxy_fields::rewrite_page(exchange, origin, &mut answer);

@@ -1,6 +1,6 @@
 //! The request as scripts see it.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use myriad_http::Known;
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
@@ -119,12 +119,14 @@ impl Request {
         let line = String::from_utf8_lossy(shortened(self.head.request_line()));
         let mut who = format!(", client: {client}, server: {server}, request: \"{line}\"");
         if self.is_subrequest() {
-            who.push_str(&format!(", subrequest: \"{}\"", String::from_utf8_lossy(shortened(&self.uri))));
+            let uri = String::from_utf8_lossy(shortened(&self.uri));
+            // Writing to a String cannot fail.
+            let _ = write!(who, ", subrequest: \"{uri}\"");
         }
         let mut host = String::new();
         for (name, field) in [("host", Known::Host), ("referrer", Known::Referer)] {
             if let Some(value) = self.head.known(field) {
-                host.push_str(&format!(", {name}: \"{}\"", String::from_utf8_lossy(shortened(value))));
+                let _ = write!(host, ", {name}: \"{}\"", String::from_utf8_lossy(shortened(value)));
             }
         }
         (who, host)

@@ -61,18 +61,16 @@ impl OpenLogs {
                 kept.file = None;
             }
         }
-        match &mut kept.file {
-            Some(file) => file.write_all(line),
-            None => {
-                let mut file = open(path)?;
-                file.write_all(line)?;
-                if kept.uses >= rules.min_uses {
-                    kept.file = Some(file);
-                    kept.checked_ms = now;
-                }
-                Ok(())
-            }
+        if let Some(file) = &mut kept.file {
+            return file.write_all(line);
         }
+        let mut file = open(path)?;
+        file.write_all(line)?;
+        if kept.uses >= rules.min_uses {
+            kept.file = Some(file);
+            kept.checked_ms = now;
+        }
+        Ok(())
     }
 
     /// Closes what nobody has written to lately, and what is beyond the bounds, the longest unused first.

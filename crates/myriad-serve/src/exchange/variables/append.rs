@@ -89,13 +89,13 @@ pub(crate) fn append(
         | Source::ProxiedServerPort
         | Source::ProxiedFact(_) => return Ok(proxied(request, source, out)),
         Source::RemoteUser => return Ok(remote_user(request, out)),
-        Source::ServerAddr => match request.connection.local() {
-            Some(local) => address(Some(local.ip()), out),
-            None => {
-                out.extend_from_slice(b"unix:");
+        Source::ServerAddr => {
+            let local = request.connection.local();
+            address(local.map(|local| local.ip()), out);
+            if local.is_none() {
                 out.extend_from_slice(&request.connection.local_path().unwrap_or_default());
             }
-        },
+        }
         Source::ServerPort => {
             if let Some(local) = request.connection.local() {
                 show(out, local.port());
