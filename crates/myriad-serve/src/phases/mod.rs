@@ -25,8 +25,8 @@ pub(crate) use shortcut::{Shortcuts, keep as keep_shortcut};
 
 use crate::content::{self, Step, Work};
 use crate::error_log::Level;
-use crate::exchange::Exchange;
-use crate::output::Answer;
+use crate::exchange::{Carried, Exchange};
+use crate::output::{self, Answer};
 
 /// nginx allows ten internal redirects, rewrites included, before it gives up with 500.
 const MAX_REDIRECTS: u8 = 10;
@@ -62,7 +62,17 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
             trace.step(&exchange.request, &step);
         }
         entry = match step {
-            Step::Answer(answer) => return Decision::Ready(answer),
+            Step::Answer(answer) => match output::refusal(&exchange.request, &answer) {
+                Some(refusal) if content::error::has_page_now(exchange, refusal.status) => {
+                    let carried = exchange
+                        .request
+                        .carried
+                        .get_or_insert_with(|| Box::new(Carried { media_type: None, lines: Vec::new() }));
+                    carried.lines.extend_from_slice(&refusal.lines);
+                    Entry::Step(content::error::step(exchange, refusal.status))
+                }
+                _ => return Decision::Ready(answer),
+            },
             Step::Wait(work) => return Decision::Wait(work),
             Step::Redirect => match count_redirect(exchange) {
                 None => Entry::Server,
