@@ -1,0 +1,219 @@
+//! Looking names up at a name server that says what a test wants.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use myriad_upstream::{ResolveError, Resolver, ResolverConfig};
+use tokio::task::LocalSet;
+
+/// The type of a question for an IPv4 address.
+const A: u16 = 1;
+const PATIENCE_MS: u64 = 20_000;
+
+/// Answers each question as the script says, which is given the name, the type, and how many questions came before; a
+/// script that gives nothing is silent.
+struct NameServer {
+    address: SocketAddr,
+    questions: Arc<AtomicUsize>,
+}
+
+#[derive(Clone)]
+struct Said {
+    code: u8,
+    truncated: bool,
+    ttl: u32,
+    addresses: Vec<[u8; 4]>,
+    /// Asked for as another question: its number is off by one.
+    forged: bool,
+}
+
+impl Said {
+    fn address(last: u8) -> Self {
+        let addresses = vec![[127, 0, 0, last]];
+        Self { code: 0, truncated: false, ttl: 60, addresses, forged: false }
+    }
+}
+
+type Script = dyn Fn(&str, usize) -> Vec<Said> + Send + Sync;
+
+impl NameServer {
+    fn start(script: impl Fn(&str, usize) -> Vec<Said> + Send + Sync + 'static) -> Self {
+        // The same port for both protocols; another test may hold one of them.
+        let (udp, tcp) = loop {
+            let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+            if let Ok(tcp) = TcpListener::bind(udp.local_addr().expect("address")) {
+                break (udp, tcp);
+            }
+        };
+        let address = udp.local_addr().expect("address");
+        let questions = Arc::<AtomicUsize>::default();
+        let script: Arc<Script> = Arc::new(script);
+        let (count, tell) = (Arc::clone(&questions), Arc::clone(&script));
+        thread::spawn(move || {
+            let mut buffer = [0; 512];
+            while let Ok((length, from)) = udp.recv_from(&mut buffer) {
+                let number = count.fetch_add(1, Ordering::SeqCst);
+                for said in tell(&name_of(&buffer[..length]), number) {
+                    let _ = udp.send_to(&message(&buffer[..length], &said), from);
+                }
+            }
+        });
+        thread::spawn(move || {
+            for mut stream in tcp.incoming().flatten() {
+                let mut length = [0; 2];
+                let _ = stream.read_exact(&mut length);
+                let mut question = vec![0; usize::from(u16::from_be_bytes(length))];
+                let _ = stream.read_exact(&mut question);
+                let mut said = script(&name_of(&question), usize::MAX).remove(0);
+                said.truncated = false;
+                let bytes = message(&question, &said);
+                let _ = stream.write_all(&(bytes.len() as u16).to_be_bytes());
+                let _ = stream.write_all(&bytes);
+            }
+        });
+        Self { address, questions }
+    }
+
+    fn resolver(&self, valid_ms: Option<u64>) -> Resolver {
+        Resolver::new(Arc::new(ResolverConfig {
+            servers: vec![self.address],
+            valid_ms,
+            ipv4: true,
+            ipv6: false,
+        }))
+    }
+
+    fn questions(&self) -> usize {
+        self.questions.load(Ordering::SeqCst)
+    }
+}
+
+fn name_of(question: &[u8]) -> String {
+    let (mut at, mut labels) = (12, Vec::new());
+    while question[at] > 0 {
+        let length = usize::from(question[at]);
+        labels.push(String::from_utf8_lossy(&question[at + 1..=at + length]).into_owned());
+        at += 1 + length;
+    }
+    labels.join(".")
+}
+
+fn message(question: &[u8], said: &Said) -> Vec<u8> {
+    let mut bytes = question.to_vec();
+    if said.forged {
+        bytes[1] ^= 1;
+    }
+    let flags = 0x8180 | u16::from(said.code) | if said.truncated { 0x0200 } else { 0 };
+    bytes[2..4].copy_from_slice(&flags.to_be_bytes());
+    bytes[6..8].copy_from_slice(&(said.addresses.len() as u16).to_be_bytes());
+    for address in &said.addresses {
+        bytes.extend_from_slice(&[0xc0, 12, 0, A as u8, 0, 1]);
+        bytes.extend_from_slice(&said.ttl.to_be_bytes());
+        bytes.extend_from_slice(&[0, 4]);
+        bytes.extend_from_slice(address);
+    }
+    bytes
+}
+
+/// A resolver begins tasks of its own, which stay on its thread.
+fn run(test: impl Future<Output = ()>) {
+    support::run(LocalSet::new().run_until(test));
+}
+
+fn ip(last: u8) -> IpAddr {
+    IpAddr::from([127, 0, 0, last])
+}
+
+#[test]
+fn an_answer_is_remembered_for_as_long_as_it_holds() {
+    let server = NameServer::start(|_, number| vec![Said::address(number as u8 + 1)]);
+    run(async {
+        let resolver = server.resolver(None);
+        for name in ["app.example", "APP.example."] {
+            assert_eq!(&*resolver.resolve(name, PATIENCE_MS).await.unwrap(), [ip(1)]);
+        }
+        assert_eq!(&*resolver.resolve("other.example", PATIENCE_MS).await.unwrap(), [ip(2)]);
+        assert_eq!(server.questions(), 2);
+        let forgetful = server.resolver(Some(0));
+        for last in [3, 4] {
+            assert_eq!(&*forgetful.resolve("app.example", PATIENCE_MS).await.unwrap(), [ip(last)]);
+        }
+    });
+}
+
+#[test]
+fn those_who_ask_at_once_share_one_question() {
+    let server = NameServer::start(|_, _| vec![Said::address(1)]);
+    run(async {
+        let resolver = server.resolver(None);
+        let asked: Vec<_> = (0..50)
+            .map(|_| {
+                let resolver = resolver.clone();
+                tokio::task::spawn_local(async move { resolver.resolve("app.example", PATIENCE_MS).await })
+            })
+            .collect();
+        for answer in asked {
+            assert_eq!(&*answer.await.unwrap().unwrap(), [ip(1)]);
+        }
+        assert_eq!(server.questions(), 1);
+    });
+}
+
+#[test]
+fn a_forged_answer_counts_for_nothing() {
+    let server = NameServer::start(|_, _| vec![Said { forged: true, ..Said::address(66) }, Said::address(1)]);
+    run(async {
+        assert_eq!(&*server.resolver(None).resolve("app.example", PATIENCE_MS).await.unwrap(), [ip(1)]);
+    });
+}
+
+#[test]
+fn a_truncated_answer_is_asked_for_over_tcp() {
+    let server = NameServer::start(|_, number| {
+        let last = if number == usize::MAX { 2 } else { 66 };
+        vec![Said { truncated: true, ..Said::address(last) }]
+    });
+    run(async {
+        assert_eq!(&*server.resolver(None).resolve("app.example", PATIENCE_MS).await.unwrap(), [ip(2)]);
+    });
+}
+
+#[test]
+fn a_refusal_is_told_and_not_remembered() {
+    let server = NameServer::start(|_, number| {
+        vec![if number == 0 {
+            Said { code: 3, addresses: vec![], ..Said::address(0) }
+        } else {
+            Said::address(1)
+        }]
+    });
+    run(async {
+        let resolver = server.resolver(None);
+        let refused = resolver.resolve("app.example", PATIENCE_MS).await;
+        assert_eq!(refused.unwrap_err(), ResolveError::Code(3));
+        assert_eq!(&*resolver.resolve("app.example", PATIENCE_MS).await.unwrap(), [ip(1)]);
+    });
+}
+
+#[test]
+fn a_silent_server_is_given_up_and_what_is_no_name_is_not_asked_for() {
+    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let heard = Arc::clone(&asked);
+    let server = NameServer::start(move |name, _| {
+        heard.lock().unwrap().push(name.to_owned());
+        Vec::new()
+    });
+    run(async {
+        let resolver = server.resolver(None);
+        assert_eq!(resolver.resolve("app.example", 50).await.unwrap_err(), ResolveError::TimedOut);
+        for name in ["", "a..b", "a b", "a\r\nb", &"a".repeat(64)] {
+            assert_eq!(resolver.resolve(name, 50).await.unwrap_err(), ResolveError::NoName, "{name}");
+        }
+    });
+    assert!(asked.lock().unwrap().iter().all(|name| name == "app.example"));
+}
