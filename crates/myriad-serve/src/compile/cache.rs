@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use myriad_conf::Text;
 use myriad_conf::model::CacheZoneConf;
 use myriad_conf::settings::{CacheStatus, CacheZone, OriginSettings, Settings, StaleWhen};
-use myriad_conf::{Diagnostic, Text};
 use myriad_policy::{
     IgnoreHeaders, LockRules, Methods, PersonalCookies, Rules, StatusMatch, UseStale, ValidFor,
 };
@@ -14,19 +14,26 @@ use myriad_store::{Zone, ZoneLimits};
 use super::Compile;
 use super::origin::lower;
 use crate::exchange::variables::Source;
-use crate::runtime::{CachePlace, PageZone};
+use crate::runtime::{CachePlace, Caches, NamedCaches, PageZone};
 
 impl Compile<'_> {
-    pub(super) fn cache(&mut self, settings: &Settings, origin: &OriginSettings) -> Option<CachePlace> {
-        let CacheZone::Zone(name) = &origin.cache.zone else { return None };
-        if name.has_variables() {
-            self.errors.push(
-                Diagnostic::error(name.span, "a cache zone named by a variable is not supported yet")
-                    .help("name the zone as it stands in keys_zone="),
-            );
-            return None;
+    pub(super) fn cache(&mut self, settings: &Settings, origin: &OriginSettings) -> Caches {
+        let CacheZone::Zone(name) = &origin.cache.zone else { return Caches::None };
+        if !name.has_variables() {
+            return self.cache_in(&name.lossy(), settings, origin).map_or(Caches::None, Caches::One);
         }
-        let zone = self.zone(&name.lossy())?;
+        let name = self.in_rules(|compile| compile.template(name));
+        let zones: Vec<String> = self.http.cache_zones.iter().map(|zone| zone.name.clone()).collect();
+        let places = zones.into_iter().filter_map(|zone| {
+            let cache = self.cache_in(&zone, settings, origin)?;
+            Some((zone, cache))
+        });
+        Caches::Named(Box::new(NamedCaches { places: places.collect(), name }))
+    }
+
+    /// The cache of a place in the zone of that name.
+    fn cache_in(&mut self, zone: &str, settings: &Settings, origin: &OriginSettings) -> Option<CachePlace> {
+        let zone = self.zone(zone)?;
         let cache = &origin.cache;
         let key = match &cache.key {
             Some(key) => self.in_rules(|compile| compile.template(key)),

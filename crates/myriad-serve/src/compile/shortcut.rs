@@ -67,7 +67,7 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
     let handled = match &place.handler {
         // What variables make of the URL is not made on the short way.
         Handler::Origin(origin) => {
-            origin.cache.is_some()
+            origin.cache.fixed().is_some()
                 && !origin.intercept_errors
                 && origin.http.as_ref().is_none_or(|http| http.url.is_some())
         }

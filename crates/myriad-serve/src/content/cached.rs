@@ -23,7 +23,7 @@ use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
 use crate::phases;
-use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
+use crate::runtime::{CachePlace, Caches, Handler, OriginPlace, Page, PageMeta};
 
 /// How long a reader that has the head waits for the whole page, so that it can be sent compressed and with its tag.
 /// An application that sends its page in one burst is done by then; one that streams is streamed on.
@@ -40,6 +40,30 @@ pub(crate) struct Wait {
     stale: Option<Arc<Page>>,
     /// `*_cache_lock_timeout`, where it counts.
     patience: Option<Duration>,
+}
+
+/// Chooses the cache of the request, and begins with it; without one the origin is asked.
+pub(crate) fn choose(exchange: &mut Exchange, origin: &OriginPlace) -> Step {
+    let named = match &origin.cache {
+        Caches::One(cache) => return begin(exchange, origin, cache),
+        Caches::None => return Step::Wait(Work::Origin),
+        Caches::Named(named) => named,
+    };
+    let Exchange { request, frame } = exchange;
+    let mut name = Vec::new();
+    if let Err(error) = named.name.eval(request, frame, &mut name) {
+        request.log(Level::Error, format_args!("{error}"));
+        return Step::Error(500);
+    }
+    request.cache.chosen = named.find(&name);
+    match origin.cache.of(request.cache.chosen) {
+        Some(cache) => begin(exchange, origin, cache),
+        None if name.is_empty() || name == b"off" => Step::Wait(Work::Origin),
+        None => {
+            request.log(Level::Error, format_args!("cache \"{}\" not found", name.escape_ascii()));
+            Step::Error(500)
+        }
+    }
 }
 
 /// Looks the page up: a hit is answered here and now.
@@ -103,7 +127,7 @@ fn look_up(
 /// Serves the page under the key that the rules came to for an earlier request like this one. None where there is no
 /// fresh page, or the policy wants the long way.
 pub(super) fn shortcut(exchange: &mut Exchange, origin: &OriginPlace) -> Option<Step> {
-    let cache = origin.cache.as_ref()?;
+    let cache = origin.cache.fixed()?;
     let request = &mut exchange.request;
     let facts = RequestFacts {
         method: request.head.method(),
@@ -135,7 +159,7 @@ pub(crate) async fn gather(exchange: &mut Exchange) -> Step {
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
         return Step::Error(500);
     };
-    let Some(cache) = &origin.cache else { return Step::Error(500) };
+    let Some(cache) = origin.cache.of(exchange.request.cache.chosen) else { return Step::Error(500) };
     match upload::payload(exchange, origin).await {
         Ok(RequestPayload::Bytes(_) | RequestPayload::Empty) => begin(exchange, origin, cache),
         Ok(payload) => origin::pass_with(exchange, payload).await,
@@ -232,10 +256,20 @@ fn stale_or_fetch(
     if exchange.request.head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key {
         return lead_alone(exchange, origin, cache, stale);
     }
-    if begins_beyond(&exchange.request, cache.max_range_offset) {
+    if begins_beyond(&exchange.request, cache.max_range_offset)
+        || stale.is_none() && is_seldom(&exchange.request, cache)
+    {
         return Step::Wait(Work::Origin);
     }
     claim(exchange, origin, cache, stale)
+}
+
+/// Whether the page was asked for less often than `*_cache_min_uses` wants: then the visitor gets what they ask the origin
+/// for, a part of it too, as in nginx.
+fn is_seldom(request: &Request, cache: &CachePlace) -> bool {
+    let least = cache.rules.min_uses;
+    let key = KeyRef::new(&request.cache.key);
+    least > 1 && u64::from(cache.zone.zone.uses(key, request.received_ms)) < least
 }
 
 /// `*_cache_max_range_offset`: so that somebody who wants the end of a film need not wait for all of it.
@@ -318,7 +352,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
     let Handler::Origin(origin) = &site.runtime.place(exchange.request.place).handler else {
         return Step::Error(500);
     };
-    let Some(cache) = &origin.cache else { return Step::Error(500) };
+    let Some(cache) = origin.cache.of(exchange.request.cache.chosen) else { return Step::Error(500) };
     let Wait { reader, own, stale, patience } = wait;
     let Some(own) = own else { return follow(exchange, origin, cache, reader, stale, patience).await };
     match own.await {
@@ -425,8 +459,12 @@ fn streaming(
 ) -> Answer {
     let mut answer = page::answer_of_head(meta);
     answer.own_head = origin.passes_head;
-    if exchange.request.head.method() != Method::Head {
-        answer.body = ResponseBody::Stream(Box::pin(FlightBody(reader)), None);
+    let length = reader.announced();
+    answer.ranges = length.is_some() && meta.status == 200;
+    if exchange.request.head.method() == Method::Head {
+        answer.length = length;
+    } else {
+        answer.body = ResponseBody::Stream(Box::pin(FlightBody(reader)), length);
     }
     answer.compressible = !meta.no_transform;
     if meta.redirects {
@@ -455,7 +493,7 @@ fn stale_after(
 
 /// The stale page of a request that was passed to the origin by itself, in the place of the failure that came of it.
 pub(crate) fn stale_instead(exchange: &mut Exchange, origin: &OriginPlace, failure: Failure) -> Option<Step> {
-    let cache = origin.cache.as_ref()?;
+    let cache = origin.cache.of(exchange.request.cache.chosen)?;
     let stale = exchange.request.cache.stale.take();
     stale_after(exchange, origin, cache, stale, failure)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{Admission, Failure, Lifetime, ResponseFacts, admit};
-use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef};
+use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
@@ -49,7 +49,6 @@ struct Job {
     request: OriginRequest,
     chosen: Chosen,
     own: Option<oneshot::Sender<Own>>,
-    uses: u64,
     usable_page: bool,
     /// Whether the origin was asked to confirm what is stored.
     conditional: bool,
@@ -84,17 +83,10 @@ pub(crate) fn start(
             return writer.fail(StoreFailure(500));
         }
     };
-    let now = exchange.request.received_ms;
-    let uses = if cache.rules.min_uses > 1 {
-        u64::from(cache.zone.zone.uses(KeyRef::new(&exchange.request.cache.key), now))
-    } else {
-        1
-    };
     exchange.request.site.worker.counters.fetches.add(1);
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
-    let job =
-        Job { exchange: exchange.snapshot(), writer, request, chosen, own, uses, usable_page, conditional };
+    let job = Job { exchange: exchange.snapshot(), writer, request, chosen, own, usable_page, conditional };
     tokio::task::spawn_local(run(job));
 }
 
@@ -103,11 +95,11 @@ fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
 }
 
 async fn run(job: Job) {
-    let Job { mut exchange, writer, request, chosen, own, uses, usable_page, conditional } = job;
+    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional } = job;
     let method = request.method;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(place) = &site.runtime.place(exchange.request.place).handler else { return };
-    let Some(cache) = &place.cache else { return };
+    let Some(cache) = place.cache.of(exchange.request.cache.chosen) else { return };
     let group = match group::settle(&mut exchange, chosen).await {
         Ok(group) => group,
         Err(status) => return writer.fail(StoreFailure(status)),
@@ -136,7 +128,7 @@ async fn run(job: Job) {
         }
         return;
     }
-    let verdict = judge(&mut exchange, place, cache, &response.head, method, (uses, usable_page), arrival);
+    let verdict = judge(&mut exchange, place, cache, &response.head, method, usable_page, arrival);
     match verdict {
         Admission::Refuse(why) => {
             let status = response.head.status;
@@ -170,7 +162,7 @@ fn judge(
     cache: &CachePlace,
     head: &ResponseHead,
     method: Method,
-    (uses, usable_page): (u64, bool),
+    usable_page: bool,
     arrival: Arrival,
 ) -> Admission {
     exchange.request.origin_mut().head = Some(head.clone());
@@ -187,7 +179,8 @@ fn judge(
         personal: false,
         piece: is_piece(request, head),
         no_cache: no_cache || redirects,
-        uses,
+        // Requests below `*_cache_min_uses` do not come here.
+        uses: u64::MAX,
         usable_page,
         delay_ms: arrival.delay_ms,
     };

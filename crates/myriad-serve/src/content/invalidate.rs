@@ -13,8 +13,9 @@ use crate::runtime::OriginPlace;
 /// After an answer to a request that may have changed something: what is stored for its URI, and for those that the
 /// answer names on this host, is removed, also what is being fetched at this moment.
 pub(crate) fn after(exchange: &Exchange, origin: &OriginPlace, head: &ResponseHead) {
-    let Some(cache) = origin.cache.as_ref().filter(|cache| cache.rules.rfc9111) else { return };
     let request = &exchange.request;
+    let cache = origin.cache.of(request.cache.chosen);
+    let Some(cache) = cache.filter(|cache| cache.rules.rfc9111) else { return };
     if !invalidates(request.head.method(), head.status) {
         return;
     }

@@ -88,11 +88,10 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
         Handler::Files => static_file::begin(exchange),
         Handler::StubStatus => stub_status::begin(exchange),
         Handler::Purge(rules) => purge::begin(exchange, rules),
-        Handler::Origin(origin) => match &origin.cache {
-            _ if let Some(step) = proxy_url::resolve(exchange, origin) => step,
-            _ if exchange.request.trace.is_some() => explain::origin(exchange, origin),
-            Some(cache) => cached::begin(exchange, origin, cache),
-            None => Step::Wait(Work::Origin),
+        Handler::Origin(origin) => match proxy_url::resolve(exchange, origin) {
+            Some(step) => step,
+            None if exchange.request.trace.is_some() => explain::origin(exchange, origin),
+            None => cached::choose(exchange, origin),
         },
     }
 }

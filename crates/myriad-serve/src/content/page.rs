@@ -224,7 +224,7 @@ fn choose(
 
 /// Has an encoding made in the background; it attaches to this generation of the page only.
 fn queue(request: &Request, origin: &OriginPlace, page: &Arc<Page>, coding: Coding) {
-    let Some(cache) = &origin.cache else { return };
+    let Some(cache) = origin.cache.of(request.cache.chosen) else { return };
     let zone = Arc::clone(&cache.zone);
     let page = Arc::clone(page);
     let index = if coding == Coding::Gzip { STRONG_GZIP } else { slot(coding) };

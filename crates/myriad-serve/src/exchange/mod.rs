@@ -62,6 +62,7 @@ impl Exchange {
         request.number = original.number;
         request.server = original.server;
         request.place = original.place;
+        request.cache.chosen = original.cache.chosen;
         request.real = original.real;
         request.received_ms = original.received_ms;
         request.as_get = original.as_get;

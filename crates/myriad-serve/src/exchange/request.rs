@@ -125,6 +125,8 @@ pub(crate) struct CacheFacts {
     pub stale: Option<Arc<Page>>,
     /// `$upstream_cache_age`, seconds.
     pub age_s: Option<u64>,
+    /// Which zone a variable has chosen, where one does.
+    pub chosen: Option<u16>,
     /// The origin's head at hand came with the page that this request itself has fetched here.
     pub fetched: bool,
 }

@@ -30,7 +30,7 @@ pub(crate) fn origin(exchange: &mut Exchange, origin: &OriginPlace) -> Step {
         let is_there = if std::path::Path::new(&script).exists() { "" } else { "there is no such file here" };
         trace.note("script", script, is_there.to_owned(), None);
     }
-    match &origin.cache {
+    match origin.cache.fixed() {
         Some(cache) => explain_cache(exchange, origin, cache, &trace),
         None => trace.note("cache", "none here: every request reaches the origin", String::new(), None),
     }

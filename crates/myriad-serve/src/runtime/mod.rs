@@ -1,6 +1,7 @@
 //! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
 
 mod atlas;
+mod caches;
 mod charset;
 mod filters;
 mod gate;
@@ -27,6 +28,7 @@ use myriad_script::{Frame, Program};
 use myriad_upstream::ResolverConfig;
 
 pub(crate) use atlas::{Atlas, Label};
+pub(crate) use caches::{Caches, NamedCaches};
 pub(crate) use charset::{Charsets, Recode};
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
 pub(crate) use gate::{AuthRequest, BasicRules, Gate, Network};

@@ -11,7 +11,7 @@ use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
 pub(crate) use myriad_conf::settings::AutoindexFormat as ListingFormat;
 
-use super::{BodyFilters, Gate, HttpPlace, PageZone, PlaceId, RealIp, Referers, TypeSet};
+use super::{BodyFilters, Caches, Gate, HttpPlace, PageZone, PlaceId, RealIp, Referers, TypeSet};
 use crate::content::{Naming, TempFolder};
 use crate::error_log::ErrorLog;
 use crate::files::{LinkRule, Validity};
@@ -452,7 +452,7 @@ pub(crate) struct OriginPlace {
     /// `*_buffer_size`: most bytes of an answer's head.
     pub head_bytes: usize,
     /// `*_cache`.
-    pub cache: Option<CachePlace>,
+    pub cache: Caches,
     /// `fastcgi_catch_stderr`.
     pub catch_stderr: Vec<Box<[u8]>>,
     /// `proxy_pass_trailers`.

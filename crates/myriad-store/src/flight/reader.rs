@@ -59,6 +59,15 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(head)
     }
 
+    /// The length that was announced for the whole body, in bytes; `None` before the head is there and where none was.
+    pub fn announced(&self) -> Option<u64> {
+        match &self.flight.state.lock().phase {
+            Phase::Streaming(stream) | Phase::Oversized(stream) => stream.announced,
+            Phase::Complete(object) => Some(object.body().len()),
+            _ => None,
+        }
+    }
+
     /// Waits for the next piece of the body; `None` at its end. Call it after [`FlightHead::Head`].
     pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Abort>>> {
         let (chunk, writer) = {

@@ -71,11 +71,13 @@ pub(crate) struct Stream<M: Metadata> {
     /// Bytes in `pieces`.
     buffered: usize,
     ended: bool,
+    /// The length that was announced for the whole body.
+    pub(crate) announced: Option<u64>,
 }
 
 impl<M: Metadata> Stream<M> {
-    pub(crate) fn new(head: Arc<M>, selection: Option<Selection>) -> Self {
-        Self { head, selection, pieces: VecDeque::new(), released: 0, buffered: 0, ended: false }
+    pub(crate) fn new(head: Arc<M>, selection: Option<Selection>, announced: Option<u64>) -> Self {
+        Self { head, selection, pieces: VecDeque::new(), released: 0, buffered: 0, ended: false, announced }
     }
 
     fn push(&mut self, piece: Bytes) {
