@@ -1,6 +1,6 @@
 //! The client's address as proxies pass it on (`X-Forwarded-For` and its like), believed as far as they are trusted.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The address that `values` give for a client, with the port that it names or 0; none where the client keeps its own.
 ///
@@ -15,35 +15,47 @@ pub fn forwarded<'a>(
 ) -> Option<SocketAddr> {
     let mut nearest = client;
     let mut found = None;
-    for word in values.rev().flat_map(words_from_the_end) {
-        if !trusted(nearest) {
-            break;
-        }
-        // What cannot be read ends the search: nobody knows who stands behind it.
-        let Some(address) = parse_address(word) else { break };
-        found = Some(address);
-        nearest = Some(address.ip());
-        if !recursive {
-            break;
+    for value in values.rev() {
+        let mut rest = Some(value);
+        while let Some(text) = rest {
+            if !trusted(nearest) {
+                return found;
+            }
+            let word;
+            (word, rest) = last_word(text);
+            // What cannot be read ends the search: nobody knows who stands behind it.
+            let Some(address) = parse_address(word) else { return found };
+            found = Some(address);
+            nearest = Some(address.ip());
+            if !recursive {
+                return found;
+            }
         }
     }
     found
 }
 
-fn words_from_the_end(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.rsplit(|byte| matches!(byte, b' ' | b',' | b'\t')).filter(|word| !word.is_empty())
+/// The last word of a list, and what stands before it; none where it is the first. Words are parted by commas and
+/// spaces. As in nginx, a separator at the very start belongs to the word behind it, which then cannot be read.
+fn last_word(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let separates = |byte: &u8| matches!(byte, b' ' | b',');
+    let end = text.iter().rposition(|byte| !separates(byte)).map_or(text.len().min(1), |last| last + 1);
+    let text = &text[..end];
+    match text.iter().rposition(separates) {
+        Some(at) if at > 0 => (&text[at + 1..], Some(&text[..at])),
+        _ => (text, None),
+    }
 }
 
-/// An address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+/// An address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`. As in nginx, the
+/// broadcast address is none, port 0 is none, and brackets stand before a port only.
 pub fn parse_address(text: &[u8]) -> Option<SocketAddr> {
     let text = std::str::from_utf8(text).ok()?;
-    if let Ok(ip) = text.parse::<IpAddr>() {
-        return Some(SocketAddr::new(ip, 0));
-    }
-    if let Some(inside) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return inside.parse().ok().map(|ip| SocketAddr::new(IpAddr::V6(ip), 0));
-    }
-    text.parse().ok()
+    let address = match text.parse::<IpAddr>() {
+        Ok(ip) => SocketAddr::new(ip, 0),
+        Err(_) => text.parse::<SocketAddr>().ok().filter(|address| address.port() > 0)?,
+    };
+    (address.ip() != IpAddr::V4(Ipv4Addr::BROADCAST)).then_some(address)
 }
 
 #[cfg(test)]
@@ -77,6 +89,10 @@ mod tests {
         assert_eq!(address(&["unknown"], false), None);
         assert_eq!(address(&[""], true), None);
         assert_eq!(address(&[", ,"], true), None);
+        assert_eq!(address(&["10.0.1.1", ""], true), None);
+        assert_eq!(address(&["192.0.2.1", ", 10.0.1.1"], true).as_deref(), Some("10.0.1.1:0"));
+        assert_eq!(address(&["192.0.2.1", ",10.0.1.1"], true), None);
+        assert_eq!(address(&["192.0.2.1\t10.0.1.1"], true), None);
         assert_eq!(address(&["192.0.2.1, unknown, 10.0.1.1"], true).as_deref(), Some("10.0.1.1:0"));
     }
 
@@ -93,9 +109,20 @@ mod tests {
         let read = |text: &str| parse_address(text.as_bytes()).map(|address| address.to_string());
         assert_eq!(read("192.0.2.1:8080").as_deref(), Some("192.0.2.1:8080"));
         assert_eq!(read("[2001:db8::1]:80").as_deref(), Some("[2001:db8::1]:80"));
-        assert_eq!(read("[2001:db8::1]").as_deref(), Some("[2001:db8::1]:0"));
         assert_eq!(read("2001:db8::1").as_deref(), Some("[2001:db8::1]:0"));
-        for broken in ["", "[", "]", "1.2.3", "192.0.2.1:", "192.0.2.1:99999", "localhost", "[192.0.2.1]"] {
+        for broken in [
+            "",
+            "[",
+            "]",
+            "[2001:db8::1]",
+            "255.255.255.255",
+            "192.0.2.1:0",
+            "1.2.3",
+            "192.0.2.1:",
+            "192.0.2.1:99999",
+            "localhost",
+            "[192.0.2.1]",
+        ] {
             assert_eq!(read(broken), None, "{broken}");
         }
     }
