@@ -15,6 +15,7 @@
 //! | `limits` | tables of visitors: how fast, how much at once |
 //! | `log` | the access log |
 //! | `local_time` | the time zone |
+//! | `syslog` | log lines to syslog servers |
 //! | `site` | worker threads, reload, the end |
 
 mod compile;
