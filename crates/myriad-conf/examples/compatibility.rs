@@ -87,6 +87,18 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "Access",
+        &[
+            (
+                "PROXY protocol",
+                "a header of version 1 whose words are no addresses closes the connection, where nginx takes any hexadecimal \
+                 digits, dots and colons; a header may arrive in pieces, which nginx refuses",
+            ),
+            ("addresses that proxies tell", "a number with a leading zero (`010.0.0.1`) makes no address"),
+            ("a zero byte in a password", "belongs to it; in nginx it ends the password"),
+        ],
+    ),
+    (
         "Cache",
         &[
             (
