@@ -15,6 +15,17 @@ pub(super) fn explain(exchange: &mut Exchange, trace: &Rc<Trace>, media_type: Op
     let of_uri = crate::content::media_type(request, &request.uri);
     let media_type = media_type.unwrap_or(&of_uri);
     let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().to_ascii_lowercase();
+    if let Some(filters) = &request.place().filters {
+        let names = filters.names(&media_type).join(", ");
+        let text = if names.is_empty() { "none".to_owned() } else { names };
+        let media_type = String::from_utf8_lossy(&media_type).into_owned();
+        trace.note(
+            "filters",
+            text,
+            format!("for {media_type}; what they change is compressed each time"),
+            None,
+        );
+    }
     let fits = |rules: &OfferRules| {
         rules.types.as_ref().is_none_or(|types| types.iter().any(|known| **known == *media_type))
     };

@@ -164,6 +164,10 @@ fn walk(site: &Rc<Generation>, connection: &Rc<Connection>, question: &Question,
             trace.note("content", format!("the file {}", path.display()), String::new(), None);
             compression::explain(&mut exchange, trace, None);
         }
+        Decision::Wait(Work::List(folder)) => {
+            let folder = folder.display();
+            trace.note("content", format!("a list of the folder {folder}"), "autoindex".to_owned(), None);
+        }
         Decision::Wait(_) => {}
     }
 }

@@ -30,7 +30,7 @@ use super::{Answer, charset, line_named};
 use crate::content::streamed::proxied_facts;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
-use crate::runtime::{BodyFilters, SubRules};
+use crate::runtime::{BodyFilters, SubRules, TypeSet};
 
 impl BodyFilters {
     /// Whether an answer of that media type (without parameters) would be changed, so that it must come in identity.
@@ -38,6 +38,20 @@ impl BodyFilters {
         self.converts
             || self.ssi.as_ref().is_some_and(|rules| rules.types.cover(media_type))
             || self.sub.as_ref().is_some_and(|rules| rules.types.cover(media_type))
+    }
+}
+
+impl BodyFilters {
+    /// Which directives may change an answer of that media type, in the order in which they do.
+    pub(crate) fn names(&self, media_type: &[u8]) -> Vec<&'static str> {
+        let covers = |types: &TypeSet| types.cover(media_type);
+        let filters = [
+            ("gunzip", self.gunzip),
+            ("sub_filter", self.sub.as_ref().is_some_and(|rules| covers(&rules.types))),
+            ("charset_map", self.converts),
+            ("ssi", self.ssi.as_ref().is_some_and(|rules| covers(&rules.types))),
+        ];
+        filters.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
     }
 }
 
