@@ -1,7 +1,7 @@
 //! Reading and checking a configuration, and completing what it leaves to the machine it runs on.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -124,12 +124,21 @@ fn render_all(parsed: &Parsed, diagnostics: &[Diagnostic]) -> Vec<String> {
     rendered.map(unlabelled).collect()
 }
 
+/// Bytes of a file that are read; what gives more, such as a device that never ends, is no configuration.
+const LARGEST_FILE: u64 = 64 << 20;
+
 /// The file system.
 struct Files;
 
 impl Loader for Files {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+        if read as u64 > LARGEST_FILE {
+            let text = format!("it is larger than {} MiB", LARGEST_FILE >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        Ok(bytes)
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use std::collections::HashSet;
+
 use super::{
     Arguments, Contexts, Directive, Done, Set,
     access::{mask, parse_cidr},
@@ -62,6 +64,8 @@ fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
         }
     }
     let mut has_default = false;
+    // Tables of a hundred thousand lines are in use.
+    let mut seen = HashSet::new();
     for line in lines(args).iter().filter(|line| !line.args.is_empty() || line.block.is_some()) {
         let value = value_of(line, "map")?.to_text();
         if line.name.text == b"default" {
@@ -72,7 +76,7 @@ fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
             continue;
         }
         let key = map_key(&line.name, map.hostnames);
-        if !matches!(key, MapKey::Regex { .. }) && map.entries.iter().any(|entry| entry.key.same(&key)) {
+        if key.identity().is_some_and(|identity| !seen.insert(identity)) {
             let message = format!("conflicting parameter \"{}\"", String::from_utf8_lossy(&line.name.text));
             return Err(Diagnostic::error(line.name.span, message));
         }
@@ -96,14 +100,15 @@ fn map_key(word: &Word, hostnames: bool) -> MapKey {
 }
 
 impl MapKey {
-    /// Whether both are the same key; where they were written does not count.
-    fn same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Exact(a), Self::Exact(b))
-            | (Self::HostSuffix(a), Self::HostSuffix(b))
-            | (Self::HostPrefix(a), Self::HostPrefix(b)) => a.value.eq_ignore_ascii_case(&b.value),
-            _ => false,
-        }
+    /// What no other line may be called: the kind of the key and its text in lower case. A regex may stand twice.
+    fn identity(&self) -> Option<(u8, Vec<u8>)> {
+        let (kind, text) = match self {
+            Self::Exact(text) => (0, text),
+            Self::HostSuffix(text) => (1, text),
+            Self::HostPrefix(text) => (2, text),
+            Self::Regex { .. } => return None,
+        };
+        Some((kind, text.value.to_ascii_lowercase()))
     }
 }
 
