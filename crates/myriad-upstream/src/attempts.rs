@@ -80,6 +80,11 @@ impl AttemptLog {
         }
     }
 
+    /// Milliseconds since the try began.
+    pub(crate) fn elapsed_ms(&self) -> u64 {
+        clock::now() - self.started
+    }
+
     pub(crate) fn connected(&self, reused: bool) {
         self.update(|attempt, elapsed| {
             attempt.connect_ms = Some(elapsed);

@@ -24,6 +24,11 @@ pub enum Balance {
     RoundRobin,
     /// The peer with the fewest requests for its weight (`least_conn`).
     LeastConn,
+    /// The peer that would be done first, by how long its answers took and what it has to do (`least_time`).
+    LeastTime {
+        /// Up to the last byte rather than the head (`last_byte`).
+        whole: bool,
+    },
     /// By the client's network: the first three octets of IPv4, all of IPv6 (`ip_hash`).
     IpHash,
     /// By a key (`hash KEY`).
@@ -140,10 +145,20 @@ impl Choice<'_> {
     }
 
     fn balanced(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
-        if self.config.balance != Balance::LeastConn {
+        let load = |index: usize| {
+            let (state, weight) = (&self.states[index], weight(&self.config.peers[index]));
+            let active = i64::from(state.active());
+            match self.config.balance {
+                Balance::LeastTime { whole } => {
+                    let slowness = state.slowness(whole, &self.config.peers[index], self.now);
+                    ((active + 1) * i64::from(slowness), weight)
+                }
+                _ => (active, weight),
+            }
+        };
+        if !matches!(self.config.balance, Balance::LeastConn | Balance::LeastTime { .. }) {
             return self.round_robin(weights, usable);
         }
-        let load = |index: usize| (i64::from(self.states[index].active()), weight(&self.config.peers[index]));
         let is_less = |a: usize, b: usize| {
             let ((active_a, weight_a), (active_b, weight_b)) = (load(a), load(b));
             active_a * weight_b < active_b * weight_a

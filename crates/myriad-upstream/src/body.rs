@@ -62,10 +62,11 @@ impl<D: Demux> OriginBody<D> {
     }
 
     fn complete(&mut self) {
-        if let State::Open(link) = std::mem::replace(&mut self.state, State::Complete)
-            && self.demux.is_clean()
-        {
-            link.release();
+        if let State::Open(link) = std::mem::replace(&mut self.state, State::Complete) {
+            link.active.0.took(true, link.log.elapsed_ms());
+            if self.demux.is_clean() {
+                link.release();
+            }
         }
     }
 

@@ -270,11 +270,13 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         Begun::FastCgi(fastcgi::Answer { mut head, demux, first }) => {
             keep_first(&mut head, &link);
             link.log.head(head.status);
+            link.active.0.took(false, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, first)))
         }
         Begun::Http(http::Answer::Body(mut head, demux)) => {
             keep_first(&mut head, &link);
             link.log.head(head.status);
+            link.active.0.took(false, link.log.elapsed_ms());
             trailers.clone_from(&demux.trailers);
             (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }

@@ -107,6 +107,11 @@ impl Group {
             .collect()
     }
 
+    #[cfg(test)]
+    pub(crate) fn states(&self) -> &[Arc<PeerState>] {
+        &self.states
+    }
+
     /// How many peers may be tried for one request.
     pub(crate) fn size(&self) -> usize {
         self.config.peers.iter().filter(|peer| !peer.down).count()

@@ -61,6 +61,10 @@ pub struct PeerSnapshot {
     pub available: bool,
 }
 
+/// Of `least_time`: what is slower is not told apart, and neither is what differs by less than a step.
+const SLOWEST_MS: u32 = 5000;
+const STEP_MS: u32 = 20;
+
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// What all workers know about a peer, kept over reloads.
@@ -75,6 +79,9 @@ pub(crate) struct PeerState {
     /// When it last failed, or was last tried after it was due again.
     checked: AtomicU64,
     active: AtomicU32,
+    /// How long heads, and whole answers, took of late, milliseconds; 0 before the first.
+    head_ms: AtomicU32,
+    whole_ms: AtomicU32,
     requests: AtomicU64,
     failures: AtomicU64,
     /// Idle FastCGI connections: each holds a php-fpm child, so all workers share them.
@@ -89,6 +96,8 @@ impl Default for PeerState {
             accessed: AtomicU64::new(0),
             checked: AtomicU64::new(0),
             active: AtomicU32::new(0),
+            head_ms: AtomicU32::new(0),
+            whole_ms: AtomicU32::new(0),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             fastcgi: IdlePool::new(),
@@ -111,6 +120,34 @@ impl PeerState {
 
     pub(crate) fn active(&self) -> u32 {
         self.active.load(Relaxed)
+    }
+
+    /// How long its answers took of late, up to the head or whole, milliseconds.
+    fn average_ms(&self, whole: bool) -> u32 {
+        if whole { self.whole_ms.load(Relaxed) } else { self.head_ms.load(Relaxed) }
+    }
+
+    /// How slow it is thought to be, as nginx's `least_time`: what was long ago counts half with each `fail_timeout`, so that
+    /// a slow peer is tried again; steps of 20 ms make peers alike that nearly are; beyond 5 s all are equally bad.
+    pub(crate) fn slowness(&self, whole: bool, config: &PeerConfig, now: u64) -> u32 {
+        let mut ms = self.average_ms(whole);
+        let idle_ms = now.saturating_sub(self.checked.load(Relaxed));
+        if idle_ms > config.fail_timeout_ms {
+            let halvings = idle_ms / (config.fail_timeout_ms + 1000);
+            ms = ms.checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0);
+        }
+        if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
+    }
+
+    /// Notes how long an answer took: each counts for a twentieth of the average.
+    pub(crate) fn took(&self, whole: bool, ms: u64) {
+        let average = if whole { &self.whole_ms } else { &self.head_ms };
+        let ms = u32::try_from(ms).unwrap_or(u32::MAX).max(1);
+        let before = average.load(Relaxed);
+        // Two workers at once may lose one of the two: an average bears it.
+        let after =
+            if before == 0 { ms } else { ((u64::from(before) * 19 + u64::from(ms)) / 20).max(1) as u32 };
+        average.store(after, Relaxed);
     }
 
     /// Notes that it is tried; a peer that is due again is tried by one request, not by all that wait for it.

@@ -53,6 +53,11 @@ pub enum Balance {
         /// `consistent`.
         consistent: bool,
     },
+    /// `least_time header|last_byte`.
+    LeastTime {
+        /// `last_byte`.
+        whole: bool,
+    },
     /// `random [two [least_conn]]`.
     Random {
         /// `two`.

@@ -95,8 +95,16 @@ pub(super) static ROWS: &[Directive] = &[
         .refused(NOT_YET),
     Directive::new("sticky", UPSTREAM, at_least(2), Set::Nothing, "The same visitor, the same server.")
         .refused(NOT_YET),
-    Directive::new("least_time", UPSTREAM, between(1, 2), Set::Nothing, "The fastest server.")
-        .refused(NOT_YET),
+    Directive::new(
+        "least_time",
+        UPSTREAM,
+        between(1, 2),
+        Set::Upstream(least_time),
+        "The server that has answered fastest, for what it has to do.",
+    )
+    .group("balancing")
+    .repeats()
+    .differs("`inflight` counts a request under way as one that takes the average"),
     Directive::new("queue", UPSTREAM, TWO, Set::Nothing, "Lets requests wait for a server.").refused(NOT_YET),
 ];
 
@@ -195,6 +203,14 @@ fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     }
     let method = Balance::Hash { key: args.text(0)?, consistent };
     balance(upstream, args, method)
+}
+
+fn least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    let whole = args.choice(0, &[("header", false), ("last_byte", true)])?;
+    if args.len() > 1 {
+        args.choice(1, &[("inflight", ())])?;
+    }
+    balance(upstream, args, Balance::LeastTime { whole })
 }
 
 fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {

@@ -188,6 +188,7 @@ impl Compile<'_> {
                 BalanceConf::IpHash => Balance::IpHash,
                 BalanceConf::Hash { consistent: false, .. } => Balance::Hash,
                 BalanceConf::Hash { consistent: true, .. } => Balance::ConsistentHash,
+                BalanceConf::LeastTime { whole } => Balance::LeastTime { whole },
                 BalanceConf::Random { two: false } => Balance::Random,
                 BalanceConf::Random { two: true } => Balance::RandomTwo,
                 BalanceConf::RoundRobin => Balance::RoundRobin,

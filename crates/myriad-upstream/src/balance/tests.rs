@@ -189,3 +189,32 @@ fn a_key_goes_on_along_the_ring_when_its_server_is_down() {
     assert_ne!(first, second);
     assert!((0..9).all(|_| pick_by(&group, &key) == Some(second)));
 }
+
+#[test]
+fn the_fastest_gets_more_until_it_has_more_to_do() {
+    let group = group(Balance::LeastTime { whole: false }, vec![peer(1), peer(2)]);
+    assert_eq!(picks(&group, 2), [0, 1], "turns, while nothing is known");
+    group.states()[0].took(false, 105);
+    group.states()[1].took(false, 30);
+    group.states()[1].took(true, 900);
+    assert_eq!(picks(&group, 5), [1; 5]);
+    let mut held = Vec::new();
+    for expected in [1, 1, 0] {
+        let picked = group.pick(&mut Tried::default(), &Affinity::None).unwrap();
+        assert_eq!(picked.index, expected);
+        held.push(picked);
+    }
+}
+
+#[test]
+fn slowness_is_forgotten_by_and_by() {
+    let (config, state) = (PeerConfig { fail_timeout_ms: 1000, ..peer(1) }, Arc::<PeerState>::default());
+    drop(state.chosen(&config, 100_000));
+    state.took(false, 1000);
+    state.took(false, 0);
+    let slowness = |now| state.slowness(false, &config, now);
+    assert_eq!([slowness(100_000), slowness(102_000), slowness(104_000)], [960, 480, 240]);
+    assert_eq!([slowness(1_000_000), state.slowness(true, &config, 100_000)], [20, 20]);
+    state.took(true, 60_000);
+    assert_eq!(state.slowness(true, &config, 100_000), 5000);
+}
