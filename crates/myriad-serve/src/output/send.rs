@@ -177,6 +177,7 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
     let bodiless = matches!(answer.status, 204 | 304) || answer.status < 200;
     if let Some(media_type) = &answer.media_type
         && answer.status != 304
+        && !media_type.is_empty()
     {
         head.field(b"Content-Type", media_type);
     }
