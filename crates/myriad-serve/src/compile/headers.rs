@@ -34,8 +34,8 @@ impl Compile<'_> {
         fields
             .iter()
             .enumerate()
-            // One without a value only takes the place of what was there.
-            .filter(|(_, field)| !field.value.is_empty())
+            // One without a value only takes the place of what was there; as a trailer it has the answer chunked.
+            .filter(|(_, field)| !in_head || !field.value.is_empty())
             .map(|(index, field)| {
                 let twins = fields[index + 1..].iter().filter_map(|later| single(later));
                 let of_this = single(field);
