@@ -46,14 +46,18 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
             ("control bytes", "a control byte in a request target or a field value is answered with 400"),
             (
                 "framing",
-                "two lengths, a length beside `chunked`, folded fields, a space before the colon, a field twice that may \
-                 stand once: 400, and the connection closes",
+                "two lengths, a length beside `chunked`, folded fields, a space before the colon, a line without one, a field \
+                 twice that may stand once: 400, and the connection closes",
             ),
             (
                 "`alias`",
                 "what would climb out of it, as `/a../c` does behind `location /a { alias /b/; }`, is answered with 404",
             ),
             ("HTTP/0.9", "refused with 400"),
+            (
+                "408",
+                "a client that is too slow, or `return 408`, is told so before the connection closes; nginx closes in silence",
+            ),
             ("`Host`", "a port above 65535 is answered with 400"),
             (
                 "`If-Modified-Since`",
@@ -78,12 +82,26 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                  turn; nginx looks for a file of that name. A name there that ends in `.gz` is the packed copy of a page: \
                  for clients that accept gzip, sent as what it unpacks to",
             ),
+            (
+                "`try_files`, names without a slash",
+                "are looked for in the root; nginx appends them to its last folder's name",
+            ),
             ("variables that need each other", "are answered with 500; nginx goes on with what it has"),
             (
                 "regular expressions",
                 "a match gives up after 100,000 steps and the request is answered with 500, so that no request can hold a \
                  worker",
             ),
+        ],
+    ),
+    (
+        "Logs",
+        &[
+            (
+                "`$sent_http_connection`",
+                "says what was sent; nginx logs `close` also where it has sent `keep-alive`",
+            ),
+            ("`-t`", "looks up no syslog server's name, and opens no log that only requests name"),
         ],
     ),
     (

@@ -32,6 +32,7 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(large_client_header_buffers),
         "How many larger buffers a head may take, and of what size.",
     )
+    .differs("a line must fit one buffer, and the head all of them together; nginx breaks no line over two")
     .default("4 8k"),
     Directive::new(
         "max_headers",
@@ -73,7 +74,8 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(client_body_in_file_only),
         "Whether every body goes to a file.",
     )
-    .default("off"),
+    .default("off")
+    .differs("an empty body makes no file"),
     Directive::new(
         "client_body_temp_path",
         HSL,

@@ -137,7 +137,8 @@ pub(super) static ROWS: &[Directive] = &[
          too. A date that cannot be read is no condition",
     ),
     Directive::new("server_tokens", HSL, ONE, Set::Settings(server_tokens), "Whether the version is shown.")
-        .default("on"),
+        .default("on")
+        .differs("the name is Myriad's"),
     Directive::new(
         "absolute_redirect",
         HSL,
