@@ -1,5 +1,7 @@
 //! Who may come in, and how much: what one configuration file and a few requests cannot show.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -251,4 +253,29 @@ fn a_wrong_password_and_a_fast_visitor_are_held_back() {
         assert_eq!(server.get("/limited").text(), "page");
     }
     assert!(began.elapsed() >= Duration::from_millis(490), "{:?}", began.elapsed());
+}
+
+#[test]
+fn balancer_on_a_unix_socket_is_trusted_by_that_name_alone() {
+    let http = "server { listen 127.0.0.1:@PORT@; listen unix:@DIR@/http.sock proxy_protocol;
+        real_ip_header proxy_protocol;
+        location /doubted { set_real_ip_from 127.0.0.1; return 200 $remote_addr; add_header X-IP $remote_addr; }
+        location /believed { set_real_ip_from unix:; allow 192.0.2.1; deny all; try_files /page =404; } }";
+    let place = Place::new();
+    place.write("html/page", "page");
+    let server = Server::start(place, &format!("root @DIR@/html; {http}"));
+    let ask = |client: &str, target: &str| {
+        let mut socket = UnixStream::connect(server.path("http.sock")).expect("the socket listens");
+        write!(socket, "PROXY TCP4 {client} 192.0.2.2 1 2\r\nGET {target} HTTP/1.0\r\nHost: a\r\n\r\n")
+            .expect("sent");
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    let doubted = ask("192.0.2.1", "/doubted");
+    assert!(doubted.contains("X-IP: unix:") && doubted.ends_with("unix:"), "{doubted}");
+    assert!(ask("192.0.2.1", "/believed").starts_with("HTTP/1.1 200"));
+    assert!(ask("192.0.2.9", "/believed").starts_with("HTTP/1.1 403"));
+    // The server's other address expects no announcement.
+    assert_eq!(server.get("/doubted").text(), "127.0.0.1");
 }
