@@ -87,9 +87,9 @@ const GROUPS: &[(&str, Status, &str)] = &[
         Status::Same,
         "upstream_addr upstream_status upstream_connect_time upstream_header_time upstream_response_time \
          upstream_bytes_received upstream_bytes_sent upstream_cache_status \
-         upstream_cache_last_modified upstream_http_ upstream_cookie_",
+         upstream_cache_last_modified upstream_cache_etag upstream_http_ upstream_cookie_",
     ),
-    ("upstream", Status::Refused(NOT_YET), "upstream_cache_etag upstream_trailer_"),
+    ("upstream", Status::Refused(NOT_YET), "upstream_trailer_"),
     (
         "upstream",
         Status::Differs("over FastCGI the body's length alone; nginx counts the protocol's records with it"),

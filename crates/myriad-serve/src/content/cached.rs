@@ -236,6 +236,7 @@ fn stale_or_fetch(
             Reuse::ServeStaleAndRefresh => {
                 let status = match cache.zone.zone.begin_refresh(page, now, lease_ms(origin)) {
                     Some(writer) => {
+                        exchange.request.cache.stale = Some(Arc::clone(page));
                         fetch::start(exchange, origin, cache, writer, None);
                         CacheStatus::Stale
                     }

@@ -22,7 +22,7 @@ mod proxy_url;
 mod purge;
 mod read_ahead;
 mod reader;
-mod revalidate;
+pub(crate) mod revalidate;
 mod static_file;
 pub(crate) mod streamed;
 mod stub_status;

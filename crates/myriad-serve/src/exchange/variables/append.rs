@@ -11,6 +11,7 @@ use myriad_script::{EvalError, Frame};
 
 use super::{Source, TcpFigure, borrow};
 use crate::content::proxy_request;
+use crate::content::revalidate::{Condition, conditions};
 use crate::exchange::Credentials;
 use crate::exchange::Request;
 use crate::exchange::origin_facts::seconds;
@@ -178,9 +179,21 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
             Some(age) => show(out, age),
             None => return false,
         },
+        Source::CacheLastModified => return confirmable(request, Condition::ModifiedSince, out),
+        Source::CacheEtag => return confirmable(request, Condition::NoneMatch, out),
         source => return append_origin(request, source, out),
     }
     true
+}
+
+/// What the origin is asked to confirm of an expired page.
+fn confirmable(request: &Request, wanted: Condition, out: &mut Vec<u8>) -> bool {
+    let Some(stale) = &request.cache.stale else { return false };
+    let asked = conditions(stale).into_iter().find(|(condition, _)| *condition == wanted);
+    asked.is_some_and(|(_, value)| {
+        out.extend_from_slice(&value);
+        true
+    })
 }
 
 fn tcp_figure(request: &Request, figure: TcpFigure, out: &mut Vec<u8>) -> bool {

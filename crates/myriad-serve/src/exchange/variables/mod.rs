@@ -172,6 +172,8 @@ pub(crate) enum Source {
     CacheAge,
     /// `$upstream_cache_last_modified`.
     CacheLastModified,
+    /// `$upstream_cache_etag`.
+    CacheEtag,
     /// `$fastcgi_script_name`.
     FastCgiScriptName,
     /// `$fastcgi_path_info`.

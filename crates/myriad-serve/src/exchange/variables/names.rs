@@ -85,6 +85,7 @@ const FIXED: &[(&str, Source)] = &[
     ("upstream_cache_key", Source::CacheKey),
     ("upstream_cache_age", Source::CacheAge),
     ("upstream_cache_last_modified", Source::CacheLastModified),
+    ("upstream_cache_etag", Source::CacheEtag),
     ("fastcgi_script_name", Source::FastCgiScriptName),
     ("fastcgi_path_info", Source::FastCgiPathInfo),
     ("proxy_host", Source::ProxyHost),
