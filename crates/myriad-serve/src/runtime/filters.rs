@@ -40,12 +40,8 @@ pub(crate) struct SubRules {
 pub(crate) struct TypeSet(pub Option<Vec<Box<[u8]>>>);
 
 impl TypeSet {
-    /// Whether a media type, without its parameters, is one of them; none at all never is.
+    /// Whether a media type, without its parameters, is one of them. Where `*` is written, none at all is too.
     pub(crate) fn cover(&self, media_type: &[u8]) -> bool {
-        !media_type.is_empty()
-            && match &self.0 {
-                None => true,
-                Some(types) => types.iter().any(|known| media_type.eq_ignore_ascii_case(known)),
-            }
+        self.0.as_ref().is_none_or(|types| types.iter().any(|known| media_type.eq_ignore_ascii_case(known)))
     }
 }
