@@ -111,6 +111,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
 pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
     // What an origin or the disk had a say in does not follow from the request alone: no short way for the next.
     exchange.request.strayed.set(true);
+    exchange.request.waited = true;
     loop {
         let step = match work {
             Work::Load { found, path } => static_file::load(exchange, found, path).await,

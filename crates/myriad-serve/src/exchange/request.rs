@@ -102,6 +102,8 @@ pub(crate) struct Request {
     pub answered: Answered,
     /// What was sent; set when the exchange is over.
     pub sent: Sent,
+    /// Whether the answer had to be waited for.
+    pub waited: bool,
     /// When the exchange was over.
     pub finished_ms: u64,
 }
@@ -206,6 +208,7 @@ impl Request {
             origin: None,
             answered: Answered::default(),
             sent: Sent::default(),
+            waited: false,
             finished_ms: 0,
         }
     }

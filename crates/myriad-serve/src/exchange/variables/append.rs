@@ -128,8 +128,12 @@ pub(crate) fn append(
 
 /// Counts, times and the like.
 fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {
-    // A request under way may have waited: asked now, it is as old as it is now.
-    let now = || if request.finished_ms == 0 { myriad_net::clock::now_ms() } else { request.finished_ms };
+    // What has waited is as old as it is now; what has not is answered at the moment it came, as by nginx's clock.
+    let now = || match (request.finished_ms, request.waited) {
+        (0, false) => request.received_ms,
+        (0, true) => myriad_net::clock::now_ms(),
+        (finished_ms, _) => finished_ms,
+    };
     let now_s = || now() / 1000;
     let thousandths = |out: &mut Vec<u8>, ms: u64| show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000));
     match source {
