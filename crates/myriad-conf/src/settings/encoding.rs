@@ -35,6 +35,13 @@ pub struct Proxied {
     pub any: bool,
 }
 
+impl Proxied {
+    /// `off`, which is what holds where nothing is written.
+    pub fn is_off(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// One word of `gzip_disable`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GzipDisable {

@@ -86,9 +86,8 @@ pub(crate) fn meta_of(
 /// What is said here by whoever serves the page: its coding, and the parts that may be had of it.
 fn is_undone(known: Option<Known>, decoded: bool, status: u16) -> bool {
     match known {
-        Some(Known::ContentEncoding) => decoded,
         Some(Known::AcceptRanges) => decoded || status == 200,
-        Some(Known::ContentRange) => decoded,
+        Some(Known::ContentEncoding | Known::ContentRange) => decoded,
         _ => false,
     }
 }

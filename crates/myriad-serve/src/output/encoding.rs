@@ -113,7 +113,7 @@ impl Offer {
         if rules.any || rules.auth && request.head.fields().has(Known::Authorization) {
             return true;
         }
-        if rules == Default::default() {
+        if rules.is_off() {
             return false;
         }
         if let Some(expired) = facts.expired {
