@@ -77,7 +77,7 @@ pub(super) enum Action {
     Wait(Duration),
     Request {
         text: String,
-        on_last: bool,
+        on: Connection,
     },
     Answer(Expectation),
     /// What a file of the folder must come to say.
@@ -88,6 +88,17 @@ pub(super) enum Action {
     Warned(Vec<String>),
     /// `-t --explain` with these arguments says all of this.
     Explain(String, Vec<String>),
+}
+
+/// Which connection a request goes over.
+#[derive(Debug)]
+pub(super) enum Connection {
+    /// A new one to `@PORT@`.
+    New,
+    /// The last one.
+    Last,
+    /// A new one to another port.
+    To(String),
 }
 
 struct Section<'a> {
@@ -161,7 +172,7 @@ impl Case {
             "file" | "folder" | "link" => Action::Write(SiteFile::parse(word, rest, text)?),
             "remove" => Action::Remove(rest.to_owned()),
             "wait" => Action::Wait(milliseconds(rest)?),
-            "request" => Action::Request { text, on_last: on_last(rest)? },
+            "request" => Action::Request { text, on: connection(rest)? },
             "answer" => Action::Answer(Expectation::parse(&text)?),
             "log" => Action::Log(rest.to_owned(), lines()),
             "refused" => Action::Refused(lines()),
@@ -243,11 +254,12 @@ fn sections(text: &str) -> Result<Vec<Section<'_>>, String> {
     Ok(sections)
 }
 
-fn on_last(rest: &str) -> Result<bool, String> {
-    match rest {
-        "" => Ok(false),
-        "on the same connection" => Ok(true),
-        other => Err(format!("a request is not `{other}`")),
+fn connection(rest: &str) -> Result<Connection, String> {
+    match (rest, rest.strip_prefix("to ")) {
+        ("", _) => Ok(Connection::New),
+        ("on the same connection", _) => Ok(Connection::Last),
+        (_, Some(port)) => Ok(Connection::To(port.to_owned())),
+        (other, None) => Err(format!("a request is not `{other}`")),
     }
 }
 

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use flate2::{Compression, write::GzEncoder};
 
-use super::case::{Action, Config, Kind, Packing, SiteFile, Step};
+use super::case::{Action, Config, Connection, Kind, Packing, SiteFile, Step};
 use super::expect::{Expectation, says};
 use super::{Case, Outcome, Subject};
+use crate::place::free_port;
 use crate::{Answer, Client, PATIENCE, Place, Server};
 
 impl Case {
@@ -40,6 +41,7 @@ impl Case {
             place.set(&script.name, origin.address());
             origins.push(origin);
         }
+        place.set("OTHER", &free_port().to_string());
         for file in &self.before {
             file.write(&place);
         }
@@ -189,7 +191,7 @@ impl Talk<'_> {
             Action::Write(file) => file.write(self.server),
             Action::Remove(path) => fs::remove_file(self.server.path(path)).expect("a file to remove"),
             Action::Wait(time) => sleep(*time),
-            Action::Request { text, on_last } => self.ask(&self.server.fill(text), *on_last),
+            Action::Request { text, on } => self.ask(&self.server.fill(text), on),
             Action::Answer(expected) => return self.listen(expected, step.line),
             Action::Log(name, lines) => {
                 let until = Instant::now() + PATIENCE;
@@ -208,12 +210,18 @@ impl Talk<'_> {
         None
     }
 
-    fn ask(&mut self, text: &str, on_last: bool) {
+    fn ask(&mut self, text: &str, on: &Connection) {
         let bytes = wire(text);
         text.split(' ').next().unwrap_or_default().clone_into(&mut self.method);
         text.lines().next().unwrap_or_default().clone_into(&mut self.asked);
-        if !on_last || self.client.is_none() {
-            self.client = Some(self.server.connect());
+        match on {
+            Connection::Last if self.client.is_some() => {}
+            Connection::To(port) => {
+                let port = self.server.fill(port);
+                let port = port.parse().unwrap_or_else(|_| panic!("`{port}` is no port"));
+                self.client = Some(Client::connect(port));
+            }
+            _ => self.client = Some(self.server.connect()),
         }
         let client = self.client.as_mut().expect("a connection");
         // That the other side has closed shows in the answer that does not come.

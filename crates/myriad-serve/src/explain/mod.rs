@@ -186,10 +186,11 @@ fn answered(exchange: &mut Exchange, trace: &Rc<Trace>, answer: &Answer) {
         compression::explain(exchange, trace, answer.media_type.as_deref());
     }
     let status = exchange.request.forced_status.unwrap_or(answer.status);
-    let mut text = format!("{status} {}", myriad_http::head::reason_phrase(status));
-    if answer.dropped {
-        text = "the connection is closed without an answer".to_owned();
-    }
+    let mut text = if answer.dropped {
+        "the connection is closed without an answer".to_owned()
+    } else {
+        format!("{status} {}", myriad_http::head::reason_phrase(status))
+    };
     let lines = String::from_utf8_lossy(&answer.lines).into_owned();
     for line in lines.lines().filter(|line| !line.trim().is_empty()) {
         text.push_str(", ");

@@ -223,7 +223,7 @@ mod tests {
             match variable(name).map(|row| row.status) {
                 None => wrong.push(format!("${name} is missing in registry/variables.rs")),
                 Some(Status::Refused(_)) => {
-                    wrong.push(format!("${name} has a value, and its row says refused"))
+                    wrong.push(format!("${name} has a value, and its row says refused"));
                 }
                 Some(_) => {}
             }
