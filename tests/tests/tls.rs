@@ -193,3 +193,21 @@ fn what_cannot_be_used_is_named_and_a_reload_with_it_keeps_the_old() {
     server.reload(&config(CERTIFICATES).replace("old", "new"));
     wait_for("the sound one", || text(&curl(&server, "one.test", "/", &[])) == "new");
 }
+
+#[test]
+fn plain_request_to_a_port_of_tls_is_refused_though_another_visitor_had_the_page() {
+    let server = start("location /short/ { }");
+    server.write("html/short/page.txt", "for sessions only");
+    let target = "/short/page.txt";
+    for _ in 0..3 {
+        assert_eq!(curl(&server, "one.test", target, &[]), b"for sessions only");
+    }
+    for _ in 0..3 {
+        let mut client = server.connect();
+        // The bytes that curl's requests hold as far as the rules read them.
+        let host = format!("one.test:{}", server.port);
+        client.send(format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
+        let answer = client.answer();
+        assert_eq!(answer.status, 400, "{}", answer.text());
+    }
+}

@@ -72,6 +72,10 @@ pub(crate) fn keep(request: &Request) {
 
 /// Gathers the bytes that the rules read. None where the request is of a kind that takes the long way.
 fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
+    if request.connection.plain_to_tls.get() {
+        // It is refused, whatever it asks for: what a session of TLS may have is not told in the clear.
+        return None;
+    }
     let method = match request.head.method() {
         Method::Get => b'G',
         Method::Head => b'H',
