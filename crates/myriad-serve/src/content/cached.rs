@@ -17,6 +17,7 @@ use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
 
 use super::fetch::{self, Own};
+use super::nominated::Nominated;
 use super::reader::FlightBody;
 use super::{Step, Work, error, origin, page, proxy_fields, upload};
 use crate::error_log::Level;
@@ -106,6 +107,9 @@ fn look_up(
     write_key(request, frame, cache)?;
     if let Some(reason) = reason {
         request.cache.status = reason.status();
+        if hides_fields(&exchange.request, origin) {
+            return Ok(Step::Wait(Work::Origin));
+        }
         return Ok(lead_alone(exchange, origin, cache, None));
     }
     let now = request.received_ms;
@@ -194,11 +198,12 @@ pub(crate) fn key(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>
 }
 
 /// An application makes its links from the `Host` it is told, port and all, while `$host` in the key has no port: a
-/// visitor who names a port of their own must not make the page of others.
+/// visitor who names a port of their own must not make the page of others. What is added begins with a byte that no
+/// URI and no field holds: a path that ends in the same text is another page.
 pub(super) fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
     let sent = request.head.known(Known::Host).unwrap_or_default();
     if !sent.eq_ignore_ascii_case(&request.host) {
-        key.extend_from_slice(b" host=");
+        key.extend_from_slice(b"\0host=");
         key.extend_from_slice(sent);
     }
 }
@@ -207,7 +212,7 @@ pub(super) fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
 /// Pieces of one answer (`slice`) are of the URI that was sent.
 fn tell_subrequests_apart(request: &Request, key: &mut Vec<u8>) {
     if request.slice.get().is_none() {
-        for part in [b" subrequest=", &request.uri[..], b"?", &request.args] {
+        for part in [b"\0subrequest=", &request.uri[..], b"?", &request.args] {
             key.extend_from_slice(part);
         }
     }
@@ -223,6 +228,17 @@ pub(crate) fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<
     }
 }
 
+/// Whether the origin is not told something that the visitor said, since `Connection` names it: the key and the variant
+/// may hold what the page does not follow from, so that it would be the wrong one for those who say the same and hide
+/// nothing.
+fn hides_fields(request: &Request, origin: &OriginPlace) -> bool {
+    let Some(http) = origin.http.as_ref().filter(|_| origin.pass_request_headers) else { return false };
+    let fields = request.head.fields();
+    let nominated = Nominated::of(fields);
+    !nominated.is_empty()
+        && fields.iter_known().any(|(known, name, _)| !http.replaced.has(known, name) && nominated.has(name))
+}
+
 fn stale_or_fetch(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -234,7 +250,10 @@ fn stale_or_fetch(
         match reuse(&facts_of(page), &cache.rules, now, page.is_updating(now), None) {
             Reuse::Serve(status) => return serve(exchange, origin, Arc::clone(page), status),
             Reuse::ServeStaleAndRefresh => {
-                let status = match cache.zone.zone.begin_refresh(page, now, lease_ms(origin)) {
+                let hides = hides_fields(&exchange.request, origin);
+                let writer =
+                    if hides { None } else { cache.zone.zone.begin_refresh(page, now, lease_ms(origin)) };
+                let status = match writer {
                     Some(writer) => {
                         exchange.request.cache.stale = Some(Arc::clone(page));
                         fetch::start(exchange, origin, cache, writer, None);
@@ -252,6 +271,9 @@ fn stale_or_fetch(
     exchange.request.cache.stale.clone_from(&stale);
     if cache.rules.rfc9111 && wants_stored_only(exchange.request.head.fields()) {
         return Step::Error(504);
+    }
+    if hides_fields(&exchange.request, origin) {
+        return Step::Wait(Work::Origin);
     }
     // What an origin answers to a name and a password may be for them alone: nobody waits for it.
     if exchange.request.head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key {

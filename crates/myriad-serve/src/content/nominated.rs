@@ -20,6 +20,11 @@ impl<'a> Nominated<'a> {
         Self(Cow::Borrowed(names))
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a field is among them.
     pub(super) fn has(&self, name: &[u8]) -> bool {
         !self.0.is_empty()

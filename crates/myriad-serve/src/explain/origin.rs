@@ -53,7 +53,7 @@ fn explain_cache(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePla
     say(format!("zone {}", cache.zone.zone.name()), String::new());
     exchange.request.as_get |= exchange.request.head.method() == Method::Head && cache.convert_head;
     match cached::key(exchange, cache) {
-        Ok(key) => say("key".to_owned(), String::from_utf8_lossy(&key).into_owned()),
+        Ok(key) => say("key".to_owned(), String::from_utf8_lossy(&key).replace('\0', "\\0")),
         Err(error) => say("key".to_owned(), format!("({error})")),
     }
     let label = site.runtime.atlas.places.get(exchange.request.place as usize);
