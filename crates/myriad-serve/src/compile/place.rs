@@ -26,6 +26,8 @@ use crate::runtime::{
 
 /// How long file tests are believed where no `open_file_cache` is written.
 const FILE_TESTS_VALID_MS: u64 = 1000;
+/// How long after its last change a file is asked about each time, where no `open_file_cache` is written.
+const SETTLING_MS: u64 = 2000;
 
 /// What a place has from where it stands.
 #[derive(Default)]
@@ -289,11 +291,14 @@ pub(super) fn media_types(types: &[String]) -> Option<Vec<Box<[u8]>>> {
 }
 
 fn validity(open: &OpenFileSettings) -> Validity {
-    let both = |ms| Validity { found_ms: ms, missing_ms: ms };
+    let both = |ms| Validity { found_ms: ms, missing_ms: ms, settling_ms: 0 };
     match open.cache {
-        None => both(FILE_TESTS_VALID_MS),
+        None => Validity { settling_ms: SETTLING_MS, ..both(FILE_TESTS_VALID_MS) },
         Some(None) => both(0),
         Some(Some(_)) if open.errors => both(open.valid),
-        Some(Some(_)) => Validity { found_ms: open.valid, missing_ms: open.valid.min(FILE_TESTS_VALID_MS) },
+        Some(Some(_)) => {
+            let missing_ms = open.valid.min(FILE_TESTS_VALID_MS);
+            Validity { found_ms: open.valid, missing_ms, settling_ms: 0 }
+        }
     }
 }

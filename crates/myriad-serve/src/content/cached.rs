@@ -277,7 +277,7 @@ fn stale_or_fetch(
     }
     // What an origin answers to a name and a password may be for them alone: nobody waits for it.
     if exchange.request.head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key {
-        return lead_alone(exchange, origin, cache, stale);
+        return lead_alone(exchange, origin, cache, stale.as_ref());
     }
     if begins_beyond(&exchange.request, cache.max_range_offset)
         || stale.is_none() && is_seldom(&exchange.request, cache)
@@ -317,7 +317,7 @@ fn claim(
     cache: &CachePlace,
     stale: Option<Arc<Page>>,
 ) -> Step {
-    let Some(lock) = cache.rules.lock else { return lead_alone(exchange, origin, cache, stale) };
+    let Some(lock) = cache.rules.lock else { return lead_alone(exchange, origin, cache, stale.as_ref()) };
     let request = &exchange.request;
     let now = myriad_net::clock::now_ms();
     let fields = request.head.fields();
@@ -340,7 +340,7 @@ fn claim(
             let patience = lock.timeout_ms.map(Duration::from_millis);
             Step::Wait(Work::Page(Wait { reader, own: None, stale, patience }))
         }
-        Claim::Pass => lead_alone(exchange, origin, cache, stale),
+        Claim::Pass => lead_alone(exchange, origin, cache, stale.as_ref()),
     }
 }
 
@@ -349,11 +349,11 @@ fn lead_alone(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     cache: &CachePlace,
-    stale: Option<Arc<Page>>,
+    stale: Option<&Arc<Page>>,
 ) -> Step {
     exchange.request.site.worker.counters.misses.add(1);
     let now = myriad_net::clock::now_ms();
-    let writer = match &stale {
+    let writer = match stale {
         Some(page) => cache.zone.zone.refresh_alone(page, now, lease_ms(origin)),
         None => cache.zone.zone.fetch_alone(KeyRef::new(&exchange.request.cache.key), now),
     };

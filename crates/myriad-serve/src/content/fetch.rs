@@ -36,7 +36,7 @@ pub(crate) enum Own {
 
 /// When a head came.
 #[derive(Clone, Copy)]
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     /// The time, ms since the epoch.
     pub now: u64,
     /// How long it took, ms.

@@ -7,12 +7,15 @@ use bytes::Bytes;
 use myriad_encode::{Coding, CodingSet, Level, compress};
 use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;
+use myriad_script::Frame;
 
 use super::{Step, Work, media_type, precompressed};
 use crate::error_log::Level as LogLevel;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::path::{self, as_path};
-use crate::files::{Entry, FileCache, FileEntry, Kind, SystemError, look};
+use crate::files::{
+    Entry, FileCache, FileEntry, Kind, SystemError, believes_no_absence, look, look_for_certain,
+};
 use crate::output::{self, Answer, Source};
 use crate::phases;
 use crate::runtime::ProxiedFacts;
@@ -66,7 +69,7 @@ fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_scri
         let varies = packed.varies;
         let (entry, coding) = match packed.file {
             Some(found) => found,
-            None => (look(request, frame, file), Coding::Identity),
+            None => (look_for_certain(request, frame, file), Coding::Identity),
         };
         let to_load = entry.file().is_some_and(|file| !file.is_loaded()).then(|| as_path(file).to_owned());
         Ok((Found { entry, coding, varies }, to_load))
@@ -110,19 +113,31 @@ async fn read(found: &Found, path: &std::path::Path) -> std::io::Result<()> {
 
 /// A directory: the first of `index` that is there.
 fn index(exchange: &mut Exchange) -> Step {
+    if let Some(step) = find_index(exchange, look) {
+        return step;
+    }
+    // Nobody is told that there is none without a second look.
+    let again = believes_no_absence(&exchange.request).then(|| find_index(exchange, look_for_certain));
+    again.flatten().unwrap_or_else(|| directory_without_index(exchange))
+}
+
+type Look = fn(&Request, &mut Frame, &[u8]) -> Arc<Entry>;
+
+/// Leads to the first index of the folder that is there.
+fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
     for template in &place.files.index {
         let mut target = Vec::new();
         let Exchange { request, frame } = exchange;
         if template.eval(request, frame, &mut target).is_err() {
-            return Step::Error(500);
+            return Some(Step::Error(500));
         }
         if target.starts_with(b"/") {
             let args = std::mem::take(&mut request.args);
             phases::local_redirect(request, &target);
             request.args = args;
-            return Step::Redirect;
+            return Some(Step::Redirect);
         }
         let found = scratch::with_buffer(|file| {
             path::of_uri(request, &request.uri, frame, file).ok()?;
@@ -131,10 +146,10 @@ fn index(exchange: &mut Exchange) -> Step {
         });
         if found.is_some() {
             request.uri.extend_from_slice(&target);
-            return Step::Redirect;
+            return Some(Step::Redirect);
         }
     }
-    directory_without_index(exchange)
+    None
 }
 
 fn directory_without_index(exchange: &mut Exchange) -> Step {

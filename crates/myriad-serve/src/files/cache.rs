@@ -39,12 +39,20 @@ pub(crate) struct Validity {
     pub found_ms: u64,
     /// Where nothing is (`open_file_cache_errors`).
     pub missing_ms: u64,
+    /// What was changed less than so long before it was looked at is asked anew each time: it may be in the middle of a
+    /// change, and two changes within one tick of the clock cannot be told apart. 0 where the configuration asks for belief.
+    pub settling_ms: u64,
 }
 
 impl Validity {
     /// When what is known of a path has to be asked anew, milliseconds since the epoch.
     pub(crate) fn until_ms(self, entry: &Entry) -> u64 {
-        let valid_ms = if entry.exists() { self.found_ms } else { self.missing_ms };
+        let unsettled = entry.checked_ms() < entry.changed_ms().saturating_add(self.settling_ms);
+        let valid_ms = match entry.exists() {
+            true if unsettled && self.settling_ms > 0 => 0,
+            true => self.found_ms,
+            false => self.missing_ms,
+        };
         entry.checked_ms().saturating_add(valid_ms)
     }
 }
@@ -160,7 +168,7 @@ mod tests {
         cache.look(path, Walk::Free, validity, now).passes(FileTest::File)
     }
 
-    const SECOND: Validity = Validity { found_ms: 1000, missing_ms: 1000 };
+    const SECOND: Validity = Validity { found_ms: 1000, missing_ms: 1000, settling_ms: 0 };
 
     #[test]
     fn change_is_seen_after_the_validity_and_not_before() {
@@ -182,6 +190,28 @@ mod tests {
     }
 
     #[test]
+    fn what_changed_just_before_it_was_looked_at_is_asked_anew() {
+        let folder = std::env::temp_dir().join(format!("myriad-settling-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.css");
+        let key = path.as_os_str().as_encoded_bytes();
+        std::fs::write(&path, "one").unwrap();
+        let settling = Validity { settling_ms: 2000, ..SECOND };
+        let cache = FileCache::default();
+        let now = cache.look(key, Walk::Free, SECOND, 0).changed_ms();
+        let length = |now| cache.look(key, Walk::Free, settling, now).file().unwrap().length;
+        assert_eq!(length(now + 1_999), 3);
+        std::fs::write(&path, "other").unwrap();
+        assert_eq!(length(now + 1_999), 5, "asked anew at the same moment");
+        // Seen when it had settled, it is believed.
+        assert_eq!(length(now + 60_000), 5);
+        std::fs::write(&path, "much longer").unwrap();
+        assert_eq!(length(now + 60_999), 5);
+        assert_eq!(length(now + 61_000), 11);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn flood_of_missing_names_stays_bounded() {
         let cache = FileCache::default();
         for index in 0..100_000u64 {
@@ -198,7 +228,7 @@ mod tests {
         let path = folder.join("late.css");
         let key = path.as_os_str().as_encoded_bytes();
         let cache = FileCache::default();
-        let minute = Validity { found_ms: 60_000, missing_ms: 1000 };
+        let minute = Validity { found_ms: 60_000, missing_ms: 1000, settling_ms: 0 };
         assert!(!exists(&cache, key, minute, 5_000));
         std::fs::write(&path, "").unwrap();
         assert!(!exists(&cache, key, minute, 5_999));

@@ -54,6 +54,7 @@ pub(super) struct Identity {
     length: u64,
     modified_s: i64,
     modified_ns: i64,
+    changed_s: i64,
     changed_ns: i64,
     mode: u32,
 }
@@ -131,6 +132,7 @@ impl Identity {
             length: metadata.len(),
             modified_s: metadata.mtime(),
             modified_ns: metadata.mtime_nsec(),
+            changed_s: metadata.ctime(),
             changed_ns: metadata.ctime_nsec(),
             mode: metadata.mode(),
         }
@@ -211,6 +213,11 @@ impl Entry {
         if now >= self.used_ms().saturating_add(1000) {
             self.used_ms.store(now, Relaxed);
         }
+    }
+
+    /// When the file or its place in the folder was changed last, milliseconds since the epoch, to a second.
+    pub(super) fn changed_ms(&self) -> u64 {
+        u64::try_from(self.identity.modified_s.max(self.identity.changed_s)).unwrap_or(0).saturating_mul(1000)
     }
 
     /// When it was asked for last, to a second, milliseconds since the epoch.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use myriad_script::Frame;
 
-use super::{Entry, Walk};
+use super::{Entry, FileCache, Walk};
 use crate::exchange::{Request, scratch};
 
 /// Looks a path up: within the time that the place believes what it knows, by the links that it allows.
@@ -23,4 +23,22 @@ pub(crate) fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Ent
     let entry = request.site.worker.files.look(path, walk, files.validity, request.received_ms);
     request.believes_until(files.validity.until_ms(&entry));
     entry
+}
+
+/// As [`look`], for an answer that says that something is not there: it is asked anew, unless the configuration has absence
+/// believed.
+pub(crate) fn look_for_certain(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
+    let entry = look(request, frame, path);
+    let doubted =
+        !entry.exists() && believes_no_absence(request) && entry.checked_ms() != request.received_ms;
+    if !doubted {
+        return entry;
+    }
+    FileCache::forget(&entry);
+    look(request, frame, path)
+}
+
+/// Whether the place tells nobody that something is not there without having looked.
+pub(crate) fn believes_no_absence(request: &Request) -> bool {
+    request.place().files.validity.settling_ms > 0
 }

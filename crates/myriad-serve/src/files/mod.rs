@@ -9,6 +9,6 @@ mod system_error;
 
 pub(crate) use cache::{FileCache, Validity};
 pub(crate) use entry::{Entry, FileEntry, Kind};
-pub(crate) use look::look;
+pub(crate) use look::{believes_no_absence, look, look_for_certain};
 pub(crate) use symlinks::{LinkRule, Walk};
 pub(crate) use system_error::SystemError;

@@ -5,6 +5,7 @@ use myriad_script::Template;
 use super::CachePlace;
 
 /// How the answers of an origin are cached, if they are.
+#[expect(clippy::large_enum_variant, reason = "a box would cost every hit a load, and places are few")]
 pub(crate) enum Caches {
     /// Not at all.
     None,

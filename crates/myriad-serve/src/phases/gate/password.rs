@@ -115,7 +115,7 @@ fn challenge(realm: &[u8]) -> Vec<u8> {
 
 /// The file as it is now. What was read of it before serves while the file is the same.
 fn read(request: &Request, path: &[u8]) -> Result<Bytes, Verdict> {
-    const ALWAYS_ASK: Validity = Validity { found_ms: 0, missing_ms: 0 };
+    const ALWAYS_ASK: Validity = Validity { found_ms: 0, missing_ms: 0, settling_ms: 0 };
     if path.contains(&0) {
         return Err(failed(request, path, &std::io::ErrorKind::InvalidInput.into()));
     }
