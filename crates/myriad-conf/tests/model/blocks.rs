@@ -55,20 +55,22 @@ fn geo_holds_networks_or_ranges() {
          geo $arg_ip $b { ranges; 10.0.0.1-10.0.0.9 x; }",
     );
     let geo = &http.geos[0];
-    assert_eq!((geo.source.as_ref(), geo.variable.bytes(), geo.entries.len()), (None, b"a".as_slice(), 2));
+    assert_eq!((geo.source.as_ref(), geo.variable.bytes(), geo.entries.len()), (None, b"a".as_slice(), 4));
+    // Entries stand in source order; taking one back is one of them.
     assert_eq!(geo.entries[0].last.to_string(), "10.255.255.255");
-    assert_eq!(geo.entries[1].last.to_string(), "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff");
+    assert_eq!(geo.entries[1].last.to_string(), "10.1.2.3");
+    assert_eq!(geo.entries[2].last.to_string(), "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff");
     let ranges = &http.geos[1];
     assert_eq!(ranges.source.as_ref().unwrap().bytes(), b"arg_ip");
     assert_eq!(ranges.entries[0].last.to_string(), "10.0.0.9");
 }
 
 #[test]
-fn geo_trusts_no_forwarded_address() {
-    for line in ["proxy 10.0.0.1;", "proxy_recursive;"] {
-        let refused = crate::refusal(&format!("http {{ geo $a {{ default 0; {line} }} }}"));
-        assert!(refused.contains("in \"geo\" is not supported yet"), "{refused}");
-    }
+fn geo_knows_the_proxies_that_it_trusts() {
+    let http = http("geo $a { default 0; proxy 10.0.0.1; proxy 192.168.0.0/16; proxy_recursive; }");
+    let geo = &http.geos[0];
+    let proxies: Vec<String> = geo.proxies.iter().map(|(ip, bits)| format!("{ip}/{bits}")).collect();
+    assert_eq!((proxies, geo.proxy_recursive), (vec!["10.0.0.1/32".into(), "192.168.0.0/16".into()], true));
 }
 
 #[test]
