@@ -34,16 +34,18 @@ impl Server {
 
     /// Starts a command that serves from this place and writes `myriad.pid` into it.
     pub fn run(place: Place, mut command: Command) -> Self {
-        let stderr = File::create(place.path("stderr")).expect("stderr");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-        let child = std::os::unix::process::CommandExt::process_group(&mut command, 0).spawn();
-        let mut server = Self { place, child: child.expect("myriad starts") };
-        wait_for("the pid file", || {
-            let ended = server.child.try_wait().expect("wait");
-            assert!(ended.is_none(), "the server did not start:\n{}", server.complaints());
-            server.place.path("myriad.pid").exists()
-        });
+        let child = spawn(&place, &mut command);
+        let mut server = Self { place, child };
+        server.wait_until_it_listens();
         server
+    }
+
+    fn wait_until_it_listens(&mut self) {
+        wait_for("the pid file", || {
+            let ended = self.child.try_wait().expect("wait");
+            assert!(ended.is_none(), "the server did not start:\n{}", self.complaints());
+            self.place.path("myriad.pid").exists()
+        });
     }
 
     /// Writes another configuration and has it read.
@@ -92,6 +94,30 @@ impl Server {
         wait_for(&format!("{text:?} in the error log"), || self.place.read("error.log").contains(text));
     }
 
+    /// Ends the server with a signal, KILL striking all its processes at once, and starts it again in its place.
+    pub fn restart(&mut self, with: Signal) {
+        if with == Signal::KILL {
+            let workers = self.workers();
+            signal_group(self.child.id(), with);
+            workers.iter().for_each(|worker| signal(*worker, with));
+            let _ = self.child.wait();
+            wait_for("the end of the workers", || !workers.iter().any(|worker| crate::is_alive(*worker)));
+        } else {
+            self.signal(with);
+            assert!(self.ended(), "the server ends in peace");
+        }
+        self.start_again();
+    }
+
+    /// Starts the server again, which has ended, in its place.
+    pub fn start_again(&mut self) {
+        let _ = std::fs::remove_file(self.place.path("myriad.pid"));
+        let mut command = Command::new(binary());
+        command.arg("-p").arg(self.place.folder()).args(["-c", "myriad.conf", "-e", "error.log"]);
+        self.child = spawn(&self.place, &mut command);
+        self.wait_until_it_listens();
+    }
+
     /// Runs `myriad -t` on what the configuration file holds now.
     pub fn test_configuration(&self) -> Output {
         let mut command = Command::new(binary());
@@ -102,6 +128,12 @@ impl Server {
     fn complaints(&self) -> String {
         format!("{}{}", self.place.read("stderr"), self.place.read("error.log"))
     }
+}
+
+fn spawn(place: &Place, command: &mut Command) -> Child {
+    let stderr = File::options().create(true).append(true).open(place.path("stderr")).expect("stderr");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+    std::os::unix::process::CommandExt::process_group(command, 0).spawn().expect("myriad starts")
 }
 
 fn configuration(place: &Place, main: &str, http: &str) -> String {

@@ -15,6 +15,11 @@ pub trait Body {
 
     /// The exact number of bytes that are still to come, where it is known.
     fn size_hint(&self) -> Option<u64>;
+
+    /// Passes over up to so many bytes without giving them, where that is cheaper; how many it passed.
+    fn skip(self: Pin<&mut Self>, _bytes: u64) -> u64 {
+        0
+    }
 }
 
 /// A body of any kind, on the heap; bodies stay on the thread of their connection, so it need not be `Send`.

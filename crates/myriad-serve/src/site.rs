@@ -14,6 +14,7 @@ use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
 use myriad_net::{Acceptor, Worker};
+use myriad_store::DiskPool;
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
@@ -29,6 +30,10 @@ use crate::worker::{Generation, WorkerState};
 
 /// How often zones and files are swept, and log buffers flushed.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
+/// Threads that read and write the files of all zones.
+const DISK_THREADS: usize = 3;
+/// How long the end waits for pages that are still to be written.
+const DISK_PATIENCE: Duration = Duration::from_secs(5);
 /// Keys of a zone that one sweep looks at.
 const SWEEP_BUDGET: usize = 4096;
 
@@ -106,6 +111,7 @@ struct Socket {
 pub struct Site {
     inner: Mutex<Inner>,
     logs: Logs,
+    disks: DiskPool,
     shutdown_timeout: Mutex<Option<Duration>>,
 }
 
@@ -139,6 +145,8 @@ impl Site {
             kept: &mut kept,
         };
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
+        let disks = DiskPool::start(DISK_THREADS)?;
+        open_zones(&runtime, &disks);
         let count = match model.main.worker_processes {
             WorkerProcesses::Count(count) => count as usize,
             WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -160,6 +168,7 @@ impl Site {
         Ok(Self {
             inner: Mutex::new(inner),
             logs,
+            disks,
             shutdown_timeout: Mutex::new(model.main.worker_shutdown_timeout.map(Duration::from_millis)),
         })
     }
@@ -185,6 +194,7 @@ impl Site {
             kept: &mut inner.kept,
         };
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
+        open_zones(&runtime, &self.disks);
         let tunnels_end = *self.shutdown_timeout.lock();
         run(&inner.workers, &runtime, &sockets, tunnels_end)?;
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
@@ -218,6 +228,14 @@ impl Site {
 
     /// Returns when the last exchange has ended, or `worker_shutdown_timeout` has passed.
     pub fn wait(&self) {
+        self.wait_for_workers();
+        let runtime = Arc::clone(&self.inner.lock().runtime);
+        for zone in runtime.zones.values() {
+            zone.zone.close_disk(DISK_PATIENCE);
+        }
+    }
+
+    fn wait_for_workers(&self) {
         let limit = *self.shutdown_timeout.lock();
         let workers = std::mem::take(&mut self.inner.lock().workers);
         let began = std::time::Instant::now();
@@ -238,6 +256,15 @@ impl Site {
         for worker in &self.inner.lock().workers {
             // A worker that has ended holds no logs.
             let _ = worker.orders.send(Order::Reopen);
+        }
+    }
+}
+
+/// Opens the disk tiers of new zones, and gives the others their limits.
+fn open_zones(runtime: &Runtime, disks: &DiskPool) {
+    for (name, zone) in &runtime.zones {
+        if let Some(limits) = runtime.disk_limits.get(name) {
+            zone.open(*limits, disks, &runtime.zone_log);
         }
     }
 }

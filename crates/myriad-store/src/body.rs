@@ -1,17 +1,22 @@
-//! A stored body: shared, immutable segments.
+//! A stored body: shared, immutable segments, or a file that holds it.
+
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
+
+use crate::disk::StoredBody;
 
 /// The largest segment of a stored body, in bytes. A page fits into one, so that a hit is one `writev` entry; a large
 /// body does not need one contiguous allocation of its size.
 const SEGMENT_BYTES: usize = 256 * 1024;
 
-/// A body in shared segments; cloning it copies no bytes.
+/// A body in shared segments, or one too long for memory that stays on disk; cloning it copies no bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Body {
     segments: SmallVec<[Bytes; 1]>,
     len: u64,
+    stored: Option<Arc<StoredBody>>,
 }
 
 impl Body {
@@ -19,7 +24,12 @@ impl Body {
     pub fn from_segments(segments: impl IntoIterator<Item = Bytes>) -> Self {
         let segments: SmallVec<[Bytes; 1]> = segments.into_iter().filter(|s| !s.is_empty()).collect();
         let len = segments.iter().map(|s| s.len() as u64).sum();
-        Self { segments, len }
+        Self { segments, len, stored: None }
+    }
+
+    /// A body that stays in its file.
+    pub(crate) fn on_disk(stored: Arc<StoredBody>) -> Self {
+        Self { segments: SmallVec::new(), len: stored.len(), stored: Some(stored) }
     }
 
     /// Copies what arrived into allocations of exactly its size.
@@ -45,10 +55,15 @@ impl Body {
         if !segment.is_empty() {
             segments.push(segment.freeze());
         }
-        Self { segments, len }
+        Self { segments, len, stored: None }
     }
 
-    /// The segments, in order; none is empty, and an empty body has none.
+    /// The file, for a body that is not in memory.
+    pub fn stored(&self) -> Option<&Arc<StoredBody>> {
+        self.stored.as_ref()
+    }
+
+    /// The segments, in order; none is empty, and an empty body or one on disk has none.
     pub fn segments(&self) -> &[Bytes] {
         &self.segments
     }
@@ -80,6 +95,11 @@ impl Body {
     pub fn same_bytes(&self, other: &Body) -> bool {
         if self.len != other.len {
             return false;
+        }
+        match (&self.stored, &other.stored) {
+            (None, None) => {}
+            (Some(a), Some(b)) => return a.is_same(b),
+            _ => return false,
         }
         let mut at = 0;
         while let (Some(a), Some(b)) = (self.slice_at(at), other.slice_at(at)) {

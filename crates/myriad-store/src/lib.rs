@@ -1,4 +1,4 @@
-//! Objects under keys: memory tier, eviction and in-flight objects, knowing no HTTP.
+//! Objects under keys: memory and disk tiers, eviction and in-flight objects, knowing no HTTP.
 //!
 //! A [`Zone`] maps opaque keys to immutable [`Object`]s that carry the caller's metadata. A hit takes one shard lock,
 //! one table probe and one `Arc` clone. A miss is a [`Claim`]: one caller leads and writes a *flight*, the others
@@ -14,6 +14,7 @@
 //! | `flight/` | the state machine of an object on its way; its writers and readers |
 //! | `shard`, `sieve`, `notes` | one lock's worth of a zone; the eviction queue; small facts about keys not stored |
 //! | `ledger` | the cap |
+//! | `disk/` | the disk tier: files, their catalogue, recovery |
 //!
 //! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. Nothing here needs a runtime; waiting
 //! uses [`std::task`] wakers.
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod disk;
 mod flight;
 mod key;
 mod ledger;
@@ -35,12 +37,16 @@ mod tests;
 mod zone;
 
 pub use body::Body;
+pub use disk::{
+    BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError, OpenBody,
+    Opening, Pace, ReadError, Report, StoredBody, examine,
+};
 pub use flight::{
     Abort, Admission, BodyWriter, Capacity, Completed, Completion, Failure, FlightEnd, FlightHead,
     FlightReader, FlightWriter, Push, Unstored,
 };
 pub use key::{Key, KeyRef};
 pub use limits::ZoneLimits;
-pub use object::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Selection};
+pub use object::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Persist, Selection};
 pub use stats::{Swept, ZoneStats};
-pub use zone::{Claim, ClaimOptions, Zone};
+pub use zone::{Claim, ClaimOptions, Sought, Zone};

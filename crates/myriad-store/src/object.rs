@@ -26,6 +26,27 @@ pub trait Metadata: Send + Sync + 'static {
     }
 }
 
+/// Metadata that can be kept on disk.
+///
+/// What [`Self::encode`] writes, [`Self::decode`] of the same [`Self::VERSION`] reads; of damage it hears nothing, since
+/// files are checksummed, but a file may have been written by another build.
+pub trait Persist: Metadata + Sized {
+    /// To be raised by every change of the encoding: files of another version are set aside.
+    const VERSION: u16;
+
+    /// Appends the metadata.
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// Reads it back; `None` where it cannot be what was written.
+    fn decode(bytes: &[u8]) -> Option<Self>;
+
+    /// Appends the metadata of an alternative.
+    fn encode_alternative(meta: &Self::Alternative, out: &mut Vec<u8>);
+
+    /// Reads it back.
+    fn decode_alternative(bytes: &[u8]) -> Option<Self::Alternative>;
+}
+
 /// Which variant of a key an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
@@ -53,6 +74,19 @@ pub enum AttachError {
     Occupied,
     /// The zone's cap leaves no room, or the index is not below [`ALTERNATIVES`].
     NoRoom,
+}
+
+/// All that an object is made of, but its key.
+pub(crate) struct Restored<M: Metadata> {
+    pub(crate) meta: M,
+    pub(crate) body: Body,
+    pub(crate) selection: Option<Selection>,
+    pub(crate) generation: u64,
+    pub(crate) stored_at: u64,
+    pub(crate) fresh_until: u64,
+    pub(crate) alternatives: [Option<Alternative<M::Alternative>>; ALTERNATIVES],
+    /// The time now, which counts as its last use.
+    pub(crate) now: u64,
 }
 
 type Alternatives<A> = [OnceLock<Alternative<A>>; ALTERNATIVES];
@@ -88,22 +122,37 @@ impl<M: Metadata> Object<M> {
         selection: Option<Selection>,
         finish: Completion<M>,
     ) -> Self {
-        let object = Self {
+        let restored = Restored {
             meta: finish.meta,
             body,
-            key: Arc::clone(flight.key.bytes()),
-            selection: selection.map(Box::new),
+            selection,
             generation: flight.generation,
             stored_at: finish.now,
-            fresh_until: AtomicU64::new(finish.fresh_until),
+            fresh_until: finish.fresh_until,
+            alternatives: finish.alternatives,
+            now: finish.now,
+        };
+        Self::restored(Arc::clone(flight.key.bytes()), restored)
+    }
+
+    /// An object that was stored before.
+    pub(crate) fn restored(key: Arc<[u8]>, restored: Restored<M>) -> Self {
+        let object = Self {
+            meta: restored.meta,
+            body: restored.body,
+            key,
+            selection: restored.selection.map(Box::new),
+            generation: restored.generation,
+            stored_at: restored.stored_at,
+            fresh_until: AtomicU64::new(restored.fresh_until),
             updating_until: AtomicU64::new(0),
             weight: AtomicUsize::new(0),
             hits: AtomicU32::new(0),
-            last_hit_s: AtomicU32::new((finish.now / 1000) as u32),
+            last_hit_s: AtomicU32::new((restored.now / 1000) as u32),
             alternatives: OnceLock::new(),
         };
         let mut weight = object.base_weight();
-        for (index, alternative) in finish.alternatives.into_iter().enumerate() {
+        for (index, alternative) in restored.alternatives.into_iter().enumerate() {
             if let Some(alternative) = alternative {
                 weight += object.alternative_cost(&alternative);
                 // The object is new, so the place is free.
@@ -114,13 +163,19 @@ impl<M: Metadata> Object<M> {
         object
     }
 
+    /// The same object with its body, which lies on disk.
+    pub(crate) fn with_body(mut self, body: Body) -> Self {
+        self.body = body;
+        self
+    }
+
     fn base_weight(&self) -> usize {
         let selection = |s: &Selection| size_of::<Selection>() + s.selector.len() + s.variant.len() + 64;
         let segments = self.body.segments().len();
         let spilled = if segments > 1 { size_of_val(self.body.segments()) } else { 0 };
         Self::OVERHEAD
             + self.meta.weight()
-            + self.body.len() as usize
+            + self.body.segments().iter().map(Bytes::len).sum::<usize>()
             + segments * Self::SEGMENT_OVERHEAD
             + spilled
             + self.selection().map_or(0, selection)
@@ -204,6 +259,11 @@ impl<M: Metadata> Object<M> {
     /// When the object stops being fresh; a revalidation may move it.
     pub fn fresh_until(&self) -> u64 {
         self.fresh_until.load(Relaxed)
+    }
+
+    /// When the object was last used, in ms: what was read from disk was used now, not when it was stored.
+    pub(crate) fn used_at(&self) -> u64 {
+        self.stored_at.max(u64::from(self.last_hit_s()) * 1000)
     }
 
     /// Whether the object is fresh at `now`.

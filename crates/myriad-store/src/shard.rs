@@ -53,7 +53,9 @@ pub(crate) enum Role {
     Open,
     /// Takes no followers, may store: older than the lock, or fetched alone.
     Closed,
-    /// Takes no followers and stores nothing; claims pass.
+    /// Reads from disk: claims do not see it, and it stores what was stored before.
+    Loading,
+    /// Takes no followers; claims pass. Stores nothing, unless its body came to disk.
     Oversized,
     /// Takes no followers and stores nothing; claims do not see it.
     Purged,
@@ -107,6 +109,12 @@ impl<M: Metadata> Shard<M> {
     pub(crate) fn find(&self, key: KeyRef<'_>) -> Option<u32> {
         let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.key.matches(key));
         self.table.find(key.table_hash(), is_it).copied()
+    }
+
+    /// The entry of a key of which only the hash is known.
+    pub(crate) fn find_hash(&self, hash: u128) -> Option<u32> {
+        let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.key.as_ref().hash() == hash);
+        self.table.find(hash as u64, is_it).copied()
     }
 
     pub(crate) fn entry(&self, key: KeyRef<'_>) -> Option<&Entry<M>> {

@@ -119,6 +119,35 @@ impl<T> Sieve<T> {
         Some(value)
     }
 
+    /// The values from the oldest to the newest, with whether each was hit since the hand last came by.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = (&T, bool)> {
+        let mut next = self.tail;
+        std::iter::from_fn(move || {
+            let slot = (next != NIL).then(|| self.slot(next))?;
+            next = slot.newer;
+            Some((slot.value.as_ref()?, slot.visited))
+        })
+    }
+
+    /// Puts the values in the order of a key, the least becoming the oldest, and the hand back to its start.
+    pub(crate) fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&T) -> K) {
+        let mut order: Vec<(K, u32)> =
+            (0..self.slots()).filter_map(|index| Some((key(self.at(index)?), index))).collect();
+        order.sort_unstable();
+        let mut older = NIL;
+        (self.tail, self.head, self.hand) = (NIL, NIL, NIL);
+        for (_, index) in order {
+            let slot = self.slot_mut(index);
+            (slot.older, slot.newer) = (older, NIL);
+            match older {
+                NIL => self.tail = index,
+                older => self.slot_mut(older).newer = index,
+            }
+            self.head = index;
+            older = index;
+        }
+    }
+
     /// The value that should leave next; ends because every step clears a bit.
     pub(crate) fn victim(&mut self) -> Option<u32> {
         if self.len == 0 {
@@ -185,6 +214,22 @@ mod tests {
             queue.insert(round);
         }
         assert_eq!((queue.len(), queue.slots()), (64, 64));
+    }
+
+    #[test]
+    fn sorted_values_leave_in_their_order() {
+        let mut queue = Sieve::new();
+        let gone = queue.insert(9);
+        for value in [5, 1, 4, 2, 3] {
+            queue.insert(value);
+        }
+        queue.remove(gone);
+        queue.sort_by_key(|value| *value);
+        assert_eq!(queue.in_order().map(|(value, _)| *value).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+        for value in 1..=5 {
+            assert_eq!(evict(&mut queue), value);
+        }
+        assert!(queue.in_order().next().is_none());
     }
 
     #[test]

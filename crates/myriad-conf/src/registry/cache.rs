@@ -23,9 +23,9 @@ pub(super) static ROWS: &[FamilyRow] = &[
         Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
             .repeats()
             .differs(
-                "pages are in memory only: `memory=SIZE` caps them, and the folder, `levels`, `max_size`, `min_free`, \
-                 `use_temp_path`, `loader_*` and `manager_*` wait for the disk tier; one zone may serve fastcgi_cache and \
-                 proxy_cache alike",
+                "pages are in memory too, which `memory=SIZE` caps; files have nginx's names and a format of their own, \
+                 and are always written beside the cache, as with `use_temp_path=off`; `loader_files` is 10000 by \
+                 default; one zone may serve fastcgi_cache and proxy_cache alike",
             ),
     ),
     FamilyRow::both(

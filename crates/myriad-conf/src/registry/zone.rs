@@ -19,7 +19,7 @@ pub(super) fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done 
         min_free: 0,
         inactive: 600_000,
         use_temp_path: true,
-        loader_files: 100,
+        loader_files: 10_000,
         loader_sleep: 50,
         loader_threshold: 200,
         manager_files: 100,

@@ -1,5 +1,6 @@
 //! Cache zones, and what a location says of caching.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_conf::Text;
@@ -9,12 +10,15 @@ use myriad_policy::{
     IgnoreHeaders, LockRules, Methods, PersonalCookies, Rules, StatusMatch, UseStale, ValidFor,
 };
 use myriad_script::{Predicates, Template};
-use myriad_store::{Zone, ZoneLimits};
+use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 
 use super::Compile;
 use super::origin::lower;
 use crate::exchange::variables::Source;
-use crate::runtime::{CachePlace, Caches, NamedCaches, PageZone};
+use crate::runtime::{CachePlace, Caches, NamedCaches, PageFolder, PageZone};
+
+/// Bytes of `keys_zone` that count for one file: nginx documents 8000 keys in a megabyte.
+const KEY_BYTES: u64 = 128;
 
 impl Compile<'_> {
     pub(super) fn cache(&mut self, settings: &Settings, origin: &OriginSettings) -> Caches {
@@ -124,13 +128,23 @@ impl Compile<'_> {
     pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);
-        if let Some(zone) = self.around.kept.zones.get(name) {
+        let folder =
+            PageFolder { path: self.around.prefix.join(&*conf.path.lossy()), levels: conf.levels.clone() };
+        if let Some(zone) = self.around.kept.zones.get(name)
+            // Elsewhere, or otherwise arranged, it is another zone.
+            && zone.folder == folder
+        {
             zone.zone.resize(limits);
             return Some(Arc::clone(zone));
         }
-        let zone = Arc::new(PageZone { zone: Zone::new(name, limits) });
+        let zone = Arc::new(PageZone { zone: Zone::new(name, limits), folder });
         self.around.kept.zones.insert(name.to_owned(), Arc::clone(&zone));
         Some(zone)
+    }
+
+    /// What the files of each zone may take.
+    pub(super) fn disk_limits(&self) -> HashMap<String, DiskLimits> {
+        self.http.cache_zones.iter().map(|conf| (conf.name.clone(), disk_limits(conf))).collect()
     }
 
     /// All zones without `memory=` share an eighth of the machine's memory.
@@ -139,6 +153,24 @@ impl Compile<'_> {
         let share = machine_memory() / 8 / unsized_zones as u64;
         let memory_bytes = conf.memory.unwrap_or(share) as usize;
         ZoneLimits { memory_bytes, inactive_ms: conf.inactive, ..ZoneLimits::default() }
+    }
+}
+
+fn disk_limits(conf: &CacheZoneConf) -> DiskLimits {
+    DiskLimits {
+        max_bytes: conf.max_size.unwrap_or(u64::MAX),
+        min_free_bytes: conf.min_free,
+        max_files: usize::try_from(conf.keys_zone_size / KEY_BYTES).unwrap_or(usize::MAX),
+        loader: Pace {
+            files: conf.loader_files,
+            sleep_ms: conf.loader_sleep,
+            threshold_ms: conf.loader_threshold,
+        },
+        manager: Pace {
+            files: conf.manager_files,
+            sleep_ms: conf.manager_sleep,
+            threshold_ms: conf.manager_threshold,
+        },
     }
 }
 

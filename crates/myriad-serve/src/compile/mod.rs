@@ -160,6 +160,10 @@ impl<'a> Compile<'a> {
         servers: Vec<Server>,
         listeners: HashMap<u32, crate::runtime::Listener>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
+        let disk_limits = self.disk_limits();
+        let mut zones = self.around.kept.zones.clone();
+        zones.retain(|name, _| disk_limits.contains_key(name));
+        let zone_log = self.error_log(&self.http.settings.log.error);
         let Self {
             model,
             around,
@@ -213,7 +217,9 @@ impl<'a> Compile<'a> {
             names,
             shortcut,
             formats,
-            zones: around.kept.zones.clone(),
+            zones,
+            disk_limits,
+            zone_log,
             groups,
             resolvers,
             charsets,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use myriad_encode::Coding;
 use myriad_http::{Fields, Known, Method};
 use myriad_net::ResponseBody;
 use myriad_policy::{
@@ -19,6 +20,7 @@ use tokio::sync::oneshot;
 use super::fetch::{self, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
+use super::stored::{self, Reading};
 use super::{Step, Work, error, origin, page, proxy_fields, upload};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
@@ -124,6 +126,7 @@ fn look_up(
             phases::keep_shortcut(&exchange.request);
             Ok(serve(exchange, origin, page, CacheStatus::Hit))
         }
+        None if let Some(step) = stored::seek(&mut exchange.request, cache) => Ok(step),
         found => Ok(stale_or_fetch(exchange, origin, cache, found)),
     }
 }
@@ -154,7 +157,9 @@ pub(super) fn shortcut(exchange: &mut Exchange, origin: &OriginPlace) -> Option<
         return None;
     }
     request.as_get |= request.head.method() == Method::Head && cache.convert_head;
-    page.is_fresh(now).then(|| serve(exchange, origin, page, CacheStatus::Hit))
+    // What lies on disk alone takes the long way.
+    (page.is_fresh(now) && page.body().stored().is_none())
+        .then(|| serve(exchange, origin, page, CacheStatus::Hit))
 }
 
 /// Reads the request's body into memory, then looks the page up. A body that is too long for that is passed on.
@@ -521,8 +526,21 @@ pub(crate) fn stale_instead(exchange: &mut Exchange, origin: &OriginPlace, failu
     stale_after(exchange, origin, cache, stale, failure)
 }
 
+/// Goes to the origin though a page seemed to be there.
+pub(super) fn fetch_anew(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace) -> Step {
+    stale_or_fetch(exchange, origin, cache, None)
+}
+
 /// Serves a stored page.
-fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status: CacheStatus) -> Step {
+pub(super) fn serve(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    page: Arc<Page>,
+    status: CacheStatus,
+) -> Step {
+    if stored::must_open(&exchange.request, &page) {
+        return Step::Wait(Work::Stored(Reading::Open(page, status)));
+    }
     let request = &mut exchange.request;
     request.cache.status = Some(status);
     request.cache.age_s = Some(request.received_ms.saturating_sub(page.stored_at()) / 1000);
@@ -539,7 +557,11 @@ fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Arc<Page>, status:
     }
     let redirects = page.meta().redirects;
     let lifetime = page.meta().lifetime;
+    let on_disk = stored::body(&mut exchange.request, &page);
     let mut answer = page::answer(&exchange.request, origin, page);
+    if let Some(body) = on_disk.filter(|_| answer.coding == Coding::Identity) {
+        answer.body = body;
+    }
     answer.own_head = origin.passes_head;
     if redirects {
         proxy_fields::rewrite_page(exchange, origin, &mut answer);

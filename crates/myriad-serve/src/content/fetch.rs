@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
-use myriad_policy::{Admission, Failure, Lifetime, ResponseFacts, admit};
+use myriad_policy::{Admission, EntityTag, Failure, Lifetime, ResponseFacts, admit};
 use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
@@ -15,7 +15,7 @@ use super::group::Chosen;
 use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::revalidate::{self, Confirmed};
-use super::{group, origin, page};
+use super::{group, origin, page, stored};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
@@ -220,7 +220,7 @@ async fn store(
     let mut decoder = coding.and_then(page::decoder);
     let mut arrived = 0;
     loop {
-        match poll_fn(|cx| writer.poll_capacity(cx)).await {
+        match stored::capacity(&mut writer).await {
             Capacity::Ready => {}
             Capacity::Abandoned => return,
         }
@@ -258,6 +258,7 @@ async fn store(
 /// The page is whole: its tag, its first encoding, and into the store.
 fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: PageMeta) {
     let Some(body) = writer.body() else {
+        meta.tag = meta.tag.or_else(|| writer.spilled().map(EntityTag::made));
         let fresh_until = meta.lifetime.fresh_until;
         let now = myriad_net::clock::now_ms();
         let alternatives = [const { None }; myriad_store::ALTERNATIVES];

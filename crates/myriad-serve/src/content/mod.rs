@@ -24,6 +24,7 @@ mod read_ahead;
 mod reader;
 pub(crate) mod revalidate;
 mod static_file;
+mod stored;
 pub(crate) mod streamed;
 mod stub_status;
 mod temp_file;
@@ -79,6 +80,8 @@ pub(crate) enum Work {
     Gather,
     /// A page that is on its way into the cache.
     Page(cached::Wait),
+    /// A page to be read from disk.
+    Stored(stored::Reading),
 }
 
 /// Makes the content of the current place.
@@ -120,6 +123,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
             Work::Origin => origin::pass(exchange).await,
             Work::Gather => cached::gather(exchange).await,
             Work::Page(wait) => cached::wait(exchange, wait).await,
+            Work::Stored(reading) => stored::wait(exchange, reading).await,
         };
         match phases::run(exchange, phases::Entry::Step(step)) {
             Decision::Ready(answer) => return answer,

@@ -209,7 +209,7 @@ fn choose(
         Coding::Gzip => page.alternative(STRONG_GZIP).is_some() || page.hits() < HOT,
         coding => page.alternative(slot(coding)).is_some(),
     };
-    if !strong && page.body().len() <= COMPRESSED_AT_MOST {
+    if !strong && page.body().len() <= COMPRESSED_AT_MOST && page.body().stored().is_none() {
         queue(request, origin, page, wanted);
     }
     let mut available = CodingSet::EMPTY.with(Coding::Identity);

@@ -131,6 +131,10 @@ pub(crate) struct CacheFacts {
     pub chosen: Option<u16>,
     /// The origin's head at hand came with the page that this request itself has fetched here.
     pub fetched: bool,
+    /// The file that the page was sought in.
+    pub sought: Option<myriad_store::Sought>,
+    /// The open body of a page that lies on disk.
+    pub opened: Option<myriad_store::BodyReader>,
 }
 
 /// The head of the answer.

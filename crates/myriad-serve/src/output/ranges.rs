@@ -51,9 +51,10 @@ pub(crate) fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
             [range] => {
                 let body = std::mem::replace(&mut answer.body, ResponseBody::None);
                 answer.body = match body {
-                    ResponseBody::Stream(body, _) => {
+                    ResponseBody::Stream(mut body, _) => {
                         let left = range.end - range.start;
-                        ResponseBody::Stream(Box::pin(Cut { body, skip: range.start, left }), Some(left))
+                        let skip = range.start - body.as_mut().skip(range.start);
+                        ResponseBody::Stream(Box::pin(Cut { body, skip, left }), Some(left))
                     }
                     body => part(&body, range),
                 };

@@ -10,6 +10,7 @@ mod limits;
 mod listener;
 mod locations;
 mod names;
+mod page_record;
 mod pass_url;
 mod place;
 mod real_ip;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use myriad_http::Known;
 use myriad_net::{Connection, Limits};
 use myriad_script::{Frame, Program};
+use myriad_store::DiskLimits;
 use myriad_upstream::ResolverConfig;
 
 pub(crate) use atlas::{Atlas, Label};
@@ -48,8 +50,9 @@ pub(crate) use real_ip::{RealIp, RealIpSource};
 pub(crate) use referers::Referers;
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use ssi::{SsiRules, VariablesByName};
-pub(crate) use zone::{Page, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
+pub(crate) use zone::{Page, PageFolder, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
 
+use crate::error_log::ErrorLog;
 use crate::exchange::variables::Source;
 use crate::log::Format;
 
@@ -86,6 +89,10 @@ pub(crate) struct Runtime {
     pub shortcut: Option<Shortcut>,
     /// Cache zones by name.
     pub zones: HashMap<String, Arc<PageZone>>,
+    /// What the zones may take of the disk.
+    pub disk_limits: HashMap<String, DiskLimits>,
+    /// Where the zones tell of trouble: the error log of `http`.
+    pub zone_log: ErrorLog,
     /// Origin groups by name, for targets that variables name.
     pub groups: HashMap<String, Arc<OriginGroup>>,
     /// Resolvers; each worker makes its own of them.

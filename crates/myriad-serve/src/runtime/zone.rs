@@ -1,8 +1,14 @@
 //! Cache zones with pages in them.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use myriad_encode::Coding;
 use myriad_policy::EntityTag;
-use myriad_store::{Alternative, Metadata, Object, Zone};
+use myriad_store::{Alternative, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone};
+
+use crate::error_log::{ErrorLog, Level};
 
 /// What is kept with a stored page.
 #[derive(Clone)]
@@ -69,6 +75,76 @@ pub(crate) type Page = Object<PageMeta>;
 pub(crate) struct PageZone {
     /// The store.
     pub zone: Zone<PageMeta>,
+    /// Where its files are.
+    pub folder: PageFolder,
+}
+
+/// Where the files of a zone are: what a zone cannot change while it lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PageFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// `levels=`.
+    pub levels: Vec<u8>,
+}
+
+impl PageZone {
+    /// Opens the disk tier, if it is not open yet, or changes its limits. What goes wrong is told to `log`.
+    pub(crate) fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog) {
+        let (log, name) = (log.clone(), self.zone.name().to_owned());
+        let options = DiskOptions {
+            path: self.folder.path.clone(),
+            levels: self.folder.levels.clone(),
+            limits,
+            clock: Arc::new(system_ms),
+            report: Arc::new(move |event| tell(&log, &name, event)),
+        };
+        self.zone.open_disk(options, pool);
+        self.zone.limit_disk(limits);
+    }
+}
+
+/// An error as nginx writes it: number, colon, text.
+fn describe(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    error.raw_os_error().map_or_else(|| text.to_owned(), |number| format!("{number}: {text}"))
+}
+
+/// The time of threads that no worker's clock is kept for.
+fn system_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
+}
+
+fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
+    match event {
+        DiskEvent::Failed { what, path, error } => log.write(
+            Level::Crit,
+            None,
+            format_args!(
+                "cache zone \"{zone}\": {what} \"{}\" failed ({}); pages are kept in memory alone meanwhile",
+                path.display(),
+                describe(error),
+            ),
+        ),
+        DiskEvent::Works => {
+            log.write(
+                Level::Notice,
+                None,
+                format_args!("cache zone \"{zone}\": pages are kept on disk again"),
+            );
+        }
+        DiskEvent::SetAside { path, why, count } => log.write(
+            Level::Warn,
+            None,
+            format_args!("cache zone \"{zone}\": removed \"{}\": {why} ({count} so far)", path.display()),
+        ),
+        DiskEvent::Recovered { files, bytes, took_ms } => log.write(
+            Level::Notice,
+            None,
+            format_args!("cache zone \"{zone}\": {files} files of {bytes} bytes known after {took_ms} ms"),
+        ),
+    }
 }
 
 /// The index of an encoding among a page's alternatives.

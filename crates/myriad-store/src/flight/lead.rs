@@ -53,6 +53,27 @@ impl<M: Metadata> Lead<M> {
     pub(crate) fn finish_oversized(&mut self, now: u64, pass_ms: u64) {
         self.zone.retire(&self.flight, Some((now, pass_ms)));
         self.settle();
+        self.end_stream();
+    }
+
+    /// Stores an object that was read from disk: it need not be written there.
+    pub(crate) fn store_loaded(&mut self, object: &Arc<Object<M>>) -> Result<(), Unstored> {
+        let stored = self.zone.store(&self.flight, object, 0, false);
+        self.settle();
+        self.flight.publish(Phase::Complete(Arc::clone(object)));
+        stored
+    }
+
+    /// Stores the object of an oversized body that has come to disk; its readers have drained it, or still do.
+    pub(crate) fn store_spilled(&mut self, object: &Arc<Object<M>>) -> Result<(), Unstored> {
+        let stored = self.zone.store(&self.flight, object, 0, false);
+        self.settle();
+        stored
+    }
+
+    /// The readers of an oversized body drain what is left of it; the claim is held until it has come to disk.
+    pub(crate) fn end_stream(&mut self) {
+        self.charge_at_most(0);
         let wakers = {
             let mut state = self.flight.state.lock();
             state.end_oversized();
@@ -65,7 +86,7 @@ impl<M: Metadata> Lead<M> {
     pub(crate) fn store(&mut self, object: &Arc<Object<M>>) -> Result<(), Unstored> {
         // The pieces and the object made from them are one body: what was charged for the first goes to the second.
         self.zone.arrived(self.charged);
-        let stored = self.zone.store(&self.flight, object, std::mem::take(&mut self.charged));
+        let stored = self.zone.store(&self.flight, object, std::mem::take(&mut self.charged), true);
         self.settle();
         self.flight.publish(Phase::Complete(Arc::clone(object)));
         stored

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 pub(crate) use lead::Lead;
 pub use reader::FlightReader;
-pub(crate) use state::{Flight, State, suits};
+pub(crate) use state::{Flight, Phase, State, suits};
 pub use writer::{BodyWriter, FlightWriter};
 
 use crate::{ALTERNATIVES, Alternative, Metadata, Object, Selection};
@@ -90,6 +90,8 @@ pub struct Completion<M: Metadata> {
 pub enum Completed<M: Metadata> {
     /// The object is stored under its key.
     Stored(Arc<Object<M>>),
+    /// The body is too long for memory: the object is stored once its file is whole.
+    Spilled,
     /// The object serves those who follow the flight, and nobody after them.
     Unstored(Unstored),
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::lead::Lead;
 use super::state::{Phase, Stream};
 use super::{Abort, Admission, Capacity, Completed, Completion, Failure, FlightReader, Push, Unstored};
+use crate::disk::Spill;
 use crate::{Body, Metadata, Object, Selection};
 
 /// What one piece of an arriving body costs beside its bytes.
@@ -22,6 +24,10 @@ pub struct FlightWriter<M: Metadata> {
 impl<M: Metadata> FlightWriter<M> {
     pub(crate) fn new(lead: Lead<M>) -> Self {
         Self { lead }
+    }
+
+    pub(crate) fn into_lead(self) -> Lead<M> {
+        self.lead
     }
 
     /// The sequence number at which this fetch began; the object will bear it.
@@ -51,7 +57,11 @@ impl<M: Metadata> FlightWriter<M> {
             Push::Ok => Phase::Streaming(stream),
             Push::Oversized => Phase::Oversized(stream),
         });
-        BodyWriter { lead: self.lead, selection, mode, len: 0, whole: None }
+        let mut writer = BodyWriter { lead: self.lead, selection, mode, len: 0, whole: None, spill: None };
+        if mode == Push::Oversized {
+            writer.begin_spill(length.unwrap_or(0));
+        }
+        writer
     }
 
     /// The origin confirmed the previous object: its body and variant are stored anew, under the metadata of
@@ -97,6 +107,8 @@ pub struct BodyWriter<M: Metadata> {
     len: u64,
     /// What was pushed so far, compacted; `None` before it was asked for or once more has been pushed.
     whole: Option<Body>,
+    /// The way to disk of an oversized body, and the hash of what has gone it.
+    spill: Option<Box<(Spill, Xxh3Default)>>,
 }
 
 impl<M: Metadata> BodyWriter<M> {
@@ -130,6 +142,10 @@ impl<M: Metadata> BodyWriter<M> {
         self.len = len;
         // Nor may an oversized body be complete with what was made of it before.
         self.whole = None;
+        if let Some(spill) = &mut self.spill {
+            spill.1.update(&piece);
+            spill.0.push(piece.clone());
+        }
         let wakers = {
             let mut state = self.lead.flight.state.lock();
             state.push(piece);
@@ -142,8 +158,45 @@ impl<M: Metadata> BodyWriter<M> {
     /// Closes the door to newcomers before any piece is released: they could no longer read from the start.
     fn turn_oversized(&mut self) {
         self.lead.zone.close_oversized(&self.lead.flight);
+        self.begin_spill(self.len);
+        if let Some(spill) = &mut self.spill {
+            // All that has arrived so far is still here.
+            if let Phase::Streaming(stream) = &self.lead.flight.state.lock().phase {
+                for piece in &stream.pieces {
+                    spill.1.update(piece);
+                    spill.0.push(piece.clone());
+                }
+            }
+        }
         self.lead.flight.state.lock().turn_oversized();
         self.mode = Push::Oversized;
+    }
+
+    /// A body of at least `len` bytes goes to disk, where there is one that could hold it.
+    fn begin_spill(&mut self, len: u64) {
+        self.spill = self.lead.zone.begin_spill(len).map(|spill| Box::new((spill, Xxh3Default::new())));
+    }
+
+    /// The XXH3-64 of a body that is too long for memory and on its way to disk, to make a validator from; `None` for
+    /// any other. Call it once the body is whole.
+    pub fn spilled(&self) -> Option<u64> {
+        let (spill, hash) = self.spill.as_deref()?;
+        spill.is_alive().then(|| hash.digest())
+    }
+
+    /// Whether the body is on its way to disk.
+    pub fn is_spilling(&self) -> bool {
+        self.spill.as_deref().is_some_and(|(spill, _)| spill.is_alive())
+    }
+
+    /// Whether the next piece waits for the disk rather than for readers.
+    pub fn is_disk_behind(&self) -> bool {
+        self.spill.as_deref().is_some_and(|(spill, _)| spill.is_behind())
+    }
+
+    /// Gives up the way to disk, for a disk that keeps the body's readers waiting.
+    pub fn give_up_disk(&mut self) {
+        self.spill = None;
     }
 
     /// Waits until the next piece is wanted: at once while the body is collected, within a window of the slowest
@@ -162,6 +215,15 @@ impl<M: Metadata> BodyWriter<M> {
             (buffered, read)
         };
         self.lead.charge_at_most(buffered);
+        if let Some((spill, _)) = self.spill.as_deref().filter(|(spill, _)| spill.is_alive()) {
+            if spill.poll_ready(cx).is_pending() {
+                return Poll::Pending;
+            }
+            if !read {
+                // Nobody waits for it any more, but the next visitor will.
+                return Poll::Ready(Capacity::Ready);
+            }
+        }
         match read {
             false => Poll::Ready(Capacity::Abandoned),
             true if buffered < window => Poll::Ready(Capacity::Ready),
@@ -197,6 +259,11 @@ impl<M: Metadata> BodyWriter<M> {
     pub fn complete(mut self, completion: Completion<M>) -> Completed<M> {
         self.compact();
         let Some(body) = self.whole.take() else {
+            if let Some(spill) = self.spill.take().filter(|spill| spill.0.is_alive()) {
+                self.lead.end_stream();
+                crate::zone::finish_spill(self.lead, self.selection.take(), spill.0, completion);
+                return Completed::Spilled;
+            }
             let pass_ms = self.lead.zone.limits().oversized_pass_ms;
             self.lead.finish_oversized(completion.now, pass_ms);
             return Completed::Unstored(Unstored::Oversized);

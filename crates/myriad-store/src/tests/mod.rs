@@ -17,9 +17,9 @@ use crate::*;
 
 /// Metadata that names the writer of an object.
 #[derive(Debug)]
-struct Page {
-    id: u64,
-    heap: usize,
+pub(crate) struct Page {
+    pub(crate) id: u64,
+    pub(crate) heap: usize,
 }
 
 impl Metadata for Page {
@@ -30,8 +30,31 @@ impl Metadata for Page {
     }
 }
 
+impl Persist for Page {
+    const VERSION: u16 = 1;
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.id.to_le_bytes());
+        out.extend_from_slice(&(self.heap as u64).to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (id, heap) = bytes.split_first_chunk()?;
+        let heap = u64::from_le_bytes(heap.try_into().ok()?) as usize;
+        Some(Self { id: u64::from_le_bytes(*id), heap })
+    }
+
+    fn encode_alternative(meta: &u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&meta.to_le_bytes());
+    }
+
+    fn decode_alternative(bytes: &[u8]) -> Option<u64> {
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    }
+}
+
 /// The body that writer `id` writes: no two writers share a prefix of eight bytes.
-fn content(id: u64, len: usize) -> Vec<u8> {
+pub(crate) fn content(id: u64, len: usize) -> Vec<u8> {
     let mut rng = fastrand::Rng::with_seed(id);
     let mut bytes = id.to_be_bytes().to_vec();
     bytes.extend((8..len).map(|_| rng.u8(..)));
@@ -39,17 +62,17 @@ fn content(id: u64, len: usize) -> Vec<u8> {
     bytes
 }
 
-fn plain(_: &[u8], _: &mut Vec<u8>) {}
+pub(crate) fn plain(_: &[u8], _: &mut Vec<u8>) {}
 
 /// Derives a variant key: what the selector names, and the request's value for it.
-fn asking(value: u8) -> impl Fn(&[u8], &mut Vec<u8>) {
+pub(crate) fn asking(value: u8) -> impl Fn(&[u8], &mut Vec<u8>) {
     move |selector, out| {
         out.extend_from_slice(selector);
         out.push(value);
     }
 }
 
-fn selection(selector: &[u8], value: u8) -> Selection {
+pub(crate) fn selection(selector: &[u8], value: u8) -> Selection {
     let mut variant = Vec::new();
     asking(value)(selector, &mut variant);
     Selection { selector: selector.into(), variant: variant.into() }
@@ -63,12 +86,12 @@ fn at(now: u64) -> ClaimOptions {
     ClaimOptions { now, lock_age_ms: 5000 }
 }
 
-fn claim(zone: &Zone<Page>, key: &[u8], now: u64) -> Claim<Page> {
+pub(crate) fn claim(zone: &Zone<Page>, key: &[u8], now: u64) -> Claim<Page> {
     zone.claim(KeyRef::new(key), plain, |o| o.is_fresh(now), at(now))
 }
 
 #[track_caller]
-fn lead(claim: Claim<Page>) -> FlightWriter<Page> {
+pub(crate) fn lead(claim: Claim<Page>) -> FlightWriter<Page> {
     match claim {
         Claim::Lead(writer) => writer,
         other => panic!("expected to lead, got {other:?}"),
@@ -76,18 +99,18 @@ fn lead(claim: Claim<Page>) -> FlightWriter<Page> {
 }
 
 #[track_caller]
-fn follow(claim: Claim<Page>) -> FlightReader<Page> {
+pub(crate) fn follow(claim: Claim<Page>) -> FlightReader<Page> {
     match claim {
         Claim::Follow(reader) => reader,
         other => panic!("expected to follow, got {other:?}"),
     }
 }
 
-fn admission(id: u64, selection: Option<Selection>) -> Admission<Page> {
+pub(crate) fn admission(id: u64, selection: Option<Selection>) -> Admission<Page> {
     Admission { head: Arc::new(Page { id, heap: 0 }), selection, length: None }
 }
 
-fn completion(id: u64, now: u64, fresh_until: u64) -> Completion<Page> {
+pub(crate) fn completion(id: u64, now: u64, fresh_until: u64) -> Completion<Page> {
     Completion {
         meta: Page { id, heap: 100 },
         now,
@@ -98,12 +121,12 @@ fn completion(id: u64, now: u64, fresh_until: u64) -> Completion<Page> {
 
 /// Stores an object of `len` bytes that is fresh until 1,000,000.
 #[track_caller]
-fn put(zone: &Zone<Page>, key: &[u8], id: u64, len: usize, now: u64) -> Arc<Object<Page>> {
+pub(crate) fn put(zone: &Zone<Page>, key: &[u8], id: u64, len: usize, now: u64) -> Arc<Object<Page>> {
     let mut body = zone.fetch_alone(KeyRef::new(key), now).admit(admission(id, None));
     body.push(content(id, len).into());
     match body.complete(completion(id, now, 1_000_000)) {
         Completed::Stored(object) => object,
-        Completed::Unstored(why) => panic!("not stored: {why:?}"),
+        other => panic!("not stored: {other:?}"),
     }
 }
 
@@ -133,7 +156,7 @@ fn chunk(reader: &mut FlightReader<Page>, bell: &Arc<Bell>) -> Poll<Option<Resul
 
 /// Reads to the end of what must all be there.
 #[track_caller]
-fn drain(reader: &mut FlightReader<Page>) -> Result<Vec<u8>, Abort> {
+pub(crate) fn drain(reader: &mut FlightReader<Page>) -> Result<Vec<u8>, Abort> {
     let bell = Arc::default();
     let mut bytes = Vec::new();
     loop {

@@ -341,7 +341,7 @@ impl Model {
             Completed::Stored(_) => assert!(!covered, "stored what a purge covers"),
             Completed::Unstored(Unstored::Purged) => assert!(covered),
             Completed::Unstored(Unstored::Overtaken) => self.seen.overtaken += 1,
-            Completed::Unstored(Unstored::Oversized | Unstored::NoRoom) => {}
+            Completed::Unstored(Unstored::Oversized | Unstored::NoRoom) | Completed::Spilled => {}
         }
     }
 

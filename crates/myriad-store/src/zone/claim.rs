@@ -105,7 +105,7 @@ impl<M: Metadata> Zone<M> {
         Some(self.take_off(&mut shard, key, now, previous, object.selection().cloned(), Role::Open))
     }
 
-    fn take_off(
+    pub(super) fn take_off(
         &self,
         shard: &mut Shard<M>,
         key: KeyRef<'_>,

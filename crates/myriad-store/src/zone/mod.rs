@@ -1,18 +1,22 @@
 //! A zone: what callers look up, claim and purge.
 
 mod claim;
+mod disk;
 mod purge;
 mod room;
 mod store;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use claim::{Claim, ClaimOptions};
+pub use disk::Sought;
+pub(crate) use disk::finish_spill;
 
+use crate::disk::Tier;
 use crate::ledger::Ledger;
 use crate::notes::Notes;
 use crate::shard::Shard;
@@ -35,7 +39,7 @@ pub struct Zone<M: Metadata> {
     inner: Arc<Inner<M>>,
 }
 
-struct Inner<M: Metadata> {
+pub(crate) struct Inner<M: Metadata> {
     name: Box<str>,
     /// A power of two of them.
     shards: Box<[Mutex<Shard<M>>]>,
@@ -48,6 +52,8 @@ struct Inner<M: Metadata> {
     /// Where the next sweep begins: shard, slot.
     sweep_next: Mutex<(usize, u32)>,
     rejected: AtomicU64,
+    /// The disk tier, once it is opened.
+    disk: OnceLock<Arc<Tier<M>>>,
 }
 
 impl<M: Metadata> Zone<M> {
@@ -68,6 +74,7 @@ impl<M: Metadata> Zone<M> {
             evict_next: AtomicUsize::new(0),
             sweep_next: Mutex::new((0, 0)),
             rejected: AtomicU64::new(0),
+            disk: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -136,10 +143,21 @@ impl<M: Metadata> Zone<M> {
         stats
     }
 
+    fn of(inner: &Arc<Inner<M>>) -> Self {
+        Self { inner: Arc::clone(inner) }
+    }
+
     #[inline]
     fn shard(&self, key: KeyRef<'_>) -> MutexGuard<'_, Shard<M>> {
         let shards = &self.inner.shards;
         shards[key.shard_hash() as usize & (shards.len() - 1)].lock()
+    }
+}
+
+impl<M: Metadata> Inner<M> {
+    /// The shard of a key of which only the hash is known.
+    fn shard_of(&self, hash: u128) -> &Mutex<Shard<M>> {
+        &self.shards[(hash >> 64) as usize & (self.shards.len() - 1)]
     }
 }
 

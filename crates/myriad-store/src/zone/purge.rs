@@ -17,15 +17,26 @@ impl<M: Metadata> Zone<M> {
             shard.counts.purged += removed.as_ref().map_or(0, |entry| entry.objects.len() as u64);
             removed
         };
-        let Some(entry) = removed else { return 0 };
+        // After memory and flights: what is on its way from there to disk finds itself purged.
+        let on_disk = self.disk().map_or(0, |disk| disk.remove(key));
+        let Some(entry) = removed else { return on_disk };
         let count = entry.objects.len();
         self.release_entry(entry);
-        count
+        count.max(on_disk)
     }
 
     /// Removes everything and returns how many objects that were; what is being fetched at this moment will not be
     /// stored. Shards are cleared one after another.
     pub fn clear(&self) -> usize {
+        // What a recovery finds later was stored before this moment.
+        let sequence = self.inner.sequence.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let in_memory = self.clear_memory();
+        // What is both in memory and on disk is one object: the larger count is the nearer one.
+        in_memory.max(self.disk().map_or(0, |disk| disk.clear(sequence)))
+    }
+
+    /// Removes what is in memory, and what is being fetched.
+    pub(super) fn clear_memory(&self) -> usize {
         let mut count = 0;
         for shard in &self.inner.shards {
             // The flights first, once: those that begin while the entries go are after the purge.

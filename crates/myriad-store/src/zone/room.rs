@@ -55,6 +55,7 @@ impl<M: Metadata> Zone<M> {
                 evicted
             };
             if let Some(entry) = evicted {
+                self.note_evicted(&entry);
                 self.release_entry(entry);
                 return true;
             }

@@ -57,6 +57,7 @@ impl<M: Metadata> Zone<M> {
         flight: &Arc<Flight<M>>,
         object: &Arc<Object<M>>,
         charged: usize,
+        to_disk: bool,
     ) -> Result<(), Unstored> {
         let key = flight.key.as_ref();
         let wanted = object.weight() + Entry::<M>::base_weight(key);
@@ -80,6 +81,9 @@ impl<M: Metadata> Zone<M> {
             Err(_) => held,
         };
         self.inner.ledger.release(surplus);
+        if to_disk && entered.is_ok() {
+            self.write(object);
+        }
         entered.map(drop)
     }
 
@@ -114,8 +118,9 @@ impl<M: Metadata> Zone<M> {
                 true => Err(AttachError::Occupied),
             }
         };
-        if attached.is_err() {
-            self.inner.ledger.release(cost);
+        match &attached {
+            Ok(()) => self.note_changed(object),
+            Err(_) => self.inner.ledger.release(cost),
         }
         attached
     }
@@ -141,7 +146,7 @@ impl<M: Metadata> Shard<M> {
             self.insert(Entry {
                 key: owned.clone(),
                 objects: smallvec![Arc::clone(object)],
-                last_used: object.stored_at(),
+                last_used: object.used_at(),
             });
             self.note_stored(key);
             return Ok(Entered { freed: 0, _dead: Dead::new() });
@@ -150,7 +155,7 @@ impl<M: Metadata> Shard<M> {
         let before = entry.objects.len();
         let dead = entry.replace(object, max_variants)?;
         let after = entry.objects.len();
-        entry.last_used = entry.last_used.max(object.stored_at());
+        entry.last_used = entry.last_used.max(object.used_at());
         self.counts.objects = self.counts.objects + after - before;
         self.note_stored(key);
         let freed = Entry::<M>::base_weight(key) + dead.iter().map(|o| o.weight()).sum::<usize>();

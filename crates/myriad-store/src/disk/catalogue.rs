@@ -1,0 +1,424 @@
+//! What is known of the files in a zone's folder: names, sizes, when each was last used.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::name::Name;
+use crate::sieve::Sieve;
+
+/// Bytes of the unit that files are accounted in.
+pub(crate) const BLOCK: u64 = 4096;
+
+/// Blocks that a file of `len` bytes takes.
+pub(crate) fn blocks_of(len: u64) -> u32 {
+    u32::try_from(len.div_ceil(BLOCK)).unwrap_or(u32::MAX)
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The one object of its key.
+    Plain,
+    /// It says what the variants of its key vary by.
+    Marker,
+    /// One of them.
+    Variant,
+}
+
+/// One file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filed {
+    pub(crate) name: Name,
+    /// XXH3-128 of the key, in halves so that it needs no alignment of 16.
+    pub(crate) hash: [u64; 2],
+    pub(crate) blocks: u32,
+    /// Seconds since the epoch.
+    pub(crate) used_s: u32,
+    pub(crate) role: Role,
+    /// Whether the file itself was seen, rather than only a snapshot that names it.
+    pub(crate) seen: bool,
+}
+
+impl Filed {
+    pub(crate) fn key_hash(&self) -> u128 {
+        u128::from(self.hash[0]) | u128::from(self.hash[1]) << 64
+    }
+}
+
+/// Splits a key's hash as [`Filed`] keeps it.
+pub(crate) fn halves(hash: u128) -> [u64; 2] {
+    [hash as u64, (hash >> 64) as u64]
+}
+
+/// What the variants of a key vary by.
+#[derive(Clone, Debug)]
+pub(crate) struct Marker {
+    pub(crate) selector: Arc<[u8]>,
+    pub(crate) family: u64,
+    /// Files of the family that were seen since the start.
+    pub(crate) variants: Vec<Name>,
+}
+
+/// A write that has not come to its end: which variant (a hash; 0 for a plain object), and its number.
+type Pending = Vec<(u64, u64)>;
+
+/// The files of a zone. Whoever changes a file holds the lock of its key's stripe and changes this first.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    queue: Sieve<Filed>,
+    by_name: HashTable<u32>,
+    by_hash: HashTable<u32>,
+    markers: HashMap<Name, Marker>,
+    /// Files that are still there but count as gone; they hold their blocks until they are.
+    doomed: HashMap<Name, ([u64; 2], u32)>,
+    pending: HashMap<u128, Pending>,
+    next_write: u64,
+    used_blocks: u64,
+    /// Whether every file is known.
+    pub(crate) complete: bool,
+}
+
+/// What a look-up comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sought {
+    /// It is not on disk.
+    Absent,
+    /// It may be in this file.
+    In(Name),
+}
+
+impl Catalogue {
+    pub(crate) fn new() -> Self {
+        Self {
+            queue: Sieve::new(),
+            by_name: HashTable::new(),
+            by_hash: HashTable::new(),
+            markers: HashMap::new(),
+            doomed: HashMap::new(),
+            pending: HashMap::new(),
+            next_write: 1,
+            used_blocks: 0,
+            complete: false,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(crate) fn slots(&self) -> u32 {
+        self.queue.slots()
+    }
+
+    pub(crate) fn used_blocks(&self) -> u64 {
+        self.used_blocks
+    }
+
+    pub(crate) fn doomed(&self) -> usize {
+        self.doomed.len()
+    }
+
+    pub(crate) fn at(&self, slot: u32) -> Option<&Filed> {
+        self.queue.at(slot)
+    }
+
+    pub(crate) fn find(&self, name: Name) -> Option<u32> {
+        let is_it = |&slot: &u32| self.queue.at(slot).is_some_and(|filed| filed.name == name);
+        self.by_name.find(name.table_hash(), is_it).copied()
+    }
+
+    pub(crate) fn get(&self, name: Name) -> Option<Filed> {
+        self.find(name).and_then(|slot| self.queue.at(slot)).copied()
+    }
+
+    pub(crate) fn is_doomed(&self, name: Name) -> bool {
+        self.doomed.contains_key(&name)
+    }
+
+    pub(crate) fn marker(&self, name: Name) -> Option<&Marker> {
+        self.markers.get(&name)
+    }
+
+    /// The file of the key itself: its object, or the marker of its variants.
+    fn of_key(&self, hash: u128) -> Option<Filed> {
+        let halves = halves(hash);
+        let is_it = |&slot: &u32| {
+            self.queue.at(slot).is_some_and(|filed| filed.hash == halves && filed.role != Role::Variant)
+        };
+        self.by_hash.find(hash as u64, is_it).and_then(|slot| self.queue.at(*slot)).copied()
+    }
+
+    /// In which file the object for a request may be; `variant` derives its variant key from a selector.
+    pub(crate) fn seek(&self, key: &[u8], hash: u128, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Sought {
+        let Some(filed) = self.of_key(hash) else {
+            // Not before every file is known is it sure that there is none.
+            let name = (!self.complete).then(|| Name::of_key(key)).filter(|name| !self.is_doomed(*name));
+            return name.map_or(Sought::Absent, Sought::In);
+        };
+        let Some(marker) = self.markers.get(&filed.name) else { return Sought::In(filed.name) };
+        let mut derived = Vec::new();
+        variant(&marker.selector, &mut derived);
+        let name = Name::of_variant(key, marker.family, &derived);
+        let known = self.find(name).is_some() || !self.complete && !self.is_doomed(name);
+        if known { Sought::In(name) } else { Sought::Absent }
+    }
+
+    /// Takes blocks that a file is about to fill.
+    pub(crate) fn take_blocks(&mut self, blocks: u32) {
+        self.used_blocks += u64::from(blocks);
+    }
+
+    /// Gives blocks back that no file fills any more.
+    pub(crate) fn return_blocks(&mut self, blocks: u32) {
+        debug_assert!(self.used_blocks >= u64::from(blocks));
+        self.used_blocks = self.used_blocks.saturating_sub(u64::from(blocks));
+    }
+
+    /// Enters a file whose blocks are taken already. What stood under its name gives its own back, since the file is
+    /// about to be replaced.
+    pub(crate) fn enter(&mut self, filed: Filed) {
+        if let Some((_, blocks)) = self.doomed.remove(&filed.name) {
+            self.return_blocks(blocks);
+        }
+        if let Some(slot) = self.find(filed.name) {
+            if let Some(known) = self.queue.at_mut(slot) {
+                let blocks = known.blocks;
+                *known = Filed { used_s: known.used_s.max(filed.used_s), ..filed };
+                self.return_blocks(blocks);
+            }
+            return;
+        }
+        let slot = self.queue.insert(filed);
+        let queue = &self.queue;
+        let by_name = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.name.table_hash());
+        let by_hash = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.hash[0]);
+        self.by_name.insert_unique(filed.name.table_hash(), slot, by_name);
+        self.by_hash.insert_unique(filed.hash[0], slot, by_hash);
+    }
+
+    /// Notes what a marker says.
+    pub(crate) fn mark(&mut self, name: Name, selector: &[u8], family: u64) {
+        let marker = self.markers.entry(name).or_insert_with(|| Marker {
+            selector: selector.into(),
+            family,
+            variants: Vec::new(),
+        });
+        if marker.family != family || *marker.selector != *selector {
+            let former =
+                std::mem::replace(marker, Marker { selector: selector.into(), family, variants: Vec::new() });
+            former.variants.into_iter().for_each(|variant| self.doom(variant));
+        }
+    }
+
+    /// Notes a variant of a marker.
+    pub(crate) fn mark_variant(&mut self, marker: Name, family: u64, variant: Name) {
+        if let Some(marker) = self.markers.get_mut(&marker)
+            && marker.family == family
+            && !marker.variants.contains(&variant)
+        {
+            marker.variants.push(variant);
+        }
+    }
+
+    /// The key has no variants any more: those that are known are to be removed.
+    pub(crate) fn unmark(&mut self, name: Name) {
+        if let Some(marker) = self.markers.remove(&name) {
+            marker.variants.into_iter().for_each(|variant| self.doom(variant));
+        }
+    }
+
+    /// Takes a file out, its blocks still held; the variants of a marker go with it.
+    fn take(&mut self, name: Name) -> Option<Filed> {
+        let slot = self.find(name)?;
+        let filed = self.queue.remove(slot)?;
+        if let Ok(found) = self.by_name.find_entry(name.table_hash(), |&other| other == slot) {
+            found.remove();
+        }
+        if let Ok(found) = self.by_hash.find_entry(filed.hash[0], |&other| other == slot) {
+            found.remove();
+        }
+        if filed.role == Role::Marker {
+            self.unmark(name);
+        }
+        Some(filed)
+    }
+
+    /// From here on the file counts as gone, though it has yet to be removed.
+    pub(crate) fn doom(&mut self, name: Name) {
+        if let Some(filed) = self.take(name) {
+            self.doomed.insert(name, (filed.hash, filed.blocks));
+        }
+    }
+
+    /// As [`Self::doom`], for a file that may be there though it is not known.
+    pub(crate) fn doom_unknown(&mut self, name: Name, hash: u128) {
+        self.doom(name);
+        self.doomed.entry(name).or_insert((halves(hash), 0));
+    }
+
+    /// The file is gone already.
+    pub(crate) fn forget(&mut self, name: Name) -> Option<Filed> {
+        let filed = self.take(name)?;
+        self.return_blocks(filed.blocks);
+        Some(filed)
+    }
+
+    /// Some that are doomed, with the hash of their key.
+    pub(crate) fn some_doomed(&self, count: usize) -> Vec<(Name, u128)> {
+        let hash = |hash: [u64; 2]| u128::from(hash[0]) | u128::from(hash[1]) << 64;
+        self.doomed.iter().take(count).map(|(name, (halves, _))| (*name, hash(*halves))).collect()
+    }
+
+    /// A doomed file has been removed.
+    pub(crate) fn buried(&mut self, name: Name) {
+        if let Some((_, blocks)) = self.doomed.remove(&name) {
+            self.return_blocks(blocks);
+        }
+    }
+
+    /// The file that should leave next.
+    pub(crate) fn victim(&mut self) -> Option<Filed> {
+        let slot = self.queue.victim()?;
+        self.queue.at(slot).copied()
+    }
+
+    /// The file was used after all: the hand goes on.
+    pub(crate) fn touch(&mut self, name: Name, used_s: u32) {
+        if let Some(slot) = self.find(name)
+            && let Some(filed) = self.queue.hit(slot)
+        {
+            filed.used_s = filed.used_s.max(used_s);
+        }
+    }
+
+    /// The page of a key was used in memory.
+    pub(crate) fn touch_key(&mut self, hash: u128, used_s: u32) {
+        let halves = halves(hash);
+        let slots: Vec<u32> = self.by_hash.iter_hash(hash as u64).copied().collect();
+        for slot in slots {
+            if self.queue.at(slot).is_some_and(|filed| filed.hash == halves)
+                && let Some(filed) = self.queue.hit(slot)
+            {
+                filed.used_s = filed.used_s.max(used_s);
+            }
+        }
+    }
+
+    /// Notes that a write begins, and gives its number. One that was begun before for the same object is overtaken.
+    pub(crate) fn begin_write(&mut self, hash: u128, variant: Option<&[u8]>) -> u64 {
+        let number = self.next_write;
+        self.next_write += 1;
+        let variant = variant_hash(variant);
+        let pending = self.pending.entry(hash).or_default();
+        match pending.iter_mut().find(|(other, _)| *other == variant) {
+            Some((_, other)) => *other = number,
+            None => pending.push((variant, number)),
+        }
+        number
+    }
+
+    /// Whether a write may still take effect: nothing purged or overtook it.
+    pub(crate) fn is_wanted(&self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
+        let entry = (variant_hash(variant), number);
+        self.pending.get(&hash).is_some_and(|pending| pending.contains(&entry))
+    }
+
+    /// Notes the end of a write; whether it may take effect.
+    pub(crate) fn end_write(&mut self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
+        let Some(pending) = self.pending.get_mut(&hash) else { return false };
+        let entry = (variant_hash(variant), number);
+        let before = pending.len();
+        pending.retain(|other| *other != entry);
+        let wanted = pending.len() < before;
+        if pending.is_empty() {
+            self.pending.remove(&hash);
+        }
+        wanted
+    }
+
+    /// Dooms all files of a key and what is being written of it; how many objects that were.
+    pub(crate) fn remove_key(&mut self, key: &[u8], hash: u128) -> usize {
+        self.pending.remove(&hash);
+        let count = match self.of_key(hash) {
+            None => 0,
+            Some(filed) if filed.role == Role::Marker => {
+                self.markers.get(&filed.name).map_or(0, |marker| marker.variants.len())
+            }
+            Some(_) => 1,
+        };
+        if count > 0 || !self.complete || self.of_key(hash).is_some() {
+            self.doom_unknown(Name::of_key(key), hash);
+        }
+        count
+    }
+
+    /// Dooms every file and what is being written; how many objects that were.
+    pub(crate) fn remove_all(&mut self) -> usize {
+        self.pending.clear();
+        let mut count = 0;
+        for slot in 0..self.queue.slots() {
+            if let Some(filed) = self.queue.at(slot).copied() {
+                count += usize::from(filed.role != Role::Marker);
+                self.doom(filed.name);
+            }
+        }
+        count
+    }
+
+    /// The files in the order of the queue, oldest first, with whether each was hit since the hand last came by.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = (&Filed, bool)> {
+        self.queue.in_order()
+    }
+
+    /// Puts the files in the order of their last use, which was unknown while they were found one by one.
+    pub(crate) fn sort_by_use(&mut self) {
+        self.queue.sort_by_key(|filed| filed.used_s);
+    }
+
+    /// Gives every file the same time of use, as after a stop of unknown length.
+    pub(crate) fn all_used(&mut self, now_s: u32) {
+        for slot in 0..self.queue.slots() {
+            if let Some(filed) = self.queue.at_mut(slot) {
+                filed.used_s = filed.used_s.max(now_s);
+            }
+        }
+    }
+
+    /// The file was seen; false where it is unknown.
+    pub(crate) fn see(&mut self, name: Name) -> bool {
+        let Some(slot) = self.find(name) else { return false };
+        self.queue.at_mut(slot).is_some_and(|filed| {
+            filed.seen = true;
+            true
+        })
+    }
+
+    /// A file as a snapshot tells of it.
+    pub(crate) fn recall(&mut self, filed: Filed, visited: bool) {
+        if self.find(filed.name).is_some() || self.is_doomed(filed.name) {
+            return;
+        }
+        self.take_blocks(filed.blocks);
+        self.enter(filed);
+        if visited && let Some(slot) = self.find(filed.name) {
+            self.queue.hit(slot);
+        }
+    }
+
+    /// Every file has been looked at: those that only a snapshot knew are gone.
+    pub(crate) fn complete(&mut self) {
+        for slot in 0..self.queue.slots() {
+            if let Some(filed) = self.queue.at(slot).filter(|filed| !filed.seen).copied() {
+                self.forget(filed.name);
+            }
+        }
+        self.complete = true;
+    }
+}
+
+fn variant_hash(variant: Option<&[u8]>) -> u64 {
+    variant.map_or(0, |variant| xxh3_64(variant) | 1)
+}

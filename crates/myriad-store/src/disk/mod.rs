@@ -1,0 +1,46 @@
+//! The disk tier: one file for each object, named as nginx names it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `name`, `format` | how a file is called, and what is in it |
+//! | `catalogue` | what is known of the files |
+//! | `shelf` | the folder: room, removal, trouble |
+//! | `stage`, `spill` | writing: aside, then renamed; bodies that are too long for memory |
+//! | `read`, `stored_body` | reading, whole or in pieces |
+//! | `tier` | pages in files, files as pages |
+//! | `recover`, `snapshot`, `sequence` | what a start finds |
+//! | `watch`, `tend` | what is done from time to time |
+//! | `pool`, `ticket` | threads of the disk, and waiting for them |
+//!
+//! Lock order: a stripe, then the catalogue. Neither is held while the memory tier is asked, nor the other way round.
+
+mod catalogue;
+mod format;
+mod name;
+mod options;
+mod pool;
+mod read;
+mod recover;
+mod sequence;
+mod shelf;
+mod snapshot;
+mod spill;
+mod stage;
+mod stored_body;
+mod tend;
+#[cfg(test)]
+mod tests;
+mod ticket;
+mod tier;
+mod watch;
+
+pub use format::{FormatError, examine};
+pub(crate) use name::Name;
+pub use options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Pace, Report};
+pub use pool::DiskPool;
+pub(crate) use pool::Tend;
+pub(crate) use shelf::Above;
+pub(crate) use spill::Spill;
+pub(crate) use stage::Stage;
+pub use stored_body::{BodyReader, OpenBody, Opening, ReadError, StoredBody};
+pub(crate) use tier::Tier;

@@ -1,0 +1,202 @@
+//! Finding the files that a former process left, while pages are served already.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use super::catalogue::{Filed, Role, blocks_of, halves};
+use super::format::Kind;
+use super::name::Name;
+use super::options::DiskEvent;
+use super::read::{self, Unread};
+use super::shelf::Shelf;
+use super::snapshot;
+
+/// Pages that are brought into memory before anybody asks for them.
+const WARM: usize = 4096;
+
+/// How far the recovery has come.
+#[derive(Debug, Default)]
+pub(crate) struct Recovery {
+    stage: Stage,
+    /// Folders still to be read, with the depth of each.
+    folders: Vec<(PathBuf, usize)>,
+    /// Files of the folder being read.
+    files: VecDeque<PathBuf>,
+    /// Whether a snapshot told what was used when.
+    ordered: bool,
+    /// Hottest first.
+    warm: VecDeque<(Name, u128)>,
+    began: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Snapshot,
+    Walk,
+    Done,
+}
+
+impl Shelf {
+    /// Does a bounded part of the recovery; how long to wait before the next, `None` once there is none.
+    pub(crate) fn recover(self: &Arc<Self>) -> Option<Duration> {
+        let mut recovery = self.recovery.lock();
+        let pace = self.limits.read().loader;
+        match recovery.stage {
+            Stage::Done => return None,
+            Stage::Snapshot => {
+                recovery.began = Some(Instant::now());
+                self.clean_temporary();
+                self.recall(&mut recovery);
+                recovery.folders.push((self.root.clone(), 0));
+                recovery.stage = Stage::Walk;
+            }
+            Stage::Walk => self.walk(&mut recovery, pace.files, Duration::from_millis(pace.threshold_ms)),
+        }
+        Some(Duration::from_millis(if recovery.stage == Stage::Done { 0 } else { pace.sleep_ms }))
+    }
+
+    /// What a process that was killed had begun.
+    fn clean_temporary(&self) {
+        for entry in fs::read_dir(self.temporary()).into_iter().flatten().flatten() {
+            let own = format!("{}-", std::process::id());
+            if !entry.file_name().to_string_lossy().starts_with(&own) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn recall(&self, recovery: &mut Recovery) {
+        let most = self.limits.read().max_files.min(1 << 27);
+        let Some(files) = snapshot::read(&self.root, self.version, &self.levels, most) else { return };
+        recovery.ordered = true;
+        let hot = files.iter().rev().filter(|(filed, visited)| *visited && filed.role == Role::Plain);
+        recovery.warm = hot.take(WARM).map(|(filed, _)| (filed.name, filed.key_hash())).collect();
+        let mut catalogue = self.catalogue.lock();
+        for (filed, visited) in files {
+            catalogue.recall(filed, visited);
+        }
+    }
+
+    fn walk(self: &Arc<Self>, recovery: &mut Recovery, files: u64, longest: Duration) {
+        let began = Instant::now();
+        let mut looked_at = 0;
+        while looked_at < files.max(1) && began.elapsed() < longest && !self.closed.load(Relaxed) {
+            if let Some(path) = recovery.files.pop_front() {
+                self.look_at_file(&path);
+                looked_at += 1;
+            } else if let Some((folder, depth)) = recovery.folders.pop() {
+                self.read_folder(recovery, &folder, depth);
+                looked_at += 1;
+            } else {
+                return self.end_recovery(recovery);
+            }
+        }
+        // The hottest pages come into memory between two stretches.
+        self.warm_up(recovery);
+    }
+
+    fn warm_up(&self, recovery: &mut Recovery) {
+        let Some(above) = self.above.upgrade() else { return };
+        for _ in 0..256 {
+            let Some((name, hash)) = recovery.warm.pop_front() else { return };
+            if !Arc::clone(&above).warm(name, hash, self.now()) {
+                return recovery.warm.clear();
+            }
+        }
+    }
+
+    fn read_folder(&self, recovery: &mut Recovery, folder: &Path, depth: usize) {
+        self.watch.folder(folder);
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if depth < self.levels.len() {
+                let is_level = name.len() == usize::from(self.levels[depth])
+                    && name
+                        .as_bytes()
+                        .iter()
+                        .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
+                if is_level && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    recovery.folders.push((entry.path(), depth + 1));
+                }
+            } else if Name::parse(name.as_bytes()).is_some() {
+                recovery.files.push_back(entry.path());
+            }
+        }
+    }
+
+    /// A file with a name of ours: entered if it is one of ours, else set aside.
+    fn look_at_file(&self, path: &Path) {
+        let name = path.file_name().and_then(|name| Name::parse(name.as_bytes()));
+        // One in a folder that is not its own cannot be found by its key.
+        let Some(name) = name.filter(|name| self.path(*name) == path) else { return };
+        {
+            let mut catalogue = self.catalogue.lock();
+            if catalogue.see(name) || catalogue.is_doomed(name) {
+                return;
+            }
+        }
+        let looked = read::open(self, name).map_err(Unread::from).and_then(|file| {
+            let used_s = file.metadata()?.mtime().clamp(0, i64::from(u32::MAX)) as u32;
+            read::header(self, &file).map(|(header, len)| (header, len, used_s))
+        });
+        match looked {
+            Ok((header, len, used_s)) => {
+                let _stripe = self.stripe(header.key_hash);
+                // It may have been removed, or entered, since it was opened.
+                let still_there = fs::symlink_metadata(path).is_ok();
+                let mut catalogue = self.catalogue.lock();
+                if !still_there || catalogue.find(name).is_some() || catalogue.is_doomed(name) {
+                    return;
+                }
+                if header.generation < self.barrier.load(Relaxed) {
+                    catalogue.doom_unknown(name, header.key_hash);
+                    return;
+                }
+                let role = match header.kind {
+                    Kind::Marker => Role::Marker,
+                    Kind::Object if header.selector_len > 0 || header.family != 0 => Role::Variant,
+                    Kind::Object => Role::Plain,
+                };
+                let hash = halves(header.key_hash);
+                let blocks = blocks_of(len);
+                catalogue.take_blocks(blocks);
+                catalogue.enter(Filed { name, hash, blocks, used_s, role, seen: true });
+            }
+            Err(Unread::Unfit(why)) => {
+                // The key is unknown, and so is its stripe: it is looked at again under all who may write it.
+                let _stripes = self.all_stripes();
+                if self.catalogue.lock().find(name).is_none() {
+                    self.set_aside(name, why);
+                }
+            }
+            Err(Unread::Missing) => {}
+            Err(Unread::Failed(error)) => self.failed("open()", path, error),
+        }
+    }
+
+    fn end_recovery(&self, recovery: &mut Recovery) {
+        recovery.stage = Stage::Done;
+        let now_s = (self.now() / 1000) as u32;
+        {
+            let mut catalogue = self.catalogue.lock();
+            if !recovery.ordered {
+                catalogue.sort_by_use();
+            }
+            // Nobody could ask while the process was away: `inactive` counts from now.
+            catalogue.all_used(now_s);
+            catalogue.complete();
+        }
+        self.warm_up(recovery);
+        let stats = self.stats();
+        let took_ms = recovery.began.map_or(0, |began| began.elapsed().as_millis() as u64);
+        self.tell(&DiskEvent::Recovered { files: stats.files, bytes: stats.bytes, took_ms });
+    }
+}

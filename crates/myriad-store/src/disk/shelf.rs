@@ -1,0 +1,335 @@
+//! A zone's folder: where files are, who may change one, and how room is made.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
+
+use super::catalogue::{BLOCK, Catalogue};
+use super::name::Name;
+use super::options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Report};
+use super::pool::DiskPool;
+use super::recover::Recovery;
+use super::tend::Rounds;
+use super::watch::Watch;
+use super::{FormatError, format};
+
+/// Locks for keys, so that no two threads change files of one key at once.
+const STRIPES: usize = 64;
+/// Milliseconds for which writing is not tried again after it failed.
+const RETRY_MS: u64 = 1000;
+/// Files that memory knows to be in use which one eviction passes by.
+const PASSED_BY: usize = 64;
+
+/// What the shelf needs of the memory tier. Called with no lock of the shelf held but a stripe.
+pub(crate) trait Above: Send + Sync {
+    /// When a key was last hit, in ms; `None` where it is not in memory.
+    fn last_used(&self, hash: u128) -> Option<u64>;
+    /// Drops a key's page: its file is gone.
+    fn forget(self: Arc<Self>, hash: u128);
+    /// Drops all pages: all files are gone.
+    fn forget_all(self: Arc<Self>);
+    /// Milliseconds without use after which a page goes.
+    fn inactive_ms(&self) -> u64;
+    /// Writes what has changed in memory since it was written.
+    fn write_changed(self: Arc<Self>, now: u64);
+    /// Brings a page into memory before anybody asks for it; false where there is no more room for such.
+    fn warm(self: Arc<Self>, name: Name, hash: u128, now: u64) -> bool;
+    /// The next sequence number that a fetch will get.
+    fn sequence(&self) -> u64;
+    /// Has sequence numbers go on from at least this one.
+    fn sequence_at_least(&self, least: u64);
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) reads: AtomicU64,
+    pub(crate) writes: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) evictions: AtomicU64,
+    pub(crate) expired: AtomicU64,
+    pub(crate) vanished: AtomicU64,
+    pub(crate) set_aside: AtomicU64,
+}
+
+pub(crate) struct Shelf {
+    pub(crate) root: PathBuf,
+    pub(crate) levels: Vec<u8>,
+    /// The caller's version of its metadata.
+    pub(crate) version: u16,
+    pub(crate) limits: RwLock<DiskLimits>,
+    pub(crate) pool: DiskPool,
+    pub(crate) clock: Clock,
+    report: Report,
+    pub(crate) above: Weak<dyn Above>,
+    pub(crate) catalogue: Mutex<Catalogue>,
+    stripes: Box<[Mutex<()>]>,
+    pub(crate) counts: Counts,
+    pub(crate) watch: Watch,
+    pub(crate) recovery: Mutex<Recovery>,
+    pub(crate) rounds: Mutex<Rounds>,
+    /// Whether the folder is there and the sequence numbers of this start are known.
+    pub(crate) begun: AtomicBool,
+    /// Objects of fetches that began before this number are void, whatever their files say.
+    pub(crate) barrier: AtomicU64,
+    /// When writing may be tried again, in ms; 0 while it works.
+    failed_until: AtomicU64,
+    pub(crate) next_temporary: AtomicU64,
+    /// Files found damaged by those who read them piece by piece.
+    pub(crate) damaged: Mutex<Vec<(Name, u128)>>,
+    pub(crate) closed: AtomicBool,
+}
+
+impl Shelf {
+    pub(crate) fn new(options: DiskOptions, version: u16, pool: &DiskPool, above: Weak<dyn Above>) -> Self {
+        let DiskOptions { path, levels, limits, clock, report } = options;
+        Self {
+            root: path,
+            levels,
+            version,
+            limits: RwLock::new(limits),
+            pool: pool.clone(),
+            clock,
+            report,
+            above,
+            catalogue: Mutex::new(Catalogue::new()),
+            stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            counts: Counts::default(),
+            watch: Watch::new(),
+            recovery: Mutex::new(Recovery::default()),
+            rounds: Mutex::new(Rounds::new()),
+            begun: AtomicBool::new(false),
+            barrier: AtomicU64::new(0),
+            failed_until: AtomicU64::new(0),
+            next_temporary: AtomicU64::new(0),
+            damaged: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        (self.clock)()
+    }
+
+    pub(crate) fn path(&self, name: Name) -> PathBuf {
+        name.path(&self.root, &self.levels)
+    }
+
+    /// Where files are written before they get their name.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.root.join(".tmp")
+    }
+
+    /// Whoever holds this may change files of the key.
+    pub(crate) fn stripe(&self, hash: u128) -> MutexGuard<'_, ()> {
+        self.stripes[(hash >> 32) as usize % STRIPES].lock()
+    }
+
+    /// Nobody else may change any file.
+    pub(crate) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
+        self.stripes.iter().map(Mutex::lock).collect()
+    }
+
+    pub(crate) fn tell(&self, event: &DiskEvent) {
+        (self.report)(event);
+    }
+
+    /// Whether writing is worth a try.
+    pub(crate) fn may_write(&self) -> bool {
+        let until = self.failed_until.load(Relaxed);
+        (until == 0 || self.now() >= until) && !self.closed.load(Relaxed)
+    }
+
+    /// Something failed: told once, then not tried for a while.
+    pub(crate) fn failed(&self, what: &'static str, path: &Path, error: io::Error) {
+        if self.failed_until.swap(self.now().saturating_add(RETRY_MS), Relaxed) == 0 {
+            self.tell(&DiskEvent::Failed { what, path: path.to_owned(), error });
+        }
+    }
+
+    /// Something worked.
+    pub(crate) fn works(&self) {
+        if self.failed_until.load(Relaxed) != 0 && self.failed_until.swap(0, Relaxed) != 0 {
+            self.tell(&DiskEvent::Works);
+        }
+    }
+
+    /// Bytes of the longest object: one that took more would drive out all others.
+    pub(crate) fn most_of_one(&self) -> u64 {
+        self.limits.read().max_bytes / 2
+    }
+
+    /// Makes a folder and those above it, for this user alone.
+    pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    }
+
+    /// Takes `blocks` from the room there is, removing files for it; false where no room can be made.
+    pub(crate) fn make_room(&self, blocks: u32) -> bool {
+        let limits = *self.limits.read();
+        let wanted = u64::from(blocks);
+        loop {
+            {
+                let mut catalogue = self.catalogue.lock();
+                let used = (catalogue.used_blocks() + wanted).saturating_mul(BLOCK);
+                if used <= limits.max_bytes
+                    && catalogue.len() < limits.max_files
+                    && self.leaves_free(wanted, limits)
+                {
+                    catalogue.take_blocks(blocks);
+                    return true;
+                }
+            }
+            if wanted.saturating_mul(BLOCK) > limits.max_bytes || !self.evict_one() {
+                return false;
+            }
+        }
+    }
+
+    /// Removes files until the limits hold, as after they were changed.
+    pub(crate) fn keep_limits(&self, most: u64) {
+        let limits = *self.limits.read();
+        for _ in 0..most {
+            let over = {
+                let catalogue = self.catalogue.lock();
+                catalogue.used_blocks().saturating_mul(BLOCK) > limits.max_bytes
+                    || catalogue.len() > limits.max_files
+                    || !self.leaves_free(0, limits) && catalogue.len() > 0
+            };
+            if !over || !self.evict_one() {
+                return;
+            }
+        }
+    }
+
+    /// Whether `blocks` more leave as much of the file system free as there should be.
+    fn leaves_free(&self, blocks: u64, limits: DiskLimits) -> bool {
+        if limits.min_free_bytes == 0 {
+            return true;
+        }
+        let Ok(system) = rustix::fs::statvfs(&self.root) else { return true };
+        let free = system.f_bavail.saturating_mul(system.f_frsize);
+        free >= limits.min_free_bytes.saturating_add(blocks * BLOCK)
+    }
+
+    /// Removes one file; false where none can be removed.
+    fn evict_one(&self) -> bool {
+        if self.catalogue.lock().doomed() > 0 {
+            return self.bury_doomed(PASSED_BY) > 0;
+        }
+        let mut passed = 0;
+        loop {
+            let Some(victim) = self.catalogue.lock().victim() else { return false };
+            let hash = victim.key_hash();
+            if passed < PASSED_BY
+                && let Some(above) = self.above.upgrade()
+                && let Some(used) = above.last_used(hash).map(|used| (used / 1000) as u32)
+                && used > victim.used_s
+            {
+                // Its hits were served from memory, where nobody told the disk of them.
+                self.catalogue.lock().touch(victim.name, used);
+                passed += 1;
+                continue;
+            }
+            self.catalogue.lock().doom(victim.name);
+            self.counts.evictions.fetch_add(1, Relaxed);
+            return self.bury(victim.name, hash);
+        }
+    }
+
+    /// Removes a doomed file, unless it has been replaced since; false where it could not be.
+    pub(crate) fn bury(&self, name: Name, hash: u128) -> bool {
+        let _stripe = self.stripe(hash);
+        if !self.catalogue.lock().is_doomed(name) {
+            return true;
+        }
+        let path = self.path(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::NotADirectory => {
+                self.failed("unlink()", &path, error);
+                false
+            }
+            _ => {
+                self.catalogue.lock().buried(name);
+                true
+            }
+        }
+    }
+
+    /// Removes up to `count` doomed files; how many that were.
+    pub(crate) fn bury_doomed(&self, count: usize) -> usize {
+        let doomed = self.catalogue.lock().some_doomed(count);
+        doomed.into_iter().filter(|(name, hash)| self.bury(*name, *hash)).count()
+    }
+
+    /// Has doomed files removed soon.
+    pub(crate) fn bury_soon(self: &Arc<Self>) {
+        let shelf = Arc::clone(self);
+        let job = move || while shelf.bury_doomed(256) > 0 {};
+        // A full queue: the keeper does it.
+        let _ = self.pool.write(0, Box::new(job));
+    }
+
+    /// A file is not what it should be: it is removed and counted. The stripe of its key must be held.
+    pub(crate) fn set_aside(&self, name: Name, why: FormatError) {
+        let path = self.path(name);
+        self.catalogue.lock().forget(name);
+        let _ = fs::remove_file(&path);
+        let count = self.counts.set_aside.fetch_add(1, Relaxed) + 1;
+        if count == 1 || count.is_multiple_of(1000) {
+            self.tell(&DiskEvent::SetAside { path, why, count });
+        }
+    }
+
+    /// Looks whether a file is still there. If somebody removed it, its page goes from memory too.
+    pub(crate) fn check_presence(&self, name: Name) {
+        let Some(filed) = self.catalogue.lock().get(name) else { return };
+        let hash = filed.key_hash();
+        let gone = {
+            let _stripe = self.stripe(hash);
+            let missing = matches!(
+                fs::symlink_metadata(self.path(name)),
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+            );
+            missing && self.catalogue.lock().forget(name).is_some()
+        };
+        if gone {
+            self.counts.vanished.fetch_add(1, Relaxed);
+            if let Some(above) = self.above.upgrade() {
+                above.forget(hash);
+            }
+        }
+    }
+
+    pub(crate) fn stats(&self) -> DiskStats {
+        let catalogue = self.catalogue.lock();
+        let count = |counter: &AtomicU64| counter.load(Relaxed);
+        DiskStats {
+            files: catalogue.len(),
+            bytes: catalogue.used_blocks() * BLOCK,
+            recovered: catalogue.complete,
+            reads: count(&self.counts.reads),
+            writes: count(&self.counts.writes),
+            dropped: count(&self.counts.dropped),
+            evictions: count(&self.counts.evictions),
+            expired: count(&self.counts.expired),
+            vanished: count(&self.counts.vanished),
+            set_aside: count(&self.counts.set_aside),
+        }
+    }
+}
+
+impl std::fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shelf").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+/// Bytes of a whole file that are read at once; a longer one's body stays on disk.
+pub(crate) fn is_large(body_len: u64, most_in_memory: u64) -> bool {
+    body_len > most_in_memory.max(format::PIECE)
+}

@@ -1,0 +1,176 @@
+//! The catalogue on disk: which files there were, in the order of their use, so that a restart knows what is hot and
+//! need not open every file. It is a hint: a file that it names is believed once it has been seen.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::catalogue::{Filed, Role};
+use super::name::Name;
+
+const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
+const VERSION: u32 = 1;
+/// Bytes of one file.
+const RECORD: usize = 44;
+/// Magic, version, the caller's version, digits of the levels.
+const HEAD: usize = 20;
+/// Records in one write.
+const BATCH: usize = 4096;
+
+/// The file.
+pub(crate) fn path(root: &Path) -> PathBuf {
+    root.join(".catalogue")
+}
+
+fn head(version: u16, levels: &[u8]) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[..8].copy_from_slice(&MAGIC);
+    head[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    head[12..14].copy_from_slice(&version.to_le_bytes());
+    head[14..14 + levels.len().min(3)].copy_from_slice(&levels[..levels.len().min(3)]);
+    head
+}
+
+fn record(filed: &Filed, visited: bool) -> [u8; RECORD] {
+    let mut out = [0; RECORD];
+    out[..16].copy_from_slice(&filed.name.0);
+    out[16..24].copy_from_slice(&filed.hash[0].to_le_bytes());
+    out[24..32].copy_from_slice(&filed.hash[1].to_le_bytes());
+    out[32..36].copy_from_slice(&filed.blocks.to_le_bytes());
+    out[36..40].copy_from_slice(&filed.used_s.to_le_bytes());
+    out[40] = match filed.role {
+        Role::Plain => 0,
+        Role::Marker => 1,
+        Role::Variant => 2,
+    };
+    out[41] = u8::from(visited);
+    out
+}
+
+fn parse(record: &[u8]) -> Option<(Filed, bool)> {
+    let number = |at: usize| Some(u64::from_le_bytes(record.get(at..at + 8)?.try_into().ok()?));
+    let short = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
+    let role = match record.get(40)? {
+        0 => Role::Plain,
+        1 => Role::Marker,
+        2 => Role::Variant,
+        _ => return None,
+    };
+    let filed = Filed {
+        name: Name(record.get(..16)?.try_into().ok()?),
+        hash: [number(16)?, number(24)?],
+        blocks: short(32)?,
+        used_s: short(36)?,
+        role,
+        seen: false,
+    };
+    Some((filed, record.get(41) == Some(&1)))
+}
+
+/// Writes a snapshot, oldest first.
+pub(crate) fn write(
+    root: &Path,
+    version: u16,
+    levels: &[u8],
+    files: impl Iterator<Item = (Filed, bool)>,
+) -> io::Result<()> {
+    let aside = root.join(".catalogue.new");
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+    let mut hash = Xxh3Default::new();
+    let mut batch = head(version, levels).to_vec();
+    for (filed, visited) in files {
+        batch.extend_from_slice(&record(&filed, visited));
+        if batch.len() >= BATCH * RECORD {
+            hash.update(&batch);
+            file.write_all(&batch)?;
+            batch.clear();
+        }
+    }
+    hash.update(&batch);
+    batch.extend_from_slice(&hash.digest().to_le_bytes());
+    file.write_all(&batch)?;
+    drop(file);
+    fs::rename(&aside, path(root))
+}
+
+/// Reads a snapshot; `None` where there is none, or it is not what was written.
+pub(crate) fn read(root: &Path, version: u16, levels: &[u8], most: usize) -> Option<Vec<(Filed, bool)>> {
+    let mut file = File::open(path(root)).ok()?;
+    let len = file.metadata().ok()?.len();
+    // More than was ever written is nobody's snapshot, and not worth the memory.
+    if len > (HEAD + 8) as u64 + (most as u64).saturating_mul(RECORD as u64) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(len as usize);
+    file.read_to_end(&mut bytes).ok()?;
+    examine(&bytes, version, levels)
+}
+
+fn examine(bytes: &[u8], version: u16, levels: &[u8]) -> Option<Vec<(Filed, bool)>> {
+    let (bytes, sum) = bytes.split_last_chunk::<8>()?;
+    let mut hash = Xxh3Default::new();
+    hash.update(bytes);
+    if hash.digest().to_le_bytes() != *sum {
+        return None;
+    }
+    let (first, records) = bytes.split_first_chunk::<HEAD>()?;
+    if *first != head(version, levels) || records.len() % RECORD != 0 {
+        return None;
+    }
+    records.chunks_exact(RECORD).map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::tests::Folder;
+
+    fn files() -> Vec<(Filed, bool)> {
+        let roles = [Role::Plain, Role::Marker, Role::Variant];
+        (0..10_000_u32)
+            .map(|n| {
+                let name = Name::of_key(&n.to_le_bytes());
+                let filed = Filed {
+                    name,
+                    hash: [u64::from(n), 7],
+                    blocks: n,
+                    used_s: n * 3,
+                    role: roles[n as usize % 3],
+                    seen: false,
+                };
+                (filed, n % 2 == 0)
+            })
+            .collect()
+    }
+
+    fn same(a: &[(Filed, bool)], b: &[(Filed, bool)]) -> bool {
+        format!("{a:?}") == format!("{b:?}")
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = Folder::new();
+        let files = files();
+        write(folder.path(), 3, &[1, 2], files.iter().copied()).unwrap();
+        assert!(same(&read(folder.path(), 3, &[1, 2], 10_000).unwrap(), &files));
+        assert!(read(folder.path(), 4, &[1, 2], 10_000).is_none(), "another version");
+        assert!(read(folder.path(), 3, &[2, 2], 10_000).is_none(), "other levels");
+        assert!(read(folder.path(), 3, &[1, 2], 9_999).is_none(), "more than there may be");
+    }
+
+    #[test]
+    fn a_damaged_or_cut_snapshot_is_none() {
+        let folder = Folder::new();
+        write(folder.path(), 3, &[1, 2], files().into_iter().take(5)).unwrap();
+        let bytes = fs::read(path(folder.path())).unwrap();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert!(examine(&damaged, 3, &[1, 2]).is_none(), "byte {at}");
+            assert!(examine(&bytes[..at], 3, &[1, 2]).is_none(), "cut at {at}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A body too long for memory on its way to disk, while it is sent to those who wait for it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::format::HEADER;
+use super::shelf::Shelf;
+use super::stage::Stage;
+
+/// Bytes that may wait to be written.
+const BACKLOG: usize = 4 << 20;
+
+/// What is done with the finished file; `None` where it was given up.
+type End = Box<dyn FnOnce(Option<Stage>) + Send>;
+
+/// The writer's end of a file on its way. Dropped, it gives the file up.
+pub(crate) struct Spill(Arc<Shared>);
+
+struct Shared {
+    shelf: Arc<Shelf>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Bytes>,
+    bytes: usize,
+    /// A job that writes is queued or running.
+    writing: bool,
+    stage: Option<Stage>,
+    given_up: bool,
+    end: Option<End>,
+    waker: Option<Waker>,
+}
+
+impl Spill {
+    pub(crate) fn new(shelf: &Arc<Shelf>) -> Self {
+        Self(Arc::new(Shared { shelf: Arc::clone(shelf), state: Mutex::default() }))
+    }
+
+    /// Appends to the body.
+    pub(crate) fn push(&self, piece: Bytes) {
+        let mut state = self.0.state.lock();
+        if state.given_up {
+            return;
+        }
+        state.bytes += piece.len();
+        state.queue.push_back(piece);
+        self.0.go_on(state);
+    }
+
+    /// Whether the file is still being written.
+    pub(crate) fn is_alive(&self) -> bool {
+        !self.0.state.lock().given_up
+    }
+
+    /// Whether as much waits to be written as may.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.0.state.lock().bytes >= BACKLOG
+    }
+
+    /// Waits until more may come. A disk that does not keep up holds the fetch back so long.
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.0.state.lock();
+        if state.given_up || state.bytes < BACKLOG {
+            return Poll::Ready(());
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// The body is whole.
+    pub(crate) fn finish(self, end: impl FnOnce(Option<Stage>) + Send + 'static) {
+        let mut state = self.0.state.lock();
+        state.end = Some(Box::new(end));
+        self.0.go_on(state);
+    }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        if self.0.state.lock().end.is_none() {
+            self.0.give_up();
+        }
+    }
+}
+
+impl Shared {
+    fn go_on(self: &Arc<Self>, mut state: parking_lot::MutexGuard<'_, State>) {
+        if state.writing {
+            return;
+        }
+        state.writing = true;
+        drop(state);
+        let shared = Arc::clone(self);
+        if self.shelf.pool.write(0, Box::new(move || shared.write())).is_err() {
+            self.give_up();
+            let end = {
+                let mut state = self.state.lock();
+                state.writing = false;
+                state.end.take()
+            };
+            if let Some(end) = end {
+                end(None);
+            }
+        }
+    }
+
+    fn give_up(&self) {
+        let (waker, stage) = {
+            let mut state = self.state.lock();
+            state.given_up = true;
+            state.queue.clear();
+            state.bytes = 0;
+            (state.waker.take(), state.stage.take())
+        };
+        drop(stage);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Writes what there is; ends the file if its body has ended.
+    fn write(&self) {
+        loop {
+            let (pieces, stage) = {
+                let mut state = self.state.lock();
+                if state.given_up || state.queue.is_empty() {
+                    state.writing = false;
+                    let Some(end) = state.end.take() else { return };
+                    let stage = state.stage.take().filter(|_| !state.given_up);
+                    drop(state);
+                    return end(stage);
+                }
+                (std::mem::take(&mut state.queue), state.stage.take())
+            };
+            let written = self.append(stage, &pieces);
+            let waker = {
+                let mut state = self.state.lock();
+                let bytes = pieces.iter().map(Bytes::len).sum();
+                state.bytes = state.bytes.saturating_sub(bytes);
+                match written {
+                    Some(stage) if !state.given_up => {
+                        state.stage = Some(stage);
+                        state.waker.take()
+                    }
+                    _ => {
+                        drop(state);
+                        self.give_up();
+                        continue;
+                    }
+                }
+            };
+            waker.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    fn append(&self, stage: Option<Stage>, pieces: &VecDeque<Bytes>) -> Option<Stage> {
+        let mut stage = match stage {
+            Some(stage) => stage,
+            None => Stage::begin(&self.shelf, HEADER as u64).ok()?,
+        };
+        for piece in pieces {
+            stage.append(piece).ok()?;
+        }
+        Some(stage)
+    }
+}

@@ -1,0 +1,296 @@
+//! A file on its way: written aside, then given its name.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::catalogue::{Filed, Role, blocks_of, halves};
+use super::format::{HEADER, Kind, PIECE, PieceSums, Sections};
+use super::name::Name;
+use super::shelf::Shelf;
+
+/// Why a file was not written.
+#[derive(Debug)]
+pub(crate) enum Unwritten {
+    /// A purge covers it, or a later write of the same object has begun.
+    Unwanted,
+    /// No room could be made, or a section is too long.
+    NoRoom,
+    /// The system would not have it; told already.
+    Failed,
+}
+
+/// A temporary file and the blocks it holds; both go with it unless it is given a name.
+pub(crate) struct Stage {
+    shelf: Arc<Shelf>,
+    file: File,
+    path: PathBuf,
+    blocks: u32,
+    body_len: u64,
+    sums: PieceSums,
+    named: bool,
+}
+
+/// What a finished body is entered as.
+pub(crate) struct Placing<'a> {
+    /// `family` is filled in here.
+    pub(crate) sections: Sections<'a>,
+    /// The variant, where there is a selector.
+    pub(crate) variant: Option<&'a [u8]>,
+    /// The write's number.
+    pub(crate) number: u64,
+    pub(crate) used_s: u32,
+}
+
+impl Stage {
+    /// Begins a file of about `len` bytes.
+    pub(crate) fn begin(shelf: &Arc<Shelf>, len: u64) -> Result<Self, Unwritten> {
+        if !shelf.may_write() {
+            return Err(Unwritten::Failed);
+        }
+        let blocks = blocks_of(len);
+        if !shelf.make_room(blocks) {
+            return Err(Unwritten::NoRoom);
+        }
+        Self::create(shelf, blocks)
+    }
+
+    /// Begins a file in room that was made for it.
+    fn create(shelf: &Arc<Shelf>, blocks: u32) -> Result<Self, Unwritten> {
+        let number = shelf.next_temporary.fetch_add(1, Relaxed);
+        let path = shelf.temporary().join(format!("{}-{number}", std::process::id()));
+        match create(&path) {
+            Ok(file) => Ok(Self {
+                shelf: Arc::clone(shelf),
+                file,
+                path,
+                blocks,
+                body_len: 0,
+                sums: PieceSums::default(),
+                named: false,
+            }),
+            Err(error) => {
+                shelf.catalogue.lock().return_blocks(blocks);
+                shelf.failed("open()", &path, error);
+                Err(Unwritten::Failed)
+            }
+        }
+    }
+
+    /// Has the file hold blocks for `len` bytes.
+    fn hold(&mut self, len: u64) -> Result<(), Unwritten> {
+        let blocks = blocks_of(len);
+        if len > self.shelf.most_of_one() {
+            return Err(Unwritten::NoRoom);
+        }
+        if blocks > self.blocks {
+            if !self.shelf.make_room(blocks - self.blocks) {
+                return Err(Unwritten::NoRoom);
+            }
+            self.blocks = blocks;
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, bytes: &[u8], at: u64) -> Result<(), Unwritten> {
+        self.file.write_all_at(bytes, at).map_err(|error| {
+            self.shelf.failed("write()", &self.path, error);
+            Unwritten::Failed
+        })
+    }
+
+    /// Appends to the body.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Unwritten> {
+        let at = HEADER as u64 + self.body_len;
+        self.hold(at + bytes.len() as u64)?;
+        self.write_at(bytes, at)?;
+        self.sums.update(bytes);
+        self.body_len += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes what stands around the body, for which there must be room; the bytes of the whole file.
+    fn seal(&mut self, sections: &Sections<'_>) -> Result<u64, Unwritten> {
+        let sums = std::mem::take(&mut self.sums).finish();
+        let (header, tail) = sections.around(self.body_len, &sums).ok_or(Unwritten::NoRoom)?;
+        let at = HEADER as u64 + self.body_len;
+        self.write_at(&tail, at)?;
+        self.write_at(&header, 0)?;
+        Ok(at + tail.len() as u64)
+    }
+
+    /// Gives the file its name, unless a purge or a later write of the same object has come in between.
+    pub(crate) fn place(mut self, mut placing: Placing<'_>) -> Result<Name, Unwritten> {
+        let shelf = Arc::clone(&self.shelf);
+        let (key, hash) = (placing.sections.key, placing.sections.key_hash);
+        // All room is made before the stripe is held, since whoever makes room takes the stripes of others.
+        self.hold(
+            HEADER as u64 + self.body_len + self.body_len.div_ceil(PIECE) * 8 + placing.sections.len(),
+        )?;
+        let mut for_marker = Room { shelf: &shelf, blocks: 0 };
+        if placing.variant.is_some() {
+            for_marker.make(placing.sections.len() + HEADER as u64)?;
+        }
+        let _stripe = shelf.stripe(hash);
+        if !shelf.catalogue.lock().end_write(hash, placing.variant, placing.number) {
+            return Err(Unwritten::Unwanted);
+        }
+        let main = Name::of_key(key);
+        let (name, role) = match placing.variant {
+            None => (main, Role::Plain),
+            Some(variant) => {
+                let family = family(&shelf, main, &placing.sections, &mut for_marker)?;
+                placing.sections.family = family;
+                (Name::of_variant(key, family, variant), Role::Variant)
+            }
+        };
+        let placed = self.seal(&placing.sections).and_then(|_| {
+            let mut catalogue = shelf.catalogue.lock();
+            if role == Role::Plain {
+                catalogue.unmark(main);
+            }
+            catalogue.enter(Filed {
+                name,
+                hash: halves(hash),
+                blocks: self.blocks,
+                used_s: placing.used_s,
+                role,
+                seen: true,
+            });
+            catalogue.mark_variant(main, placing.sections.family, name);
+            drop(catalogue);
+            // The blocks are the catalogue's from here on.
+            self.blocks = 0;
+            self.name(name)
+        });
+        if placed.is_err() {
+            // What is there under the name is older than what was to replace it.
+            shelf.catalogue.lock().doom_unknown(name, hash);
+        } else {
+            shelf.counts.writes.fetch_add(1, Relaxed);
+            shelf.works();
+        }
+        placed.map(|()| name)
+    }
+
+    fn name(&mut self, name: Name) -> Result<(), Unwritten> {
+        let path = self.shelf.path(name);
+        let mut renamed = fs::rename(&self.path, &path);
+        if matches!(&renamed, Err(error) if error.kind() == ErrorKind::NotFound) {
+            let folder = path.parent().unwrap_or(&self.shelf.root);
+            renamed = Shelf::make_folder(folder).and_then(|()| fs::rename(&self.path, &path));
+        }
+        match renamed {
+            Ok(()) => {
+                self.named = true;
+                self.shelf.watch.look_at(&self.shelf, name);
+                Ok(())
+            }
+            // The temporary file was removed under us.
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(Unwritten::Failed),
+            Err(error) => {
+                self.shelf.failed("rename()", &path, error);
+                Err(Unwritten::Failed)
+            }
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if !self.named {
+            let _ = fs::remove_file(&self.path);
+        }
+        if self.blocks > 0 {
+            self.shelf.catalogue.lock().return_blocks(self.blocks);
+        }
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    let open =
+        || OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path);
+    match open() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Shelf::make_folder(path.parent().unwrap_or(path))?;
+            open()
+        }
+        opened => opened,
+    }
+}
+
+/// Room that was made for a file that may turn out to be there already.
+struct Room<'a> {
+    shelf: &'a Shelf,
+    blocks: u32,
+}
+
+impl Room<'_> {
+    fn make(&mut self, len: u64) -> Result<(), Unwritten> {
+        let blocks = blocks_of(len);
+        if !self.shelf.make_room(blocks) {
+            return Err(Unwritten::NoRoom);
+        }
+        self.blocks = blocks;
+        Ok(())
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        if self.blocks > 0 {
+            self.shelf.catalogue.lock().return_blocks(self.blocks);
+        }
+    }
+}
+
+/// The family of a key's variants, by its marker; a new marker where there is none that names the selector.
+fn family(
+    shelf: &Arc<Shelf>,
+    main: Name,
+    sections: &Sections<'_>,
+    room: &mut Room<'_>,
+) -> Result<u64, Unwritten> {
+    let known = {
+        let catalogue = shelf.catalogue.lock();
+        let marker = catalogue.marker(main).map(|marker| (marker.selector.clone(), marker.family));
+        if catalogue.is_doomed(main) { Some(None) } else { marker.map(Some) }
+    };
+    let known = known.unwrap_or_else(|| super::read::marker(shelf, main, sections.key));
+    if let Some((selector, family)) = known
+        && *selector == *sections.selector
+    {
+        shelf.catalogue.lock().mark(main, sections.selector, family);
+        return Ok(family);
+    }
+    let mut stage = Stage::create(shelf, std::mem::take(&mut room.blocks))?;
+    let marker = Sections {
+        kind: Kind::Marker,
+        family: sections.generation,
+        variant: b"",
+        meta: b"",
+        encodings: b"",
+        ..*sections
+    };
+    stage.seal(&marker)?;
+    {
+        let mut catalogue = shelf.catalogue.lock();
+        catalogue.enter(Filed {
+            name: main,
+            hash: halves(sections.key_hash),
+            blocks: std::mem::take(&mut stage.blocks),
+            used_s: (shelf.now() / 1000) as u32,
+            role: Role::Marker,
+            seen: true,
+        });
+        catalogue.mark(main, sections.selector, sections.generation);
+    }
+    if let Err(error) = stage.name(main) {
+        shelf.catalogue.lock().doom_unknown(main, sections.key_hash);
+        return Err(error);
+    }
+    Ok(sections.generation)
+}

@@ -1,0 +1,223 @@
+//! What is done from time to time: recovery, what somebody removed, what nobody asks for, the snapshot.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use super::pool::Tend;
+use super::shelf::Shelf;
+use super::{FormatError, sequence, snapshot};
+
+/// How often the folder is looked at while there is nothing else to do.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How often what is slow to change is looked at.
+const SLOW: Duration = Duration::from_secs(1);
+/// How often the catalogue is written.
+const SNAPSHOT: Duration = Duration::from_mins(5);
+/// Files looked at in one go where folders cannot be watched.
+const LOOKED_AT: u32 = 1000;
+/// Files removed in one go to hold the limits after they were changed.
+const REMOVED: u64 = 1000;
+
+/// Where the rounds are.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    /// The next slot of the sweep for what nobody asks for, and when it goes on.
+    sweep: u32,
+    sweep_at: Option<Instant>,
+    /// The next slot of the round that looks whether files are there, while one is under way.
+    presence: Option<u32>,
+    slow_at: Option<Instant>,
+    snapshot_at: Option<Instant>,
+    /// The first number of this start; none while the folder cannot be written.
+    pub(crate) epoch: Option<u64>,
+}
+
+impl Rounds {
+    pub(crate) const fn new() -> Self {
+        Self { sweep: 0, sweep_at: None, presence: None, slow_at: None, snapshot_at: None, epoch: None }
+    }
+}
+
+/// Whether a time has come; the next is `after` from now.
+fn is_due(at: &mut Option<Instant>, after: Duration) -> bool {
+    let now = Instant::now();
+    if at.is_some_and(|at| now < at) {
+        return false;
+    }
+    *at = Some(now + after);
+    true
+}
+
+impl Shelf {
+    /// Makes the folder and takes the sequence numbers of this start; false where the folder cannot be written.
+    pub(crate) fn begin(&self) -> bool {
+        let mut rounds = self.rounds.lock();
+        if rounds.epoch.is_some() {
+            return true;
+        }
+        let begun = Self::make_folder(&self.root).and_then(|()| sequence::begin(&self.root));
+        match begun {
+            Ok(first) => {
+                rounds.epoch = Some(first);
+                if let Some(above) = self.above.upgrade() {
+                    above.sequence_at_least(first);
+                }
+                self.begun.store(true, Relaxed);
+                drop(rounds);
+                self.works();
+                true
+            }
+            Err(error) => {
+                drop(rounds);
+                self.failed("open()", &sequence::path(&self.root), error);
+                false
+            }
+        }
+    }
+
+    fn notice_removals(&self, rounds: &mut Rounds) {
+        let before = self.counts.vanished.load(Relaxed);
+        let gone = self.watch.read();
+        for name in gone.names {
+            self.check_presence(name);
+        }
+        if (gone.any || self.watch.blind.load(Relaxed)) && rounds.presence.is_none() {
+            rounds.presence = Some(0);
+        }
+        if let Some(first) = rounds.presence {
+            let last = self.catalogue.lock().slots();
+            let end = first.saturating_add(LOOKED_AT).min(last);
+            for slot in first..end {
+                let name = self.catalogue.lock().at(slot).filter(|filed| filed.seen).map(|filed| filed.name);
+                if let Some(name) = name {
+                    self.check_presence(name);
+                }
+            }
+            rounds.presence = (end < last).then_some(end);
+        }
+        let emptied = self.counts.vanished.load(Relaxed) > before && {
+            let catalogue = self.catalogue.lock();
+            catalogue.complete && catalogue.len() == 0
+        };
+        // Pages that had not come to disk yet are meant as well by somebody who removes all files.
+        if emptied && let Some(above) = self.above.upgrade() {
+            above.forget_all();
+        }
+    }
+
+    fn set_damaged_aside(&self) {
+        let damaged = std::mem::take(&mut *self.damaged.lock());
+        for (name, hash) in damaged {
+            {
+                let _stripe = self.stripe(hash);
+                self.set_aside(name, FormatError::Damaged);
+            }
+            if let Some(above) = self.above.upgrade() {
+                above.forget(hash);
+            }
+        }
+    }
+
+    /// Removes what nobody asked for within `inactive`.
+    fn sweep(&self, rounds: &mut Rounds) {
+        let pace = self.limits.read().manager;
+        if !is_due(&mut rounds.sweep_at, Duration::from_millis(pace.sleep_ms)) {
+            return;
+        }
+        let Some(above) = self.above.upgrade() else { return };
+        let inactive_s = above.inactive_ms() / 1000;
+        let now_s = self.now() / 1000;
+        let (began, mut removed) = (Instant::now(), 0);
+        let last = self.catalogue.lock().slots();
+        if rounds.sweep >= last {
+            rounds.sweep = 0;
+        }
+        let end = rounds.sweep.saturating_add(50_000).min(last);
+        while rounds.sweep < end
+            && removed < pace.files.max(1)
+            && began.elapsed() < Duration::from_millis(pace.threshold_ms.max(1))
+        {
+            let slots = rounds.sweep..rounds.sweep.saturating_add(64).min(end);
+            rounds.sweep = slots.end;
+            let old: Vec<_> = {
+                let catalogue = self.catalogue.lock();
+                let old = slots.filter_map(|slot| catalogue.at(slot).copied());
+                old.filter(|filed| now_s.saturating_sub(u64::from(filed.used_s)) > inactive_s).collect()
+            };
+            for filed in old {
+                let hash = filed.key_hash();
+                match above.last_used(hash).map(|used| used / 1000) {
+                    Some(used) if now_s.saturating_sub(used) <= inactive_s => {
+                        self.catalogue.lock().touch(filed.name, used as u32);
+                    }
+                    _ => {
+                        self.catalogue.lock().doom(filed.name);
+                        self.bury(filed.name, hash);
+                        Arc::clone(&above).forget(hash);
+                        self.counts.expired.fetch_add(1, Relaxed);
+                        removed += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the catalogue, for the next start.
+    pub(crate) fn write_snapshot(&self) {
+        let files: Vec<_> = {
+            let catalogue = self.catalogue.lock();
+            if !catalogue.complete {
+                return;
+            }
+            catalogue.in_order().map(|(filed, visited)| (*filed, visited)).collect()
+        };
+        // What was hit was hit in memory, where nobody told the disk of it.
+        let above = self.above.upgrade();
+        let warm = |filed: &super::catalogue::Filed| {
+            let used = above.as_ref().and_then(|above| above.last_used(filed.key_hash()));
+            used.is_some_and(|used| (used / 1000) as u32 > filed.used_s)
+        };
+        let files = files.into_iter().map(|(filed, visited)| (filed, visited || warm(&filed)));
+        if let Err(error) = snapshot::write(&self.root, self.version, &self.levels, files) {
+            self.failed("write()", &snapshot::path(&self.root), error);
+        }
+    }
+}
+
+impl Tend for Shelf {
+    fn tend(self: Arc<Self>) -> Duration {
+        if self.closed.load(Relaxed) {
+            return PAUSE;
+        }
+        if !self.begin() {
+            return SLOW;
+        }
+        let recovering = self.recover();
+        let mut rounds = self.rounds.lock();
+        let rounds = &mut *rounds;
+        self.notice_removals(rounds);
+        self.set_damaged_aside();
+        self.bury_doomed(REMOVED as usize);
+        self.sweep(rounds);
+        if is_due(&mut rounds.slow_at, SLOW) {
+            self.keep_limits(REMOVED);
+            if let Some(above) = self.above.upgrade() {
+                above.write_changed(self.now());
+            }
+            if let Some(epoch) = rounds.epoch
+                && !sequence::path(&self.root).exists()
+                && sequence::write(&self.root, epoch).is_err()
+            {
+                // The folder itself may have been removed; the next page that is written tells.
+                let _ = Self::make_folder(&self.root);
+            }
+        }
+        if rounds.snapshot_at.is_none() {
+            let _ = is_due(&mut rounds.snapshot_at, SNAPSHOT);
+        } else if is_due(&mut rounds.snapshot_at, SNAPSHOT) {
+            self.write_snapshot();
+        }
+        recovering.unwrap_or(PAUSE).min(PAUSE)
+    }
+}

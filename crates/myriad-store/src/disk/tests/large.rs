@@ -1,0 +1,183 @@
+//! Bodies too long for memory.
+
+use super::*;
+
+/// Receives a body of `len` bytes in stretches, as from an origin, and stores it.
+fn receive(shop: &Shop, key: &[u8], id: u64, len: usize, read: bool) -> bool {
+    let writer = shop.zone.fetch_alone(KeyRef::new(key), shop.now());
+    let mut reader = read.then(|| writer.reader());
+    let mut body = writer.admit(admission(id, None));
+    let cx = &mut Context::from_waker(Waker::noop());
+    let (mut got, whole) = (Vec::new(), content(id, len));
+    for piece in whole.chunks(100_000) {
+        while body.poll_capacity(cx).is_pending() {
+            shop.settle();
+        }
+        body.push(piece.to_vec().into());
+        if let Some(reader) = &mut reader {
+            while let Poll::Ready(Some(Ok(bytes))) = reader.poll_chunk(cx) {
+                got.extend_from_slice(&bytes);
+            }
+        }
+    }
+    let spilled = matches!(body.complete(completion(id, shop.now(), 9_000_000)), Completed::Spilled);
+    if let Some(reader) = &mut reader {
+        while let Poll::Ready(Some(Ok(bytes))) = reader.poll_chunk(cx) {
+            got.extend_from_slice(&bytes);
+        }
+        assert!(got == whole, "the visitor who waited");
+    }
+    shop.settle();
+    spilled
+}
+
+fn read(shop: &Shop, page: &Object<Page>, range: std::ops::Range<u64>) -> Result<Vec<u8>, ReadError> {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let stored = page.body().stored().expect("a body on disk");
+    let mut opening = std::pin::pin!(stored.open());
+    assert!(std::future::Future::poll(opening.as_mut(), cx).is_pending());
+    shop.settle();
+    let open = ready(std::future::Future::poll(opening, cx)).ok_or(ReadError("gone".to_owned()))?;
+    let mut reader = open.read(range);
+    let mut bytes = Vec::new();
+    loop {
+        match reader.poll_piece(cx) {
+            Poll::Pending => shop.settle(),
+            Poll::Ready(Some(piece)) => bytes.extend_from_slice(&piece?),
+            Poll::Ready(None) => return Ok(bytes),
+        }
+    }
+}
+
+#[test]
+fn a_large_body_goes_to_disk_and_comes_back_in_parts() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    let len = 3_500_000;
+    assert!(receive(&shop, b"/film", 7, len, true));
+    let before = shop.zone.stats().bytes;
+    for shop in [shop, Shop::open(folder.path())] {
+        let page = shop.get(b"/film", plain).unwrap();
+        assert_eq!((page.body().len(), page.body().segments().len()), (len as u64, 0));
+        assert!(shop.zone.stats().bytes <= before, "none of it is in memory");
+        let whole = content(7, len);
+        for range in [0..len, 5..6, 262_143..262_145, 1_000_000..len, len..len] {
+            let part = read(&shop, &page, range.start as u64..range.end as u64).unwrap();
+            assert!(part == whole[range.clone()], "{range:?}");
+        }
+    }
+}
+
+#[test]
+fn a_visitor_who_hangs_up_does_not_stop_a_body_on_its_way_to_disk() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    let writer = shop.zone.fetch_alone(KeyRef::new(b"/"), 1);
+    let mut body = writer.admit(admission(1, None));
+    let cx = &mut Context::from_waker(Waker::noop());
+    for piece in content(1, 2_000_000).chunks(50_000) {
+        assert_eq!(ready(body.poll_capacity(cx)), Capacity::Ready);
+        body.push(piece.to_vec().into());
+        shop.settle();
+    }
+    assert!(body.spilled().is_some());
+    assert!(matches!(body.complete(completion(1, 1, 9_000_000)), Completed::Spilled));
+    shop.settle();
+    assert_eq!(shop.id(b"/"), Some(1));
+}
+
+#[test]
+fn a_fetch_that_fails_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    let mut body = shop.zone.fetch_alone(KeyRef::new(b"/"), 1).admit(admission(1, None));
+    for piece in content(1, 2_000_000).chunks(50_000) {
+        body.push(piece.to_vec().into());
+    }
+    shop.settle();
+    assert!(shop.stats().bytes > 1_900_000);
+    body.fail(Failure(502));
+    shop.settle();
+    assert_eq!((shop.stats().bytes, folder.files().len()), (0, 0));
+    assert!(fs::read_dir(folder.path().join(".tmp")).unwrap().next().is_none());
+}
+
+#[test]
+fn a_purge_covers_a_body_on_its_way_to_disk() {
+    for late in [false, true] {
+        let folder = Folder::new();
+        let shop = Shop::open(folder.path());
+        let mut body = shop.zone.fetch_alone(KeyRef::new(b"/"), 1).admit(admission(1, None));
+        body.push(content(1, 2_000_000).into());
+        if !late {
+            shop.zone.remove(KeyRef::new(b"/"));
+        }
+        assert!(matches!(body.complete(completion(1, 1, 9_000_000)), Completed::Spilled));
+        if late {
+            shop.zone.remove(KeyRef::new(b"/"));
+        }
+        shop.settle();
+        assert_eq!((shop.id(b"/"), folder.files().len(), shop.stats().bytes), (None, 0, 0), "late: {late}");
+        assert_eq!(shop.zone.stats().flights, 0);
+    }
+}
+
+#[test]
+fn damage_in_a_large_body_is_found_where_it_is_read_and_the_page_goes() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    receive(&shop, b"/film", 7, 2_000_000, false);
+    let page = shop.get(b"/film", plain).unwrap();
+    let path = &folder.files()[0];
+    let mut bytes = fs::read(path).unwrap();
+    bytes[1_000_000] ^= 1;
+    fs::write(path, bytes).unwrap();
+    assert!(read(&shop, &page, 0..500_000).is_ok());
+    assert!(read(&shop, &page, 0..2_000_000).is_err());
+    shop.pool.tend();
+    assert_eq!((shop.id(b"/film"), shop.stats().set_aside), (None, 1));
+}
+
+#[test]
+fn a_body_whose_file_is_gone_or_another_s_is_not_opened() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    receive(&shop, b"/film", 7, 2_000_000, false);
+    let old = shop.get(b"/film", plain).unwrap();
+    receive(&shop, b"/film", 8, 2_000_000, false);
+    assert_eq!(read(&shop, &old, 0..10), Err(ReadError("gone".to_owned())));
+    let new = shop.get(b"/film", plain).unwrap();
+    assert!(read(&shop, &new, 0..2_000_000).unwrap() == content(8, 2_000_000));
+    fs::remove_file(&folder.files()[0]).unwrap();
+    assert_eq!(read(&shop, &new, 0..10), Err(ReadError("gone".to_owned())));
+    assert_eq!(shop.id(b"/film"), None);
+}
+
+#[test]
+fn a_body_longer_than_half_of_max_size_drives_nothing_out() {
+    let folder = Folder::new();
+    let limits = DiskLimits { max_bytes: 3 << 20, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    for n in 0..20_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    receive(&shop, b"/film", 7, 2_500_000, true);
+    assert_eq!(shop.id(b"/film"), None);
+    assert_eq!((shop.stats().files, shop.stats().bytes), (20, 20 * 4096));
+}
+
+#[test]
+fn a_confirmed_large_page_keeps_its_body_under_new_metadata() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    receive(&shop, b"/film", 7, 2_000_000, false);
+    let page = shop.get(b"/film", plain).unwrap();
+    let writer = shop.zone.begin_refresh(&page, shop.now(), 1000).unwrap();
+    assert!(matches!(writer.renew(completion(9, shop.now(), 9_500_000)), Some(Completed::Stored(_))));
+    shop.settle();
+    for shop in [shop, Shop::open(folder.path())] {
+        let page = shop.get(b"/film", plain).unwrap();
+        assert_eq!((page.meta().id, page.fresh_until()), (9, 9_500_000));
+        assert!(read(&shop, &page, 0..2_000_000).unwrap() == content(7, 2_000_000));
+    }
+}

@@ -1,0 +1,88 @@
+//! `max_size`, `min_free`, `keys_zone`, `inactive`.
+
+use super::*;
+
+fn limited(max_bytes: u64) -> DiskLimits {
+    DiskLimits { max_bytes, ..DiskLimits::default() }
+}
+
+#[test]
+fn max_size_holds_after_every_write_of_a_flood() {
+    let folder = Folder::new();
+    let shop = Shop::open_with(folder.path(), LIMITS, limited(100_000));
+    let mut rng = fastrand::Rng::with_seed(1);
+    for n in 0..500_u64 {
+        shop.put(&n.to_le_bytes(), n, rng.usize(8..20_000));
+        assert!(shop.stats().bytes <= 100_000 && folder.bytes() <= 100_000, "after {n}");
+        assert_eq!(shop.stats().bytes, folder.bytes());
+    }
+    assert!(shop.stats().evictions > 400 && folder.bytes() > 50_000);
+}
+
+#[test]
+fn pages_that_are_in_use_in_memory_outlive_a_scan_on_disk() {
+    let folder = Folder::new();
+    let shop = Shop::open_with(folder.path(), LIMITS, limited(40 * 4096));
+    shop.recover();
+    for n in 0..10_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    for n in 1000..1500_u64 {
+        shop.now.fetch_add(1000, Relaxed);
+        for hot in 0..10_u64 {
+            assert!(shop.zone.get(KeyRef::new(&hot.to_le_bytes()), plain, shop.now()).is_some());
+        }
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    drop(shop);
+    let shop = Shop::open(folder.path());
+    assert!((0..10_u64).all(|n| shop.id(&n.to_le_bytes()) == Some(n)));
+}
+
+#[test]
+fn the_number_of_files_is_bounded() {
+    let folder = Folder::new();
+    let limits = DiskLimits { max_files: 10, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    for n in 0..50_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+        assert!(folder.files().len() <= 10);
+    }
+}
+
+#[test]
+fn a_file_system_without_room_takes_no_pages() {
+    let folder = Folder::new();
+    let limits = DiskLimits { min_free_bytes: u64::MAX / 2, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    shop.put(b"/", 1, 10);
+    assert_eq!((shop.id(b"/"), folder.files().len(), shop.stats().dropped), (Some(1), 0, 1));
+}
+
+#[test]
+fn a_smaller_max_size_is_held_soon_after_a_reload() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    for n in 0..50_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    shop.zone.limit_disk(limited(10 * 4096));
+    shop.pool.tend();
+    assert_eq!(folder.bytes(), 10 * 4096);
+}
+
+#[test]
+fn files_that_nobody_asks_for_go_and_those_in_use_stay() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    shop.put(b"used", 1, 10);
+    shop.put(b"unused", 2, 10);
+    shop.now.fetch_add(400_000, Relaxed);
+    assert!(shop.in_memory(b"used"));
+    shop.now.fetch_add(400_000, Relaxed);
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    shop.pool.tend();
+    assert_eq!((shop.stats().files, shop.stats().expired), (1, 1));
+    assert_eq!((shop.id(b"used"), shop.id(b"unused")), (Some(1), None));
+}

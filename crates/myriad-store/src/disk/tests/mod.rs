@@ -1,0 +1,187 @@
+//! Behaviour of zones with a disk tier, their work ordered by the tests.
+
+mod faults;
+mod files;
+mod format;
+mod large;
+mod limits;
+mod recovery;
+mod removal;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+
+use crate::tests::{Page, admission, completion, content, plain, put};
+use crate::*;
+
+/// A folder that goes with its test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let path = std::env::temp_dir().join(format!("myriad-store-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// All files with a name of ours.
+    fn files(&self) -> Vec<PathBuf> {
+        fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let hidden = entry.file_name().to_string_lossy().starts_with('.');
+                if entry.path().is_dir() && !hidden {
+                    walk(&entry.path(), found);
+                } else if !hidden {
+                    found.push(entry.path());
+                }
+            }
+        }
+        let mut found = Vec::new();
+        walk(&self.0, &mut found);
+        found.sort();
+        found
+    }
+
+    /// Bytes that the files take, in blocks.
+    fn bytes(&self) -> u64 {
+        self.files().iter().map(|path| fs::metadata(path).unwrap().len().div_ceil(4096) * 4096).sum()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A zone with a disk tier whose work is done when the test says so.
+struct Shop {
+    zone: Zone<Page>,
+    pool: DiskPool,
+    now: Arc<AtomicU64>,
+    events: Arc<Mutex<Vec<String>>>,
+}
+
+const LIMITS: ZoneLimits = ZoneLimits {
+    memory_bytes: 8 << 20,
+    inactive_ms: 600_000,
+    max_object_bytes: 1 << 20,
+    max_variants: 16,
+    stream_window_bytes: 256 << 10,
+    oversized_pass_ms: 10_000,
+};
+
+impl Shop {
+    fn open(folder: &Path) -> Self {
+        Self::open_with(folder, LIMITS, DiskLimits::default())
+    }
+
+    fn open_with(folder: &Path, limits: ZoneLimits, disk: DiskLimits) -> Self {
+        let zone = Zone::new("pages", limits);
+        let pool = DiskPool::by_hand();
+        let now = Arc::new(AtomicU64::new(1_000_000));
+        let events = Arc::<Mutex<Vec<String>>>::default();
+        let (clock, log) = (Arc::clone(&now), Arc::clone(&events));
+        let options = DiskOptions {
+            path: folder.to_owned(),
+            levels: vec![1, 2],
+            limits: disk,
+            clock: Arc::new(move || clock.load(Relaxed)),
+            report: Arc::new(move |event| log.lock().push(format!("{event:?}"))),
+        };
+        zone.open_disk(options, &pool);
+        Self { zone, pool, now, events }
+    }
+
+    fn now(&self) -> u64 {
+        self.now.load(Relaxed)
+    }
+
+    fn settle(&self) {
+        self.pool.settle(std::time::Duration::ZERO);
+    }
+
+    /// Looks after the folder until every file is known.
+    fn recover(&self) {
+        for _ in 0..1000 {
+            self.pool.tend();
+            self.settle();
+            if self.stats().recovered {
+                return;
+            }
+        }
+        panic!("recovery has no end");
+    }
+
+    fn stats(&self) -> DiskStats {
+        self.zone.disk_stats().unwrap()
+    }
+
+    fn put(&self, key: &[u8], id: u64, len: usize) -> Arc<Object<Page>> {
+        let object = put(&self.zone, key, id, len, self.now());
+        self.settle();
+        object
+    }
+
+    /// Stores a variant, as the answer to a request with `value`.
+    fn put_variant(&self, key: &[u8], selector: &[u8], value: u8, id: u64) {
+        let selection = crate::tests::selection(selector, value);
+        let mut body =
+            self.zone.fetch_alone(KeyRef::new(key), self.now()).admit(admission(id, Some(selection)));
+        body.push(content(id, 500).into());
+        assert!(matches!(body.complete(completion(id, self.now(), 9_000_000)), Completed::Stored(_)));
+        self.settle();
+    }
+
+    /// Looks a page up in memory, then on disk, as a request does.
+    fn get(&self, key: &[u8], variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Arc<Object<Page>>> {
+        let key = KeyRef::new(key);
+        let mut asked = None;
+        loop {
+            if let Some(object) = self.zone.get(key, &variant, self.now()) {
+                return Some(object);
+            }
+            let sought = self.zone.seek(key, &variant).filter(|sought| asked != Some(*sought))?;
+            asked = Some(sought);
+            let mut reader = self.zone.load(key, sought, self.now())?;
+            self.settle();
+            let polled = reader.poll_end(&mut Context::from_waker(Waker::noop()), plain);
+            assert!(polled.is_ready(), "a load without end");
+        }
+    }
+
+    fn id(&self, key: &[u8]) -> Option<u64> {
+        let object = self.get(key, plain)?;
+        if object.body().stored().is_none() {
+            let len = object.body().len() as usize;
+            assert_eq!(object.body().segments().concat(), content(object.meta().id, len), "another's bytes");
+        }
+        Some(object.meta().id)
+    }
+
+    fn in_memory(&self, key: &[u8]) -> bool {
+        self.zone.get(KeyRef::new(key), plain, self.now()).is_some()
+    }
+
+    fn close(self) {
+        self.zone.close_disk(std::time::Duration::ZERO);
+    }
+}
+
+fn ready<T>(polled: Poll<T>) -> T {
+    match polled {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("not ready"),
+    }
+}

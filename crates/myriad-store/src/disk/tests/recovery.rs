@@ -1,0 +1,126 @@
+//! What a start finds.
+
+use super::*;
+
+fn stored(folder: &Folder, count: u64) {
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    for n in 0..count {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    shop.close();
+}
+
+#[test]
+fn all_files_are_found_with_and_without_a_snapshot() {
+    for snapshot in [true, false] {
+        let folder = Folder::new();
+        stored(&folder, 300);
+        if !snapshot {
+            fs::remove_file(folder.path().join(".catalogue")).unwrap();
+        }
+        let shop = Shop::open(folder.path());
+        shop.recover();
+        assert_eq!((shop.stats().files, shop.stats().bytes), (300, 300 * 4096));
+        assert!((0..300_u64).all(|n| shop.id(&n.to_le_bytes()) == Some(n)));
+        assert!(shop.events.lock().iter().any(|event| event.starts_with("Recovered { files: 300")));
+    }
+}
+
+#[test]
+fn what_the_snapshot_names_and_the_folder_has_not_is_forgotten() {
+    let folder = Folder::new();
+    stored(&folder, 10);
+    let files = folder.files();
+    files[..4].iter().for_each(|path| fs::remove_file(path).unwrap());
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    assert_eq!((shop.stats().files, shop.stats().bytes), (6, 6 * 4096));
+    assert_eq!((0..10_u64).filter(|n| shop.id(&n.to_le_bytes()).is_some()).count(), 6);
+}
+
+#[test]
+fn the_hottest_pages_are_in_memory_before_anybody_asks() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    for n in 0..100_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    shop.now.fetch_add(5000, Relaxed);
+    for n in 0..5_u64 {
+        assert!(shop.in_memory(&n.to_le_bytes()));
+    }
+    shop.close();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    assert!((0..5_u64).all(|n| shop.in_memory(&n.to_le_bytes())));
+    assert!(!(50..100_u64).any(|n| shop.in_memory(&n.to_le_bytes())));
+}
+
+#[test]
+fn without_a_snapshot_the_oldest_files_leave_first() {
+    let folder = Folder::new();
+    stored(&folder, 20);
+    fs::remove_file(folder.path().join(".catalogue")).unwrap();
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000);
+    for n in 5..20_u64 {
+        let path = super::super::Name::of_key(&n.to_le_bytes()).path(folder.path(), &[1, 2]);
+        fs::File::open(path).unwrap().set_modified(old).unwrap();
+    }
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    shop.zone.limit_disk(DiskLimits { max_bytes: 5 * 4096, ..DiskLimits::default() });
+    std::thread::sleep(std::time::Duration::from_millis(1001));
+    shop.pool.tend();
+    let left: Vec<u64> = (0..20_u64).filter(|n| shop.id(&n.to_le_bytes()).is_some()).collect();
+    assert_eq!(left, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn temporary_files_of_a_killed_process_are_removed_and_others_let_be() {
+    let folder = Folder::new();
+    stored(&folder, 3);
+    fs::write(folder.path().join(".tmp/1-7"), b"half a page").unwrap();
+    fs::write(folder.path().join("notes.txt"), b"mine").unwrap();
+    fs::create_dir_all(folder.path().join("photos/2026")).unwrap();
+    fs::write(folder.path().join("photos/2026/900150983cd24fb0d6963f7d28e17f72"), b"mine").unwrap();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    assert!(fs::read_dir(folder.path().join(".tmp")).unwrap().next().is_none());
+    assert_eq!((folder.files().len(), shop.stats().files, shop.stats().set_aside), (5, 3, 0));
+}
+
+#[test]
+fn files_of_other_programs_in_our_places_are_removed_and_told_of_once() {
+    let folder = Folder::new();
+    stored(&folder, 10);
+    for path in &folder.files()[..7] {
+        fs::write(path, b"\x05\0\0\0 nginx").unwrap();
+    }
+    fs::remove_file(folder.path().join(".catalogue")).unwrap();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    assert_eq!((folder.files().len(), shop.stats().files, shop.stats().set_aside), (3, 3, 7));
+    assert_eq!(shop.events.lock().iter().filter(|event| event.starts_with("SetAside")).count(), 1);
+}
+
+#[test]
+fn pages_are_served_and_stored_while_the_recovery_runs() {
+    let folder = Folder::new();
+    stored(&folder, 200);
+    let limits =
+        DiskLimits { loader: Pace { files: 3, sleep_ms: 1, threshold_ms: 200 }, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    let mut rng = fastrand::Rng::with_seed(4);
+    let mut rounds = 0;
+    while !shop.stats().recovered {
+        shop.pool.tend();
+        let n = rng.u64(..200);
+        assert!([n, n + 1000].map(Some).contains(&shop.id(&n.to_le_bytes())));
+        shop.put(&n.to_le_bytes(), n + 1000, 10);
+        rounds += 1;
+    }
+    assert!(rounds > 60, "{rounds}");
+    assert_eq!((shop.stats().files, folder.bytes()), (200, shop.stats().bytes));
+}

@@ -1,0 +1,153 @@
+//! Purges, and files that somebody else removes.
+
+use super::*;
+use crate::tests::asking;
+
+#[test]
+fn a_purged_page_stays_gone_in_memory_on_disk_and_after_a_restart() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"/a", 1, 10);
+    shop.put(b"/b", 2, 10);
+    assert_eq!(shop.zone.remove(KeyRef::new(b"/a")), 1);
+    assert_eq!((shop.id(b"/a"), shop.id(b"/b")), (None, Some(2)), "before the file is removed");
+    shop.settle();
+    assert_eq!((folder.files().len(), shop.stats().bytes), (1, 4096));
+    let shop = Shop::open(folder.path());
+    assert_eq!((shop.id(b"/a"), shop.id(b"/b")), (None, Some(2)));
+}
+
+#[test]
+fn a_purge_reaches_what_no_recovery_has_found_yet() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"/a", 1, 10);
+    shop.put_variant(b"/v", b"Cookie", 1, 2);
+    let shop = Shop::open(folder.path());
+    shop.zone.remove(KeyRef::new(b"/a"));
+    shop.zone.remove(KeyRef::new(b"/v"));
+    assert_eq!(shop.id(b"/a"), None);
+    assert!(shop.get(b"/v", asking(1)).is_none());
+    shop.recover();
+    assert_eq!(shop.id(b"/a"), None);
+    assert!(shop.get(b"/v", asking(1)).is_none());
+    // A new family: the variants of the old one are not found again.
+    shop.put_variant(b"/v", b"Cookie", 2, 3);
+    assert!(shop.get(b"/v", asking(1)).is_none());
+    assert_eq!(shop.get(b"/v", asking(2)).unwrap().meta().id, 3);
+}
+
+#[test]
+fn clearing_counts_and_removes_everything_also_what_is_yet_to_be_found() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    for n in 0..20_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    let shop = Shop::open(folder.path());
+    shop.zone.clear();
+    assert!((0..20_u64).all(|n| shop.id(&n.to_le_bytes()).is_none()));
+    shop.put(b"new", 99, 10);
+    shop.recover();
+    assert_eq!((shop.id(b"new"), shop.zone.clear()), (Some(99), 1));
+    shop.settle();
+    assert_eq!((folder.files().len(), shop.stats().bytes), (0, 0));
+}
+
+#[test]
+fn a_purge_covers_what_is_on_its_way_to_disk_and_from_it() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    put(&shop.zone, b"/", 1, 10, 1);
+    shop.zone.remove(KeyRef::new(b"/"));
+    shop.settle();
+    assert_eq!((folder.files().len(), shop.stats().writes), (0, 0), "the write was queued");
+    shop.put(b"/", 2, 10);
+    let shop = Shop::open(folder.path());
+    let key = KeyRef::new(b"/");
+    let _reader = shop.zone.load(key, shop.zone.seek(key, plain).unwrap(), 1).unwrap();
+    shop.zone.remove(key);
+    shop.settle();
+    assert!(!shop.in_memory(b"/"), "the read was queued");
+    assert!(folder.files().is_empty());
+}
+
+#[test]
+fn what_is_stored_after_a_purge_is_not_taken_for_purged() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"/", 1, 10);
+    shop.zone.remove(KeyRef::new(b"/"));
+    put(&shop.zone, b"/", 2, 10, 1);
+    shop.settle();
+    assert_eq!(Shop::open(folder.path()).id(b"/"), Some(2));
+}
+
+#[test]
+fn a_file_that_somebody_removes_takes_its_page_from_memory() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"abc", 1, 10);
+    shop.put(b"other", 2, 10);
+    fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
+    shop.pool.tend();
+    assert!(!shop.in_memory(b"abc") && shop.in_memory(b"other"));
+    assert_eq!((shop.stats().vanished, shop.stats().files, shop.stats().bytes), (1, 1, 4096));
+}
+
+#[test]
+fn a_folder_that_somebody_removes_or_moves_away_takes_its_pages() {
+    for moved in [false, true] {
+        let folder = Folder::new();
+        let elsewhere = Folder::new();
+        let shop = Shop::open(folder.path());
+        shop.recover();
+        for n in 0..50_u64 {
+            shop.put(&n.to_le_bytes(), n, 10);
+        }
+        for entry in fs::read_dir(folder.path()).unwrap().flatten() {
+            if moved {
+                fs::rename(entry.path(), elsewhere.path().join(entry.file_name())).unwrap();
+            } else if entry.path().is_dir() {
+                fs::remove_dir_all(entry.path()).unwrap();
+            }
+        }
+        shop.pool.tend();
+        assert!((0..50_u64).all(|n| shop.id(&n.to_le_bytes()).is_none()), "moved: {moved}");
+        assert_eq!((shop.stats().files, shop.stats().bytes), (0, 0));
+        // And goes on as if nothing had been.
+        shop.put(b"abc", 1, 10);
+        fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
+        shop.pool.tend();
+        assert!(!shop.in_memory(b"abc"));
+    }
+}
+
+#[test]
+fn the_marker_s_file_stands_for_all_variants() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    for value in 0..3 {
+        shop.put_variant(b"abc", b"Cookie", value, u64::from(value));
+    }
+    fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
+    shop.pool.tend();
+    assert!((0..3).all(|value| shop.get(b"abc", asking(value)).is_none()));
+    shop.settle();
+    assert_eq!(shop.stats().files, 0);
+}
+
+#[test]
+fn where_folders_cannot_be_watched_files_are_looked_at_in_turn() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.zone.disk().unwrap().shelf.watch.blind.store(true, Relaxed);
+    for n in 0..50_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    for path in folder.files() {
+        fs::remove_file(path).unwrap();
+    }
+    shop.pool.tend();
+    assert!((0..50_u64).all(|n| !shop.in_memory(&n.to_le_bytes())));
+}

@@ -1,0 +1,384 @@
+//! The disk tier of a zone: pages in files, files as pages.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::catalogue::{Filed, Role, Sought, blocks_of, halves};
+use super::format::{HEADER, Kind, PIECE, Sections, write_encoding};
+use super::name::Name;
+use super::pool::DiskPool;
+use super::read::{self, Loaded, Unread};
+use super::shelf::{Above, Shelf};
+use super::stage::{Placing, Stage, Unwritten};
+use super::{DiskOptions, FormatError};
+use crate::flight::{Abort, Lead, Phase};
+use crate::object::Restored;
+use crate::{ALTERNATIVES, Alternative, Body, KeyRef, Metadata, Object, Persist, Selection, Zone};
+
+/// Milliseconds after which a page that got another encoding is written anew.
+const CHANGED_AFTER_MS: u64 = 2000;
+/// Pages that wait to be written anew.
+const CHANGED: usize = 4096;
+
+/// The caller's metadata as bytes.
+struct Codec<M: Metadata> {
+    encode: fn(&M, &mut Vec<u8>),
+    decode: fn(&[u8]) -> Option<M>,
+    encode_alternative: fn(&M::Alternative, &mut Vec<u8>),
+    decode_alternative: fn(&[u8]) -> Option<M::Alternative>,
+}
+
+type Changed<M> = HashMap<usize, (Weak<Object<M>>, u64)>;
+
+pub(crate) struct Tier<M: Metadata> {
+    pub(crate) shelf: Arc<Shelf>,
+    codec: Codec<M>,
+    /// By the address of the object: pages to be written anew, and when.
+    changed: Mutex<Changed<M>>,
+}
+
+impl<M: Persist> Tier<M> {
+    pub(crate) fn new(options: DiskOptions, pool: &DiskPool, above: Weak<dyn Above>) -> Self {
+        Self {
+            shelf: Arc::new(Shelf::new(options, M::VERSION, pool, above)),
+            codec: Codec {
+                encode: M::encode,
+                decode: M::decode,
+                encode_alternative: M::encode_alternative,
+                decode_alternative: M::decode_alternative,
+            },
+            changed: Mutex::default(),
+        }
+    }
+}
+
+impl<M: Metadata> Tier<M> {
+    /// Where the page for a request may be.
+    pub(crate) fn seek(&self, key: KeyRef<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<Name> {
+        if !self.shelf.begun.load(Relaxed) {
+            return None;
+        }
+        match self.shelf.catalogue.lock().seek(key.bytes(), key.hash(), variant) {
+            Sought::In(name) => Some(name),
+            Sought::Absent => None,
+        }
+    }
+
+    /// Has a file read into memory; `lead` is told of the end. False where the queue is full.
+    pub(crate) fn load(self: &Arc<Self>, name: Name, most_in_memory: u64, now: u64, lead: Lead<M>) -> bool {
+        let tier = Arc::clone(self);
+        let job = move || tier.load_now(name, most_in_memory, now, lead);
+        self.shelf.pool.read(Box::new(job)).is_ok()
+    }
+
+    /// Has a page read into memory that nobody asked for; false where the queue is full.
+    pub(crate) fn warm(self: &Arc<Self>, zone: &Zone<M>, name: Name, now: u64) -> bool {
+        let (tier, zone) = (Arc::clone(self), zone.clone());
+        let job = move || {
+            // The key is in the file; it is read again once a purge of the key would be noticed.
+            let Ok(loaded) = read::load(&tier.shelf, name, 0) else { return };
+            let lead = zone.lead_of_load(KeyRef::new(&loaded.key), now);
+            if let Some(lead) = lead {
+                tier.load_now(name, zone.limits().max_object_bytes, now, lead);
+            }
+        };
+        self.shelf.pool.read(Box::new(job)).is_ok()
+    }
+
+    fn load_now(&self, name: Name, most_in_memory: u64, now: u64, mut lead: Lead<M>) {
+        if let Some(object) = self.read_object(name, most_in_memory, now, &lead) {
+            // A purge, a newer page or want of room: then it is not stored, and whoever waits looks again.
+            let _ = lead.store_loaded(&Arc::new(object));
+        } else {
+            lead.finish(Phase::Aborted(Abort::Dropped), None);
+        }
+    }
+
+    fn read_object(&self, name: Name, most_in_memory: u64, now: u64, lead: &Lead<M>) -> Option<Object<M>> {
+        let shelf = &self.shelf;
+        let key = &lead.flight.key;
+        let hash = key.as_ref().hash();
+        let loaded = match read::load(shelf, name, most_in_memory) {
+            Ok(loaded) => loaded,
+            Err(Unread::Missing) => {
+                shelf.check_presence(name);
+                return None;
+            }
+            Err(Unread::Unfit(why)) => {
+                let _stripe = shelf.stripe(hash);
+                // It may have been replaced by a sound one while it was read.
+                if read::load(shelf, name, most_in_memory).is_err() {
+                    shelf.set_aside(name, why);
+                }
+                return None;
+            }
+            Err(Unread::Failed(error)) => {
+                shelf.failed("read()", &shelf.path(name), error);
+                return None;
+            }
+        };
+        shelf.counts.reads.fetch_add(1, Relaxed);
+        if loaded.key[..] != key.bytes()[..] {
+            // Two keys of one MD5: the page is another's.
+            return None;
+        }
+        let is_void = loaded.header.generation < shelf.barrier.load(Relaxed)
+            || shelf.above.upgrade().is_none_or(|above| loaded.header.generation >= above.sequence());
+        if is_void {
+            shelf.catalogue.lock().doom_unknown(name, hash);
+            shelf.bury(name, hash);
+            return None;
+        }
+        self.note_read(name, hash, &loaded, now)?;
+        if loaded.header.kind == Kind::Marker {
+            return None;
+        }
+        let restored = self.restore(loaded, now);
+        if restored.is_none() {
+            let _stripe = shelf.stripe(hash);
+            shelf.set_aside(name, FormatError::Foreign);
+        }
+        Some(Object::restored(Arc::clone(key.bytes()), restored?))
+    }
+
+    /// Enters a file that was read, unless it has been removed meanwhile.
+    fn note_read(&self, name: Name, hash: u128, loaded: &Loaded, now: u64) -> Option<()> {
+        let shelf = &self.shelf;
+        let main = Name::of_key(&loaded.key);
+        let role = match loaded.header.kind {
+            Kind::Marker => Role::Marker,
+            Kind::Object if name == main => Role::Plain,
+            Kind::Object => Role::Variant,
+        };
+        let _stripe = shelf.stripe(hash);
+        let known = {
+            let catalogue = shelf.catalogue.lock();
+            if catalogue.is_doomed(name) {
+                return None;
+            }
+            catalogue.find(name).is_some()
+        };
+        if !known && std::fs::symlink_metadata(shelf.path(name)).is_err() {
+            return None;
+        }
+        let mut catalogue = shelf.catalogue.lock();
+        if !known {
+            let blocks = blocks_of(loaded.len);
+            catalogue.take_blocks(blocks);
+            let used_s = (now / 1000) as u32;
+            catalogue.enter(Filed { name, hash: halves(hash), blocks, used_s, role, seen: true });
+            shelf.watch.look_at(shelf, name);
+        }
+        catalogue.touch(name, (now / 1000) as u32);
+        match role {
+            Role::Marker => catalogue.mark(name, &loaded.selector, loaded.header.family),
+            Role::Variant => catalogue.mark_variant(main, loaded.header.family, name),
+            Role::Plain => {}
+        }
+        Some(())
+    }
+
+    fn restore(&self, loaded: Loaded, now: u64) -> Option<Restored<M>> {
+        let mut alternatives = [const { None }; ALTERNATIVES];
+        for (index, meta, bytes) in loaded.encodings {
+            let meta = (self.codec.decode_alternative)(&meta)?;
+            *alternatives.get_mut(usize::from(index))? = Some(Alternative { bytes, meta });
+        }
+        let header = loaded.header;
+        let selection = (header.family != 0)
+            .then(|| Selection { selector: loaded.selector.into(), variant: loaded.variant.into() });
+        Some(Restored {
+            meta: (self.codec.decode)(&loaded.meta)?,
+            body: loaded.body,
+            selection,
+            generation: header.generation,
+            stored_at: header.stored_at,
+            fresh_until: header.fresh_until,
+            alternatives,
+            now,
+        })
+    }
+
+    /// Has a page written. `is_stored` says, once the write has begun, whether no purge has come before it.
+    pub(crate) fn write(self: &Arc<Self>, object: &Arc<Object<M>>, is_stored: impl Fn() -> bool) {
+        let hash = KeyRef::new(object.key()).hash();
+        let variant = object.selection().map(|selection| &*selection.variant);
+        let number = self.shelf.catalogue.lock().begin_write(hash, variant);
+        if !is_stored() {
+            self.shelf.catalogue.lock().end_write(hash, variant, number);
+            return;
+        }
+        let (tier, page) = (Arc::clone(self), Arc::clone(object));
+        let job = move || {
+            let variant = page.selection().map(|selection| &*selection.variant);
+            match tier.write_now(&page, hash, number) {
+                Ok(()) | Err(Unwritten::Unwanted) => {}
+                Err(Unwritten::NoRoom | Unwritten::Failed) => tier.abandon(page.key(), hash, variant, number),
+            }
+        };
+        if !self.shelf.begun.load(Relaxed)
+            || !self.shelf.may_write()
+            || self.shelf.pool.write(object.weight(), Box::new(job)).is_err()
+        {
+            self.abandon(object.key(), hash, variant, number);
+        }
+    }
+
+    /// A write that came to nothing: what it was to replace is older than what is in memory, and goes.
+    fn abandon(&self, key: &[u8], hash: u128, variant: Option<&[u8]>, number: u64) {
+        self.shelf.counts.dropped.fetch_add(1, Relaxed);
+        let mut catalogue = self.shelf.catalogue.lock();
+        if !catalogue.end_write(hash, variant, number) {
+            return;
+        }
+        let main = Name::of_key(key);
+        let name = match (variant, catalogue.marker(main)) {
+            (None, _) => main,
+            (Some(variant), Some(marker)) => Name::of_variant(key, marker.family, variant),
+            (Some(_), None) => return,
+        };
+        if catalogue.find(name).is_some() || !catalogue.complete {
+            catalogue.doom_unknown(name, hash);
+        }
+    }
+
+    fn write_now(&self, object: &Object<M>, hash: u128, number: u64) -> Result<(), Unwritten> {
+        let variant = object.selection().map(|selection| &*selection.variant);
+        if !self.shelf.catalogue.lock().is_wanted(hash, variant, number) {
+            return Err(Unwritten::Unwanted);
+        }
+        let body = object.body();
+        let mut stage = Stage::begin(&self.shelf, HEADER as u64 + body.len())?;
+        if let Some(stored) = body.stored() {
+            let open = stored.open_now().ok_or(Unwritten::Failed)?;
+            let mut at = 0;
+            while at < body.len() {
+                let piece = open.piece(at, body.len()).map_err(|_| Unwritten::Failed)?;
+                at += PIECE.min(piece.len() as u64);
+                stage.append(&piece)?;
+            }
+        }
+        for segment in body.segments() {
+            stage.append(segment)?;
+        }
+        self.place(stage, object, hash, number).map(drop)
+    }
+
+    fn place(&self, stage: Stage, object: &Object<M>, hash: u128, number: u64) -> Result<Name, Unwritten> {
+        let mut meta = Vec::with_capacity(object.meta().weight() + 128);
+        (self.codec.encode)(object.meta(), &mut meta);
+        let (mut encodings, mut own) = (Vec::new(), Vec::new());
+        for index in 0..ALTERNATIVES as u8 {
+            if let Some(alternative) = object.alternative(index) {
+                own.clear();
+                (self.codec.encode_alternative)(&alternative.meta, &mut own);
+                write_encoding(index, &own, &alternative.bytes, &mut encodings);
+            }
+        }
+        let selection = object.selection();
+        let variant = selection.map(|selection| &*selection.variant);
+        stage.place(Placing {
+            sections: Sections {
+                kind: Kind::Object,
+                version: self.shelf.version,
+                generation: object.generation(),
+                family: 0,
+                stored_at: object.stored_at(),
+                fresh_until: object.fresh_until(),
+                key: object.key(),
+                key_hash: hash,
+                selector: selection.map_or(&[], |selection| &*selection.selector),
+                variant: variant.unwrap_or_default(),
+                meta: &meta,
+                encodings: &encodings,
+            },
+            variant,
+            number,
+            used_s: object.last_hit_s(),
+        })
+    }
+
+    /// Gives a spilled body its name. `make` makes the object of a body on disk; `is_wanted` says, once the write has
+    /// begun, whether no purge has come before it.
+    pub(crate) fn place_spilled(
+        &self,
+        stage: Stage,
+        key: KeyRef<'_>,
+        is_wanted: impl Fn() -> bool,
+        make: impl FnOnce(Body) -> Object<M>,
+    ) -> Option<Object<M>> {
+        let hash = key.hash();
+        // The object without its body yet: the file is what makes that one.
+        let object = make(Body::default());
+        let variant = object.selection().map(|selection| &*selection.variant);
+        let number = self.shelf.catalogue.lock().begin_write(hash, variant);
+        if !is_wanted() {
+            self.shelf.catalogue.lock().end_write(hash, variant, number);
+            return None;
+        }
+        match self.place(stage, &object, hash, number) {
+            Ok(name) => match read::load(&self.shelf, name, 0) {
+                Ok(loaded) => Some(object.with_body(loaded.body)),
+                Err(_) => None,
+            },
+            Err(Unwritten::Unwanted) => None,
+            Err(_) => {
+                self.abandon(key.bytes(), hash, variant, number);
+                None
+            }
+        }
+    }
+
+    /// Notes that a page got another encoding, or other validity, which its file does not know.
+    pub(crate) fn note_changed(&self, object: &Arc<Object<M>>, now: u64) {
+        let mut changed = self.changed.lock();
+        if changed.len() < CHANGED {
+            let due = now.saturating_add(CHANGED_AFTER_MS);
+            changed.entry(Arc::as_ptr(object) as usize).or_insert_with(|| (Arc::downgrade(object), due));
+        }
+    }
+
+    /// The changed pages whose time has come.
+    pub(crate) fn take_changed(&self, now: u64) -> Vec<Arc<Object<M>>> {
+        let mut due = Vec::new();
+        self.changed.lock().retain(|_, (object, at)| {
+            if *at > now {
+                return true;
+            }
+            due.extend(object.upgrade());
+            false
+        });
+        due
+    }
+
+    /// Removes all files of a key, soon; how many objects that were.
+    pub(crate) fn remove(&self, key: KeyRef<'_>) -> usize {
+        let (count, doomed) = {
+            let mut catalogue = self.shelf.catalogue.lock();
+            (catalogue.remove_key(key.bytes(), key.hash()), catalogue.doomed() > 0)
+        };
+        if doomed {
+            self.shelf.bury_soon();
+        }
+        count
+    }
+
+    /// Removes all files, soon. What a recovery has yet to find counts as removed if it was fetched before `sequence`.
+    pub(crate) fn clear(&self, sequence: u64) -> usize {
+        self.shelf.barrier.fetch_max(sequence, Relaxed);
+        let count = self.shelf.catalogue.lock().remove_all();
+        self.shelf.bury_soon();
+        count
+    }
+
+    /// Writes what waits, and the catalogue, for the next start.
+    pub(crate) fn close(&self, patience: Duration) {
+        self.shelf.pool.settle(patience);
+        self.shelf.closed.store(true, Relaxed);
+        self.shelf.write_snapshot();
+    }
+}

@@ -1,0 +1,106 @@
+//! Noticing that somebody removed files, as plugins and people clear caches.
+//!
+//! Folders are watched by inotify, so it costs nothing on the way of a hit and little otherwise. Where the system gives
+//! no more watches, all files are looked at in turn instead.
+
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+
+use super::name::Name;
+use super::shelf::Shelf;
+
+/// What the events of a moment come to.
+#[derive(Debug, Default)]
+pub(crate) struct Gone {
+    /// Files that may be gone.
+    pub(crate) names: Vec<Name>,
+    /// Whether any file may be.
+    pub(crate) any: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Watch {
+    descriptor: Option<OwnedFd>,
+    folders: Mutex<HashMap<PathBuf, i32>>,
+    /// Some folder is not watched.
+    pub(crate) blind: AtomicBool,
+}
+
+impl Watch {
+    pub(crate) fn new() -> Self {
+        let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
+        let blind = AtomicBool::new(descriptor.is_none());
+        Self { descriptor, folders: Mutex::default(), blind }
+    }
+
+    /// Watches the folder of a file, and those above it.
+    pub(crate) fn look_at(&self, shelf: &Shelf, name: Name) {
+        let path = shelf.path(name);
+        let mut folder = path.parent();
+        while let Some(next) = folder
+            && next.starts_with(&shelf.root)
+            && self.folder(next)
+        {
+            folder = next.parent();
+        }
+    }
+
+    /// Watches a folder; false where it was watched already, or cannot be.
+    pub(crate) fn folder(&self, path: &Path) -> bool {
+        let Some(descriptor) = &self.descriptor else { return false };
+        let mut folders = self.folders.lock();
+        if folders.contains_key(path) {
+            return false;
+        }
+        let wanted = WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR;
+        match inotify::add_watch(descriptor, path, wanted) {
+            Ok(number) => {
+                folders.insert(path.to_owned(), number);
+                true
+            }
+            Err(Errno::NOENT) => false,
+            Err(_) => {
+                self.blind.store(true, Relaxed);
+                false
+            }
+        }
+    }
+
+    /// Reads what has happened.
+    pub(crate) fn read(&self) -> Gone {
+        let mut gone = Gone::default();
+        let Some(descriptor) = &self.descriptor else { return gone };
+        let mut buffer = [MaybeUninit::uninit(); 16 << 10];
+        let mut events = inotify::Reader::new(descriptor, &mut buffer);
+        while let Ok(event) = events.next() {
+            let happened = event.events();
+            if happened.contains(ReadFlags::QUEUE_OVERFLOW) {
+                gone.any = true;
+            } else if happened.intersects(ReadFlags::IGNORED) {
+                self.folders.lock().retain(|_, number| *number != event.wd());
+            } else if happened.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) {
+                // The path may be another folder's by and by.
+                self.folders.lock().retain(|_, number| *number != event.wd());
+                gone.any |= happened.contains(ReadFlags::MOVE_SELF);
+            } else if let Some(text) = event.file_name() {
+                match Name::parse(text.to_bytes()) {
+                    Some(name) => gone.names.push(name),
+                    // A folder that was moved away took its files with it, of which nothing tells.
+                    None => gone.any |= happened.contains(ReadFlags::MOVED_FROM),
+                }
+            }
+        }
+        gone
+    }
+}

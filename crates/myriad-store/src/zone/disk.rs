@@ -1,0 +1,236 @@
+//! The zone's side of its disk tier.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::{Inner, Zone};
+use crate::disk::{Above, DiskLimits, DiskOptions, DiskPool, DiskStats, Name, Spill, Stage, Tier};
+use crate::flight::Lead;
+use crate::shard::{Entry, Role};
+use crate::{Body, Completion, FlightReader, KeyRef, Metadata, Object, Persist, Selection};
+
+/// The part of memory that pages may fill before anybody has asked for them.
+const WARM_PART: usize = 2;
+
+/// A file in which the page for a request may be. Two are equal where they are the same file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sought(Name);
+
+impl<M: Persist> Zone<M> {
+    /// Opens the disk tier, once in the life of a zone. Returns without waiting for the files to be found: they are
+    /// used from the first look-up on. A folder that cannot be used is tried again from time to time.
+    pub fn open_disk(&self, options: DiskOptions, pool: &DiskPool) {
+        let mut options = Some(options);
+        let tier = self.inner.disk.get_or_init(|| {
+            let above: Weak<Inner<M>> = Arc::downgrade(&self.inner);
+            let options = options.take().unwrap_or_else(|| unreachable!("made once"));
+            Arc::new(Tier::new(options, pool, above))
+        });
+        if options.is_none() {
+            tier.shelf.begin();
+            let shelf: Weak<dyn crate::disk::Tend> = Arc::downgrade(&tier.shelf) as Weak<_>;
+            pool.keep(shelf);
+        }
+    }
+}
+
+impl<M: Metadata> Zone<M> {
+    #[inline]
+    pub(crate) fn disk(&self) -> Option<&Arc<Tier<M>>> {
+        self.inner.disk.get()
+    }
+
+    /// Changes what may change of the disk tier, as a reload may.
+    pub fn limit_disk(&self, limits: DiskLimits) {
+        if let Some(disk) = self.disk() {
+            *disk.shelf.limits.write() = limits;
+            disk.shelf.pool.rouse();
+        }
+    }
+
+    /// Figures of the disk tier, if there is one.
+    pub fn disk_stats(&self) -> Option<DiskStats> {
+        Some(self.disk()?.shelf.stats())
+    }
+
+    /// Waits until what is stored is written, for so long at most, and notes what is there for the next start. Nothing
+    /// is written any more after this.
+    pub fn close_disk(&self, patience: Duration) {
+        if let Some(disk) = self.disk() {
+            disk.shelf.pool.rouse();
+            self.write_changed_until(u64::MAX);
+            disk.close(patience);
+        }
+    }
+
+    /// In which file the page that memory did not have may be. Once every file is known, a key that has none costs one
+    /// probe of a table; before, `Some`.
+    pub fn seek(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Sought> {
+        self.disk()?.seek(key, &variant).map(Sought)
+    }
+
+    /// Has the file read into memory. Whoever waits for the end ([`FlightReader::poll_end`], whatever it says) looks the
+    /// page up again, then seeks again: the file may have said in which other one the variant is. `None` where the disk
+    /// has too much to do. All who want one key at once share one read.
+    pub fn load(&self, key: KeyRef<'_>, sought: Sought, now: u64) -> Option<FlightReader<M>> {
+        let disk = self.disk()?;
+        let flight = {
+            let mut shard = self.shard(key);
+            if let Some(record) = shard.flights_of(key).find(|record| record.role == Role::Loading) {
+                return Some(FlightReader::join(&record.flight, true));
+            }
+            self.take_off(&mut shard, key, now, None, None, Role::Loading)
+        };
+        let reader = flight.reader();
+        let most_in_memory = self.limits().max_object_bytes;
+        disk.load(sought.0, most_in_memory, now, flight.into_lead()).then_some(reader)
+    }
+
+    /// The lead of a load that nobody waits for; `None` where the key is being loaded already.
+    pub(crate) fn lead_of_load(&self, key: KeyRef<'_>, now: u64) -> Option<Lead<M>> {
+        let mut shard = self.shard(key);
+        let is_loading = shard.flights_of(key).any(|record| record.role == Role::Loading);
+        (!is_loading).then(|| self.take_off(&mut shard, key, now, None, None, Role::Loading).into_lead())
+    }
+
+    /// Drops a page whose file turned out to be gone; whether it was there.
+    pub fn forget(&self, page: &Arc<Object<M>>) {
+        let key = KeyRef::new(page.key());
+        let removed = {
+            let mut shard = self.shard(key);
+            let is_it = shard.entry(key).is_some_and(|e| e.objects.iter().any(|o| Arc::ptr_eq(o, page)));
+            let index = if is_it { shard.find(key) } else { None };
+            index.and_then(|index| shard.remove(index))
+        };
+        if let Some(entry) = removed {
+            self.release_entry(entry);
+        }
+    }
+
+    /// Has a stored object written.
+    pub(super) fn write(&self, object: &Arc<Object<M>>) {
+        if let Some(disk) = self.disk() {
+            disk.write(object, || self.holds(object));
+        }
+    }
+
+    pub(super) fn note_changed(&self, object: &Arc<Object<M>>) {
+        if let Some(disk) = self.disk() {
+            disk.note_changed(object, disk.shelf.now());
+        }
+    }
+
+    /// Tells the disk of the hits on what memory has no more room for.
+    pub(super) fn note_evicted(&self, entry: &Entry<M>) {
+        if let Some(disk) = self.disk() {
+            let used_s = (entry.last_used / 1000) as u32;
+            disk.shelf.catalogue.lock().touch_key(entry.key.as_ref().hash(), used_s);
+        }
+    }
+
+    fn holds(&self, object: &Arc<Object<M>>) -> bool {
+        let key = KeyRef::new(object.key());
+        let shard = self.shard(key);
+        shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| Arc::ptr_eq(other, object)))
+    }
+
+    /// A way to disk for a body of at least `len` bytes.
+    pub(crate) fn begin_spill(&self, len: u64) -> Option<Spill> {
+        let shelf = &self.disk()?.shelf;
+        let fits = shelf.may_write() && shelf.begun.load(Relaxed) && len <= shelf.most_of_one();
+        fits.then(|| Spill::new(shelf))
+    }
+
+    fn write_changed_until(&self, now: u64) {
+        let Some(disk) = self.disk() else { return };
+        for object in disk.take_changed(now) {
+            if self.holds(&object) {
+                self.write(&object);
+            }
+        }
+    }
+}
+
+/// Has the object of a spilled body stored once its file is whole.
+pub(crate) fn finish_spill<M: Metadata>(
+    lead: Lead<M>,
+    selection: Option<Selection>,
+    spill: Spill,
+    completion: Completion<M>,
+) {
+    // The job that ends the spill may be dropped without running: the lead then ends as an aborted one does.
+    let parts = Mutex::new(Some((lead, selection, completion)));
+    spill.finish(move |stage| {
+        let Some((lead, selection, completion)) = parts.lock().take() else { return };
+        store_spilled(lead, selection, completion, stage);
+    });
+}
+
+fn store_spilled<M: Metadata>(
+    mut lead: Lead<M>,
+    selection: Option<Selection>,
+    completion: Completion<M>,
+    stage: Option<Stage>,
+) {
+    let (zone, flight, now) = (lead.zone.clone(), Arc::clone(&lead.flight), completion.now);
+    let object = stage.zip(zone.disk()).and_then(|(stage, disk)| {
+        let is_wanted = || {
+            let mut shard = zone.shard(flight.key.as_ref());
+            shard.flight_mut(&flight).is_some_and(|record| record.role != Role::Purged)
+        };
+        let make = |body: Body| Object::new(&flight, body, selection, completion);
+        disk.place_spilled(stage, flight.key.as_ref(), is_wanted, make)
+    });
+    match object {
+        Some(object) => _ = lead.store_spilled(&Arc::new(object)),
+        None => lead.finish_oversized(now, zone.limits().oversized_pass_ms),
+    }
+}
+
+impl<M: Metadata> Above for Inner<M> {
+    fn last_used(&self, hash: u128) -> Option<u64> {
+        let shard = self.shard_of(hash).lock();
+        shard.queue.at(shard.find_hash(hash)?).map(|entry| entry.last_used)
+    }
+
+    fn forget(self: Arc<Self>, hash: u128) {
+        let removed = {
+            let mut shard = self.shard_of(hash).lock();
+            shard.find_hash(hash).and_then(|index| shard.remove(index))
+        };
+        if let Some(entry) = removed {
+            Zone::of(&self).release_entry(entry);
+        }
+    }
+
+    fn forget_all(self: Arc<Self>) {
+        Zone::of(&self).clear_memory();
+    }
+
+    fn inactive_ms(&self) -> u64 {
+        self.limits.read().inactive_ms
+    }
+
+    fn write_changed(self: Arc<Self>, now: u64) {
+        Zone::of(&self).write_changed_until(now);
+    }
+
+    fn warm(self: Arc<Self>, name: Name, hash: u128, now: u64) -> bool {
+        if self.ledger.used() > self.ledger.limit() / WARM_PART {
+            return false;
+        }
+        let Some(disk) = self.disk.get() else { return false };
+        self.last_used(hash).is_some() || disk.warm(&Zone::of(&self), name, now)
+    }
+
+    fn sequence(&self) -> u64 {
+        self.sequence.load(Relaxed)
+    }
+
+    fn sequence_at_least(&self, least: u64) {
+        self.sequence.fetch_max(least, Relaxed);
+    }
+}

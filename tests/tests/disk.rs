@@ -1,0 +1,226 @@
+//! The disk tier of the page cache: restarts, removed files, limits, trouble.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use myriad_tests::{Cached, Call, Request, Server, Signal, wait_for};
+
+/// A page that says how many there were before it.
+fn numbered(call: &mut Call) {
+    let text = format!("page {}", call.number);
+    call.answer("Content-Type: text/plain", text);
+}
+
+const SITE: Cached<'static> = Cached {
+    main: "",
+    http: "",
+    zone: "levels=1:2",
+    key: "$scheme$request_method$host$request_uri",
+    server: "fastcgi_cache_valid 200 1h;",
+};
+
+/// The files in a zone's folder, its own hidden ones aside.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn wait_for_files(server: &Server, count: usize) {
+    wait_for(&format!("{count} files"), || files(&server.path("cache")).len() == count);
+}
+
+/// The name that nginx gives to the page of a target.
+fn file_of(server: &Server, target: &str) -> PathBuf {
+    use md5::{Digest, Md5};
+    let digest = Md5::digest(format!("httpGETlocalhost{target}"));
+    let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    server.path("cache").join(&name[31..]).join(&name[29..31]).join(name)
+}
+
+#[test]
+fn a_restart_serves_its_pages_with_the_origin_down() {
+    for end in [Signal::QUIT, Signal::TERM, Signal::KILL] {
+        let (mut server, origin) = SITE.start(numbered);
+        assert_eq!(server.get("/a").text(), "page 1");
+        assert_eq!(server.get("/b").text(), "page 2");
+        wait_for_files(&server, 2);
+        drop(origin);
+        server.restart(end);
+        for (target, text) in [("/a", "page 1"), ("/b", "page 2"), ("/a", "page 1")] {
+            let answer = server.get(target);
+            assert_eq!((answer.cache(), answer.text().as_str()), ("HIT", text), "after {end:?}");
+        }
+        assert_eq!(server.get("/c").status, 502);
+    }
+}
+
+#[test]
+fn files_have_nginx_s_names_and_go_with_a_person_who_removes_them() {
+    let (server, origin) = SITE.start(numbered);
+    for target in ["/a", "/b", "/c"] {
+        assert_eq!(server.get(target).cache(), "MISS");
+        assert_eq!(server.get(target).cache(), "HIT");
+    }
+    wait_for_files(&server, 3);
+    // As plugins do, which know the key.
+    fs::remove_file(file_of(&server, "/a")).expect("the file of /a");
+    wait_for("a page that is gone", || server.get("/a").text() == "page 4");
+    assert_eq!((server.get("/b").cache(), server.get("/c").cache()), ("HIT", "HIT"));
+    wait_for_files(&server, 3);
+    // As people do: rm -rf cache/*
+    for entry in fs::read_dir(server.path("cache")).expect("the folder").flatten() {
+        if !entry.file_name().to_string_lossy().starts_with('.') {
+            fs::remove_dir_all(entry.path()).expect("rm -rf");
+        }
+    }
+    wait_for("pages that are gone", || {
+        origin.count() >= 7 || {
+            ["/a", "/b", "/c"].iter().for_each(|target| drop(server.get(target)));
+            false
+        }
+    });
+    wait_for_files(&server, 3);
+    assert_eq!(server.get("/a").cache(), "HIT");
+}
+
+#[test]
+fn what_was_removed_while_the_server_was_stopped_is_gone() {
+    let (mut server, _origin) = SITE.start(numbered);
+    server.get("/a");
+    server.get("/b");
+    wait_for_files(&server, 2);
+    fs::remove_file(file_of(&server, "/a")).expect("the file of /a");
+    server.restart(Signal::KILL);
+    assert_eq!((server.get("/b").cache(), server.get("/a").cache()), ("HIT", "MISS"));
+}
+
+#[test]
+fn max_size_is_held_under_a_flood() {
+    let site = Cached { zone: "levels=1:2 max_size=256k", ..SITE };
+    let (server, _origin) = site.start(|call| {
+        let text = format!("{} ", call.number).repeat(1000);
+        call.answer("Content-Type: application/octet-stream", text);
+    });
+    let most = |folder: &Path| -> u64 {
+        let length = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len().div_ceil(4096) * 4096);
+        files(folder).iter().map(length).sum()
+    };
+    let mut client = server.connect();
+    for number in 0..400 {
+        assert_eq!(client.fetch(&Request::get(&format!("/{number}"))).status, 200);
+        if number % 20 == 0 {
+            assert!(most(&server.path("cache")) <= 256 << 10);
+        }
+    }
+    let folder = server.path("cache");
+    wait_for("a full folder", || most(&folder) > 128 << 10);
+    assert!(most(&folder) <= 256 << 10);
+}
+
+#[test]
+fn inactive_files_go() {
+    let site = Cached { zone: "levels=1:2 inactive=1s", ..SITE };
+    let (server, _origin) = site.start(numbered);
+    server.get("/a");
+    wait_for_files(&server, 1);
+    wait_for_files(&server, 0);
+    assert_eq!(server.get("/a").text(), "page 2");
+}
+
+#[test]
+fn a_damaged_or_foreign_file_is_removed_and_never_served() {
+    let (mut server, _origin) = SITE.start(numbered);
+    for target in ["/damaged", "/cut", "/foreign", "/sound"] {
+        server.get(target);
+    }
+    wait_for_files(&server, 4);
+    server.signal(Signal::QUIT);
+    assert!(server.ended());
+    let mut bytes = fs::read(file_of(&server, "/damaged")).expect("file");
+    bytes[130] ^= 1;
+    fs::write(file_of(&server, "/damaged"), &bytes).expect("file");
+    fs::write(file_of(&server, "/cut"), &bytes[..bytes.len() / 2]).expect("file");
+    fs::write(
+        file_of(&server, "/foreign"),
+        b"\x05\0\0\0KEY: httpGETlocalhost/foreign\nHTTP/1.1 200 OK\r\n\r\nno",
+    )
+    .expect("file");
+    server.start_again();
+    let served = ["/damaged", "/cut", "/foreign", "/sound"].map(|target| server.get(target).text());
+    assert_eq!(served, ["page 5", "page 6", "page 7", "page 4"]);
+    server.log_has("removed");
+    wait_for_files(&server, 4);
+    server.restart(Signal::QUIT);
+    assert_eq!(server.get("/damaged").cache(), "HIT");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_leaves_pages_in_memory_and_one_line_in_the_log() {
+    let (server, _origin) = SITE.start(numbered);
+    // A file where the folder for what is being written should be stands in the way of root too.
+    let aside = server.path("cache/.tmp");
+    fs::remove_dir_all(&aside).ok();
+    fs::write(&aside, b"").expect("a file in the way");
+    for number in 0..50 {
+        server.get(&format!("/{number}"));
+        assert_eq!(server.get(&format!("/{number}")).cache(), "HIT");
+    }
+    server.log_has("pages are kept in memory alone meanwhile");
+    assert_eq!(server.read("error.log").matches("pages are kept in memory alone").count(), 1);
+    assert!(files(&server.path("cache")).is_empty());
+    fs::remove_file(&aside).expect("out of the way");
+    let mut number = 50;
+    wait_for("pages that are kept on disk again", || {
+        number += 1;
+        server.get(&format!("/{number}"));
+        !files(&server.path("cache")).is_empty()
+    });
+    server.log_has("pages are kept on disk again");
+}
+
+/// Bytes that differ everywhere, so that a piece of one page in another is seen.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    (0..length).map(|_| rng.u8(..)).collect()
+}
+
+#[test]
+fn a_body_too_long_for_memory_is_kept_on_disk_and_served_in_parts() {
+    const LENGTH: usize = 20 << 20;
+    let (mut server, origin) = SITE.start(|call| {
+        let body = noise(call.number as u64, LENGTH);
+        call.answer("Content-Type: application/octet-stream", body);
+    });
+    let first = server.get("/film");
+    assert_eq!((first.cache(), first.content() == noise(1, LENGTH)), ("MISS", true));
+    wait_for("a hit", || server.get("/film").cache() == "HIT");
+    let fetched = origin.count();
+    let page = noise(fetched as u64, LENGTH);
+    server.restart(Signal::QUIT);
+    let whole = server.get("/film");
+    assert_eq!((whole.cache(), whole.content() == page), ("HIT", true));
+    for (from, to) in [(0, 0), (5, 300_000), (LENGTH / 2, LENGTH / 2 + 1_000_000), (LENGTH - 1, LENGTH - 1)] {
+        let part = server.fetch(&Request::get("/film").field("Range", &format!("bytes={from}-{to}")));
+        assert_eq!((part.status, part.cache()), (206, "HIT"));
+        assert!(part.content() == &page[from..=to], "{from}-{to}");
+    }
+    let head = server.fetch(&Request::new("HEAD", "/film"));
+    assert_eq!(head.field("Content-Length"), Some(LENGTH.to_string().as_str()));
+    let tag = whole.field("ETag").expect("a tag").to_owned();
+    assert_eq!(server.fetch(&Request::get("/film").field("If-None-Match", &tag)).status, 304);
+    // Memory holds none of it, so that its file is missed at once.
+    fs::remove_file(file_of(&server, "/film")).expect("the file");
+    assert_eq!(server.get("/film").cache(), "MISS");
+    assert_eq!(origin.count(), fetched + 1);
+}
