@@ -442,7 +442,7 @@ fn a_page_shorter_than_its_content_length_is_not_stored() {
 
 #[test]
 fn memory_stays_within_its_cap_under_a_flood() {
-    let site = Cached { zone: "memory=1m", ..Cached::default() };
+    let site = Cached { zone: "memory=1m max_size=1m", ..Cached::default() };
     let (server, origin) = site.start(|call| {
         let text = call.uri().repeat(20_000 / call.uri().len());
         call.answer("Content-Type: application/x-flood", text);
