@@ -90,7 +90,7 @@ fn page_and_variables_come_over_both_versions() {
 
 #[test]
 fn several_requests_share_a_connection_and_large_bodies_pass_both_ways() {
-    let large: Vec<u8> = (0..3_000_000u32).map(|index| (index * 7 >> 3) as u8).collect();
+    let large: Vec<u8> = (0..3_000_000u32).map(|index| ((index * 7) >> 3) as u8).collect();
     let server = start("location /echo { return 200 $content_length; }");
     server.write("html/large.bin", &large);
     server.write("sent.bin", &large[..200_000]);

@@ -34,6 +34,7 @@ struct Shard {
 
 /// How long what is known of a path is believed, milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit belongs to each name")]
 pub(crate) struct Validity {
     /// Where something is there (`open_file_cache_valid`).
     pub found_ms: u64,

@@ -121,6 +121,7 @@ fn not_usable(name: &Text, why: &str) -> String {
     format!("cannot use \"{}\": {why}", name.lossy())
 }
 
+#[expect(clippy::unnecessary_box_returns, reason = "results carry it boxed")]
 fn fail(name: &Text, message: String) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(name.span, message))
 }
