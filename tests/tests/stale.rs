@@ -280,3 +280,27 @@ fn php_killed_under_load_costs_no_visitor_a_page() {
         &failures[..failures.len().min(5)]
     );
 }
+
+#[test]
+fn a_page_that_everybody_asks_for_is_refreshed_before_it_expires() {
+    let site = Cached {
+        server: "fastcgi_cache_valid 10s; fastcgi_cache_background_update on;",
+        ..Cached::default()
+    };
+    let (server, origin) = site.start(|call| {
+        let text = format!("page {}", call.number);
+        call.answer("Content-Type: text/plain", text);
+    });
+    server.get("/quiet");
+    let begun = Instant::now();
+    // Hits go on until the last tenth of the validity, and no answer is anything but a fresh page.
+    let mut hits = 0;
+    while origin.count() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "never refreshed");
+        let answer = server.get("/hot");
+        assert!(hits == 0 || answer.cache() == "HIT", "{}", answer.cache());
+        hits += 1;
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(origin.calls().iter().filter(|uri| uri.contains("quiet")).count(), 1, "nobody asked for it");
+}

@@ -10,6 +10,7 @@
 
 mod admit;
 mod bypass;
+mod early;
 mod freshness;
 mod personal;
 mod reuse;
@@ -22,6 +23,7 @@ mod vary;
 
 pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated};
 pub use bypass::{BypassReason, RequestFacts, bypass};
+pub use early::refreshes_early;
 pub use freshness::{Freshness, Source, freshness};
 pub use personal::PersonalCookies;
 pub use reuse::{Failure, Reuse, StoredFacts, reuse};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use myriad_encode::Pool;
 use myriad_upstream::{HttpPool, Resolver};
 
+use crate::content::early::Budget;
 use crate::counters::{Counters, Snapshot};
 use crate::files::FileCache;
 use crate::log::LogWriter;
@@ -46,6 +47,8 @@ pub(crate) struct Generation {
     pub worker: Rc<WorkerState>,
     /// What the rules came to for requests before.
     pub shortcuts: Shortcuts,
+    /// What it may spend on refreshing pages before they expire.
+    pub early: Budget,
     /// What the worker remembers of URIs.
     pub memo: Memo,
     /// Idle connections to HTTP origins.
@@ -66,6 +69,7 @@ impl Generation {
             worker,
             memo: Memo::default(),
             shortcuts: Shortcuts::default(),
+            early: Budget::default(),
             pool: HttpPool::new(),
             addressed: RefCell::default(),
         }

@@ -115,7 +115,8 @@ pub(super) static ROWS: &[FamilyRow] = &[
             set!(Origin.flag => cache.background_update),
             "Whether an expired page is refreshed behind the visitor's back.",
         )
-        .default("off"),
+        .default("off")
+        .differs("a page with a validity of 10 s or more that is asked for often is refreshed before it expires"),
     ),
     FamilyRow::both(
         Directive::new(

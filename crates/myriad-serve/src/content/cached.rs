@@ -17,6 +17,7 @@ use myriad_store::{Claim, ClaimOptions, FlightEnd, FlightHead, FlightReader, Key
 use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
 
+use super::early;
 use super::fetch::{self, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
@@ -124,6 +125,9 @@ fn look_up(
     match found {
         Some(page) if page.is_fresh(now) => {
             phases::keep_shortcut(&exchange.request);
+            if early::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
+                early::refresh(exchange, origin, cache, &page, lease_ms(origin));
+            }
             Ok(serve(exchange, origin, page, CacheStatus::Hit))
         }
         None if let Some(step) = stored::seek(&mut exchange.request, cache) => Ok(step),
@@ -156,10 +160,13 @@ pub(super) fn shortcut(exchange: &mut Exchange, origin: &OriginPlace) -> Option<
     if page.meta().redirects && origin.http.as_ref().is_some_and(|http| !http.plain_redirects) {
         return None;
     }
-    request.as_get |= request.head.method() == Method::Head && cache.convert_head;
     // What lies on disk alone takes the long way.
-    (page.is_fresh(now) && page.body().stored().is_none())
-        .then(|| serve(exchange, origin, page, CacheStatus::Hit))
+    if !page.is_fresh(now) || page.body().stored().is_some() || early::is_due(exchange, cache, &page) {
+        return None;
+    }
+    let request = &mut exchange.request;
+    request.as_get |= request.head.method() == Method::Head && cache.convert_head;
+    Some(serve(exchange, origin, page, CacheStatus::Hit))
 }
 
 /// Reads the request's body into memory, then looks the page up. A body that is too long for that is passed on.

@@ -11,6 +11,7 @@ use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
+use super::early::Spent;
 use super::group::Chosen;
 use super::pace::Pace;
 use super::params::{self, Purpose};
@@ -52,6 +53,8 @@ struct Job {
     usable_page: bool,
     /// Whether the origin was asked to confirm what is stored.
     conditional: bool,
+    /// The budget that an early refresh holds.
+    spent: Option<Spent>,
 }
 
 /// Starts the fetch of a page from a copy of the request. A fetch that cannot start frees the waiters at once.
@@ -61,6 +64,28 @@ pub(crate) fn start(
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
     own: Option<oneshot::Sender<Own>>,
+) {
+    begin(exchange, origin, cache, writer, own, None);
+}
+
+/// As [`start`], for a page that is still fresh: nobody waits for it.
+pub(crate) fn start_early(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    writer: FlightWriter<PageMeta>,
+    spent: Spent,
+) {
+    begin(exchange, origin, cache, writer, None, Some(spent));
+}
+
+fn begin(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    writer: FlightWriter<PageMeta>,
+    own: Option<oneshot::Sender<Own>>,
+    spent: Option<Spent>,
 ) {
     let Ok(chosen) = group::of_place(exchange, origin) else {
         return writer.fail(StoreFailure(502));
@@ -86,7 +111,8 @@ pub(crate) fn start(
     exchange.request.site.worker.counters.fetches.add(1);
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
-    let job = Job { exchange: exchange.snapshot(), writer, request, chosen, own, usable_page, conditional };
+    let job =
+        Job { exchange: exchange.snapshot(), writer, request, chosen, own, usable_page, conditional, spent };
     tokio::task::spawn_local(run(job));
 }
 
@@ -95,7 +121,8 @@ fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
 }
 
 async fn run(job: Job) {
-    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional } = job;
+    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional, spent } = job;
+    let _spent = spent;
     let method = request.method;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(place) = &site.runtime.place(exchange.request.place).handler else { return };

@@ -3,6 +3,7 @@
 mod autoindex;
 mod bind;
 pub(crate) mod cached;
+pub(crate) mod early;
 pub(crate) mod error;
 mod fetch;
 mod gathered;

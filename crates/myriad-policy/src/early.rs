@@ -1,0 +1,56 @@
+//! Whether a page is refreshed before it expires, so that what everybody asks for never goes stale.
+
+use crate::{Lifetime, Rules};
+
+/// The shortest validity with a last tenth worth using, in ms: shorter pages are refreshed when they expire, which a visitor
+/// does not notice either and which costs the origin less.
+const SHORTEST_MS: u64 = 10_000;
+
+/// How often a page must have been asked for since it was stored.
+const HOT: u32 = 32;
+
+/// Whether a fresh page that was asked for `hits` times is refreshed now: in the last tenth of its validity, where
+/// `*_cache_background_update` lets a refresh run behind the visitor's back.
+pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &Rules, now: u64) -> bool {
+    let left = lifetime.fresh_until.saturating_sub(now);
+    rules.background_update
+        && hits >= HOT
+        && lifetime.valid_ms >= SHORTEST_MS
+        && (1..lifetime.valid_ms / 10).contains(&left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Source;
+
+    const UNTIL: u64 = 1_000_000;
+
+    fn lifetime(valid_ms: u64) -> Lifetime {
+        Lifetime {
+            fresh_until: UNTIL,
+            stale_updating_until: UNTIL,
+            stale_error_until: UNTIL,
+            must_revalidate: false,
+            valid_ms,
+            source: Source::CacheValid,
+            born: None,
+        }
+    }
+
+    #[test]
+    fn only_hot_pages_in_the_last_tenth_of_a_long_validity_are_refreshed_early() {
+        let rules = Rules { background_update: true, ..Rules::default() };
+        let early = |valid_ms, hits, now| refreshes_early(&lifetime(valid_ms), hits, &rules, now);
+        assert!(early(60_000, HOT, UNTIL - 5_999) && early(60_000, HOT, UNTIL - 1));
+        assert!(!early(60_000, HOT, UNTIL - 6_000), "not yet");
+        assert!(
+            !early(60_000, HOT, UNTIL) && !early(60_000, HOT, UNTIL + 1),
+            "that is a refresh of a stale page"
+        );
+        assert!(!early(60_000, HOT - 1, UNTIL - 1), "not hot");
+        assert!(early(10_000, HOT, UNTIL - 999) && !early(9_999, HOT, UNTIL - 1), "too short");
+        let off = Rules { background_update: false, ..rules };
+        assert!(!refreshes_early(&lifetime(60_000), HOT, &off, UNTIL - 1));
+    }
+}
