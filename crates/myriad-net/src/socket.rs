@@ -301,11 +301,7 @@ fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
 impl Write for &Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(session) = self.session.get() {
-            let mut cx = Context::from_waker(std::task::Waker::noop());
-            return match session.borrow_mut().poll_write(self, &mut cx, &[IoSlice::new(bytes)]) {
-                Poll::Ready(outcome) => outcome,
-                Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
-            };
+            return session.borrow_mut().write_ahead(self, bytes);
         }
         let sent = self.with(|socket| send(socket, bytes, SendFlags::NOSIGNAL));
         sent.ok_or(io::ErrorKind::NotConnected)?.map_err(io::Error::from)

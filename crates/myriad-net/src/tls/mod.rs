@@ -6,6 +6,8 @@
 mod facts;
 mod handshake;
 mod session;
+#[cfg(test)]
+mod tests;
 
 pub use facts::TlsFacts;
 pub(crate) use handshake::{Greeting, accept};

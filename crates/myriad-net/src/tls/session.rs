@@ -75,6 +75,19 @@ impl Session {
         Poll::Ready(Ok(std::mem::take(&mut self.in_flight)))
     }
 
+    /// Takes over bytes that nobody waits for: they leave ahead of the next write, now or with it. No write may be under
+    /// way, nor may ciphertext of an earlier one be left: then nothing is taken.
+    pub(crate) fn write_ahead(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        if self.in_flight > 0 || self.poll_flush(socket, &mut cx)?.is_pending() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let taken = self.encrypt(&[IoSlice::new(bytes)])?;
+        // What does not leave yet is no part of the next write, which must not be told that it was.
+        let _ = self.poll_flush(socket, &mut cx)?;
+        Ok(taken)
+    }
+
     /// Whether a write is under way whose bytes are encrypted already.
     pub(crate) fn is_writing(&self) -> bool {
         self.in_flight > 0
