@@ -20,6 +20,10 @@ use crate::runtime::{BodyRules, OriginPlace};
 /// Least that is written to a file at a time, bytes.
 const LEAST_WRITE: u64 = 64 << 10;
 
+/// Shorter pieces than this are joined as they come, bytes: a body of chunks of one byte would cost a hundred times its
+/// length.
+const SHORT: usize = 1024;
+
 /// The body as it goes to the origin; the error is the status to answer.
 pub(crate) async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
     let request = &mut exchange.request;
@@ -66,26 +70,27 @@ pub(crate) async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
 async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Result<Gathered, BodyError> {
     let folder = (rules.folder_is_written || naming != Naming::Nameless).then_some(&rules.folder);
     let failed = |error: std::io::Error| BodyError::Io(format!("temporary file: {error}"));
-    let mut held: Vec<Bytes> = Vec::new();
-    let mut held_bytes = 0;
+    let mut held = Held::default();
     let mut file: Option<TempFile> = None;
     let mut written = 0;
     loop {
         let piece = poll_fn(|cx| Pin::new(&mut *body).poll_data(cx)).await.transpose()?;
         let ended = piece.is_none();
-        held_bytes += piece.as_ref().map_or(0, Bytes::len) as u64;
-        held.extend(piece);
+        if let Some(piece) = piece {
+            held.push(piece);
+        }
         let spills = match &file {
-            Some(_) => ended || held_bytes >= LEAST_WRITE,
-            None => held_bytes > rules.in_memory,
+            Some(_) => ended || held.length >= LEAST_WRITE,
+            None => held.length > rules.in_memory,
         };
-        if spills && held_bytes > 0 {
+        if spills && held.length > 0 {
             let file = match &mut file {
                 Some(file) => file,
                 None => file.insert(TempFile::create_in(folder, naming).await.map_err(failed)?),
             };
-            file.write(std::mem::take(&mut held), written).await.map_err(failed)?;
-            written += std::mem::take(&mut held_bytes);
+            let length = held.length;
+            file.write(held.take(), written).await.map_err(failed)?;
+            written += length;
         }
         if ended {
             break;
@@ -93,8 +98,40 @@ async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Resu
     }
     Ok(match file {
         Some(file) => Gathered::File(file, written),
-        None => Gathered::Memory(joined(held)),
+        None => Gathered::Memory(joined(held.take())),
     })
+}
+
+/// What of a body is in memory.
+#[derive(Default)]
+struct Held {
+    pieces: Vec<Bytes>,
+    /// Short pieces behind them, in one.
+    tail: BytesMut,
+    length: u64,
+}
+
+impl Held {
+    fn push(&mut self, piece: Bytes) {
+        self.length += piece.len() as u64;
+        if piece.len() < SHORT {
+            return self.tail.extend_from_slice(&piece);
+        }
+        self.end_tail();
+        self.pieces.push(piece);
+    }
+
+    fn end_tail(&mut self) {
+        if !self.tail.is_empty() {
+            self.pieces.push(self.tail.split().freeze());
+        }
+    }
+
+    fn take(&mut self) -> Vec<Bytes> {
+        self.end_tail();
+        self.length = 0;
+        std::mem::take(&mut self.pieces)
+    }
 }
 
 fn joined(mut pieces: Vec<Bytes>) -> Bytes {
@@ -106,5 +143,27 @@ fn joined(mut pieces: Vec<Bytes>) -> Bytes {
             pieces.iter().chain([&last]).for_each(|piece| whole.extend_from_slice(piece));
             whole.freeze()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_pieces_are_held_as_one_and_in_their_order() {
+        let mut held = Held::default();
+        let mut all = Vec::new();
+        for number in 0..5000u32 {
+            let length = if number % 1000 == 999 { SHORT } else { 1 };
+            let piece = vec![number as u8; length];
+            all.extend_from_slice(&piece);
+            held.push(piece.into());
+        }
+        assert_eq!(held.length, all.len() as u64);
+        let pieces = held.take();
+        assert_eq!(pieces.len(), 10);
+        assert_eq!(joined(pieces), all);
+        assert_eq!((held.length, held.take().len()), (0, 0));
     }
 }
