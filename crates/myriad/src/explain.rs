@@ -115,8 +115,11 @@ fn directive(parsed: &Parsed, span: Span) -> String {
     let mut to = source.bytes.len();
     for (index, &byte) in source.bytes.iter().enumerate().skip(from) {
         match quote {
-            Some(open) if byte == open => quote = None,
-            Some(_) => {}
+            Some(open) => {
+                if byte == open {
+                    quote = None;
+                }
+            }
             None if matches!(byte, b'"' | b'\'') => quote = Some(byte),
             None if index >= at && matches!(byte, b';' | b'{') => {
                 to = index;
