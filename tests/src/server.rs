@@ -96,6 +96,11 @@ impl Server {
 
     /// Ends the server with a signal, KILL striking all its processes at once, and starts it again in its place.
     pub fn restart(&mut self, with: Signal) {
+        self.restart_after(with, || {});
+    }
+
+    /// The same, with something to be done between the end and the start.
+    pub fn restart_after(&mut self, with: Signal, between: impl FnOnce()) {
         if with == Signal::KILL {
             let workers = self.workers();
             signal_group(self.child.id(), with);
@@ -106,6 +111,7 @@ impl Server {
             self.signal(with);
             assert!(self.ended(), "the server ends in peace");
         }
+        between();
         self.start_again();
     }
 

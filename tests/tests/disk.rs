@@ -224,3 +224,59 @@ fn a_body_too_long_for_memory_is_kept_on_disk_and_served_in_parts() {
     assert_eq!(server.get("/film").cache(), "MISS");
     assert_eq!(origin.count(), fetched + 1);
 }
+
+/// Rounds of the test below; `MYRIAD_KILL_ROUNDS` asks for more.
+fn kill_rounds() -> usize {
+    std::env::var("MYRIAD_KILL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(10)
+}
+
+#[test]
+fn killed_at_any_moment_it_serves_no_corrupt_or_mixed_page() {
+    let site = Cached { server: "fastcgi_cache_valid 200 1h; fastcgi_cache_bypass $arg_new;", ..SITE };
+    let site = Cached { key: "$scheme$request_method$host$uri", ..site };
+    let (mut server, _origin) = site.start(|call| {
+        // Every byte of a page follows from its number, which it begins with.
+        let length = 100 + call.number * 7919 % 200_000;
+        let mut page = (call.number as u64).to_le_bytes().to_vec();
+        page.extend(noise(call.number as u64, length));
+        call.answer("Content-Type: application/octet-stream", page);
+    });
+    let is_whole = |page: &[u8]| {
+        let Some((number, rest)) = page.split_first_chunk::<8>() else { return false };
+        let number = u64::from_le_bytes(*number);
+        rest == noise(number, 100 + number as usize * 7919 % 200_000)
+    };
+    let mut hits = 0;
+    for round in 0..kill_rounds() {
+        let port = server.port;
+        // Four visitors who fill and refresh pages until the server is struck.
+        let visitors: Vec<_> = (0..4_u64)
+            .map(|visitor| {
+                std::thread::spawn(move || {
+                    let mut rng = fastrand::Rng::with_seed(round as u64 * 4 + visitor);
+                    loop {
+                        let target = format!("/{}?new={}", rng.u8(..30), u8::from(rng.bool()));
+                        let asked = std::panic::catch_unwind(|| {
+                            myriad_tests::Client::connect(port).fetch(&Request::get(&target)).status
+                        });
+                        if asked.is_err() {
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        let until = fastrand::Rng::with_seed(round as u64).usize(1..60);
+        wait_for("pages to be written", || files(&server.path("cache")).len() >= until.min(25));
+        server.restart_after(Signal::KILL, || {
+            visitors.into_iter().for_each(|visitor| visitor.join().expect("a visitor"));
+        });
+        for number in 0..30 {
+            let answer = server.get(&format!("/{number}"));
+            assert_eq!(answer.status, 200);
+            hits += usize::from(answer.cache() == "HIT");
+            assert!(is_whole(&answer.content()), "round {round}, page {number}: {}", answer.cache());
+        }
+    }
+    assert!(hits > kill_rounds() * 5, "only {hits} pages outlived the kills");
+}
