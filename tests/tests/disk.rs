@@ -227,7 +227,7 @@ fn a_body_too_long_for_memory_is_kept_on_disk_and_served_in_parts() {
 
 /// Rounds of the test below; `MYRIAD_KILL_ROUNDS` asks for more.
 fn kill_rounds() -> usize {
-    std::env::var("MYRIAD_KILL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(10)
+    std::env::var("MYRIAD_KILL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4)
 }
 
 #[test]

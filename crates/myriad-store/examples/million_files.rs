@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use myriad_store::{
@@ -79,10 +79,10 @@ fn fill(zone: &Zone<Page>, pool: &DiskPool, objects: usize) {
             writer.complete(Completion { meta: Page, now: now(), fresh_until: u64::MAX, alternatives });
         assert!(matches!(done, Completed::Stored(_)));
         if n % 2000 == 0 {
-            pool.settle(Duration::from_secs(60));
+            pool.settle(Duration::from_mins(1));
         }
     }
-    pool.settle(Duration::from_secs(60));
+    pool.settle(Duration::from_mins(1));
 }
 
 /// Looks a page up on disk and waits for it.
@@ -90,7 +90,7 @@ fn load(zone: &Zone<Page>, key: &[u8]) {
     let key = KeyRef::new(key);
     let sought = zone.seek(key, plain).expect("it may be on disk");
     let mut reader = zone.load(key, sought, now()).expect("a queue with room");
-    while let Poll::Pending = reader.poll_end(&mut Context::from_waker(Waker::noop()), plain) {
+    while reader.poll_end(&mut Context::from_waker(Waker::noop()), plain).is_pending() {
         std::thread::yield_now();
     }
     assert!(zone.get(key, plain, now()).is_some());
@@ -138,7 +138,7 @@ fn main() {
         fill(&zone, &pool, objects);
         println!("stored                          {:.1} s", begun.elapsed().as_secs_f64());
         println!("  {:?}", zone.disk_stats());
-        zone.close_disk(Duration::from_secs(60));
+        zone.close_disk(Duration::from_mins(1));
     }
     for snapshot in [true, false] {
         if !snapshot {
