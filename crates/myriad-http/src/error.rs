@@ -53,6 +53,10 @@ pub enum ParseError {
     InvalidChunkExtension,
     /// The trailer section is larger than the decoder's bound (RFC 9112 §7.1.2).
     TrailerTooLarge,
+    /// A pseudo-field is missing, unknown, repeated, behind other fields or no such thing (RFC 9113 §8.3).
+    InvalidPseudoField,
+    /// A field that is about a connection of HTTP/1 (RFC 9113 §8.2.2).
+    ConnectionField,
     /// The status line of a response is none (RFC 9112 §4).
     InvalidStatusLine,
 }
@@ -105,6 +109,8 @@ impl ParseError {
             Self::InvalidChunkEnd => "chunk line or data without CRLF",
             Self::InvalidChunkExtension => "invalid chunk extension",
             Self::TrailerTooLarge => "trailer section too large",
+            Self::InvalidPseudoField => "missing or invalid pseudo-header field",
+            Self::ConnectionField => "header field that is about a connection",
             Self::InvalidStatusLine => "invalid status line",
         }
     }

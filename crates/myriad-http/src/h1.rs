@@ -16,5 +16,6 @@ pub use framing::{
     response_keeps_alive, wants_keep_alive,
 };
 pub use limits::{HeadLimits, Parsed};
+pub(crate) use request::check_fields;
 pub use request::{Progress, parse_request, resume_request};
 pub use response::{parse_field_block, parse_response};

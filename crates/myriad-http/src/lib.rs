@@ -1,4 +1,4 @@
-//! HTTP semantics without I/O: heads, fields, ranges, dates, URIs and the HTTP/1 codec.
+//! HTTP semantics without I/O: heads, fields, ranges, dates, URIs and the codecs of HTTP/1 and HTTP/2.
 //!
 //! Everything here is a function of its arguments: no clock, no socket, no file. Times come in as parameters, bytes
 //! come in as slices, and nothing that a network peer sends can make this crate panic.
@@ -15,6 +15,7 @@ mod error;
 pub mod fields;
 pub mod forwarded;
 pub mod h1;
+pub mod h2;
 pub mod head;
 mod known;
 mod list;

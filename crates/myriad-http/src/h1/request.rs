@@ -303,7 +303,7 @@ fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
 }
 
 /// The rules on the fields of a request that nginx enforces before anything else.
-fn check_fields(head: &RequestHead) -> Result<(), ParseError> {
+pub(crate) fn check_fields(head: &RequestHead) -> Result<(), ParseError> {
     if head.fields.repeated_of(SINGLE) != 0 {
         return Err(ParseError::RepeatedField);
     }

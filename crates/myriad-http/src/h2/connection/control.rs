@@ -1,0 +1,244 @@
+//! The frames that carry no request: settings, windows, pings, priorities, the end (RFC 9113 §6, RFC 9218 §7).
+
+use super::super::frame::{FrameHeader, flag, kind, number};
+use super::super::settings;
+use super::super::{ConnectionError, ErrorCode, Priority};
+use super::stream::Closed;
+use super::{Connection, Received};
+
+impl Connection {
+    /// Queues the server's side of the preface.
+    pub(super) fn greet(&mut self) {
+        let all = [
+            (settings::MAX_CONCURRENT_STREAMS, self.config.max_streams),
+            (settings::INITIAL_WINDOW_SIZE, self.config.window),
+            (settings::NO_RFC7540_PRIORITIES, 1),
+        ];
+        let payload: Vec<u8> = all
+            .iter()
+            .flat_map(|(id, value)| id.to_be_bytes().into_iter().chain(value.to_be_bytes()))
+            .collect();
+        self.put(kind::SETTINGS, 0, 0, &payload);
+        let more = settings::MAX_WINDOW - 65_535;
+        self.put(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
+    }
+
+    /// Queues a frame whose payload is small.
+    pub(super) fn put(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        let header = FrameHeader { length: payload.len(), kind, flags, stream };
+        self.output.copy(&header.bytes());
+        self.output.copy(payload);
+    }
+
+    /// Queues a `GOAWAY`.
+    pub(super) fn go_away(&mut self, code: ErrorCode) {
+        // RFC 9113 §6.8: it never grows.
+        let last = *self.leaving.get_or_insert(self.streams.last);
+        let mut payload = [0; 8];
+        payload[..4].copy_from_slice(&last.to_be_bytes());
+        payload[4..].copy_from_slice(&(code as u32).to_be_bytes());
+        self.put(kind::GOAWAY, 0, 0, &payload);
+    }
+
+    /// Queues a `RST_STREAM` and forgets the stream.
+    pub(super) fn put_reset(&mut self, stream: u32, code: ErrorCode) {
+        self.put(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
+        if self.streams.close(stream, Closed::ByServer).is_none() {
+            self.streams.note(stream, Closed::ByServer);
+        }
+    }
+
+    /// A stream error by the client's fault.
+    pub(super) fn stream_error(&mut self, stream: u32, code: ErrorCode) -> Result<Received, ConnectionError> {
+        let open = self.streams.get(stream).is_some();
+        self.put_reset(stream, code);
+        self.patience.wasted()?;
+        Ok(if open { Received::Reset { stream } } else { Received::Nothing })
+    }
+
+    pub(super) fn settings(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<Received, ConnectionError> {
+        if header.stream != 0 {
+            return Err(ConnectionError::protocol("SETTINGS on a stream"));
+        }
+        if header.has(flag::ACK) {
+            if !self.settled {
+                return Err(ConnectionError::protocol("first frame is no SETTINGS"));
+            }
+            if header.length != 0 {
+                return Err(ConnectionError::new(ErrorCode::FrameSize, "SETTINGS with ACK and content"));
+            }
+            return Ok(Received::Nothing);
+        }
+        self.settled = true;
+        let before = self.client.initial_window;
+        self.client.apply(payload)?;
+        self.encoder.limit_table(self.client.header_table);
+        // RFC 9113 §6.9.2: what streams may send changes by the difference.
+        let change = i64::from(self.client.initial_window) - i64::from(before);
+        for stream in self.streams.all() {
+            stream.send_window += change;
+            if stream.send_window > i64::from(settings::MAX_WINDOW) {
+                return Err(ConnectionError::new(ErrorCode::FlowControl, "window of a stream too large"));
+            }
+        }
+        self.put(kind::SETTINGS, flag::ACK, 0, &[]);
+        Ok(Received::Nothing)
+    }
+
+    pub(super) fn ping(&mut self, header: FrameHeader, payload: &[u8]) -> Result<Received, ConnectionError> {
+        if header.length != 8 {
+            return Err(ConnectionError::new(ErrorCode::FrameSize, "PING of a size other than 8"));
+        }
+        if header.stream != 0 {
+            return Err(ConnectionError::protocol("PING on a stream"));
+        }
+        if !header.has(flag::ACK) {
+            self.put(kind::PING, flag::ACK, 0, payload);
+        }
+        Ok(Received::Nothing)
+    }
+
+    /// The client leaves: what it has asked for is still answered, and it closes when it has it.
+    pub(super) fn goaway(header: FrameHeader) -> Result<Received, ConnectionError> {
+        if header.length < 8 {
+            return Err(ConnectionError::new(ErrorCode::FrameSize, "GOAWAY too short"));
+        }
+        if header.stream != 0 {
+            return Err(ConnectionError::protocol("GOAWAY on a stream"));
+        }
+        Ok(Received::Nothing)
+    }
+
+    pub(super) fn rst_stream(&mut self, header: FrameHeader) -> Result<Received, ConnectionError> {
+        if header.length != 4 {
+            return Err(ConnectionError::new(ErrorCode::FrameSize, "RST_STREAM of a size other than 4"));
+        }
+        if header.stream == 0 || self.streams.is_idle(header.stream) {
+            return Err(ConnectionError::protocol("RST_STREAM on an idle stream"));
+        }
+        match self.streams.close(header.stream, Closed::ByClient) {
+            Some(stream) if !stream.lingering => self.patience.wasted()?,
+            _ => return Ok(Received::Nothing),
+        }
+        Ok(Received::Reset { stream: header.stream })
+    }
+
+    pub(super) fn window_update(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<Received, ConnectionError> {
+        let id = header.stream;
+        let (Some(more), 4) = (number(payload), header.length) else {
+            return Err(ConnectionError::new(ErrorCode::FrameSize, "WINDOW_UPDATE of a size other than 4"));
+        };
+        let most = i64::from(settings::MAX_WINDOW);
+        if id == 0 {
+            self.send_window += i64::from(more);
+            return match more {
+                0 => Err(ConnectionError::protocol("WINDOW_UPDATE by 0")),
+                _ if self.send_window > most => {
+                    Err(ConnectionError::new(ErrorCode::FlowControl, "window of the connection too large"))
+                }
+                _ => Ok(Received::Nothing),
+            };
+        }
+        if self.streams.is_idle(id) {
+            return Err(ConnectionError::protocol("WINDOW_UPDATE on an idle stream"));
+        }
+        // It may have been under way when the stream ended.
+        let Some(stream) = self.streams.get(id) else { return Ok(Received::Nothing) };
+        stream.send_window += i64::from(more);
+        let too_large = stream.send_window > most;
+        match more {
+            0 => self.stream_error(id, ErrorCode::Protocol),
+            _ if too_large => self.stream_error(id, ErrorCode::FlowControl),
+            _ => Ok(Received::Nothing),
+        }
+    }
+
+    /// The priorities of RFC 7540 are deprecated (RFC 9113 §5.3.2): a frame is judged and dropped.
+    pub(super) fn legacy_priority(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<Received, ConnectionError> {
+        if header.stream == 0 {
+            return Err(ConnectionError::protocol("PRIORITY on the connection"));
+        }
+        if header.length != 5 {
+            return self.idle_error(header.stream, ErrorCode::FrameSize);
+        }
+        if number(payload) == Some(header.stream) {
+            return self.idle_error(header.stream, ErrorCode::Protocol);
+        }
+        Ok(Received::Nothing)
+    }
+
+    /// A stream error on a stream that may be idle, which cannot be reset: then the connection ends.
+    fn idle_error(&mut self, stream: u32, code: ErrorCode) -> Result<Received, ConnectionError> {
+        if self.streams.is_idle(stream) {
+            return Err(ConnectionError::new(code, "invalid PRIORITY"));
+        }
+        self.stream_error(stream, code)
+    }
+
+    pub(super) fn priority_update(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<Received, ConnectionError> {
+        let Some((id, value)) = number(payload).zip(payload.get(4..)) else {
+            return Err(ConnectionError::new(ErrorCode::FrameSize, "PRIORITY_UPDATE too short"));
+        };
+        if header.stream != 0 || id.is_multiple_of(2) {
+            return Err(ConnectionError::protocol("PRIORITY_UPDATE of no request"));
+        }
+        let priority = Priority::parse(value);
+        if let Some(stream) = self.streams.get(id) {
+            stream.priority = priority;
+        } else if self.streams.is_idle(id) {
+            let pending = &mut self.streams.priorities;
+            pending.retain(|(known, _)| *known != id);
+            if pending.len() < self.config.max_streams as usize {
+                pending.push((id, priority));
+            }
+        }
+        Ok(Received::Nothing)
+    }
+
+    /// Bytes of a stream's body have been read by whom they were for: the client may send as many more.
+    pub fn release(&mut self, stream: u32, count: usize) {
+        let half = self.config.window / 2;
+        let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };
+        found.released = found.released.saturating_add(count as u32);
+        if found.released > half {
+            let more = std::mem::take(&mut found.released);
+            found.receive_window += i64::from(more);
+            self.put(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
+        }
+    }
+
+    /// Gives the connection's window back what is missing, once that is much: what is held is bounded by the streams'.
+    pub(super) fn refill(&mut self) {
+        let missing = i64::from(settings::MAX_WINDOW) - self.receive_window;
+        if missing > i64::from(settings::MAX_WINDOW / 4) {
+            self.receive_window += missing;
+            self.put(kind::WINDOW_UPDATE, 0, 0, &(missing as u32).to_be_bytes());
+        }
+    }
+
+    /// What a frame takes of the connection's window, padding and all.
+    pub(super) fn charge(&mut self, header: FrameHeader) -> Result<(), ConnectionError> {
+        self.receive_window -= header.length as i64;
+        if self.receive_window < 0 {
+            return Err(ConnectionError::new(ErrorCode::FlowControl, "window of the connection exceeded"));
+        }
+        self.refill();
+        Ok(())
+    }
+}

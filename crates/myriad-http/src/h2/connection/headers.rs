@@ -1,0 +1,231 @@
+//! Header blocks: gathered from their frames, read, and made requests or trailers (RFC 9113 §4.3, §6.2, §6.10).
+
+use std::collections::VecDeque;
+
+use super::super::frame::{FrameHeader, flag, number, unpadded};
+use super::super::hpack::DecodeError;
+use super::super::request::{RequestBuilder, is_trailer};
+use super::super::{ConnectionError, ErrorCode, Priority};
+use super::stream::{Closed, Stream};
+use super::{Connection, Received};
+use crate::h1::{Framing, request_framing};
+use crate::{ParseError, RequestHead};
+
+/// Most `CONTINUATION` frames of one block: a block that is not larger than allowed needs few.
+const CONTINUATIONS: u32 = 100;
+
+/// A block of which frames are missing.
+#[derive(Debug)]
+pub(super) struct Block {
+    opening: FrameHeader,
+    bytes: Vec<u8>,
+    frames: u32,
+    /// The stream depends on itself (RFC 7540 §5.3.1).
+    selfish: bool,
+}
+
+impl Block {
+    pub(super) fn stream(&self) -> u32 {
+        self.opening.stream
+    }
+}
+
+/// What a header block is for.
+enum Purpose {
+    Request,
+    Trailers,
+    /// Nobody wants it: it is read for the sake of the table.
+    Ignored,
+    /// It is an error of the stream.
+    Refused(ErrorCode),
+}
+
+impl Connection {
+    pub(super) fn headers(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        head: &mut RequestHead,
+    ) -> Result<Received, ConnectionError> {
+        if header.stream.is_multiple_of(2) {
+            return Err(ConnectionError::protocol("HEADERS on a stream that is not the client's"));
+        }
+        let range =
+            unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
+        let mut fragment = &payload[range];
+        let mut selfish = false;
+        if header.has(flag::PRIORITY) {
+            let Some((priority, rest)) = fragment.split_at_checked(5) else {
+                return Err(ConnectionError::new(ErrorCode::FrameSize, "HEADERS too short for its priority"));
+            };
+            selfish = number(priority) == Some(header.stream);
+            fragment = rest;
+        }
+        if header.has(flag::END_HEADERS) {
+            return self.complete(header, fragment, selfish, head);
+        }
+        self.block = Some(Block { opening: header, bytes: fragment.to_vec(), frames: 0, selfish });
+        Ok(Received::Nothing)
+    }
+
+    pub(super) fn continuation(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        head: &mut RequestHead,
+    ) -> Result<Received, ConnectionError> {
+        let Some(mut block) = self.block.take() else {
+            return Err(ConnectionError::protocol("CONTINUATION without a header block"));
+        };
+        block.frames += 1;
+        block.bytes.extend_from_slice(payload);
+        // Compressed, a block is hardly ever longer than what it stands for.
+        if block.frames > CONTINUATIONS || block.bytes.len() > self.config.head.total.max(super::MAX_FRAME) {
+            return Err(ConnectionError::new(ErrorCode::EnhanceYourCalm, "header block too large"));
+        }
+        if header.has(flag::END_HEADERS) {
+            return self.complete(block.opening, &block.bytes, block.selfish, head);
+        }
+        self.block = Some(block);
+        Ok(Received::Nothing)
+    }
+
+    /// A block is complete.
+    fn complete(
+        &mut self,
+        header: FrameHeader,
+        bytes: &[u8],
+        selfish: bool,
+        head: &mut RequestHead,
+    ) -> Result<Received, ConnectionError> {
+        let purpose = self.purpose(header)?;
+        let purpose = if selfish { Purpose::Refused(ErrorCode::Protocol) } else { purpose };
+        match purpose {
+            Purpose::Request => self.request(header, bytes, head),
+            Purpose::Trailers => self.trailers_of_request(header, bytes),
+            Purpose::Ignored => {
+                self.decode(bytes, |_, _| {})?;
+                Ok(Received::Nothing)
+            }
+            Purpose::Refused(code) => {
+                self.decode(bytes, |_, _| {})?;
+                self.stream_error(header.stream, code)
+            }
+        }
+    }
+
+    fn purpose(&mut self, header: FrameHeader) -> Result<Purpose, ConnectionError> {
+        let id = header.stream;
+        if let Some(stream) = self.streams.get(id) {
+            return Ok(match (stream.receiving, header.has(flag::END_STREAM)) {
+                (false, _) => Purpose::Refused(ErrorCode::StreamClosed),
+                (true, false) => Purpose::Refused(ErrorCode::Protocol),
+                (true, true) => Purpose::Trailers,
+            });
+        }
+        if !self.streams.is_idle(id) {
+            return match self.streams.closed(id) {
+                Some(Closed::ByServer) => Ok(Purpose::Ignored),
+                Some(Closed::ByClient) => Ok(Purpose::Refused(ErrorCode::StreamClosed)),
+                Some(Closed::Ended) => {
+                    Err(ConnectionError::new(ErrorCode::StreamClosed, "HEADERS on a closed stream"))
+                }
+                None => Err(ConnectionError::protocol("a stream was opened below the last")),
+            };
+        }
+        self.streams.last = id;
+        if self.leaving.is_some() {
+            self.streams.note(id, Closed::ByServer);
+            return Ok(Purpose::Ignored);
+        }
+        if self.streams.len() >= self.config.max_streams as usize {
+            return Ok(Purpose::Refused(ErrorCode::RefusedStream));
+        }
+        Ok(Purpose::Request)
+    }
+
+    /// Reads a block within the limits of a head.
+    fn decode(&mut self, bytes: &[u8], take: impl FnMut(&[u8], &[u8])) -> Result<(), ConnectionError> {
+        let limits = &self.config.head;
+        self.decoder.decode(bytes, limits.line, limits.total, take).map_err(compression)
+    }
+
+    fn request(
+        &mut self,
+        header: FrameHeader,
+        bytes: &[u8],
+        head: &mut RequestHead,
+    ) -> Result<Received, ConnectionError> {
+        let limits = self.config.head;
+        let mut builder = RequestBuilder::new(head, &limits, &mut self.scratch);
+        let decoded =
+            self.decoder.decode(bytes, limits.line, limits.total, |name, value| builder.field(name, value));
+        let (priority, mut malformed) = builder.finish();
+        decoded.map_err(compression)?;
+        let end = header.has(flag::END_STREAM);
+        let mut expected = None;
+        match request_framing(head) {
+            Ok(Framing::Length(length)) => expected = Some(length),
+            Ok(_) => {}
+            Err(error) => malformed = malformed.or(Some(error)),
+        }
+        if end && expected.is_some_and(|length| length > 0) {
+            malformed = malformed.or(Some(ParseError::InvalidLength));
+        }
+        if malformed.is_some() {
+            expected = None;
+            self.patience.wasted()?;
+        }
+        let id = header.stream;
+        let priority = self.take_priority(id).unwrap_or(priority);
+        self.streams.add(Stream {
+            id,
+            receiving: !end,
+            answered: false,
+            malformed: malformed.is_some(),
+            priority,
+            lingering: false,
+            turn: 0,
+            send_window: i64::from(self.client.initial_window),
+            receive_window: i64::from(self.config.window),
+            released: 0,
+            expected,
+            queue: VecDeque::new(),
+            ended: false,
+            trailers: None,
+        });
+        Ok(Received::Request { stream: id, end, malformed })
+    }
+
+    /// What `PRIORITY_UPDATE` said of a stream before it was opened; what it said of those below is of no use any more.
+    fn take_priority(&mut self, id: u32) -> Option<Priority> {
+        let pending = &mut self.streams.priorities;
+        if pending.is_empty() {
+            return None;
+        }
+        let found = pending.iter().find(|(known, _)| *known == id).map(|(_, priority)| *priority);
+        pending.retain(|(known, _)| *known > id);
+        found
+    }
+
+    /// The end of a request's body; what the fields say is nobody's matter.
+    fn trailers_of_request(
+        &mut self,
+        header: FrameHeader,
+        bytes: &[u8],
+    ) -> Result<Received, ConnectionError> {
+        let mut sound = true;
+        self.decode(bytes, |name, value| sound &= is_trailer(name, value))?;
+        if !sound {
+            return self.stream_error(header.stream, ErrorCode::Protocol);
+        }
+        self.end_of_body(header.stream, 0..0)
+    }
+}
+
+fn compression(error: DecodeError) -> ConnectionError {
+    match error {
+        DecodeError::Broken => ConnectionError::new(ErrorCode::Compression, "invalid header block"),
+        DecodeError::TooLarge => ConnectionError::new(ErrorCode::EnhanceYourCalm, "header too large"),
+    }
+}

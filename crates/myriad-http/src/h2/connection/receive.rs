@@ -1,0 +1,75 @@
+//! Bodies of requests (RFC 9113 §6.1, §8.1.1).
+
+use std::ops::Range;
+
+use super::super::frame::{FrameHeader, flag, unpadded};
+use super::super::{ConnectionError, ErrorCode};
+use super::stream::Closed;
+use super::{Connection, Received};
+
+impl Connection {
+    pub(super) fn data(&mut self, header: FrameHeader, payload: &[u8]) -> Result<Received, ConnectionError> {
+        let id = header.stream;
+        if self.streams.is_idle(id) {
+            return Err(ConnectionError::protocol("DATA on an idle stream"));
+        }
+        let data = unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
+        self.charge(header)?;
+        let Some(stream) = self.streams.get(id) else {
+            return match self.streams.closed(id) {
+                Some(Closed::ByServer) => Ok(Received::Nothing),
+                _ => self.stream_error(id, ErrorCode::StreamClosed),
+            };
+        };
+        if !stream.receiving {
+            return self.stream_error(id, ErrorCode::StreamClosed);
+        }
+        stream.receive_window -= header.length as i64;
+        if stream.receive_window < 0 {
+            return self.stream_error(id, ErrorCode::FlowControl);
+        }
+        if let Some(expected) = &mut stream.expected {
+            match expected.checked_sub(data.len() as u64) {
+                Some(left) => *expected = left,
+                None => return self.body_malformed(id),
+            }
+        }
+        if header.has(flag::END_STREAM) {
+            return self.end_of_body(id, data);
+        }
+        if stream.lingering {
+            // RFC 9113 §8.1: the body is of no use, and its client is not at fault.
+            self.put_reset(id, ErrorCode::NoError);
+            return Ok(Received::Nothing);
+        }
+        let padding = header.length - data.len();
+        self.release(id, padding);
+        Ok(if data.is_empty() { Received::Nothing } else { Received::Data { stream: id, data, end: false } })
+    }
+
+    /// The client ends its side, with a last piece.
+    pub(super) fn end_of_body(&mut self, id: u32, data: Range<usize>) -> Result<Received, ConnectionError> {
+        let Some(stream) = self.streams.get(id) else { return Ok(Received::Nothing) };
+        if stream.expected.is_some_and(|left| left > 0) {
+            return self.body_malformed(id);
+        }
+        if stream.lingering {
+            self.streams.close(id, Closed::Ended);
+            return Ok(Received::Nothing);
+        }
+        stream.receiving = false;
+        Ok(Received::Data { stream: id, data, end: true })
+    }
+
+    fn body_malformed(&mut self, id: u32) -> Result<Received, ConnectionError> {
+        self.patience.wasted()?;
+        let Some(stream) = self.streams.get(id) else { return Ok(Received::Nothing) };
+        if stream.answered {
+            self.put_reset(id, ErrorCode::Protocol);
+            return Ok(Received::Reset { stream: id });
+        }
+        stream.malformed = true;
+        stream.expected = None;
+        Ok(Received::BodyMalformed { stream: id })
+    }
+}

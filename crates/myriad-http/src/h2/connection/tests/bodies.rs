@@ -1,0 +1,140 @@
+//! Windows, turns and the ends of answers.
+
+use bytes::Bytes;
+
+use super::*;
+use crate::Fields;
+
+/// A connection with streams that were asked for by GET and are answered with bodies of so many bytes.
+fn answering(connection: &mut Connection, bodies: &[(u32, usize)]) {
+    for (stream, length) in bodies {
+        feed(connection, &get(*stream)).expect("a request");
+        connection.respond(*stream, 200, [], false);
+        connection.send(*stream, Bytes::from(vec![b'x'; *length]), true);
+    }
+}
+
+/// Stream, length and end of each piece of a body in the output.
+fn pieces(connection: &mut Connection) -> Vec<(u32, usize, bool)> {
+    let frames = take(connection);
+    only(&frames, kind::DATA)
+        .iter()
+        .map(|it| (it.stream, it.payload.len(), it.flags == flag::END_STREAM))
+        .collect()
+}
+
+#[test]
+fn bodies_leave_within_both_windows() {
+    let mut connection = greeted();
+    feed(&mut connection, &settings(settings::INITIAL_WINDOW_SIZE, 3)).expect("settings");
+    answering(&mut connection, &[(1, 5)]);
+    assert_eq!(pieces(&mut connection), [(1, 3, false)]);
+    // A window may shrink below nothing.
+    feed(&mut connection, &[settings(settings::INITIAL_WINDOW_SIZE, 1), window(1, 2)].concat())
+        .expect("windows");
+    assert_eq!(pieces(&mut connection), []);
+    assert!(!connection.wants(1));
+    feed(&mut connection, &window(1, 1)).expect("a window");
+    assert_eq!(pieces(&mut connection), [(1, 1, false)]);
+    feed(&mut connection, &window(1, 1)).expect("a window");
+    assert_eq!(pieces(&mut connection), [(1, 1, true)]);
+
+    let mut connection = greeted();
+    feed(&mut connection, &settings(settings::INITIAL_WINDOW_SIZE, 100_000)).expect("settings");
+    answering(&mut connection, &[(1, 70_000)]);
+    assert_eq!(pieces(&mut connection).iter().map(|(_, length, _)| length).sum::<usize>(), 65_535);
+    feed(&mut connection, &window(0, 10_000)).expect("a window");
+    assert_eq!(pieces(&mut connection), [(1, 4465, true)]);
+}
+
+#[test]
+fn windows_never_grow_beyond_their_most() {
+    let mut connection = greeted();
+    assert_eq!(feed(&mut connection, &window(0, settings::MAX_WINDOW)), Err(ErrorCode::FlowControl));
+    let mut connection = greeted();
+    let received = feed(&mut connection, &[get(1), window(1, settings::MAX_WINDOW)].concat());
+    assert_eq!(received.map(|all| all[1].clone()), Ok(Received::Reset { stream: 1 }));
+    assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::FlowControl as u8)]);
+    let mut connection = greeted();
+    let grown =
+        [get(1), window(1, 1), settings(settings::INITIAL_WINDOW_SIZE, settings::MAX_WINDOW)].concat();
+    assert_eq!(feed(&mut connection, &grown), Err(ErrorCode::FlowControl));
+}
+
+#[test]
+fn urgent_answers_go_first_and_incremental_ones_take_turns() {
+    let mut connection = greeted();
+    let update =
+        |stream: u8, value: &[u8]| frame(kind::PRIORITY_UPDATE, 0, 0, &[&[0, 0, 0, stream], value].concat());
+    let input = [update(3, b"u=3, i"), update(5, b"u=3,i"), update(7, b"u=1")].concat();
+    feed(&mut connection, &input).expect("priorities");
+    answering(&mut connection, &[(1, 17_000), (3, 17_000), (5, 17_000), (7, 5)]);
+    let order: Vec<u32> = pieces(&mut connection).iter().map(|(stream, ..)| *stream).collect();
+    assert_eq!(order, [7, 1, 1, 3, 5, 3, 5]);
+}
+
+#[test]
+fn no_more_is_put_out_than_was_asked_for() {
+    let mut connection = greeted();
+    answering(&mut connection, &[(1, 40_000)]);
+    connection.schedule(1);
+    assert!(connection.output().len() < 100);
+    connection.output().advance(1000);
+    connection.schedule(1000);
+    assert_eq!(connection.output().len(), MAX_FRAME + FRAME_HEADER);
+}
+
+#[test]
+fn trailers_end_an_answer() {
+    let mut connection = greeted();
+    answering(&mut connection, &[]);
+    feed(&mut connection, &[get(1), get(3)].concat()).expect("requests");
+    for stream in [1, 3] {
+        connection.respond(stream, 200, [], false);
+        connection.send(stream, Bytes::from_static(b"x"), false);
+    }
+    connection.send_trailers(1, [("X-Sum", "1")].into_iter().collect());
+    connection.send_trailers(3, Fields::new());
+    let frames = take(&mut connection);
+    let seen: Vec<_> = frames.iter().map(|it| (it.stream, it.kind, it.flags)).collect();
+    assert_eq!(seen, [(1, 1, 4), (3, 1, 4), (1, 0, 0), (1, 1, 5), (3, 0, 1)]);
+}
+
+#[test]
+fn what_is_read_of_a_body_is_given_back() {
+    let mut connection = Connection::new(Config { window: 10, ..Config::default() });
+    feed(&mut connection, &[hello(), post(1, &[]), data(1, false, b"0123456789")].concat()).expect("a body");
+    take(&mut connection);
+    connection.release(1, 5);
+    assert_eq!(take(&mut connection), []);
+    connection.release(1, 1);
+    let frames = take(&mut connection);
+    assert_eq!((frames[0].stream, &frames[0].payload[..]), (1, &[0, 0, 0, 6][..]));
+    feed(&mut connection, &data(1, false, b"012345")).expect("within the window");
+    let received = feed(&mut connection, &data(1, false, b"0"));
+    assert_eq!(received, Ok(vec![Received::Reset { stream: 1 }]));
+    assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::FlowControl as u8)]);
+}
+
+#[test]
+fn padding_counts_and_is_given_back_at_once() {
+    let mut connection = Connection::new(Config { window: 10, ..Config::default() });
+    let padded = frame(kind::DATA, flag::PADDED, 1, b"\x07a\0\0\0\0\0\0\0");
+    feed(&mut connection, &[hello(), post(1, &[]), padded].concat()).expect("a body");
+    let frames = take(&mut connection);
+    assert_eq!(only(&frames, kind::WINDOW_UPDATE).last().map(|it| it.payload[3]), Some(8));
+}
+
+#[test]
+fn an_answer_ahead_of_the_body_waits_for_its_first_piece() {
+    let mut connection = greeted();
+    feed(&mut connection, &[post(1, &[]), post(3, &[]), post(5, &[]), data(5, false, b"x")].concat())
+        .expect("requests");
+    for stream in [1, 3, 5] {
+        connection.respond(stream, 204, [], true);
+        assert!(connection.is_over(stream));
+    }
+    assert_eq!(resets(&take(&mut connection)), [(5, 0)]);
+    assert_eq!(feed(&mut connection, &[data(1, true, b"x"), data(3, false, b"x")].concat()), Ok(vec![]));
+    assert_eq!(resets(&take(&mut connection)), [(3, 0)]);
+}

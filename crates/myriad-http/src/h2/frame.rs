@@ -1,0 +1,105 @@
+//! Frames (RFC 9113 §4.1, §6): their nine bytes, and what is common to their payloads.
+
+use std::ops::Range;
+
+use super::{ErrorCode, FRAME_HEADER};
+
+/// The types of frame that are acted on; others are ignored (RFC 9113 §5.5).
+pub(super) mod kind {
+    pub(in super::super) const DATA: u8 = 0;
+    pub(in super::super) const HEADERS: u8 = 1;
+    pub(in super::super) const PRIORITY: u8 = 2;
+    pub(in super::super) const RST_STREAM: u8 = 3;
+    pub(in super::super) const SETTINGS: u8 = 4;
+    pub(in super::super) const PUSH_PROMISE: u8 = 5;
+    pub(in super::super) const PING: u8 = 6;
+    pub(in super::super) const GOAWAY: u8 = 7;
+    pub(in super::super) const WINDOW_UPDATE: u8 = 8;
+    pub(in super::super) const CONTINUATION: u8 = 9;
+    /// RFC 9218 §7.1.
+    pub(in super::super) const PRIORITY_UPDATE: u8 = 16;
+}
+
+/// Flags; which of them a type has stands in RFC 9113 §6.
+pub(super) mod flag {
+    pub(in super::super) const ACK: u8 = 0x1;
+    pub(in super::super) const END_STREAM: u8 = 0x1;
+    pub(in super::super) const END_HEADERS: u8 = 0x4;
+    pub(in super::super) const PADDED: u8 = 0x8;
+    pub(in super::super) const PRIORITY: u8 = 0x20;
+}
+
+/// The header of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameHeader {
+    /// Bytes of the payload.
+    pub(super) length: usize,
+    pub(super) kind: u8,
+    pub(super) flags: u8,
+    /// 0 is the connection; the reserved bit is dropped.
+    pub(super) stream: u32,
+}
+
+impl FrameHeader {
+    /// The header at the beginning of `input`; none where not all of it is there.
+    pub(super) fn read(input: &[u8]) -> Option<Self> {
+        let [a, b, c, kind, flags, stream @ ..] = input.first_chunk::<FRAME_HEADER>()?;
+        let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
+        let stream = u32::from_be_bytes(*stream) & 0x7fff_ffff;
+        Some(Self { length, kind: *kind, flags: *flags, stream })
+    }
+
+    /// The nine bytes.
+    pub(super) fn bytes(self) -> [u8; FRAME_HEADER] {
+        let mut bytes = [0; FRAME_HEADER];
+        bytes[..3].copy_from_slice(&(self.length as u32).to_be_bytes()[1..]);
+        bytes[3] = self.kind;
+        bytes[4] = self.flags;
+        bytes[5..].copy_from_slice(&self.stream.to_be_bytes());
+        bytes
+    }
+
+    pub(super) fn has(self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// What of a payload is content once padding (RFC 9113 §6.1) is taken off.
+pub(super) fn unpadded(header: FrameHeader, payload: &[u8]) -> Result<Range<usize>, ErrorCode> {
+    if !header.has(flag::PADDED) {
+        return Ok(0..payload.len());
+    }
+    let padding = usize::from(*payload.first().ok_or(ErrorCode::FrameSize)?);
+    // The padding may fill all but its own length.
+    let end = payload.len().checked_sub(padding).filter(|end| *end >= 1).ok_or(ErrorCode::Protocol)?;
+    Ok(1..end)
+}
+
+/// The number in the first four bytes, without the bit that is reserved everywhere.
+pub(super) fn number(payload: &[u8]) -> Option<u32> {
+    payload.first_chunk().map(|bytes| u32::from_be_bytes(*bytes) & 0x7fff_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_reads_back_without_its_reserved_bit() {
+        let header = FrameHeader { length: 0x01_02_03, kind: 9, flags: 4, stream: 0x7fff_fffe };
+        assert_eq!(FrameHeader::read(&header.bytes()), Some(header));
+        let reserved = FrameHeader { stream: 0xffff_fffe, ..header };
+        assert_eq!(FrameHeader::read(&reserved.bytes()), Some(header));
+        assert_eq!(FrameHeader::read(&header.bytes()[..8]), None);
+    }
+
+    #[test]
+    fn padding_may_fill_a_payload_and_not_more() {
+        let header = FrameHeader { length: 3, kind: kind::DATA, flags: flag::PADDED, stream: 1 };
+        assert_eq!(unpadded(header, &[1, b'a', 0]), Ok(1..2));
+        assert_eq!(unpadded(header, &[2, 0, 0]), Ok(1..1));
+        assert_eq!(unpadded(header, &[3, 0, 0]), Err(ErrorCode::Protocol));
+        assert_eq!(unpadded(header, &[]), Err(ErrorCode::FrameSize));
+        assert_eq!(unpadded(FrameHeader { flags: 0, ..header }, &[9, 9]), Ok(0..2));
+    }
+}

@@ -1,0 +1,13 @@
+//! Header compression (RFC 7541).
+
+mod decoder;
+mod encoder;
+mod huffman;
+mod integer;
+mod table;
+
+pub use decoder::{DecodeError, Decoder};
+pub use encoder::Encoder;
+
+#[cfg(test)]
+mod tests;

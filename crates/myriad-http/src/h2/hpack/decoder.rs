@@ -1,0 +1,123 @@
+//! Header blocks to fields (RFC 7541 §3, §6).
+
+use super::table::Table;
+use super::{huffman, integer};
+
+/// Why a header block cannot be read; the connection ends (RFC 9113 §4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The block is no header block: an index beyond the tables, a broken string, a size update out of place.
+    Broken,
+    /// A field, or all of them, are larger than allowed.
+    TooLarge,
+}
+
+/// Reads header blocks; its table is that of the connection.
+#[derive(Debug)]
+pub struct Decoder {
+    table: Table,
+    /// The largest table that the other side may ask for, bytes: what `SETTINGS_HEADER_TABLE_SIZE` told it.
+    most: usize,
+    /// Where strings are put together, name before value.
+    text: Vec<u8>,
+}
+
+impl Decoder {
+    /// A decoder whose table holds up to `most` bytes.
+    pub fn new(most: usize) -> Self {
+        Self { table: Table::new(most), most, text: Vec::new() }
+    }
+
+    /// Reads a whole block and gives `take` each field. Names and values may be at most `total` bytes together, and one
+    /// field `each` bytes: fields are counted before they are copied, so a small block that stands for much is no danger.
+    pub fn decode(
+        &mut self,
+        block: &[u8],
+        each: usize,
+        total: usize,
+        mut take: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), DecodeError> {
+        let mut input = block;
+        let mut left = total;
+        let mut updates = 0;
+        let mut began = false;
+        while let Some(first) = input.first() {
+            if first & 0xe0 == 0x20 {
+                // RFC 7541 §4.2: at the beginning of a block, at most two.
+                updates += 1;
+                let size = integer::read(&mut input, 5).ok_or(DecodeError::Broken)?;
+                if began || updates > 2 || size > self.most {
+                    return Err(DecodeError::Broken);
+                }
+                self.table.resize(size);
+                continue;
+            }
+            began = true;
+            let most = each.min(left);
+            let used = if first & 0x80 != 0 {
+                let index = integer::read(&mut input, 7).ok_or(DecodeError::Broken)?;
+                let (name, value) = self.table.get(index).ok_or(DecodeError::Broken)?;
+                let used = name.len() + value.len();
+                if used > most {
+                    return Err(DecodeError::TooLarge);
+                }
+                take(name, value);
+                used
+            } else {
+                let name_len = self.read_literal(&mut input, most)?;
+                let (name, value) = self.text.split_at(name_len);
+                take(name, value);
+                self.text.len()
+            };
+            left -= used;
+        }
+        Ok(())
+    }
+
+    /// Reads a literal (RFC 7541 §6.2) into `text`; tells how much of it is the name.
+    fn read_literal(&mut self, input: &mut &[u8], most: usize) -> Result<usize, DecodeError> {
+        let indexed = input.first().is_some_and(|first| first & 0x40 != 0);
+        let index = integer::read(input, if indexed { 6 } else { 4 }).ok_or(DecodeError::Broken)?;
+        self.text.clear();
+        if index == 0 {
+            self.read_string(input, most)?;
+        } else {
+            let (name, _) = self.table.get(index).ok_or(DecodeError::Broken)?;
+            if name.len() > most {
+                return Err(DecodeError::TooLarge);
+            }
+            self.text.extend_from_slice(name);
+        }
+        let name_len = self.text.len();
+        self.read_string(input, most - name_len)?;
+        if indexed {
+            let (name, value) = self.text.split_at(name_len);
+            self.table.insert(name, value);
+        }
+        Ok(name_len)
+    }
+
+    /// Reads a string (RFC 7541 §5.2) of at most `most` bytes.
+    fn read_string(&mut self, input: &mut &[u8], most: usize) -> Result<(), DecodeError> {
+        let coded = input.first().is_some_and(|first| first & 0x80 != 0);
+        let length = integer::read(input, 7).ok_or(DecodeError::Broken)?;
+        let (string, rest) = input.split_at_checked(length).ok_or(DecodeError::Broken)?;
+        *input = rest;
+        if !coded {
+            if length > most {
+                return Err(DecodeError::TooLarge);
+            }
+            self.text.extend_from_slice(string);
+            return Ok(());
+        }
+        let before = self.text.len();
+        huffman::decode(string, most, &mut self.text).ok_or_else(|| {
+            if self.text.len() - before == most { DecodeError::TooLarge } else { DecodeError::Broken }
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn table_size(&self) -> usize {
+        self.table.size()
+    }
+}

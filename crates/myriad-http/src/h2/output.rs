@@ -1,0 +1,101 @@
+//! Bytes that wait to be sent: small ones gathered in one buffer, large ones shared with whoever owns them.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// Pieces shorter than this are copied: a stretch of its own costs more.
+const COPY_BELOW: usize = 1024;
+
+/// What is to be written to the socket, in order.
+#[derive(Debug, Default)]
+pub struct Output {
+    ready: VecDeque<Bytes>,
+    tail: BytesMut,
+    len: usize,
+}
+
+impl Output {
+    /// Bytes that wait.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Fills `slices` with the first stretches; tells how many.
+    pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let tail = (!self.tail.is_empty()).then_some(&self.tail[..]);
+        let all = self.ready.iter().map(|piece| &piece[..]).chain(tail);
+        let mut count = 0;
+        for (slice, piece) in slices.iter_mut().zip(all) {
+            *slice = IoSlice::new(piece);
+            count += 1;
+        }
+        count
+    }
+
+    /// Forgets the first `count` bytes, which have been written.
+    pub fn advance(&mut self, mut count: usize) {
+        self.len = self.len.saturating_sub(count);
+        while let Some(first) = self.ready.front_mut() {
+            if count < first.len() {
+                first.advance(count);
+                return;
+            }
+            count -= first.len();
+            self.ready.pop_front();
+        }
+        self.tail.advance(count.min(self.tail.len()));
+    }
+
+    pub(super) fn copy(&mut self, bytes: &[u8]) {
+        self.tail.extend_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    pub(super) fn share(&mut self, bytes: Bytes) {
+        if bytes.len() < COPY_BELOW {
+            return self.copy(&bytes);
+        }
+        if !self.tail.is_empty() {
+            self.ready.push_back(self.tail.split().freeze());
+        }
+        self.len += bytes.len();
+        self.ready.push_back(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_leave_in_order_however_they_are_taken() {
+        let large = Bytes::from(vec![b'x'; COPY_BELOW]);
+        for step in 1..64 {
+            let mut output = Output::default();
+            output.copy(b"abc");
+            output.share(large.clone());
+            output.share(Bytes::from_static(b"de"));
+            let mut sent = Vec::new();
+            while !output.is_empty() {
+                let mut slices = [IoSlice::new(&[]); 2];
+                let count = output.slices(&mut slices);
+                let mut taken = 0;
+                for slice in &slices[..count] {
+                    let piece = &slice[..slice.len().min(step - taken)];
+                    sent.extend_from_slice(piece);
+                    taken += piece.len();
+                }
+                assert!(taken > 0);
+                output.advance(taken);
+            }
+            assert_eq!(sent, [b"abc", &large[..], b"de"].concat());
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The fields of a header block as a request head (RFC 9113 §8.2, §8.3).
+
+use std::ops::Range;
+
+use super::Priority;
+use crate::h1::HeadLimits;
+use crate::{Known, Method, ParseError, RequestHead, Version};
+
+/// Where a head is put together; kept for the next one, for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    text: Vec<u8>,
+    cookies: Vec<u8>,
+}
+
+/// Takes the fields of one block, in order.
+pub(super) struct RequestBuilder<'a> {
+    head: &'a mut RequestHead,
+    limits: &'a HeadLimits,
+    scratch: &'a mut Scratch,
+    method: Option<Range<usize>>,
+    path: Option<Range<usize>>,
+    scheme: Option<Range<usize>>,
+    authority: Option<Range<usize>>,
+    /// The pseudo-fields are over.
+    began: bool,
+    hosts: usize,
+    priority: Priority,
+    error: Option<ParseError>,
+}
+
+impl<'a> RequestBuilder<'a> {
+    pub(super) fn new(head: &'a mut RequestHead, limits: &'a HeadLimits, scratch: &'a mut Scratch) -> Self {
+        head.clear();
+        scratch.text.clear();
+        scratch.cookies.clear();
+        Self {
+            head,
+            limits,
+            scratch,
+            method: None,
+            path: None,
+            scheme: None,
+            authority: None,
+            began: false,
+            hosts: 0,
+            priority: Priority::default(),
+            error: None,
+        }
+    }
+
+    /// Takes a field. What follows an error is not looked at.
+    pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.take(name, value).err();
+        }
+    }
+
+    /// The block is over: how soon the answer is wanted, and what is wrong with the request if it is malformed. The head
+    /// has then what came before.
+    pub(super) fn finish(mut self) -> (Priority, Option<ParseError>) {
+        self.begin();
+        if !self.scratch.cookies.is_empty() {
+            self.head.fields_mut().push(b"cookie", &self.scratch.cookies);
+        }
+        let error = self.error.or_else(|| crate::h1::check_fields(self.head).err());
+        (self.priority, error)
+    }
+
+    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
+        check_value(value)?;
+        if let [b':', pseudo @ ..] = name {
+            return if self.began { Err(ParseError::InvalidPseudoField) } else { self.pseudo(pseudo, value) };
+        }
+        self.begin();
+        let odd = check_name(name, self.limits.underscores_in_headers)?;
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        if odd && self.limits.ignore_invalid_headers {
+            return Ok(());
+        }
+        self.regular(name, value.trim_ascii())
+    }
+
+    fn pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
+        let slot = match name {
+            b"method" => &mut self.method,
+            b"path" => &mut self.path,
+            b"scheme" => &mut self.scheme,
+            b"authority" => &mut self.authority,
+            _ => return Err(ParseError::InvalidPseudoField),
+        };
+        if slot.is_some() {
+            return Err(ParseError::InvalidPseudoField);
+        }
+        let start = self.scratch.text.len();
+        self.scratch.text.extend_from_slice(value);
+        *slot = Some(start..self.scratch.text.len());
+        Ok(())
+    }
+
+    /// Makes the request line of the pseudo-fields, once.
+    fn begin(&mut self) {
+        if std::mem::replace(&mut self.began, true) {
+            return;
+        }
+        let text = &self.scratch.text;
+        let (method, path) = (part(text, self.method.as_ref()), part(text, self.path.as_ref()));
+        let scheme = part(text, self.scheme.as_ref());
+        self.head.rebuild(method, path, Version::Http2);
+        if let Err(error) = check_line(method, path, scheme) {
+            self.error.get_or_insert(error);
+        }
+        if self.authority.is_some() {
+            self.head.fields_mut().push(b"host", part(text, self.authority.as_ref()));
+        }
+    }
+
+    fn regular(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
+        match name {
+            // RFC 9113 §8.2.2.
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
+                return Err(ParseError::ConnectionField);
+            }
+            b"te" if !value.eq_ignore_ascii_case(b"trailers") => return Err(ParseError::ConnectionField),
+            // RFC 9113 §8.2.3: crumbs are one field to everyone else.
+            b"cookie" => {
+                if !self.scratch.cookies.is_empty() {
+                    self.scratch.cookies.extend_from_slice(b"; ");
+                }
+                self.scratch.cookies.extend_from_slice(value);
+                return Ok(());
+            }
+            b"host" => {
+                self.hosts += 1;
+                if self.hosts > 1 {
+                    return Err(ParseError::RepeatedField);
+                }
+                // `:authority` is the host, as in nginx; nobody may be told another.
+                if self.authority.is_some() {
+                    return Ok(());
+                }
+            }
+            b"priority" => self.priority = Priority::parse(value),
+            _ => {}
+        }
+        if self.head.fields().len() >= self.limits.fields {
+            return Err(ParseError::TooManyFields);
+        }
+        self.head.fields_mut().push(name, value);
+        Ok(())
+    }
+}
+
+fn part<'a>(text: &'a [u8], range: Option<&Range<usize>>) -> &'a [u8] {
+    range.and_then(|range| text.get(range.clone())).unwrap_or_default()
+}
+
+/// Refuses a request line that is none (RFC 9113 §8.3.1).
+fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseError> {
+    if method.is_empty() || path.is_empty() || scheme.is_empty() {
+        return Err(ParseError::InvalidPseudoField);
+    }
+    if !method.iter().all(|byte| matches!(byte, b'A'..=b'Z' | b'_' | b'-')) || method == b"CONNECT" {
+        return Err(ParseError::InvalidMethod);
+    }
+    let scheme_sound = scheme[0].is_ascii_alphabetic()
+        && scheme.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    if !scheme_sound {
+        return Err(ParseError::InvalidPseudoField);
+    }
+    let form = path[0] == b'/' || path == b"*" && Method::from_bytes(method) == Method::Options;
+    if form && path.iter().all(|byte| *byte > b' ' && *byte != 0x7f) {
+        Ok(())
+    } else {
+        Err(ParseError::InvalidTarget)
+    }
+}
+
+/// Refuses bytes that no name may hold (RFC 9113 §8.2.1); tells whether there are some that nginx calls invalid.
+fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseError> {
+    if name.is_empty() {
+        return Err(ParseError::InvalidFieldName);
+    }
+    let mut odd = false;
+    for byte in name {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => {}
+            b'_' if underscores => {}
+            0..=b' ' | 0x7f..=0xff | b':' | b'A'..=b'Z' => return Err(ParseError::InvalidFieldName),
+            _ => odd = true,
+        }
+    }
+    Ok(odd)
+}
+
+fn check_value(value: &[u8]) -> Result<(), ParseError> {
+    if value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
+        Err(ParseError::ControlByte)
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether a field may stand in a trailer section (RFC 9113 §8.1, RFC 9110 §6.5.1): no pseudo-field, nothing malformed.
+pub(super) fn is_trailer(name: &[u8], value: &[u8]) -> bool {
+    check_name(name, true).is_ok()
+        && check_value(value).is_ok()
+        && !matches!(
+            Known::from_bytes(name),
+            Some(Known::Connection | Known::KeepAlive | Known::TransferEncoding | Known::Upgrade)
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: [(&str, &str); 4] =
+        [(":method", "GET"), (":scheme", "https"), (":path", "/a?b"), (":authority", "a.example")];
+
+    fn build(fields: &[(&str, &str)]) -> (RequestHead, Priority, Option<ParseError>) {
+        let mut head = RequestHead::new();
+        let limits = HeadLimits { fields: 5, ..HeadLimits::default() };
+        let mut scratch = Scratch::default();
+        let mut builder = RequestBuilder::new(&mut head, &limits, &mut scratch);
+        for (name, value) in fields {
+            builder.field(name.as_bytes(), value.as_bytes());
+        }
+        let (priority, error) = builder.finish();
+        (head, priority, error)
+    }
+
+    fn error(more: &[(&str, &str)]) -> Option<ParseError> {
+        build(&[&LINE[..], more].concat()).2
+    }
+
+    #[test]
+    fn a_request_reads_like_one_of_http_1() {
+        let more = [("cookie", "a=1"), ("x-a", " 1 "), ("cookie", "b=2"), ("priority", "u=1")];
+        let (head, priority, error) = build(&[&LINE[..], &more].concat());
+        assert_eq!(error, None);
+        assert_eq!(head.request_line(), b"GET /a?b HTTP/2.0");
+        assert_eq!(head.version(), Version::Http2);
+        assert_eq!(head.known(Known::Host), Some(&b"a.example"[..]));
+        assert_eq!(head.known(Known::Cookie), Some(&b"a=1; b=2"[..]));
+        assert_eq!(head.fields().get(b"x-a"), Some(&b"1"[..]));
+        assert_eq!(priority.urgency, 1);
+    }
+
+    #[test]
+    fn pseudo_fields_are_whole_single_known_and_first() {
+        for left_out in 0..3 {
+            let fields: Vec<_> =
+                LINE.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, f)| *f).collect();
+            assert_eq!(build(&fields).2, Some(ParseError::InvalidPseudoField));
+        }
+        assert_eq!(build(&LINE[..3]).2, Some(ParseError::MissingHost));
+        assert_eq!(build(&[]).2, Some(ParseError::InvalidPseudoField));
+        for field in [(":method", "GET"), (":status", "200"), (":Method", "GET"), (":", "")] {
+            assert_eq!(error(&[field]), Some(ParseError::InvalidPseudoField));
+        }
+        assert_eq!(build(&[LINE[0], LINE[1], ("x", "y"), LINE[2]]).2, Some(ParseError::InvalidPseudoField));
+    }
+
+    #[test]
+    fn malformed_lines_and_fields_are_refused() {
+        let line = |method, path, scheme| {
+            build(&[(":method", method), (":path", path), (":scheme", scheme), LINE[3]]).2
+        };
+        assert_eq!(line("get", "/", "http"), Some(ParseError::InvalidMethod));
+        assert_eq!(line("CONNECT", "/", "http"), Some(ParseError::InvalidMethod));
+        assert_eq!(line("GET", "/", "a/b"), Some(ParseError::InvalidPseudoField));
+        for path in ["x", "*", "/ HTTP/1.1", "http://a/", "/\x7f"] {
+            assert_eq!(line("GET", path, "http"), Some(ParseError::InvalidTarget), "{path}");
+        }
+        assert_eq!(line("OPTIONS", "*", "http"), None);
+        assert_eq!(error(&[("X-A", "1")]), Some(ParseError::InvalidFieldName));
+        assert_eq!(error(&[("x a", "1")]), Some(ParseError::InvalidFieldName));
+        assert_eq!(error(&[("", "1")]), Some(ParseError::InvalidFieldName));
+        assert_eq!(error(&[("x", "a\r\nb: c")]), Some(ParseError::ControlByte));
+        assert_eq!(error(&[("host", "a"), ("host", "a")]), Some(ParseError::RepeatedField));
+        assert_eq!(
+            error(&[("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", "")]),
+            Some(ParseError::TooManyFields)
+        );
+        for name in ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te"] {
+            assert_eq!(error(&[(name, "x")]), Some(ParseError::ConnectionField));
+        }
+        assert_eq!(error(&[("te", "trailers")]), None);
+    }
+
+    #[test]
+    fn the_authority_is_the_only_host() {
+        let (head, _, error) = build(&[&LINE[..], &[("host", "other.example")]].concat());
+        assert_eq!(error, None);
+        assert_eq!(head.fields().known_all(Known::Host).collect::<Vec<_>>(), [b"a.example"]);
+        let (head, _, error) = build(&[LINE[0], LINE[1], LINE[2], ("host", "other.example")]);
+        assert_eq!((error, head.known(Known::Host)), (None, Some(&b"other.example"[..])));
+    }
+
+    #[test]
+    fn names_that_nginx_calls_invalid_are_dropped() {
+        let (head, _, error) = build(&[&LINE[..], &[("x_a", "1"), ("x!", "2"), ("x-b", "3")]].concat());
+        assert_eq!((error, head.fields().len()), (None, 2));
+    }
+}

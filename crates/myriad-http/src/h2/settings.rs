@@ -1,0 +1,60 @@
+//! What the client says of itself (RFC 9113 §6.5.2).
+
+use super::{ConnectionError, ErrorCode, MAX_FRAME};
+
+/// The largest window (RFC 9113 §6.9.1).
+pub(super) const MAX_WINDOW: u32 = 0x7fff_ffff;
+
+pub(super) const HEADER_TABLE_SIZE: u16 = 1;
+pub(super) const ENABLE_PUSH: u16 = 2;
+pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
+pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
+pub(super) const MAX_FRAME_SIZE: u16 = 5;
+/// RFC 9218 §2.1.
+pub(super) const NO_RFC7540_PRIORITIES: u16 = 9;
+
+/// The client's settings that this side acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    /// Largest table that the client keeps for what it is sent, bytes.
+    pub(super) header_table: u32,
+    /// Window of a stream at its beginning, bytes.
+    pub(super) initial_window: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { header_table: 4096, initial_window: 65_535 }
+    }
+}
+
+impl Settings {
+    /// Takes in the payload of a frame, in order; what is unknown is ignored.
+    pub(super) fn apply(&mut self, payload: &[u8]) -> Result<(), ConnectionError> {
+        let (all, []) = payload.as_chunks::<6>() else {
+            return Err(ConnectionError::new(
+                ErrorCode::FrameSize,
+                "SETTINGS of a size that is no multiple of 6",
+            ));
+        };
+        for &[a, b, value @ ..] in all {
+            let value = u32::from_be_bytes(value);
+            match u16::from_be_bytes([a, b]) {
+                HEADER_TABLE_SIZE => self.header_table = value,
+                ENABLE_PUSH if value > 1 => return Err(ConnectionError::protocol("invalid ENABLE_PUSH")),
+                INITIAL_WINDOW_SIZE if value > MAX_WINDOW => {
+                    return Err(ConnectionError::new(ErrorCode::FlowControl, "invalid INITIAL_WINDOW_SIZE"));
+                }
+                INITIAL_WINDOW_SIZE => self.initial_window = value,
+                MAX_FRAME_SIZE if !(MAX_FRAME as u32..=0xff_ffff).contains(&value) => {
+                    return Err(ConnectionError::protocol("invalid MAX_FRAME_SIZE"));
+                }
+                NO_RFC7540_PRIORITIES if value > 1 => {
+                    return Err(ConnectionError::protocol("invalid NO_RFC7540_PRIORITIES"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
