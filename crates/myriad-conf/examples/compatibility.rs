@@ -245,7 +245,51 @@ pub(crate) fn page() -> String {
     }
     variable_table(&mut out, &coverage);
     refused(&mut out, &rows);
+    suite(&mut out);
     out
+}
+
+/// Where nginx's own test suite asks for what a promise of Myriad forbids: file, its subtests, what they ask for.
+const SUITE: &[(&str, &str, &str)] = &[
+    (
+        "auth_request.t",
+        "`proxy auth cached`",
+        "a page that a request with `Authorization` made, kept for others",
+    ),
+    (
+        "proxy_cache_lock.t",
+        "`nolock - last`, `nolock - last cached`",
+        "several fetches of one page at once, where no `proxy_cache_lock` is written",
+    ),
+    (
+        "proxy_cache_use_stale.t",
+        "`s-w-r - unconditional revalidated`, `s-w-r - regexp revalidated`, `s-w-r - updating revalidated`, \
+         `s-w-r - use_stale updating revalidated`, `s-w-r - proxy_cache_valid revalidated`, \
+         `background update in if - updated`, `escaped after escaped` (now this one, now that)",
+        "that a client whose connection ends waits until the background refresh is over; here nobody waits, so the next \
+         request may come before it is",
+    ),
+    (
+        "proxy_cache_vary.t",
+        "`vary mismatch`, `vary mismatch 2`, `replace second`, `revalidate second`, `revalidated second`, \
+         `vary complex second`, `normalize no whitespace mismatch`, `multi other`",
+        "a page fetched anew for each spelling of `Accept-Encoding`",
+    ),
+    (
+        "proxy_upgrade.t",
+        "`log - bytes noupgrade`",
+        "that a 101 nobody has asked for is passed on; here it is 502, for what follows has no framing",
+    ),
+];
+
+fn suite(out: &mut String) {
+    out.push_str(
+        "\n## nginx's own tests\n\nThese subtests ask for what a promise of Myriad forbids, and fail by decision.\n\n\
+         | file | subtests | what they ask for |\n|---|---|---|\n",
+    );
+    for (file, subtests, asked) in SUITE {
+        let _ = writeln!(out, "| `{file}` | {subtests} | {asked} |");
+    }
 }
 
 /// Families and their titles in the page's order; one that nobody has named here comes last, under its own name.
