@@ -96,7 +96,7 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
     handled
         && expires
         && logs
-        && place.headers.add.iter().all(|field| builtins(&field.value))
+        && place.headers.add.iter().chain(&place.headers.trailers).all(|field| builtins(&field.value))
         && place
             .charset
             .as_ref()
