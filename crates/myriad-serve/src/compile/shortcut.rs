@@ -4,7 +4,7 @@ use myriad_http::Known;
 
 use crate::exchange::variables::{Source, VariableNames};
 use crate::log::LogTarget;
-use crate::runtime::{Expires, FieldRead, Handler, Place, Shortcut};
+use crate::runtime::{ErrorTarget, Expires, FieldRead, Handler, Place, Shortcut};
 
 /// The fields that the rules read; none where they read anything else of a request than these and its first line.
 pub(super) fn of(names: &VariableNames) -> Option<Shortcut> {
@@ -97,6 +97,11 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
         && expires
         && logs
         && place.headers.add.iter().chain(&place.headers.trailers).all(|field| builtins(&field.value))
+        // A page for 412 or 416, which come after the short way.
+        && place.error_pages.iter().all(|page| match &page.target {
+            ErrorTarget::Named(_) => true,
+            ErrorTarget::Uri(template) => builtins(template),
+        })
         && place
             .charset
             .as_ref()
