@@ -79,6 +79,11 @@ pub trait Environment {
         Ok(())
     }
 
+    /// Hears the status of a `return` before its text is made, which may read it (`$status`).
+    fn returns(&mut self, status: u16) {
+        let _ = status;
+    }
+
     /// Answers `-f`, `-d`, `-e` and `-x`. `frame` is for templates that say how paths are looked at (`disable_symlinks`).
     fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
         let _ = (test, path, frame);

@@ -135,12 +135,13 @@ impl Run {
 fn answer<E: Environment + ?Sized>(
     status: u16,
     text: Option<&Template>,
-    env: &E,
+    env: &mut E,
     frame: &mut Frame,
 ) -> Result<Action, EvalError> {
     let Some(text) = text else {
         return Ok(Action::Return { status, text: false });
     };
+    env.returns(status);
     let mut built = frame.take_buffer();
     let result = text.eval(env, frame, &mut built);
     let output = frame.output_mut();

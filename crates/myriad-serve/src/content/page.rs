@@ -46,7 +46,8 @@ pub(crate) fn meta_of(
             // `Age` is counted on from here.
             || (known == Some(Known::Age) && lifetime.born.is_some());
         if !own_line && !nominated.has(name) && origin::passes(known, name, place, false) {
-            lines.extend_from_slice(name);
+            // An origin's own spelling of it, such as PHP's, is not sent from elsewhere either.
+            lines.extend_from_slice(if known == Some(Known::ContentType) { b"Content-Type" } else { name });
             lines.extend_from_slice(b": ");
             lines.extend_from_slice(value);
             lines.extend_from_slice(b"\r\n");

@@ -43,6 +43,10 @@ impl Environment for Request {
         Ok(())
     }
 
+    fn returns(&mut self, status: u16) {
+        self.answered.status = self.forced_status.unwrap_or(status);
+    }
+
     fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
         files::look(self, frame, path).passes(test)
     }

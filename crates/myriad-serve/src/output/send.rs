@@ -26,6 +26,7 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
         slice::apply(&mut exchange, &mut answer);
     }
     if answer.dropped {
+        exchange.request.answered.status = answer.status;
         let mut response = Response::new(Head::new(answer.status, ""), ResponseBody::None, exchange);
         response.drop_connection = true;
         response.close = true;
@@ -176,7 +177,7 @@ fn begin_head(request: &Request, place: &Place, answer: &Answer) -> Head {
 fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &LeftOut, head: &mut Head) {
     let bodiless = matches!(answer.status, 204 | 304) || answer.status < 200;
     if let Some(media_type) = &answer.media_type
-        && answer.status != 304
+        && !matches!(answer.status, 204 | 304)
         && !media_type.is_empty()
     {
         head.field(b"Content-Type", media_type);
