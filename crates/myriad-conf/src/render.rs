@@ -17,15 +17,25 @@ pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let mut out = format!("{kind}: {}\n", diagnostic.message);
+    let mut out = format!("{kind}: {}\n", shortened(&diagnostic.message));
     place(&mut out, parsed, diagnostic.span, "");
     for (span, label) in &diagnostic.related {
         place(&mut out, parsed, *span, label);
     }
     for line in &diagnostic.help {
-        let _ = writeln!(out, "help: {line}");
+        let _ = writeln!(out, "help: {}", shortened(line));
     }
     out
+}
+
+/// A message as a terminal can show it. What a file holds may be a megabyte: of what is longer, the ends are shown.
+fn shortened(message: &str) -> String {
+    let text = printable(message.as_bytes());
+    if text.len() <= 4 * WIDTH {
+        return text.into_iter().collect();
+    }
+    let (head, tail) = (&text[..2 * WIDTH], &text[text.len() - WIDTH..]);
+    head.iter().chain(&['…']).chain(tail).collect()
 }
 
 /// Line and column of a span's start, both from 1; columns count characters.
@@ -88,4 +98,18 @@ pub fn dump(parsed: &Parsed) -> Vec<u8> {
         out.push(b'\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn long_messages_are_shown_by_their_ends_and_without_control_characters() {
+        assert_eq!(shortened("unknown directive \"\u{1b}[31mx\""), "unknown directive \"[31mx\"");
+        let long = format!("regex \"{}\" does not compile", "a".repeat(1_000_000));
+        let short = shortened(&long);
+        assert!(short.starts_with("regex \"aaa") && short.ends_with("a\" does not compile"), "{short}");
+        assert!(short.chars().count() < 400);
+    }
 }

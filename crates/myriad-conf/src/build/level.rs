@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Builder;
+use super::{Builder, MAX_FINDINGS};
 use crate::{
     diagnostic::Diagnostic,
     parsed::Node,
@@ -28,7 +28,9 @@ impl Level {
 impl Builder<'_> {
     /// Looks a directive up and checks context, arity and repetition; `None` after an error or without effect.
     pub(super) fn accept<'a>(&'a mut self, node: &'a Node, level: &mut Level) -> Option<Arguments<'a>> {
-        let directive = match find(node, level.context) {
+        // A file of another language has no name that a search would be worth for.
+        let suggests = self.findings.len() < MAX_FINDINGS;
+        let directive = match find(node, level.context, suggests) {
             Ok(directive) => directive,
             Err(diagnostic) => {
                 self.findings.push(*diagnostic);
@@ -80,11 +82,11 @@ impl Builder<'_> {
 }
 
 /// The row that holds here; boxed errors, since they are rare and large.
-fn find(node: &Node, context: Contexts) -> Result<&'static Directive, Box<Diagnostic>> {
+fn find(node: &Node, context: Contexts, suggests: bool) -> Result<&'static Directive, Box<Diagnostic>> {
     let name = String::from_utf8_lossy(&node.name.text);
     let rows = rows_named(&name);
     let Some(row) = rows.iter().find(|row| row.contexts.contains(context)).or(rows.first()) else {
-        return Err(Box::new(unknown(node, &name)));
+        return Err(Box::new(unknown(node, &name, suggests)));
     };
     if let Status::Refused(reason) = row.status {
         let message = refusal(&name, reason);
@@ -107,14 +109,15 @@ fn refusal(name: &str, reason: &str) -> String {
     format!("\"{name}\" is a known directive, {support}{reason}")
 }
 
-fn unknown(node: &Node, name: &str) -> Diagnostic {
+fn unknown(node: &Node, name: &str, suggests: bool) -> Diagnostic {
     let span = node.name.span;
     if let Some(known) = known(name) {
         let message = refusal(name, known.reason);
         return Diagnostic::error(span, message);
     }
     let diagnostic = Diagnostic::error(span, format!("unknown directive \"{name}\""));
-    match nearest_directive(&name.to_ascii_lowercase()) {
+    let near = if suggests { nearest_directive(&name.to_ascii_lowercase()) } else { None };
+    match near {
         Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
         None if node.name.quoted => diagnostic.help("a directive's name needs no quotes"),
         None => diagnostic,

@@ -29,8 +29,13 @@ pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
     }
     let mut findings = builder.findings;
     findings.sort_by_key(|finding| finding.span);
+    let is_refused = findings.iter().any(|finding| finding.severity == Severity::Error);
+    if is_refused && findings.len() > MAX_FINDINGS {
+        // Warnings, however many, hide no error.
+        findings.retain(|finding| finding.severity == Severity::Error);
+    }
     findings.truncate(MAX_FINDINGS);
-    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+    if is_refused {
         return Err(findings);
     }
     Ok(Model { main, http, warnings: findings })

@@ -176,8 +176,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
          hls_mp4_max_buffer_size internal_redirect keyval keyval_zone mgmt num_map otel_exporter \
          otel_service_name otel_trace otel_trace_context otel_span_name otel_span_attr session_log \
          session_log_format session_log_zone slow_start sticky_cookie_insert upstream_conf zone_sync \
-         zone_sync_server js_import js_content js_set js_access js_body_filter js_header_filter js_path \
-         js_preload_object js_var js_periodic",
+         zone_sync_server",
     ),
     (
         "third party",
@@ -194,7 +193,8 @@ const GROUPS: &[(&str, &str, &str)] = &[
          nchan_subscriber push_stream_publisher push_stream_subscriber rds_json redis_pass redis2_query \
          redis2_pass srcache_fetch srcache_store set_misc set_md5 set_escape_uri set_unescape_uri set_random \
          subs_filter subs_filter_types testcookie upload_pass upload_progress xss_get dav_ext_methods rtmp \
-         naxsi naxsi_extended concat",
+         naxsi naxsi_extended concat js_import js_content js_set js_access js_body_filter js_header_filter js_path \
+         js_preload_object js_var js_periodic",
     ),
 ];
 
