@@ -102,6 +102,19 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                 "says what was sent; nginx logs `close` also where it has sent `keep-alive`",
             ),
             ("`-t`", "looks up no syslog server's name, and opens no log that only requests name"),
+            ("`$body_bytes_sent`", "the bytes of the body; nginx counts the sizes of its chunks among them"),
+        ],
+    ),
+    (
+        "Bodies",
+        &[
+            ("`Accept-Ranges`", "sent with cached pages and compressed files too: parts of them may be asked for"),
+            (
+                "filters",
+                "`sub_filter` does not look into packed bodies; a 206 is not unpacked; what a filter changes offers no parts; \
+                 bytes that a `charset_map` does not list become `?`",
+            ),
+            ("lists of folders", "have a Content-Length; a 304 has its `Vary`"),
         ],
     ),
     (
@@ -224,6 +237,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("filters", "Body filters"),
     ("blocks", "Variables by table"),
     ("tls", "TLS"),
+    ("early_hints", "Early hints"),
     ("slice", "Slices"),
     ("upstream", "Groups of origins"),
     ("origin", "Origins"),

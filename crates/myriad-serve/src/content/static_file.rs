@@ -25,7 +25,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     let request = &exchange.request;
     let reads = matches!(request.head.method(), Method::Get | Method::Head) || request.as_get;
     let posts = request.head.method() == Method::Post;
-    if request.uri.contains(&0) {
+    if request.uri.contains(&0) || !request.uri.starts_with(b"/") {
         return Step::Error(404);
     }
     // A form may be posted to a folder: its index is a script as often as not.

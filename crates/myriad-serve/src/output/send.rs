@@ -54,6 +54,7 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     }
     let Exchange { frame, request } = &mut *exchange;
     streamed::encode(request, &mut answer);
+    let uncut = answer.status;
     cut(request, frame, place, &mut answer);
     let wants_trailers = answer.passes_trailers || !place.headers.trailers.is_empty();
     let has_trailers = wants_trailers && trailers::expect(request, place, &mut answer);
@@ -68,7 +69,9 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     let expires =
         is_decorated(answer.status) && write_expires(request, frame, modified_s, now_s, head.text());
     write_fields(place, &answer, encoding, &left_out(place, &answer, expires), &mut head);
-    add_fields(request, frame, place, answer.status, &mut head);
+    // As nginx, which adds fields before it looks at ranges.
+    let decorated = if answer.status == 416 { uncut } else { answer.status };
+    add_fields(request, frame, place, decorated, &mut head);
     keep_facts(request, &answer, &head);
     let rate = rate(request, frame, place, &answer);
     let close = answer.close || keepalive::ends(request, &place.keepalive);

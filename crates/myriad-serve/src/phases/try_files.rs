@@ -182,6 +182,10 @@ fn end(exchange: &mut Exchange, end: &TryEnd) -> Step {
             match template.eval(request, frame, &mut target) {
                 Ok(()) => {
                     super::local_redirect(request, &target);
+                    if !target.starts_with(b"/") {
+                        // As nginx: `try_files $uri = 404` asks for the URI `404`, which no prefix and no file has.
+                        request.uri.remove(0);
+                    }
                     Step::Redirect
                 }
                 Err(error) => failed(exchange, &error),
