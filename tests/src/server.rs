@@ -104,7 +104,9 @@ impl Server {
         if with == Signal::KILL {
             let workers = self.workers();
             signal_group(self.child.id(), with);
-            workers.iter().for_each(|worker| signal(*worker, with));
+            for worker in &workers {
+                signal(*worker, with);
+            }
             let _ = self.child.wait();
             wait_for("the end of the workers", || !workers.iter().any(|worker| crate::is_alive(*worker)));
         } else {

@@ -44,7 +44,7 @@ fn wait_for_files(server: &Server, count: usize) {
 fn file_of(server: &Server, target: &str) -> PathBuf {
     use md5::{Digest, Md5};
     let digest = Md5::digest(format!("httpGETlocalhost{target}"));
-    let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = digest.iter().fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
     server.path("cache").join(&name[31..]).join(&name[29..31]).join(name)
 }
 
@@ -86,7 +86,9 @@ fn files_have_nginx_s_names_and_go_with_a_person_who_removes_them() {
     }
     wait_for("pages that are gone", || {
         origin.count() >= 7 || {
-            ["/a", "/b", "/c"].iter().for_each(|target| drop(server.get(target)));
+            for target in ["/a", "/b", "/c"] {
+                drop(server.get(target));
+            }
             false
         }
     });
@@ -213,7 +215,7 @@ fn a_body_too_long_for_memory_is_kept_on_disk_and_served_in_parts() {
     for (from, to) in [(0, 0), (5, 300_000), (LENGTH / 2, LENGTH / 2 + 1_000_000), (LENGTH - 1, LENGTH - 1)] {
         let part = server.fetch(&Request::get("/film").field("Range", &format!("bytes={from}-{to}")));
         assert_eq!((part.status, part.cache()), (206, "HIT"));
-        assert!(part.content() == &page[from..=to], "{from}-{to}");
+        assert!(part.content() == page[from..=to], "{from}-{to}");
     }
     let head = server.fetch(&Request::new("HEAD", "/film"));
     assert_eq!(head.field("Content-Length"), Some(LENGTH.to_string().as_str()));
@@ -269,7 +271,9 @@ fn killed_at_any_moment_it_serves_no_corrupt_or_mixed_page() {
         let until = fastrand::Rng::with_seed(round as u64).usize(1..60);
         wait_for("pages to be written", || files(&server.path("cache")).len() >= until.min(25));
         server.restart_after(Signal::KILL, || {
-            visitors.into_iter().for_each(|visitor| visitor.join().expect("a visitor"));
+            for visitor in visitors {
+                visitor.join().expect("a visitor");
+            }
         });
         for number in 0..30 {
             let answer = server.get(&format!("/{number}"));

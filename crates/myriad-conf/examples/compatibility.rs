@@ -108,7 +108,10 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
     (
         "Bodies",
         &[
-            ("`Accept-Ranges`", "sent with cached pages and compressed files too: parts of them may be asked for"),
+            (
+                "`Accept-Ranges`",
+                "sent with cached pages and compressed files too: parts of them may be asked for",
+            ),
             (
                 "filters",
                 "`sub_filter` does not look into packed bodies; a 206 is not unpacked; what a filter changes offers no parts; \

@@ -114,18 +114,19 @@ fn directive(parsed: &Parsed, span: Span) -> String {
     let mut quote = None;
     let mut to = source.bytes.len();
     for (index, &byte) in source.bytes.iter().enumerate().skip(from) {
-        match quote {
-            Some(open) => {
-                if byte == open {
-                    quote = None;
-                }
+        if let Some(open) = quote {
+            if byte == open {
+                quote = None;
             }
-            None if matches!(byte, b'"' | b'\'') => quote = Some(byte),
-            None if index >= at && matches!(byte, b';' | b'{') => {
+            continue;
+        }
+        match byte {
+            b'"' | b'\'' => quote = Some(byte),
+            b';' | b'{' if index >= at => {
                 to = index;
                 break;
             }
-            None => {}
+            _ => {}
         }
     }
     let text = String::from_utf8_lossy(&source.bytes[from..to]).into_owned();

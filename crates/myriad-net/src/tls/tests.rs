@@ -145,7 +145,7 @@ fn what_is_written_ahead_to_a_full_socket_takes_nothing_from_the_next_write() {
             let write = std::future::poll_fn(|cx| socket.poll_write(cx, &[IoSlice::new(rest)]));
             rest = &rest[write.await.unwrap()..];
         }
-        let mut text = vec![0; 64];
+        let mut text = [0; 64];
         let mut count = 0;
         while !text[..count].ends_with(b"answer") {
             client.read_tls(&mut far).unwrap();

@@ -29,9 +29,8 @@ pub(crate) fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Ent
 /// believed.
 pub(crate) fn look_for_certain(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
     let entry = look(request, frame, path);
-    let doubted =
-        !entry.exists() && believes_no_absence(request) && entry.checked_ms() != request.received_ms;
-    if !doubted {
+    // Even what was looked at in this same millisecond: the file may have come within it.
+    if entry.exists() || !believes_no_absence(request) {
         return entry;
     }
     FileCache::forget(&entry);

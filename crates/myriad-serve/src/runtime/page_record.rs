@@ -50,9 +50,10 @@ impl Persist for PageMeta {
             lines: reader.bytes()?.into(),
             media_type: reader.bytes()?.into(),
             tag: reader.tag()?,
-            last_modified: match reader.flag()? {
-                false => None,
-                true => Some((reader.bytes()?.into(), reader.number()?)),
+            last_modified: if reader.flag()? {
+                Some((reader.bytes()?.into(), reader.number()?))
+            } else {
+                None
             },
             origin_encoded: reader.flag()?,
             no_transform: reader.flag()?,
@@ -161,6 +162,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
+    #[expect(clippy::option_option, reason = "damaged, without a tag, with one")]
     fn tag(&mut self) -> Option<Option<EntityTag>> {
         Some(match self.byte()? {
             0 => None,
