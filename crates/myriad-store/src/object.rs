@@ -20,6 +20,10 @@ pub trait Metadata: Send + Sync + 'static {
     /// Heap bytes that this value owns, beyond its own size.
     fn weight(&self) -> usize;
 
+    /// Tells each label of this value: hashes of what it may be purged by ([`crate::Zone::purge_labels`]). Always the same
+    /// ones; some 32 bytes of index each belong into [`Self::weight`].
+    fn labels(&self, _each: &mut dyn FnMut(u64)) {}
+
     /// Heap bytes that the metadata of an alternative owns, beyond its own size.
     fn alternative_weight(_alternative: &Self::Alternative) -> usize {
         0
@@ -103,6 +107,8 @@ pub struct Object<M: Metadata> {
     stored_at: u64,
     fresh_until: AtomicU64,
     updating_until: AtomicU64,
+    /// The number of the newest ban that was asked; at first that of the fetch.
+    asked_by: AtomicU64,
     weight: AtomicUsize,
     hits: AtomicU32,
     last_hit_s: AtomicU32,
@@ -146,6 +152,7 @@ impl<M: Metadata> Object<M> {
             stored_at: restored.stored_at,
             fresh_until: AtomicU64::new(restored.fresh_until),
             updating_until: AtomicU64::new(0),
+            asked_by: AtomicU64::new(restored.generation),
             weight: AtomicUsize::new(0),
             hits: AtomicU32::new(0),
             last_hit_s: AtomicU32::new((restored.now / 1000) as u32),
@@ -274,6 +281,19 @@ impl<M: Metadata> Object<M> {
     /// Sets when the object stops being fresh.
     pub fn set_fresh_until(&self, at: u64) {
         self.fresh_until.store(at, Relaxed);
+    }
+
+    /// Makes the object stale from this moment on: a soft purge.
+    pub(crate) fn expire(&self) {
+        self.set_fresh_until(0);
+    }
+
+    pub(crate) fn asked_by(&self) -> u64 {
+        self.asked_by.load(Relaxed)
+    }
+
+    pub(crate) fn note_asked(&self, number: u64) {
+        self.asked_by.fetch_max(number, Relaxed);
     }
 
     /// Whether somebody is fetching a newer one at `now` (nginx's `UPDATING`).

@@ -6,6 +6,8 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 use crate::flight::Flight;
+use crate::ban::{Bans, Verdict};
+use crate::labels::Labels;
 use crate::notes::Notes;
 use crate::sieve::Sieve;
 use crate::{Key, KeyRef, Metadata, Object, Selection};
@@ -46,6 +48,12 @@ impl<M: Metadata> Entry<M> {
     }
 }
 
+/// What a ban took out of a shard: to be dropped, and its bytes released, once the lock is.
+pub(crate) enum Taken<M: Metadata> {
+    Entry(Entry<M>),
+    Object(Arc<Object<M>>),
+}
+
 /// What a flight in the table is to claims and to its own completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -66,6 +74,8 @@ pub(crate) enum Role {
 pub(crate) struct Record<M: Metadata> {
     pub(crate) flight: Arc<Flight<M>>,
     pub(crate) role: Role,
+    /// Its head, once it is admitted.
+    pub(crate) head: Option<Arc<M>>,
     /// The variant it fetches; `None` stands for the whole key.
     pub(crate) selection: Option<Selection>,
 }
@@ -88,6 +98,7 @@ pub(crate) struct Shard<M: Metadata> {
     table: HashTable<u32>,
     pub(crate) queue: Sieve<Entry<M>>,
     pub(crate) flights: HashTable<Record<M>>,
+    pub(crate) labels: Labels,
     pub(crate) notes: Notes,
     pub(crate) counts: Counts,
     /// Variant keys are derived into this, so that a hit on a variant allocates nothing.
@@ -100,6 +111,7 @@ impl<M: Metadata> Shard<M> {
             table: HashTable::new(),
             queue: Sieve::new(),
             flights: HashTable::new(),
+            labels: Labels::default(),
             notes: Notes::new(note_sets),
             counts: Counts::default(),
             scratch: Vec::new(),
@@ -132,6 +144,46 @@ impl<M: Metadata> Shard<M> {
         Some((index, position))
     }
 
+    /// As [`Self::lookup`], where bans may cover what is found: that is taken out then, and returned to be dropped.
+    pub(crate) fn lookup_unbanned(
+        &mut self,
+        key: KeyRef<'_>,
+        variant: &impl Fn(&[u8], &mut Vec<u8>),
+        bans: &Bans<M>,
+    ) -> (Option<(u32, usize)>, Option<Taken<M>>) {
+        let Some(found) = self.lookup(key, variant) else { return (None, None) };
+        let object = self.queue.at(found.0).map(|entry| &entry.objects[found.1]);
+        match object {
+            Some(object) if bans.any_since(object.asked_by()) && bans.judge(object) == Verdict::Goes => {
+                (None, self.take(found.0, found.1))
+            }
+            _ => (Some(found), None),
+        }
+    }
+
+    /// Takes one object out of an entry, and the entry with its last one.
+    pub(crate) fn take(&mut self, index: u32, position: usize) -> Option<Taken<M>> {
+        let entry = self.queue.at_mut(index)?;
+        self.counts.purged += 1;
+        if entry.objects.len() == 1 {
+            return self.remove(index).map(Taken::Entry);
+        }
+        let object = entry.objects.swap_remove(position);
+        self.counts.objects -= 1;
+        self.relabel(index, &[Arc::clone(&object)]);
+        Some(Taken::Object(object))
+    }
+
+    /// Makes the labels of an entry those of its objects, after `gone` have left it.
+    pub(crate) fn relabel(&mut self, index: u32, gone: &[Arc<Object<M>>]) {
+        let labels = &mut self.labels;
+        gone.iter().for_each(|object| object.meta().labels(&mut |label| labels.remove(label, index)));
+        let Some(entry) = self.queue.at(index) else { return };
+        for object in &entry.objects {
+            object.meta().labels(&mut |label| labels.insert(label, index));
+        }
+    }
+
     /// Counts a hit on what [`Self::lookup`] found.
     pub(crate) fn hit(&mut self, (index, position): (u32, usize), now: u64) -> Option<Arc<Object<M>>> {
         let entry = self.queue.hit(index)?;
@@ -150,6 +202,7 @@ impl<M: Metadata> Shard<M> {
         let queue = &self.queue;
         let rehash = |&i: &u32| queue.at(i).map_or(0, |e| e.key.as_ref().table_hash());
         self.table.insert_unique(hash, index, rehash);
+        self.relabel(index, &[]);
     }
 
     pub(crate) fn remove(&mut self, index: u32) -> Option<Entry<M>> {
@@ -158,6 +211,10 @@ impl<M: Metadata> Shard<M> {
             found.remove();
         }
         self.counts.objects -= entry.objects.len();
+        let labels = &mut self.labels;
+        for object in &entry.objects {
+            object.meta().labels(&mut |label| labels.remove(label, index));
+        }
         Some(entry)
     }
 

@@ -51,7 +51,7 @@ impl<M: Metadata> FlightWriter<M> {
         let Admission { head, selection, length } = admission;
         let oversized = length.is_some_and(|len| len > self.lead.zone.limits().max_object_bytes);
         let mode = if oversized { Push::Oversized } else { Push::Ok };
-        self.lead.zone.resolve(&self.lead.flight, selection.as_ref(), oversized);
+        self.lead.zone.resolve(&self.lead.flight, &head, selection.as_ref(), oversized);
         let stream = Stream::new(head, selection.clone(), length);
         self.lead.flight.publish(match mode {
             Push::Ok => Phase::Streaming(stream),

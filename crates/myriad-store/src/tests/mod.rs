@@ -1,5 +1,6 @@
 //! Behaviour of whole zones, through the public interface.
 
+mod bans;
 mod claims;
 mod flights;
 mod model;
@@ -15,6 +16,9 @@ use bytes::Bytes;
 
 use crate::*;
 
+/// Labels of pages: the remainder of who wrote them.
+const GROUPS: u64 = 5;
+
 /// Metadata that names the writer of an object.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -27,6 +31,10 @@ impl Metadata for Page {
 
     fn weight(&self) -> usize {
         self.heap
+    }
+
+    fn labels(&self, each: &mut dyn FnMut(u64)) {
+        each(self.id % GROUPS);
     }
 }
 

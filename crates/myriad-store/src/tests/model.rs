@@ -20,6 +20,8 @@ struct Told {
     value: u8,
     /// The step at which its fetch began.
     begun: u64,
+    /// When a fetch began by which its origin confirmed what it wrote.
+    confirmed: u64,
     len: usize,
 }
 
@@ -61,6 +63,9 @@ struct Model {
     flying: Vec<Flying>,
     reading: Vec<Reading>,
     purged: HashMap<u8, u64>,
+    /// When a group of pages was last purged, hard and soft.
+    banned: HashMap<u64, u64>,
+    softened: HashMap<u64, u64>,
     next_id: u64,
     seen: Seen,
 }
@@ -82,6 +87,10 @@ struct Seen {
     attached: u64,
     evictions: u64,
     expired: u64,
+    banned_flights: u64,
+    labelled: u64,
+    softened: u64,
+    retired: u64,
 }
 
 fn name(key: u8) -> Vec<u8> {
@@ -112,6 +121,8 @@ impl Model {
             flying: Vec::new(),
             reading: Vec::new(),
             purged: HashMap::new(),
+            banned: HashMap::new(),
+            softened: HashMap::new(),
             next_id: 1,
             seen: Seen::default(),
         }
@@ -126,11 +137,13 @@ impl Model {
             25..60 => (0..self.rng.u8(1..8)).for_each(|_| self.write()),
             60..82 => self.read(),
             82..85 => self.hang_up(),
-            85..87 => self.purge(),
+            85..86 => self.purge(),
+            86..87 => self.purge_group(),
             87..91 => self.refresh(),
             91..93 => self.fetch_alone(),
             93..98 => self.attach(),
-            _ => _ = self.zone.sweep(self.now, self.rng.usize(1..40)),
+            98 => _ = self.zone.sweep(self.now, self.rng.usize(1..40)),
+            _ => self.seen.retired += self.zone.tend_bans(self.rng.usize(1..40)).len() as u64,
         }
         let stats = self.zone.stats();
         assert!(stats.bytes <= CAP, "{stats:?}");
@@ -147,7 +160,7 @@ impl Model {
         self.next_id += 1;
         let longest = if self.rng.u8(..10) == 0 { 4000 } else { 1500 };
         let len = self.rng.usize(8..longest);
-        self.told.insert(id, Told { key, value, begun: self.step, len });
+        self.told.insert(id, Told { key, value, begun: self.step, confirmed: 0, len });
         if self.rng.bool() {
             let reader = writer.reader();
             self.follow(key, value, reader, Some(id));
@@ -170,6 +183,12 @@ impl Model {
         assert!(key.is_multiple_of(2) || told.value == value, "another variant");
         let purged = self.purged.get(&key).copied().unwrap_or(0);
         assert!(told.begun > purged, "a page that a purge covers");
+        assert!(told.begun > self.last(&self.banned, id), "a page that a ban covers");
+    }
+
+    /// When the group of a page was last purged.
+    fn last(&self, purges: &HashMap<u64, u64>, id: u64) -> u64 {
+        purges.get(&(id % GROUPS)).copied().unwrap_or(0)
     }
 
     fn check_object(&self, object: &Object<Page>, key: u8, value: u8) {
@@ -205,6 +224,10 @@ impl Model {
             Claim::Hit(object) => {
                 self.seen.hits += 1;
                 assert!(object.is_fresh(now));
+                let id = object.meta().id;
+                let told = &self.told[&id];
+                let known_good = told.begun.max(told.confirmed);
+                assert!(known_good > self.last(&self.softened, id), "a hit on what a soft purge covers");
                 self.check_object(&object, key, value);
             }
             Claim::Follow(reader) => {
@@ -276,6 +299,40 @@ impl Model {
         }
     }
 
+    /// Purges pages by what they are, at once by their label or as a ban that is swept later.
+    fn purge_group(&mut self) {
+        let group = self.rng.u64(..GROUPS);
+        let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
+        if self.rng.bool() {
+            let there = self.stored_in(group);
+            assert_eq!(self.zone.purge_labels(&[group], purge), there.len(), "the count is exact");
+            self.seen.labelled += there.len() as u64;
+        } else {
+            self.zone.ban("group", purge, Box::new(move |_, page| page.id % GROUPS == group));
+        }
+        let step = self.step;
+        let flying = self.flying.iter_mut().filter(|f| {
+            f.id % GROUPS == group || matches!(f.writing, Writing::Head(_))
+        });
+        for flying in flying {
+            flying.open = false;
+            self.seen.banned_flights += 1;
+        }
+        match purge {
+            Purge::Hard => self.banned.insert(group, step),
+            Purge::Soft => self.softened.insert(group, step),
+        };
+    }
+
+    /// The pages of a group that can be found.
+    fn stored_in(&self, group: u64) -> std::collections::HashSet<u64> {
+        let all = (0..KEYS).flat_map(|key| (0..VALUES).map(move |value| (key, value)));
+        let found = all.filter_map(|(key, value)| {
+            self.zone.get(KeyRef::new(&name(key)), asking(value), self.now).map(|page| page.meta().id)
+        });
+        found.filter(|id| id % GROUPS == group).collect()
+    }
+
     fn write(&mut self) {
         if self.flying.is_empty() {
             return;
@@ -297,7 +354,11 @@ impl Model {
             3 => _ = writer.keep(),
             4 => {
                 if let Some(id) = writer.previous().map(|previous| previous.meta().id) {
-                    writer.renew(completion(id, self.now, self.now + 100));
+                    let begun = told.begun;
+                    let renewed = writer.renew(completion(id, self.now, self.now + 100));
+                    if let (Some(Completed::Stored(_)), Some(told)) = (renewed, self.told.get_mut(&id)) {
+                        told.confirmed = begun;
+                    }
                 }
             }
             n => {
@@ -336,9 +397,15 @@ impl Model {
     fn complete(&mut self, id: u64, body: BodyWriter<Page>) {
         let fresh_until = self.now + self.rng.u64(..200);
         let told = &self.told[&id];
-        let covered = told.begun <= self.purged.get(&told.key).copied().unwrap_or(0);
+        let covered = told.begun <= self.purged.get(&told.key).copied().unwrap_or(0)
+            || told.begun <= self.last(&self.banned, id);
+        let softened = told.begun <= self.last(&self.softened, id);
         match body.complete(completion(id, self.now, fresh_until)) {
-            Completed::Stored(_) => assert!(!covered, "stored what a purge covers"),
+            Completed::Stored(object) => {
+                assert!(!covered, "stored what a purge covers");
+                assert!(!softened || !object.is_fresh(self.now), "stored as fresh what a soft purge covers");
+                self.seen.softened += u64::from(softened);
+            }
             Completed::Unstored(Unstored::Purged) => assert!(covered),
             Completed::Unstored(Unstored::Overtaken) => self.seen.overtaken += 1,
             Completed::Unstored(Unstored::Oversized | Unstored::NoRoom) | Completed::Spilled => {}
@@ -409,7 +476,8 @@ impl Model {
     fn head_is_right(&self, reading: &Reading, id: u64) {
         // A purge after the reader joined does not take back what it was promised.
         let purged_since = self.purged.get(&reading.key).is_some_and(|&p| p > reading.joined);
-        if !purged_since {
+        let banned_since = self.last(&self.banned, id) > reading.joined;
+        if !purged_since && !banned_since {
             self.may_see(id, reading.key, reading.value);
         }
     }
@@ -443,6 +511,9 @@ impl Model {
         let stats = self.zone.stats();
         (self.seen.evictions, self.seen.expired) = (stats.evictions, stats.expired);
         assert_eq!(stats.flights, 0);
+        self.zone.tend_bans(usize::MAX);
+        self.zone.tend_bans(usize::MAX);
+        assert_eq!(self.zone.live_bans(), 0, "a ban outlives what it was for");
         self.zone.clear();
         let empty = Zone::<Page>::new("empty", self.zone.limits()).stats().bytes;
         assert_eq!((self.zone.stats().bytes, self.zone.stats().objects), (empty, 0));
@@ -483,6 +554,10 @@ fn thousands_of_schedules_hold_the_invariants() {
         ("attached", total(|s| s.attached)),
         ("evictions", total(|s| s.evictions)),
         ("expired", total(|s| s.expired)),
+        ("banned flights", total(|s| s.banned_flights)),
+        ("labelled", total(|s| s.labelled)),
+        ("softened", total(|s| s.softened)),
+        ("retired", total(|s| s.retired)),
     ];
     for (what, times) in reached {
         assert!(times > 100, "{what} were reached only {times} times");

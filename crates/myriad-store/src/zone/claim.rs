@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::Mutex;
 
 use super::Zone;
+use crate::ban::Bans;
 use crate::flight::{Flight, FlightReader, FlightWriter, Lead, State, suits};
 use crate::shard::{Record, Role, Shard};
 use crate::{KeyRef, Metadata, Object, Selection};
@@ -47,9 +48,16 @@ impl<M: Metadata> Zone<M> {
         options: ClaimOptions,
     ) -> Claim<M> {
         let ClaimOptions { now, lock_age_ms } = options;
+        let bans = &self.inner.bans;
         let mut shard = self.shard(key);
         let mut previous = None;
-        if let Some(found) = shard.lookup(key, &variant)
+        let (found, taken) = shard.lookup_unbanned(key, &variant, bans);
+        if taken.is_some() {
+            drop(shard);
+            self.release_taken(taken);
+            shard = self.shard(key);
+        }
+        if let Some(found) = found
             && let Some(object) = shard.queue.at(found.0).map(|e| &e.objects[found.1])
         {
             if !usable(object) {
@@ -58,7 +66,7 @@ impl<M: Metadata> Zone<M> {
                 return Claim::Hit(object);
             }
         }
-        match shard.board(key, &variant, now, lock_age_ms) {
+        match shard.board(key, &variant, bans, now, lock_age_ms) {
             Boarding::Join(flight) => Claim::Follow(FlightReader::join(&flight, false)),
             Boarding::Oversized => Claim::Pass,
             Boarding::None if shard.notes.passes(key.table_hash(), now) => Claim::Pass,
@@ -100,7 +108,7 @@ impl<M: Metadata> Zone<M> {
                 variant.extend_from_slice(&own.variant);
             }
         };
-        let Boarding::None = shard.board(key, &same, now, lease_ms) else { return None };
+        let Boarding::None = shard.board(key, &same, &self.inner.bans, now, lease_ms) else { return None };
         let previous = Some((Arc::clone(object), now.saturating_add(lease_ms)));
         Some(self.take_off(&mut shard, key, now, previous, object.selection().cloned(), Role::Open))
     }
@@ -125,7 +133,7 @@ impl<M: Metadata> Zone<M> {
             previous,
             state: Mutex::new(State::new()),
         });
-        shard.add_flight(Record { flight: Arc::clone(&flight), role, selection });
+        shard.add_flight(Record { flight: Arc::clone(&flight), role, head: None, selection });
         FlightWriter::new(Lead::new(self.clone(), flight))
     }
 }
@@ -143,6 +151,7 @@ impl<M: Metadata> Shard<M> {
         &mut self,
         key: KeyRef<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
+        bans: &Bans<M>,
         now: u64,
         lock_age_ms: u64,
     ) -> Boarding<M> {
@@ -151,6 +160,12 @@ impl<M: Metadata> Shard<M> {
         for record in self.flights_of(key) {
             let live = matches!(record.role, Role::Open | Role::Oversized);
             if !live || !suits(record.selection.as_ref(), variant, &mut scratch) {
+                continue;
+            }
+            let generation = record.flight.generation;
+            if bans.any_since(generation) && bans.may_cover(generation, key.bytes(), record.head.as_deref()) {
+                // Its followers asked before the ban; it may store what the ban turns out to leave.
+                record.role = Role::Closed;
                 continue;
             }
             if record.role == Role::Oversized {

@@ -1,5 +1,6 @@
 //! A zone: what callers look up, claim and purge.
 
+mod bans;
 mod claim;
 mod disk;
 mod purge;
@@ -16,6 +17,7 @@ pub use claim::{Claim, ClaimOptions};
 pub use disk::Sought;
 pub(crate) use disk::finish_spill;
 
+use crate::ban::Bans;
 use crate::disk::Tier;
 use crate::ledger::Ledger;
 use crate::notes::Notes;
@@ -45,8 +47,11 @@ pub(crate) struct Inner<M: Metadata> {
     shards: Box<[Mutex<Shard<M>>]>,
     ledger: Ledger,
     limits: RwLock<ZoneLimits>,
-    /// Orders fetches; a purge needs no number while it reaches every flight under the shard's lock.
+    /// Orders fetches and bans. The purge of a key needs no number: it reaches every flight under the shard's lock.
     sequence: AtomicU64,
+    bans: Bans<M>,
+    /// Where the next sweep of bans begins: the newest ban when it began, shard, slot.
+    ban_sweep: Mutex<Option<(u64, usize, u32)>>,
     /// The shard that the next eviction looks at first.
     evict_next: AtomicUsize,
     /// Where the next sweep begins: shard, slot.
@@ -71,6 +76,8 @@ impl<M: Metadata> Zone<M> {
             ledger,
             limits: RwLock::new(limits),
             sequence: AtomicU64::new(1),
+            bans: Bans::new(),
+            ban_sweep: Mutex::new(None),
             evict_next: AtomicUsize::new(0),
             sweep_next: Mutex::new((0, 0)),
             rejected: AtomicU64::new(0),
@@ -105,11 +112,16 @@ impl<M: Metadata> Zone<M> {
         variant: impl Fn(&[u8], &mut Vec<u8>),
         now: u64,
     ) -> Option<Arc<Object<M>>> {
-        let mut shard = self.shard(key);
-        if let Some(found) = shard.lookup(key, &variant) {
-            return shard.hit(found, now);
-        }
-        shard.counts.misses += 1;
+        let taken = {
+            let mut shard = self.shard(key);
+            let (found, taken) = shard.lookup_unbanned(key, &variant, &self.inner.bans);
+            if let Some(found) = found {
+                return shard.hit(found, now);
+            }
+            shard.counts.misses += 1;
+            taken
+        };
+        self.release_taken(taken);
         None
     }
 

@@ -15,9 +15,10 @@ pub(super) type Dead<M> = SmallVec<[Arc<Object<M>>; 1]>;
 
 impl<M: Metadata> Zone<M> {
     /// The head has arrived: claims see from now on which variant is on its way.
-    pub(crate) fn resolve(&self, flight: &Arc<Flight<M>>, selection: Option<&Selection>, oversized: bool) {
+    pub(crate) fn resolve(&self, flight: &Arc<Flight<M>>, head: &Arc<M>, selection: Option<&Selection>, oversized: bool) {
         let mut shard = self.shard(flight.key.as_ref());
         if let Some(record) = shard.flight_mut(flight) {
+            record.head = Some(Arc::clone(head));
             record.selection = selection.cloned();
             if oversized && record.role == Role::Open {
                 record.role = Role::Oversized;
@@ -72,8 +73,9 @@ impl<M: Metadata> Zone<M> {
         let entered = {
             let mut shard = self.shard(key);
             match shard.remove_flight(flight) {
-                Some(record) if record.role != Role::Purged => shard.enter(&flight.key, object, max_variants),
-                _ => Err(Unstored::Purged),
+                None => Err(Unstored::Purged),
+                Some(record) if record.role == Role::Purged || self.is_banned(object) => Err(Unstored::Purged),
+                Some(_) => shard.enter(&flight.key, object, max_variants),
             }
         };
         let surplus = match &entered {
@@ -157,6 +159,7 @@ impl<M: Metadata> Shard<M> {
         let after = entry.objects.len();
         entry.last_used = entry.last_used.max(object.used_at());
         self.counts.objects = self.counts.objects + after - before;
+        self.relabel(index, &dead);
         self.note_stored(key);
         let freed = Entry::<M>::base_weight(key) + dead.iter().map(|o| o.weight()).sum::<usize>();
         Ok(Entered { freed, _dead: dead })

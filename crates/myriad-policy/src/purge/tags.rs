@@ -1,0 +1,86 @@
+//! Tags: names that an application gives to its pages, to purge all that bear one.
+
+use myriad_http::{Fields, Known};
+
+use super::hash;
+
+/// Most tags of one page.
+const MOST: usize = 512;
+/// Most bytes of all tags of one page.
+const BYTES: usize = 16 << 10;
+
+/// The label of pages that bear more tags than are kept. Whoever purges tags purges these as well: a page too many is
+/// fetched anew, where a page too few would stay old.
+pub const OVERFLOWN: u64 = 0;
+
+/// Fields that name the tags of an answer; none of them is a visitor's business.
+const FIELDS: [Known; 5] =
+    [Known::SurrogateKey, Known::CacheTag, Known::XKey, Known::XCacheTags, Known::XLiteSpeedTag];
+
+/// The tags of one answer, or of a purge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tags {
+    names: Vec<Box<[u8]>>,
+    overflown: bool,
+}
+
+impl Tags {
+    /// Reads the tags of an answer: `Surrogate-Key`, `Cache-Tag`, `xkey`, `X-Cache-Tags`, `X-LiteSpeed-Tag`. Some separate
+    /// with blanks, some with commas, whatever the field; no tag holds either.
+    pub fn of(fields: &Fields) -> Tags {
+        let mut tags = Tags::default();
+        for field in FIELDS {
+            fields.known_all(field).for_each(|value| tags.add(value));
+        }
+        tags
+    }
+
+    /// Reads one list of tags.
+    pub fn parse(list: &[u8]) -> Tags {
+        let mut tags = Tags::default();
+        tags.add(list);
+        tags
+    }
+
+    fn add(&mut self, list: &[u8]) {
+        let mut bytes: usize = self.names.iter().map(|name| name.len()).sum();
+        let names = list.split(|byte| matches!(byte, b' ' | b'\t' | b',')).filter(|name| !name.is_empty());
+        for name in names {
+            if self.names.len() == MOST || bytes + name.len() > BYTES {
+                self.overflown = true;
+                return;
+            }
+            // Most pages bear a handful: a search costs less than a table.
+            if !self.names.iter().any(|known| **known == *name) {
+                bytes += name.len();
+                self.names.push(name.into());
+            }
+        }
+    }
+
+    /// The names, in order, each once.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && !self.overflown
+    }
+
+    /// The labels of a page that bears these tags.
+    pub fn labels(&self) -> impl Iterator<Item = u64> + '_ {
+        let names = self.names.iter().map(|name| tag_label(name));
+        names.chain(self.overflown.then_some(OVERFLOWN))
+    }
+
+    /// Whether a field names tags; such a field is not sent to visitors.
+    pub fn is_field(known: Known) -> bool {
+        FIELDS.contains(&known)
+    }
+}
+
+/// The label of a tag.
+pub fn tag_label(tag: &[u8]) -> u64 {
+    hash(b't', &[tag]).max(OVERFLOWN + 1)
+}

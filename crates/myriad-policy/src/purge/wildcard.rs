@@ -1,0 +1,76 @@
+//! Patterns with `*` over what pages were fetched for.
+
+use super::Subject;
+
+/// A pattern over scheme, host, path and query, in which `*` stands for any bytes, `/` among them.
+///
+/// | written | covers |
+/// |---|---|
+/// | `/news/*` | that path, on the host that the purge is sent to |
+/// | `example.org/news/*` | on that host, over both schemes |
+/// | `https://*.example.org/*` | over that scheme |
+/// | `/shop?color=*` | that path with such a query; where no query is written, any and none |
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wildcard {
+    scheme: Option<Box<[u8]>>,
+    host: Box<[u8]>,
+    path: Box<[u8]>,
+    query: Option<Box<[u8]>>,
+}
+
+impl Wildcard {
+    /// Reads a pattern; `host` is the host of a pattern that names none.
+    pub fn parse(text: &[u8], host: &[u8]) -> Wildcard {
+        let (scheme, rest) = match memchr::memmem::find(text, b"://") {
+            Some(at) if !text[..at].contains(&b'/') => (Some(text[..at].to_ascii_lowercase()), &text[at + 3..]),
+            _ => (None, text),
+        };
+        let (own_host, rest) = match memchr::memchr(b'/', rest) {
+            Some(0) if scheme.is_none() => (host.to_ascii_lowercase(), rest),
+            Some(at) => (rest[..at].to_ascii_lowercase(), &rest[at..]),
+            // `*` alone is everything; a host alone is all of it.
+            None => (rest.to_ascii_lowercase(), &b"*"[..]),
+        };
+        let subject = Subject::new(b"", b"", rest);
+        Wildcard {
+            scheme: scheme.filter(|scheme| scheme != b"*").map(Into::into),
+            host: own_host.into(),
+            path: subject.path.into(),
+            query: subject.query.map(Into::into),
+        }
+    }
+
+    /// Whether it covers a page.
+    pub fn covers(&self, subject: &Subject<'_>) -> bool {
+        self.scheme.as_deref().is_none_or(|scheme| matches(scheme, subject.scheme))
+            && matches(&self.host, subject.host)
+            && matches(&self.path, subject.path)
+            && self.query.as_deref().is_none_or(|query| matches(query, subject.query.unwrap_or_default()))
+    }
+}
+
+/// Whether `pattern` is `text`, `*` being any bytes. At most `pattern × text` steps: where a star fits and what follows does
+/// not, only the last star is tried further.
+fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while read < text.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(byte) if *byte == text[read] => {
+                at += 1;
+                read += 1;
+            }
+            _ => {
+                let Some((star_at, taken)) = star else { return false };
+                star = Some((star_at, taken + 1));
+                at = star_at + 1;
+                read = taken + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
