@@ -49,7 +49,9 @@ impl<'a> Subject<'a> {
 fn hash(kind: u8, parts: &[&[u8]]) -> u64 {
     let mut hasher = Xxh3Default::new();
     hasher.update(&[kind]);
-    parts.iter().for_each(|part| hasher.update(part));
+    for part in parts {
+        hasher.update(part);
+    }
     hasher.digest()
 }
 

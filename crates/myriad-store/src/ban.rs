@@ -139,7 +139,9 @@ impl<M: Metadata> Bans<M> {
     #[cold]
     pub(crate) fn may_cover(&self, generation: u64, key: &[u8], head: Option<&M>) -> bool {
         let live = self.live.read();
-        live.iter().filter(|ban| ban.number > generation).any(|ban| head.is_none_or(|head| ban.covers(key, head)))
+        live.iter()
+            .filter(|ban| ban.number > generation)
+            .any(|ban| head.is_none_or(|head| ban.covers(key, head)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -152,7 +154,11 @@ impl<M: Metadata> Bans<M> {
 
     /// Notes that all objects from before `number` were asked by the bans up to it.
     pub(crate) fn note_swept(&self, number: u64) {
-        self.live.read().iter().filter(|ban| ban.number <= number).for_each(|ban| ban.swept.store(true, SeqCst));
+        self.live
+            .read()
+            .iter()
+            .filter(|ban| ban.number <= number)
+            .for_each(|ban| ban.swept.store(true, SeqCst));
     }
 
     /// Drops the bans that were swept and have no fetch from before them, the oldest of which began at `oldest`.

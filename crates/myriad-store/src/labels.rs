@@ -20,9 +20,4 @@ impl Labels {
     pub(crate) fn slots(&self, label: u64) -> impl Iterator<Item = u32> {
         self.0.range((label, 0)..=(label, u32::MAX)).map(|(_, slot)| *slot)
     }
-
-    #[cfg(test)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }

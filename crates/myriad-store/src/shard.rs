@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
-use crate::flight::Flight;
 use crate::ban::{Bans, Verdict};
+use crate::flight::Flight;
 use crate::labels::Labels;
 use crate::notes::Notes;
 use crate::sieve::Sieve;
@@ -145,6 +145,7 @@ impl<M: Metadata> Shard<M> {
     }
 
     /// As [`Self::lookup`], where bans may cover what is found: that is taken out then, and returned to be dropped.
+    #[inline]
     pub(crate) fn lookup_unbanned(
         &mut self,
         key: KeyRef<'_>,
@@ -177,7 +178,9 @@ impl<M: Metadata> Shard<M> {
     /// Makes the labels of an entry those of its objects, after `gone` have left it.
     pub(crate) fn relabel(&mut self, index: u32, gone: &[Arc<Object<M>>]) {
         let labels = &mut self.labels;
-        gone.iter().for_each(|object| object.meta().labels(&mut |label| labels.remove(label, index)));
+        for object in gone {
+            object.meta().labels(&mut |label| labels.remove(label, index));
+        }
         let Some(entry) = self.queue.at(index) else { return };
         for object in &entry.objects {
             object.meta().labels(&mut |label| labels.insert(label, index));

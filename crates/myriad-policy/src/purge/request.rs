@@ -29,7 +29,8 @@ pub enum Wanted<'a> {
 /// `X-Cache-Tags-Pattern`); without it `/.*` at the end is a regex, `*` at the end a beginning, and `/purgeall` is all, as
 /// other plugins send them. `Surrogate-Key`, `Cache-Tag`, `xkey` and `X-Cache-Tags` in the request name tags.
 pub fn wanted<'a>(target: &'a [u8], fields: &'a Fields) -> Wanted<'a> {
-    let method = fields.known(Known::XPurgeMethod).map(<[u8]>::trim_ascii).filter(|method| !method.is_empty());
+    let method =
+        fields.known(Known::XPurgeMethod).map(<[u8]>::trim_ascii).filter(|method| !method.is_empty());
     match method.map(<[u8]>::to_ascii_lowercase).as_deref() {
         Some(b"tags") => return by_pattern(fields),
         Some(b"regex") => return Wanted::Regex(target),
@@ -73,5 +74,7 @@ pub fn is_soft(fields: &Fields) -> bool {
 /// Whether a request says that somebody passed it on (RFC 7239, RFC 9110 §7.6.3): then the socket's other end is not who
 /// asks, and that it is near says nothing.
 pub fn is_forwarded(fields: &Fields) -> bool {
-    [Known::XForwardedFor, Known::Forwarded, Known::Via, Known::XRealIp].into_iter().any(|name| fields.has(name))
+    [Known::XForwardedFor, Known::Forwarded, Known::Via, Known::XRealIp]
+        .into_iter()
+        .any(|name| fields.has(name))
 }

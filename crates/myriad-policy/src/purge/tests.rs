@@ -34,7 +34,7 @@ fn tags_come_from_all_their_fields_with_blanks_or_commas() {
 
 #[test]
 fn tags_beyond_the_bounds_leave_a_page_that_any_tag_covers() {
-    let long: String = (0..20_000).map(|n| format!("t{n} ")).collect();
+    let long = (0..20_000).map(|n| format!("t{n}")).collect::<Vec<_>>().join(" ");
     let fields: Fields = [("Surrogate-Key", long.as_str())].into_iter().collect();
     let tags = Tags::of(&fields);
     assert_eq!(tags.names().count(), 512);
@@ -55,7 +55,9 @@ fn label_of_a_url_tells_host_path_and_query_but_no_scheme() {
     let page = label("http", "a", "/x");
     assert_eq!(page, label("https", "a", "/x"));
     assert_eq!(page, label("http", "a", "/x?"));
-    for other in [label("http", "b", "/x"), label("http", "a", "/x/"), label("http", "a", "/x?y"), tag_label(b"a/x")] {
+    for other in
+        [label("http", "b", "/x"), label("http", "a", "/x/"), label("http", "a", "/x?y"), tag_label(b"a/x")]
+    {
         assert_ne!(page, other);
     }
     assert_ne!(label("http", "a", "/x?y"), label("http", "a", "/xy"));

@@ -22,7 +22,9 @@ impl Wildcard {
     /// Reads a pattern; `host` is the host of a pattern that names none.
     pub fn parse(text: &[u8], host: &[u8]) -> Wildcard {
         let (scheme, rest) = match memchr::memmem::find(text, b"://") {
-            Some(at) if !text[..at].contains(&b'/') => (Some(text[..at].to_ascii_lowercase()), &text[at + 3..]),
+            Some(at) if !text[..at].contains(&b'/') => {
+                (Some(text[..at].to_ascii_lowercase()), &text[at + 3..])
+            }
             _ => (None, text),
         };
         let (own_host, rest) = match memchr::memchr(b'/', rest) {

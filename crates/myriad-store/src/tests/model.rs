@@ -102,6 +102,11 @@ fn selected(key: u8, value: u8) -> Option<Selection> {
     (key % 2 == 1).then(|| selection(b"s", value))
 }
 
+/// When the group of a page was last purged.
+fn last(purges: &HashMap<u64, u64>, id: u64) -> u64 {
+    purges.get(&(id % GROUPS)).copied().unwrap_or(0)
+}
+
 impl Model {
     fn new(seed: u64) -> Self {
         let limits = ZoneLimits {
@@ -183,12 +188,7 @@ impl Model {
         assert!(key.is_multiple_of(2) || told.value == value, "another variant");
         let purged = self.purged.get(&key).copied().unwrap_or(0);
         assert!(told.begun > purged, "a page that a purge covers");
-        assert!(told.begun > self.last(&self.banned, id), "a page that a ban covers");
-    }
-
-    /// When the group of a page was last purged.
-    fn last(&self, purges: &HashMap<u64, u64>, id: u64) -> u64 {
-        purges.get(&(id % GROUPS)).copied().unwrap_or(0)
+        assert!(told.begun > last(&self.banned, id), "a page that a ban covers");
     }
 
     fn check_object(&self, object: &Object<Page>, key: u8, value: u8) {
@@ -227,7 +227,7 @@ impl Model {
                 let id = object.meta().id;
                 let told = &self.told[&id];
                 let known_good = told.begun.max(told.confirmed);
-                assert!(known_good > self.last(&self.softened, id), "a hit on what a soft purge covers");
+                assert!(known_good > last(&self.softened, id), "a hit on what a soft purge covers");
                 self.check_object(&object, key, value);
             }
             Claim::Follow(reader) => {
@@ -311,9 +311,10 @@ impl Model {
             self.zone.ban("group", purge, Box::new(move |_, page| page.id % GROUPS == group));
         }
         let step = self.step;
-        let flying = self.flying.iter_mut().filter(|f| {
-            f.id % GROUPS == group || matches!(f.writing, Writing::Head(_))
-        });
+        let flying = self
+            .flying
+            .iter_mut()
+            .filter(|f| f.id % GROUPS == group || matches!(f.writing, Writing::Head(_)));
         for flying in flying {
             flying.open = false;
             self.seen.banned_flights += 1;
@@ -398,8 +399,8 @@ impl Model {
         let fresh_until = self.now + self.rng.u64(..200);
         let told = &self.told[&id];
         let covered = told.begun <= self.purged.get(&told.key).copied().unwrap_or(0)
-            || told.begun <= self.last(&self.banned, id);
-        let softened = told.begun <= self.last(&self.softened, id);
+            || told.begun <= last(&self.banned, id);
+        let softened = told.begun <= last(&self.softened, id);
         match body.complete(completion(id, self.now, fresh_until)) {
             Completed::Stored(object) => {
                 assert!(!covered, "stored what a purge covers");
@@ -476,7 +477,7 @@ impl Model {
     fn head_is_right(&self, reading: &Reading, id: u64) {
         // A purge after the reader joined does not take back what it was promised.
         let purged_since = self.purged.get(&reading.key).is_some_and(|&p| p > reading.joined);
-        let banned_since = self.last(&self.banned, id) > reading.joined;
+        let banned_since = last(&self.banned, id) > reading.joined;
         if !purged_since && !banned_since {
             self.may_see(id, reading.key, reading.value);
         }

@@ -23,17 +23,18 @@ impl<M: Metadata> Zone<M> {
         };
         // The ban comes first: what is stored before the index of its shard is read is in that index, and what is stored
         // after it has met the ban, both under the shard's lock.
-        let ban =
-            self.inner.bans.add(&self.inner.sequence, "labels".into(), purge, Box::new(covers), false);
+        let ban = self.inner.bans.add(&self.inner.sequence, "labels".into(), purge, Box::new(covers), false);
         for shard in &self.inner.shards {
             let taken = {
                 let mut shard = shard.lock();
                 let slots: Vec<u32> = labels.iter().flat_map(|label| shard.labels.slots(*label)).collect();
                 let mut taken = Vec::new();
-                slots.into_iter().for_each(|slot| self.ask_entry(&mut shard, slot, &mut taken));
+                for slot in slots {
+                    self.ask_entry(&mut shard, slot, &mut taken);
+                }
                 taken
             };
-            taken.into_iter().for_each(|taken| self.release_taken(Some(taken)));
+            self.release_all(taken);
         }
         ban.count.load(Relaxed)
     }
@@ -84,7 +85,7 @@ impl<M: Metadata> Zone<M> {
             (slots.start..slots.end.min(end)).for_each(|slot| self.ask_entry(&mut shard, slot, &mut taken));
             (taken, end)
         };
-        taken.into_iter().for_each(|taken| self.release_taken(Some(taken)));
+        self.release_all(taken);
         end
     }
 
@@ -94,7 +95,8 @@ impl<M: Metadata> Zone<M> {
         let goes = |object: &Arc<Object<M>>| {
             bans.any_since(object.asked_by()) && bans.judge(object) == Verdict::Goes
         };
-        while let Some(position) = shard.queue.at(slot).and_then(|entry| entry.objects.iter().position(goes)) {
+        while let Some(position) = shard.queue.at(slot).and_then(|entry| entry.objects.iter().position(goes))
+        {
             taken.extend(shard.take(slot, position));
         }
     }
@@ -111,6 +113,12 @@ impl<M: Metadata> Zone<M> {
             shard.lock().flights.iter().map(|record| record.flight.generation).min()
         };
         self.inner.shards.iter().filter_map(oldest).min().unwrap_or(u64::MAX)
+    }
+
+    fn release_all(&self, taken: Vec<Taken<M>>) {
+        for taken in taken {
+            self.release_taken(Some(taken));
+        }
     }
 
     /// Drops what a ban took out. No lock may be held.

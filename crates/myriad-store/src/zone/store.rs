@@ -15,7 +15,13 @@ pub(super) type Dead<M> = SmallVec<[Arc<Object<M>>; 1]>;
 
 impl<M: Metadata> Zone<M> {
     /// The head has arrived: claims see from now on which variant is on its way.
-    pub(crate) fn resolve(&self, flight: &Arc<Flight<M>>, head: &Arc<M>, selection: Option<&Selection>, oversized: bool) {
+    pub(crate) fn resolve(
+        &self,
+        flight: &Arc<Flight<M>>,
+        head: &Arc<M>,
+        selection: Option<&Selection>,
+        oversized: bool,
+    ) {
         let mut shard = self.shard(flight.key.as_ref());
         if let Some(record) = shard.flight_mut(flight) {
             record.head = Some(Arc::clone(head));
@@ -74,7 +80,9 @@ impl<M: Metadata> Zone<M> {
             let mut shard = self.shard(key);
             match shard.remove_flight(flight) {
                 None => Err(Unstored::Purged),
-                Some(record) if record.role == Role::Purged || self.is_banned(object) => Err(Unstored::Purged),
+                Some(record) if record.role == Role::Purged || self.is_banned(object) => {
+                    Err(Unstored::Purged)
+                }
                 Some(_) => shard.enter(&flight.key, object, max_variants),
             }
         };
