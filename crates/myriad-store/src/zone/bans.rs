@@ -1,4 +1,7 @@
 //! Purges by what objects are: by label at once, by any other test as a ban that a sweep follows.
+//!
+//! They cover memory and what is being fetched or read. A page that lies on disk alone is covered as long as the ban lives: bans are
+//! neither written down nor kept for the disk tier yet, so a zone with one must be purged by key.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
