@@ -25,9 +25,18 @@ const PARAMS: &str = "fastcgi_param REQUEST_METHOD $request_method; fastcgi_para
                       fastcgi_param SCRIPT_NAME $fastcgi_script_name; \
                       fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;";
 
-/// A free port of the loopback address, as far as one can know.
+/// A free port of the loopback address: below those that the system gives to connections (from 32768 on), one of which
+/// could take it before the server does.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|probe| probe.local_addr()).expect("a free port").port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(97);
+    loop {
+        let at = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 20_000;
+        let port = 12_000 + at as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl Place {

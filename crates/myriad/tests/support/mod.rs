@@ -25,9 +25,18 @@ pub(crate) struct Site {
     child: Option<Child>,
 }
 
-/// A free port of the loopback address, as far as one can know.
+/// A free port of the loopback address: below those that the system gives to connections (from 32768 on), one of which
+/// could take it before the server does.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|probe| probe.local_addr()).expect("a free port").port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(97);
+    loop {
+        let at = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 20_000;
+        let port = 12_000 + at as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl Site {
@@ -92,7 +101,14 @@ impl Site {
 
     /// The process id in the pid file.
     pub(crate) fn pid(&self) -> u32 {
-        self.read("nginx.pid").trim().parse().expect("a pid")
+        // While one server takes the place of another, the file is away for a moment.
+        let written = || std::fs::read_to_string(self.path("nginx.pid")).ok()?.trim().parse().ok();
+        let mut pid = None;
+        wait_for("a pid in its file", || {
+            pid = written();
+            pid.is_some()
+        });
+        pid.expect("waited for")
     }
 
     /// The process id of the child that was started.
