@@ -237,7 +237,12 @@ impl Shelf {
             }
             self.catalogue.lock().doom(victim.name);
             self.counts.evictions.fetch_add(1, Relaxed);
-            return self.bury(victim.name, hash);
+            let buried = self.bury(victim.name, hash);
+            // Whoever removes files to clear pages must not miss a page whose file has gone before.
+            if let Some(above) = self.above.upgrade() {
+                above.forget(hash);
+            }
+            return buried;
         }
     }
 

@@ -247,6 +247,11 @@ impl Drop for Room<'_> {
     }
 }
 
+fn marker_file(shelf: &Shelf, name: Name, sections: &Sections<'_>, blocks: u32) -> Filed {
+    let used_s = (shelf.now() / 1000) as u32;
+    Filed { name, hash: halves(sections.key_hash), blocks, used_s, role: Role::Marker, seen: true }
+}
+
 /// The family of a key's variants, by its marker; a new marker where there is none that names the selector.
 fn family(
     shelf: &Arc<Shelf>,
@@ -263,7 +268,15 @@ fn family(
     if let Some((selector, family)) = known
         && *selector == *sections.selector
     {
-        shelf.catalogue.lock().mark(main, sections.selector, family);
+        let mut catalogue = shelf.catalogue.lock();
+        catalogue.mark(main, sections.selector, family);
+        if catalogue.find(main).is_none() {
+            // Found before the recovery came to it; from here on its removal must be noticed.
+            let blocks = blocks_of((HEADER + sections.key.len() + sections.selector.len()) as u64);
+            catalogue.take_blocks(blocks);
+            catalogue.enter(marker_file(shelf, main, sections, blocks));
+            shelf.watch.look_at(shelf, main);
+        }
         return Ok(family);
     }
     let mut stage = Stage::create(shelf, std::mem::take(&mut room.blocks))?;
@@ -278,14 +291,7 @@ fn family(
     stage.seal(&marker)?;
     {
         let mut catalogue = shelf.catalogue.lock();
-        catalogue.enter(Filed {
-            name: main,
-            hash: halves(sections.key_hash),
-            blocks: std::mem::take(&mut stage.blocks),
-            used_s: (shelf.now() / 1000) as u32,
-            role: Role::Marker,
-            seen: true,
-        });
+        catalogue.enter(marker_file(shelf, main, sections, std::mem::take(&mut stage.blocks)));
         catalogue.mark(main, sections.selector, sections.generation);
     }
     if let Err(error) = stage.name(main) {

@@ -194,6 +194,10 @@ impl Tend for Shelf {
             return SLOW;
         }
         let recovering = self.recover();
+        if recovering.is_some() {
+            // What was found may be more than there may be.
+            self.keep_limits(u64::MAX);
+        }
         let mut rounds = self.rounds.lock();
         let rounds = &mut *rounds;
         self.notice_removals(rounds);

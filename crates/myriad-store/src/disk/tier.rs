@@ -155,23 +155,22 @@ impl<M: Metadata> Tier<M> {
             Kind::Object => Role::Variant,
         };
         let _stripe = shelf.stripe(hash);
-        let known = {
-            let catalogue = shelf.catalogue.lock();
-            if catalogue.is_doomed(name) {
-                return None;
-            }
-            catalogue.find(name).is_some()
-        };
-        if !known && std::fs::symlink_metadata(shelf.path(name)).is_err() {
+        // Watched first, then looked at: its removal must not fall between the two.
+        shelf.watch.look_at(shelf, name);
+        let is_there = std::fs::symlink_metadata(shelf.path(name)).is_ok();
+        let mut catalogue = shelf.catalogue.lock();
+        if catalogue.is_doomed(name) {
             return None;
         }
-        let mut catalogue = shelf.catalogue.lock();
-        if !known {
+        if !is_there {
+            catalogue.forget(name);
+            return None;
+        }
+        if !catalogue.see(name) {
             let blocks = blocks_of(loaded.len);
             catalogue.take_blocks(blocks);
             let used_s = (now / 1000) as u32;
             catalogue.enter(Filed { name, hash: halves(hash), blocks, used_s, role, seen: true });
-            shelf.watch.look_at(shelf, name);
         }
         catalogue.touch(name, (now / 1000) as u32);
         match role {

@@ -5,6 +5,7 @@ mod files;
 mod format;
 mod large;
 mod limits;
+mod model;
 mod recovery;
 mod removal;
 

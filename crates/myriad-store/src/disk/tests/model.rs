@@ -1,0 +1,201 @@
+//! Seeded schedules over both tiers, with restarts and removed files in between.
+//!
+//! After every step: a page that is found has the bytes of exactly one writer, of the right key and variant; nothing
+//! that a purge or a removed file covers is found; memory, the accounts of the disk and the disk itself stay within
+//! their caps.
+
+use std::collections::HashMap;
+
+use super::*;
+use crate::tests::{asking, selection};
+
+const KEYS: u8 = 6;
+const VALUES: u8 = 3;
+const MEMORY: usize = 30_000;
+const DISK: u64 = 12 * 4096;
+
+struct Told {
+    key: u8,
+    value: u8,
+    step: u64,
+    len: usize,
+}
+
+#[derive(Default)]
+struct Seen {
+    memory: u64,
+    disk: u64,
+    absent: u64,
+    purges: u64,
+    restarts: u64,
+    kills: u64,
+    removed: u64,
+    evictions: u64,
+}
+
+struct Model {
+    rng: fastrand::Rng,
+    folder: Folder,
+    shop: Shop,
+    step: u64,
+    told: HashMap<u64, Told>,
+    covered: HashMap<u8, u64>,
+    seen: Seen,
+}
+
+fn name(key: u8) -> Vec<u8> {
+    format!("/page/{key}").into_bytes()
+}
+
+fn open(folder: &Folder) -> Shop {
+    let limits = ZoneLimits { memory_bytes: MEMORY, max_object_bytes: 1 << 20, ..LIMITS };
+    let disk = DiskLimits {
+        max_bytes: DISK,
+        loader: Pace { files: 3, sleep_ms: 0, threshold_ms: 200 },
+        ..DiskLimits::default()
+    };
+    Shop::open_with(folder.path(), limits, disk)
+}
+
+impl Model {
+    fn new(seed: u64) -> Self {
+        let folder = Folder::new();
+        let shop = open(&folder);
+        Self {
+            rng: fastrand::Rng::with_seed(seed),
+            folder,
+            shop,
+            step: 0,
+            told: HashMap::new(),
+            covered: HashMap::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    fn step(&mut self) {
+        self.step += 1;
+        self.shop.now.fetch_add(self.rng.u64(..3000), Relaxed);
+        match self.rng.u8(..100) {
+            0..30 => self.store(),
+            30..60 => self.get(),
+            60..82 => _ = self.shop.pool.run_one(self.rng.bool()),
+            82..90 => self.shop.pool.tend(),
+            90..94 => self.purge(),
+            94..97 => self.remove_file(),
+            _ => self.restart(),
+        }
+        let stats = self.shop.stats();
+        assert!(self.shop.zone.stats().bytes <= MEMORY);
+        if stats.recovered {
+            assert!(stats.bytes <= DISK, "{stats:?}");
+            // A purge before the recovery may have doomed files of unknown length.
+            let buried = self.shop.zone.disk().unwrap().shelf.catalogue.lock().doomed() == 0;
+            assert!(!buried || self.folder.bytes() <= DISK, "{stats:?}");
+        }
+    }
+
+    /// Odd keys have variants.
+    fn store(&mut self) {
+        let (key, value, id) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES), self.step);
+        let len = self.rng.usize(8..9000);
+        self.told.insert(id, Told { key, value, step: self.step, len });
+        let selected = (key % 2 == 1).then(|| selection(b"s", value));
+        let now = self.shop.now();
+        let writer = self.shop.zone.fetch_alone(KeyRef::new(&name(key)), now);
+        let mut body = writer.admit(admission(id, selected));
+        body.push(content(id, len).into());
+        body.complete(completion(id, now, u64::MAX));
+    }
+
+    fn get(&mut self) {
+        let (key, value) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES));
+        let bytes = name(key);
+        let in_memory = self.shop.zone.get(KeyRef::new(&bytes), asking(value), self.shop.now()).is_some();
+        let Some(object) = self.shop.get(&bytes, asking(value)) else {
+            self.seen.absent += 1;
+            return;
+        };
+        *(if in_memory { &mut self.seen.memory } else { &mut self.seen.disk }) += 1;
+        let id = object.meta().id;
+        let told = &self.told[&id];
+        assert_eq!(told.key, key, "another key's page");
+        assert!(key.is_multiple_of(2) || told.value == value, "another variant");
+        assert!(told.step > self.covered.get(&key).copied().unwrap_or(0), "a page that a purge covers");
+        assert!(object.body().segments().concat() == content(id, told.len), "other bytes");
+    }
+
+    fn purge(&mut self) {
+        self.seen.purges += 1;
+        if self.rng.u8(..5) == 0 {
+            // What no recovery has found yet is void in this process alone.
+            self.shop.recover();
+            self.shop.zone.clear();
+            (0..KEYS).for_each(|key| _ = self.covered.insert(key, self.step));
+            return;
+        }
+        let key = self.rng.u8(..KEYS);
+        self.shop.zone.remove(KeyRef::new(&name(key)));
+        self.covered.insert(key, self.step);
+    }
+
+    /// Somebody removes the file of a key; what waits to be written would bring it back, and rightly so.
+    fn remove_file(&mut self) {
+        self.shop.settle();
+        let key = self.rng.u8(..KEYS);
+        let path = super::super::Name::of_key(&name(key)).path(self.folder.path(), &[1, 2]);
+        if fs::remove_file(path).is_ok() {
+            self.shop.pool.tend();
+            self.covered.insert(key, self.step);
+            self.seen.removed += 1;
+        }
+    }
+
+    /// A restart in peace, or a process killed with pages still to be written. A purge whose files are still there would
+    /// need a record of its own to outlive that.
+    fn restart(&mut self) {
+        self.seen.evictions += self.shop.stats().evictions;
+        if self.rng.bool() || self.shop.zone.disk().unwrap().shelf.catalogue.lock().doomed() > 0 {
+            self.shop.settle();
+            self.shop.zone.close_disk(std::time::Duration::ZERO);
+            self.seen.restarts += 1;
+        } else {
+            fs::write(self.folder.path().join(".tmp/1-1"), b"half a page").ok();
+            self.seen.kills += 1;
+        }
+        let now = self.shop.now();
+        self.shop = open(&self.folder);
+        self.shop.now.store(now, Relaxed);
+    }
+}
+
+#[test]
+fn hundreds_of_schedules_hold_the_invariants_over_both_tiers() {
+    let mut total = Seen::default();
+    for seed in 0..150 {
+        let run = std::panic::catch_unwind(|| {
+            let mut model = Model::new(seed);
+            (0..150).for_each(|_| model.step());
+            model.seen
+        });
+        match run {
+            Ok(seen) => {
+                total.memory += seen.memory;
+                total.disk += seen.disk;
+                total.absent += seen.absent;
+                total.purges += seen.purges;
+                total.restarts += seen.restarts;
+                total.kills += seen.kills;
+                total.removed += seen.removed;
+                total.evictions += seen.evictions;
+            }
+            Err(panic) => {
+                eprintln!("seed {seed}");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+    let Seen { memory, disk, absent, purges, restarts, kills, removed, evictions } = total;
+    for times in [memory, disk, absent, purges, restarts, kills, removed, evictions] {
+        assert!(times > 100, "{memory} {disk} {absent} {purges} {restarts} {kills} {removed} {evictions}");
+    }
+}
