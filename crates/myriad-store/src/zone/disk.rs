@@ -125,7 +125,10 @@ impl<M: Metadata> Zone<M> {
 
     /// Tells the disk of the hits on what memory has no more room for.
     pub(super) fn note_evicted(&self, entry: &Entry<M>) {
-        if let Some(disk) = self.disk() {
+        // What was stored and never asked for again must not look hot.
+        if let Some(disk) = self.disk()
+            && entry.objects.iter().any(|object| object.hits() > 0)
+        {
             let used_s = (entry.last_used / 1000) as u32;
             disk.shelf.catalogue.lock().touch_key(entry.key.as_ref().hash(), used_s);
         }
