@@ -1,10 +1,10 @@
 //! An HTTP/1 origin that does what a test wants of it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+
+use crate::acceptor::Acceptor;
 
 type Script = dyn Fn(&mut HttpCall) + Send + Sync;
 
@@ -13,14 +13,12 @@ pub struct HttpOrigin {
     /// `127.0.0.1:PORT`, for `proxy_pass`.
     pub address: String,
     state: Arc<State>,
-    listening: Option<JoinHandle<()>>,
+    acceptor: Acceptor,
 }
 
 struct State {
     script: Box<Script>,
     heads: Mutex<Vec<String>>,
-    connections: AtomicUsize,
-    stopped: AtomicBool,
 }
 
 /// One request as the origin sees it, and its way to answer.
@@ -45,25 +43,10 @@ pub struct HttpCall {
 impl HttpOrigin {
     /// Runs the script once a request, in a thread a connection, after the whole body has been read.
     pub fn start(script: impl Fn(&mut HttpCall) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("the origin's port");
-        let address = listener.local_addr().expect("address").to_string();
-        let state = Arc::new(State {
-            script: Box::new(script),
-            heads: Mutex::default(),
-            connections: AtomicUsize::new(0),
-            stopped: AtomicBool::new(false),
-        });
+        let state = Arc::new(State { script: Box::new(script), heads: Mutex::default() });
         let shared = Arc::clone(&state);
-        let listening = thread::spawn(move || {
-            for stream in listener.incoming() {
-                if shared.stopped.load(Ordering::SeqCst) {
-                    return;
-                }
-                let (shared, Ok(stream)) = (Arc::clone(&shared), stream) else { continue };
-                thread::spawn(move || drop(shared.serve(&stream)));
-            }
-        });
-        Self { address, state, listening: Some(listening) }
+        let acceptor = Acceptor::start("127.0.0.1:0", move |stream| drop(shared.serve(stream)));
+        Self { address: acceptor.address().to_owned(), state, acceptor }
     }
 
     /// The request lines and fields that have come, a text each.
@@ -78,17 +61,7 @@ impl HttpOrigin {
 
     /// How many connections have been made.
     pub fn connections(&self) -> usize {
-        self.state.connections.load(Ordering::SeqCst)
-    }
-}
-
-impl Drop for HttpOrigin {
-    fn drop(&mut self) {
-        if let Some(listening) = self.listening.take() {
-            self.state.stopped.store(true, Ordering::SeqCst);
-            let _ = TcpStream::connect(&self.address);
-            let _ = listening.join();
-        }
+        self.acceptor.connections()
     }
 }
 
@@ -100,8 +73,6 @@ impl std::fmt::Debug for HttpOrigin {
 
 impl State {
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
-        stream.set_nodelay(true)?;
-        self.connections.fetch_add(1, Ordering::SeqCst);
         let mut reader = BufReader::new(stream.try_clone()?);
         while let Some(mut call) = HttpCall::read(&mut reader, stream)? {
             call.number = {

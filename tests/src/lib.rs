@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod acceptor;
 mod answer;
 mod binary;
 mod cached;

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 
+use crate::acceptor::Acceptor;
 use crate::fastcgi::{BEGIN_REQUEST, END_REQUEST, PARAMS, Record, STDERR, STDIN, STDOUT};
 use crate::fastcgi::{pairs, read_record, record, records};
-use crate::{PATIENCE, wait_for};
+use crate::{Gate, PATIENCE, wait_for};
 
 type Script = dyn Fn(&mut Call) + Send + Sync;
 
@@ -18,15 +18,13 @@ pub struct Origin {
     /// `127.0.0.1:PORT`, for `fastcgi_pass`.
     pub address: String,
     state: Arc<State>,
-    listening: Option<JoinHandle<()>>,
+    acceptor: Acceptor,
 }
 
 struct State {
     script: Box<Script>,
     calls: Mutex<Vec<String>>,
-    connections: AtomicUsize,
     finished: AtomicUsize,
-    stopped: AtomicBool,
     reads_body_first: bool,
 }
 
@@ -58,33 +56,28 @@ impl Origin {
         Self::listen("127.0.0.1:0", false, Box::new(script))
     }
 
+    /// Holds every answer until the gate is opened: then it is `text`.
+    pub fn start_held(text: &'static str) -> (Self, Arc<Gate>) {
+        let gate = Arc::new(Gate::new());
+        let held = Arc::clone(&gate);
+        let origin = Self::start(move |call| {
+            held.pass();
+            call.answer("Content-Type: text/plain", text);
+        });
+        (origin, gate)
+    }
+
     /// Comes back on an address that an earlier origin had.
     pub fn start_at(address: &str, script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
         Self::listen(address, true, Box::new(script))
     }
 
     fn listen(address: &str, reads_body_first: bool, script: Box<Script>) -> Self {
-        let listener = TcpListener::bind(address).expect("the origin's port");
-        let address = listener.local_addr().expect("address").to_string();
-        let state = Arc::new(State {
-            script,
-            calls: Mutex::default(),
-            connections: AtomicUsize::new(0),
-            finished: AtomicUsize::new(0),
-            stopped: AtomicBool::new(false),
-            reads_body_first,
-        });
+        let (calls, finished) = (Mutex::default(), AtomicUsize::new(0));
+        let state = Arc::new(State { script, calls, finished, reads_body_first });
         let shared = Arc::clone(&state);
-        let listening = thread::spawn(move || {
-            for stream in listener.incoming() {
-                if shared.stopped.load(Ordering::SeqCst) {
-                    return;
-                }
-                let (shared, Ok(stream)) = (Arc::clone(&shared), stream) else { continue };
-                thread::spawn(move || shared.serve(&stream));
-            }
-        });
-        Self { address, state, listening: Some(listening) }
+        let acceptor = Acceptor::start(address, move |stream| shared.serve(stream));
+        Self { address: acceptor.address().to_owned(), state, acceptor }
     }
 
     /// How many requests have come.
@@ -99,7 +92,7 @@ impl Origin {
 
     /// How many connections have been made.
     pub fn connections(&self) -> usize {
-        self.state.connections.load(Ordering::SeqCst)
+        self.acceptor.connections()
     }
 
     /// How many requests the script is through with; one that panicked is never.
@@ -114,25 +107,13 @@ impl Origin {
 
     /// Stops listening: whoever connects from now on is refused.
     pub fn stop(&mut self) {
-        if let Some(listening) = self.listening.take() {
-            self.state.stopped.store(true, Ordering::SeqCst);
-            let _ = TcpStream::connect(&self.address);
-            let _ = listening.join();
-        }
-    }
-}
-
-impl Drop for Origin {
-    fn drop(&mut self) {
-        self.stop();
+        self.acceptor.stop();
     }
 }
 
 impl State {
     /// Serves a connection until it ends or somebody hangs up; errors are the server's way to say that it left.
     fn serve(&self, stream: &TcpStream) {
-        let _ = stream.set_nodelay(true);
-        self.connections.fetch_add(1, Ordering::SeqCst);
         while let Ok(Some(mut call)) = Call::read(stream) {
             if self.reads_body_first && call.read_body().is_err() {
                 return;

@@ -2,10 +2,9 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use myriad_tests::{Cached, Client, Gate, Origin, Place, Request, Server, wait_for};
+use myriad_tests::{Cached, Client, Origin, Place, Request, Server, wait_for};
 
 const ANNOUNCED: &str = "server { listen 127.0.0.1:@PORT@ proxy_protocol; set_real_ip_from 127.0.0.1;
     real_ip_header proxy_protocol; client_header_timeout 300ms;
@@ -106,12 +105,7 @@ fn what_a_visitor_has_used_up_outlives_a_reload() {
 
 #[test]
 fn a_limit_of_connections_holds_across_workers() {
-    let gate = Arc::new(Gate::new());
-    let waiting = Arc::clone(&gate);
-    let origin = Origin::start(move |call| {
-        waiting.pass();
-        call.answer("Content-Type: text/plain", "late");
-    });
+    let (origin, gate) = Origin::start_held("late");
     let mut place = Place::new();
     place.set("ORIGIN", &origin.address);
     let http = "limit_conn_zone $server_name zone=all:1m;
@@ -134,12 +128,7 @@ fn a_limit_of_connections_holds_across_workers() {
 
 #[test]
 fn a_client_that_hangs_up_gives_its_place_back() {
-    let gate = Arc::new(Gate::new());
-    let waiting = Arc::clone(&gate);
-    let origin = Origin::start(move |call| {
-        waiting.pass();
-        call.answer("Content-Type: text/plain", "late");
-    });
+    let (origin, gate) = Origin::start_held("late");
     let mut place = Place::new();
     place.set("ORIGIN", &origin.address);
     let http = "limit_conn_zone $server_name zone=all:1m;

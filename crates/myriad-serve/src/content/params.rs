@@ -55,10 +55,24 @@ pub(crate) fn make(
     payload: RequestPayload,
     attempts: Attempts,
 ) -> Result<OriginRequest, EvalError> {
-    match &origin.http {
-        Some(http) => proxy_request::make(exchange, origin, http, purpose, payload, attempts),
-        None => fastcgi(exchange, origin, purpose, payload, attempts),
-    }
+    let (protocol, method, body) = if let Some(http) = &origin.http {
+        proxy_request::make(exchange, origin, http, purpose, payload)?
+    } else {
+        let (protocol, method) = fastcgi(exchange, origin, purpose)?;
+        (protocol, method, payload)
+    };
+    Ok(OriginRequest {
+        protocol,
+        method,
+        body,
+        timeouts: origin.timeouts,
+        retry: origin.next,
+        max_head: origin.head_bytes,
+        affinity: Affinity::None,
+        bind: None,
+        observer: None,
+        attempts,
+    })
 }
 
 /// Makes the FastCGI request of the current place.
@@ -69,9 +83,7 @@ fn fastcgi(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     purpose: Purpose<'_>,
-    payload: RequestPayload,
-    attempts: Attempts,
-) -> Result<OriginRequest, EvalError> {
+) -> Result<(Protocol, Method), EvalError> {
     let mut params = Params::with_capacity(2048);
     let Exchange { request, frame } = exchange;
     for param in &origin.params {
@@ -102,18 +114,8 @@ fn fastcgi(
         (Purpose::Store(_), Method::Head) => Method::Get,
         (_, method) => method,
     };
-    Ok(OriginRequest {
-        protocol: Protocol::FastCgi { params: Bytes::from(params.into_bytes()), keep_conn: origin.keep_conn },
-        method,
-        body: payload,
-        timeouts: origin.timeouts,
-        retry: origin.next,
-        max_head: origin.head_bytes,
-        affinity: Affinity::None,
-        bind: None,
-        observer: None,
-        attempts,
-    })
+    let params = Bytes::from(params.into_bytes());
+    Ok((Protocol::FastCgi { params, keep_conn: origin.keep_conn }, method))
 }
 
 /// The client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` never goes: applications take it for a setting.

@@ -10,22 +10,21 @@ use myriad_http::h1::connection_options;
 use myriad_http::uri::{Escape, escape};
 use myriad_http::{Known, Method};
 use myriad_script::{EvalError, Template};
-use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
+use myriad_upstream::{Protocol, RequestPayload};
 
 use super::nominated::Nominated;
 use super::params::Purpose;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::runtime::{HttpPlace, OriginPlace, PassUrl};
 
-/// Makes the HTTP request of the current place.
+/// Makes the HTTP request of the current place: its head, method, and the body that is sent.
 pub(crate) fn make(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     http: &HttpPlace,
     purpose: Purpose<'_>,
     payload: RequestPayload,
-    attempts: Attempts,
-) -> Result<OriginRequest, EvalError> {
+) -> Result<(Protocol, Method, RequestPayload), EvalError> {
     let mut head = Vec::with_capacity(1024);
     let method = write_line(exchange, http, &mut head)?;
     write_host(exchange, http, &mut head)?;
@@ -38,18 +37,8 @@ pub(crate) fn make(
     write_conditions(http, purpose, &mut head);
     head.extend_from_slice(b"\r\n");
     let keep_alive = if http.http_1_1 { !options.close } else { options.keep_alive };
-    Ok(OriginRequest {
-        protocol: Protocol::Http { head: Bytes::from(head), keep_alive, upgrade: options.upgrade },
-        method,
-        body: payload,
-        timeouts: origin.timeouts,
-        retry: origin.next,
-        max_head: origin.head_bytes,
-        affinity: Affinity::None,
-        bind: None,
-        observer: None,
-        attempts,
-    })
+    let protocol = Protocol::Http { head: Bytes::from(head), keep_alive, upgrade: options.upgrade };
+    Ok((protocol, method, payload))
 }
 
 fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Method, EvalError> {

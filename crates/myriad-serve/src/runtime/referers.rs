@@ -164,7 +164,9 @@ mod tests {
     fn what_is_no_url_is_blocked_and_what_is_not_there_is_none() {
         let mut referers = Referers { blocked: true, ..Referers::default() };
         referers.add(b"example.org", b"");
-        assert!(valid(&referers, "") && valid(&referers, "http://su") && valid(&referers, "XXXXXXXXXXXXXXX"));
+        assert!(
+            valid(&referers, "") && valid(&referers, "http://su") && valid(&referers, "masked-by-a-firewall")
+        );
         assert!(!valid(&referers, "http://example.com"));
         assert!(!referers.is_valid(None, &mut Frame::new()).unwrap());
         referers.none = true;

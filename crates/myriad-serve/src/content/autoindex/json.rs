@@ -5,6 +5,7 @@ use std::io::Write;
 use myriad_http::date::write_http_date;
 
 use super::{Item, ItemKind};
+use crate::log::Escaping;
 
 /// The array; in a call of `callback` where there is one.
 pub(super) fn array(items: &[Item], callback: Option<&[u8]>) -> Vec<u8> {
@@ -29,7 +30,7 @@ pub(super) fn array(items: &[Item], callback: Option<&[u8]>) -> Vec<u8> {
 
 fn object(item: &Item, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{ \"name\":\"");
-    escape(&item.name, out);
+    Escaping::Json.write(&item.name, out);
     // Writing to memory does not fail.
     let _ = write!(out, "\", \"type\":\"{}\", \"mtime\":\"", item.kind.as_str());
     write_http_date(item.modified_s, out);
@@ -38,23 +39,6 @@ fn object(item: &Item, out: &mut Vec<u8>) {
         let _ = write!(out, ", \"size\":{}", item.size);
     }
     out.extend_from_slice(b" }");
-}
-
-fn escape(name: &[u8], out: &mut Vec<u8>) {
-    for &byte in name {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            8 => out.extend_from_slice(b"\\b"),
-            12 => out.extend_from_slice(b"\\f"),
-            0..=0x1f => {
-                let _ = write!(out, "\\u{byte:04X}");
-            }
-            byte => out.push(byte),
-        }
-    }
 }
 
 #[cfg(test)]
