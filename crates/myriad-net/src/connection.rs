@@ -8,6 +8,7 @@ use std::rc::Rc;
 use myriad_http::proxy_protocol::ProxyHeader;
 
 use crate::deadline::Deadline;
+use crate::multiplex::{Interim, Interims};
 use crate::socket::Socket;
 use crate::tcp_info::TcpInfo;
 use crate::tls::{Session, TlsFacts};
@@ -53,6 +54,8 @@ pub struct Connection {
     pub plain_to_tls: Cell<bool>,
     /// Number of the request whose answer is waited for: nothing of it has been sent. 0 where there is none.
     pub(crate) waiting: Cell<u32>,
+    /// Where interim responses go on a connection of many streams; none on HTTP/1.
+    interims: OnceCell<Box<Interims>>,
 }
 
 impl Connection {
@@ -70,22 +73,34 @@ impl Connection {
             tls: OnceCell::new(),
             plain_to_tls: Cell::new(false),
             waiting: Cell::new(0),
+            interims: OnceCell::new(),
         })
     }
 
-    /// A connection that nobody is on, to take a request through the service without a client; over TLS 1.3 if `secure`.
-    ///
-    /// # Errors
-    /// No descriptors are left.
-    pub fn imagined(listener: u32, local: SocketAddr, secure: bool) -> std::io::Result<Rc<Self>> {
-        let (socket, _) = std::os::unix::net::UnixStream::pair()?;
-        let peer = Peer::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        let connection = Self::new(0, listener, peer, Socket::new(socket.into()));
+    /// A connection without a socket of its own: its driver moves the bytes. Everything that is asked of a socket fails.
+    pub(crate) fn without_socket(
+        id: u64,
+        listener: u32,
+        (peer, local): (Peer, SocketAddr),
+        tls: Option<TlsFacts>,
+    ) -> Rc<Self> {
+        let connection = Self::new(id, listener, peer, Socket::none());
         let _ = connection.local.set(Some(local));
-        if secure {
-            let _ = connection.tls.set(Box::new(TlsFacts::imagined()));
+        if let Some(facts) = tls {
+            let _ = connection.tls.set(Box::new(facts));
         }
-        Ok(connection)
+        connection
+    }
+
+    /// A connection that nobody is on, to take a request through the service without a client; over TLS 1.3 if `secure`.
+    pub fn imagined(listener: u32, local: SocketAddr, secure: bool) -> Rc<Self> {
+        let peer = Peer::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        Self::without_socket(0, listener, (peer, local), secure.then(TlsFacts::imagined))
+    }
+
+    /// Makes this a connection of many streams: interim responses go to its driver.
+    pub fn multiplex(&self) -> &Interims {
+        self.interims.get_or_init(Box::default)
     }
 
     /// The driver is done. The socket closes with the last who holds the connection; where that is not the driver (a page
@@ -99,9 +114,12 @@ impl Connection {
     }
 
     /// Sends an interim response ahead of the answer to the request of that number (RFC 9110 section 15.2): its reason and
-    /// field lines, each ended by CRLF. For HTTP/1.1 clients only. It is left out where a byte of the answer has been sent
+    /// field lines, each ended by CRLF. Not for HTTP/1.0 clients. It is left out where a byte of the answer has been sent
     /// already, or there is no room for it at once: no client depends on one. A connection that takes part of it is broken.
     pub fn send_interim(&self, request: u32, status: u16, reason: &str, lines: &[u8]) {
+        if let Some(interims) = self.interims.get() {
+            return interims.push(Interim { request, status, lines: lines.into() });
+        }
         if self.waiting.get() != request {
             return;
         }

@@ -10,6 +10,8 @@ pub mod connection;
 pub mod deadline;
 mod h1;
 pub mod listener;
+pub mod multiplex;
+mod pace;
 pub mod request_body;
 pub mod response;
 pub mod service;

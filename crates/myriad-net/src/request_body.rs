@@ -13,6 +13,7 @@ use myriad_http::h1::{ChunkedDecoder, Framing};
 
 use crate::connection::Connection;
 use crate::deadline::Deadline;
+use crate::multiplex::Feed;
 use crate::work::Input;
 
 /// Largest piece given out at once, bytes; also what a streaming upload holds in memory.
@@ -38,7 +39,16 @@ enum BodyFraming {
 
 /// A request's body. Empty for most requests, and then it owns nothing.
 pub struct RequestBody {
-    inner: Option<Rc<Inner>>,
+    source: Source,
+}
+
+/// Where the bytes come from.
+enum Source {
+    Nothing,
+    /// Read from the connection that is the request's alone.
+    Socket(Rc<Inner>),
+    /// Put in by the driver of a connection that requests share.
+    Stream(Feed),
 }
 
 struct Inner {
@@ -55,7 +65,12 @@ struct Inner {
 impl RequestBody {
     /// No body.
     pub fn empty() -> Self {
-        Self { inner: None }
+        Self { source: Source::Nothing }
+    }
+
+    /// A body that the driver of a connection of many streams feeds.
+    pub fn fed(feed: &Feed) -> Self {
+        Self { source: Source::Stream(feed.reader()) }
     }
 
     pub(crate) fn new(
@@ -70,19 +85,23 @@ impl RequestBody {
             Framing::Chunked => BodyFraming::Chunked { decoder: ChunkedDecoder::default(), done: false },
         };
         let state = BodyState { framing, input, received: 0, expect_continue, failed: false, waiting: false };
-        Self {
-            inner: Some(Rc::new(Inner {
-                connection,
-                state: RefCell::new(state),
-                limit: Cell::new(0),
-                timeout_ms: Cell::new(60_000),
-                deadline: Deadline::new(),
-            })),
-        }
+        let inner = Inner {
+            connection,
+            state: RefCell::new(state),
+            limit: Cell::new(0),
+            timeout_ms: Cell::new(60_000),
+            deadline: Deadline::new(),
+        };
+        Self { source: Source::Socket(Rc::new(inner)) }
     }
 
     pub(crate) fn handle(&self) -> Self {
-        Self { inner: self.inner.clone() }
+        let source = match &self.source {
+            Source::Nothing => Source::Nothing,
+            Source::Socket(inner) => Source::Socket(Rc::clone(inner)),
+            Source::Stream(feed) => Source::Stream(feed.reader()),
+        };
+        Self { source }
     }
 
     /// Whether the request has no body.
@@ -92,30 +111,41 @@ impl RequestBody {
 
     /// Bytes still to come, where the request says it (`Content-Length`); none for a chunked body.
     pub fn length(&self) -> Option<u64> {
-        let Some(inner) = &self.inner else { return Some(0) };
-        match &inner.state.borrow().framing {
-            BodyFraming::Length { left } => Some(*left),
-            BodyFraming::Chunked { done, .. } => done.then_some(0),
+        match &self.source {
+            Source::Nothing => Some(0),
+            Source::Socket(inner) => match &inner.state.borrow().framing {
+                BodyFraming::Length { left } => Some(*left),
+                BodyFraming::Chunked { done, .. } => done.then_some(0),
+            },
+            Source::Stream(feed) => feed.length(),
         }
     }
 
     /// Sets `client_max_body_size` (bytes, 0 for any) and `client_body_timeout` (milliseconds, 0 for none), once the
     /// location is known.
     pub fn configure(&self, limit: u64, timeout_ms: u64) {
-        if let Some(inner) = &self.inner {
-            inner.limit.set(limit);
-            inner.timeout_ms.set(timeout_ms);
+        match &self.source {
+            Source::Nothing => {}
+            Source::Socket(inner) => {
+                inner.limit.set(limit);
+                inner.timeout_ms.set(timeout_ms);
+            }
+            Source::Stream(feed) => feed.configure(limit, timeout_ms),
         }
     }
 
     /// Bytes of the body received so far.
     pub fn received(&self) -> u64 {
-        self.inner.as_ref().map_or(0, |inner| inner.state.borrow().received)
+        match &self.source {
+            Source::Nothing => 0,
+            Source::Socket(inner) => inner.state.borrow().received,
+            Source::Stream(feed) => feed.received(),
+        }
     }
 
     /// Whether the whole body has been read, so that the next request may follow.
     pub(crate) fn is_done(&self) -> bool {
-        let Some(inner) = &self.inner else { return true };
+        let Source::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
         !state.failed
             && match &state.framing {
@@ -126,15 +156,21 @@ impl RequestBody {
 
     /// Tells a client that waits for it to go on; one that announced an empty body waits, too.
     pub fn send_continue(&self) {
-        if let Some(inner) = &self.inner {
-            inner.send_continue(&mut inner.state.borrow_mut());
+        match &self.source {
+            Source::Nothing => {}
+            Source::Socket(inner) => inner.send_continue(&mut inner.state.borrow_mut()),
+            Source::Stream(feed) => feed.send_continue(),
         }
     }
 
     /// Reads and drops what has arrived of a body that nobody wants. An error where that is no body: the client would
     /// take the answer for one to a sound request.
     pub fn discard_at_hand(&self) -> Result<(), BodyError> {
-        let Some(inner) = &self.inner else { return Ok(()) };
+        let inner = match &self.source {
+            Source::Nothing => return Ok(()),
+            Source::Socket(inner) => inner,
+            Source::Stream(feed) => return feed.discard(),
+        };
         let mut state = inner.state.borrow_mut();
         while !state.failed {
             match state.advance() {
@@ -151,7 +187,11 @@ impl RequestBody {
 
     /// Whether all that is still to come has been read from the socket already: taking it needs no waiting.
     pub fn is_at_hand(&self) -> bool {
-        let Some(inner) = &self.inner else { return true };
+        let inner = match &self.source {
+            Source::Nothing => return true,
+            Source::Socket(inner) => inner,
+            Source::Stream(feed) => return feed.is_whole(),
+        };
         let state = inner.state.borrow();
         !state.failed
             && match &state.framing {
@@ -162,7 +202,7 @@ impl RequestBody {
 
     /// Whether so little is left of a body that nobody read that reading it costs less than a new connection.
     pub(crate) fn is_drainable(&self) -> bool {
-        let Some(inner) = &self.inner else { return true };
+        let Source::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
         !state.failed
             && !state.expect_continue
@@ -191,7 +231,8 @@ impl RequestBody {
 
     /// Takes back the bytes that were read past the body.
     pub(crate) fn take_input(&self) -> Option<Input> {
-        self.inner.as_ref().map(|inner| std::mem::take(&mut inner.state.borrow_mut().input))
+        let Source::Socket(inner) = &self.source else { return None };
+        Some(std::mem::take(&mut inner.state.borrow_mut().input))
     }
 }
 
@@ -304,9 +345,10 @@ impl BodyState {
 
 impl Body for RequestBody {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        match &self.inner {
-            Some(inner) => inner.poll(cx),
-            None => Poll::Ready(None),
+        match &self.source {
+            Source::Nothing => Poll::Ready(None),
+            Source::Socket(inner) => inner.poll(cx),
+            Source::Stream(feed) => feed.poll(cx),
         }
     }
 

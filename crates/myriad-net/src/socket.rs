@@ -79,6 +79,11 @@ impl Socket {
         Self { fresh: RefCell::new(Some(descriptor)), registered: OnceCell::new(), session: OnceCell::new() }
     }
 
+    /// No socket: all that is asked of it fails.
+    pub(crate) fn none() -> Self {
+        Self { fresh: RefCell::new(None), registered: OnceCell::new(), session: OnceCell::new() }
+    }
+
     /// From now on what is read and written goes through a session of TLS.
     pub(crate) fn secure(&self, session: Session) {
         // A connection has one handshake.

@@ -112,7 +112,7 @@ fn hearer(exchange: &mut Exchange) -> Option<Hearer> {
     let http = origin.http.as_ref()?;
     let Exchange { request, frame } = exchange;
     let all = origin.passes_interim;
-    let wanted = request.head.version() == Version::Http11
+    let wanted = request.head.version() != Version::Http10
         && !request.is_subrequest()
         && (all || http.early_hints.any_true(request, frame).unwrap_or(false));
     wanted.then(|| Hearer { connection: Rc::clone(&request.connection), number: request.number, all })

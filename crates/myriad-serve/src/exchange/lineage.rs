@@ -133,6 +133,7 @@ impl Exchange {
             ..Scratch::default()
         };
         let mut request = Request::new(&parent.site, &parent.connection, RequestBody::empty(), scratch);
+        request.number = parent.number;
         request.server = parent.server;
         request.place = parent.server().place;
         request.internal = true;

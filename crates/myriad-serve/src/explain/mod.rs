@@ -107,7 +107,7 @@ pub fn explain(
         trace.note("server", text, String::new(), None);
         return Ok(trace.take());
     };
-    let connection = Connection::imagined(listener, local, secure)?;
+    let connection = Connection::imagined(listener, local, secure);
     let mut question = question.clone();
     question.host.get_or_insert_with(|| first_name(model));
     walk(&site, &connection, &question, &trace);

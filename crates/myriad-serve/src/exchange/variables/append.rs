@@ -143,7 +143,7 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
         Source::BytesSent => show(out, request.sent.bytes),
         Source::BodyBytesSent => show(out, request.sent.body_bytes),
         Source::Connection => show(out, request.connection.id),
-        Source::ConnectionRequests => show(out, request.connection.requests.get()),
+        Source::ConnectionRequests => show(out, request.number),
         Source::SliceRange => match current_slice(request) {
             Some(slice) => slice.write(out),
             None => return false,
@@ -349,7 +349,7 @@ fn request_id(request: &Request, out: &mut Vec<u8>) {
     let (first, second) = SEEDS.get_or_init(|| (RandomState::new(), RandomState::new()));
     // A subrequest has the number of the request it belongs to.
     let began_ms = request.lineage.as_ref().map_or(request.received_ms, |lineage| lineage.began_ms);
-    let identity = (request.connection.id, request.connection.requests.get(), began_ms);
+    let identity = (request.connection.id, request.number, began_ms);
     show(out, format_args!("{:016x}{:016x}", first.hash_one(identity), second.hash_one(identity)));
 }
 

@@ -1,0 +1,162 @@
+//! The body of an answer, taken in pieces as a stream's window allows.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_http::body::{BodyError, BoxBody};
+
+use crate::pace::Pace;
+use crate::response::{Rate, ResponseBody};
+
+/// Most bytes of a file that are read at once.
+const FILE_PIECE: usize = 64 * 1024;
+
+/// What is left of an answer's body.
+pub struct Outgoing {
+    source: Source,
+    /// Taken from the source, and not yet given out for the rate's sake.
+    held: Bytes,
+    pace: Option<Pace>,
+    given: u64,
+}
+
+enum Source {
+    Memory(VecDeque<Bytes>),
+    File { file: Arc<OwnedFd>, offset: u64, left: u64 },
+    Stream { body: BoxBody, left: Option<u64> },
+}
+
+impl Outgoing {
+    /// The body of an answer; `rate` is `limit_rate`. A tunnel has none.
+    pub fn new(body: ResponseBody, rate: Option<Rate>) -> Self {
+        let source = match body {
+            ResponseBody::None | ResponseBody::Tunnel(_) => Source::Memory(VecDeque::new()),
+            ResponseBody::Full(bytes) => Source::Memory(VecDeque::from([bytes])),
+            ResponseBody::Parts(parts) => Source::Memory(parts.into()),
+            ResponseBody::File { file, offset, length } => Source::File { file, offset, left: length },
+            ResponseBody::Stream(body, left) => Source::Stream { body, left },
+        };
+        Self { source, held: Bytes::new(), pace: rate.map(Pace::new), given: 0 }
+    }
+
+    /// The next piece, which is not empty; none once the body is complete.
+    pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let room = ready!(Pace::poll_room(&mut self.pace, self.given, cx));
+        while self.held.is_empty() {
+            match ready!(self.source.poll(room, cx)) {
+                Some(Ok(piece)) => self.held = piece,
+                end => return Poll::Ready(end),
+            }
+        }
+        let piece = self.held.split_to(room.min(self.held.len()));
+        self.given += piece.len() as u64;
+        Poll::Ready(Some(Ok(piece)))
+    }
+}
+
+impl Source {
+    fn poll(&mut self, room: usize, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        match self {
+            Self::Memory(parts) => Poll::Ready(parts.pop_front().map(Ok)),
+            Self::File { left: 0, .. } => Poll::Ready(None),
+            Self::File { file, offset, left } => {
+                let most = (*left).min(FILE_PIECE.min(room) as u64) as usize;
+                let piece = read(file, *offset, most);
+                if let Ok(piece) = &piece {
+                    *offset += piece.len() as u64;
+                    *left -= piece.len() as u64;
+                }
+                Poll::Ready(Some(piece))
+            }
+            Self::Stream { body, left } => match ready!(body.as_mut().poll_data(cx)) {
+                Some(Ok(mut piece)) => {
+                    if let Some(left) = left {
+                        piece.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
+                        *left -= piece.len() as u64;
+                    }
+                    Poll::Ready(Some(Ok(piece)))
+                }
+                // A sized body that ends early must not look whole.
+                None if left.is_some_and(|left| left > 0) => Poll::Ready(Some(Err(BodyError::Aborted))),
+                end => Poll::Ready(end),
+            },
+        }
+    }
+}
+
+fn read(file: &OwnedFd, offset: u64, most: usize) -> Result<Bytes, BodyError> {
+    let mut piece = vec![0; most];
+    match rustix::io::pread(file.as_fd(), &mut piece[..], offset) {
+        // The file shrank under us: what was promised can no longer be sent.
+        Ok(0) => Err(BodyError::Aborted),
+        Ok(count) => {
+            piece.truncate(count);
+            Ok(Bytes::from(piece))
+        }
+        Err(error) => Err(BodyError::Io(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_http::body::Full;
+    use std::io::Write;
+    use std::task::Waker;
+
+    fn all(mut body: Outgoing) -> Result<Vec<u8>, BodyError> {
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut all = Vec::new();
+        loop {
+            match body.poll_piece(&mut cx) {
+                Poll::Ready(Some(piece)) => all.extend_from_slice(&piece?),
+                Poll::Ready(None) => return Ok(all),
+                Poll::Pending => panic!("nothing here has to wait"),
+            }
+        }
+    }
+
+    fn stream(text: &'static [u8], length: Option<u64>) -> Outgoing {
+        Outgoing::new(ResponseBody::Stream(Box::pin(Full::new(text)), length), None)
+    }
+
+    #[test]
+    fn every_kind_of_body_is_given_whole() {
+        let parts = vec![Bytes::from_static(b"ab"), Bytes::new(), Bytes::from_static(b"c")];
+        assert_eq!(all(Outgoing::new(ResponseBody::Parts(parts), None)).unwrap(), b"abc");
+        assert_eq!(all(Outgoing::new(ResponseBody::None, None)).unwrap(), b"");
+        assert_eq!(all(stream(b"abc", None)).unwrap(), b"abc");
+        assert_eq!(all(stream(b"abcd", Some(3))).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn what_ends_early_is_an_error() {
+        assert_eq!(all(stream(b"abc", Some(4))), Err(BodyError::Aborted));
+    }
+
+    #[test]
+    fn file_is_given_from_its_offset_and_its_shrinking_noticed() {
+        let path = std::env::temp_dir().join(format!("myriad-outgoing-{}", std::process::id()));
+        let mut file = std::fs::File::create_new(&path).unwrap();
+        file.write_all(&vec![b'x'; 3 * FILE_PIECE]).unwrap();
+        let file = Arc::new(OwnedFd::from(std::fs::File::open(&path).unwrap()));
+        std::fs::remove_file(&path).unwrap();
+        let part = |length| {
+            let body = ResponseBody::File { file: Arc::clone(&file), offset: 7, length };
+            all(Outgoing::new(body, None))
+        };
+        assert_eq!(part(2 * FILE_PIECE as u64).unwrap().len(), 2 * FILE_PIECE);
+        assert_eq!(part(3 * FILE_PIECE as u64), Err(BodyError::Aborted));
+    }
+
+    #[test]
+    fn rate_holds_back_what_is_beyond_it() {
+        let rate = Rate { bytes_per_second: 2, after: 1 };
+        let mut body = Outgoing::new(ResponseBody::Full(Bytes::from_static(b"abcdef")), Some(rate));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!(body.poll_piece(&mut cx), Poll::Ready(Some(Ok(Bytes::from_static(b"abc")))));
+    }
+}

@@ -1,0 +1,55 @@
+//! `limit_rate`: how much of an answer may be sent by now.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::time::Sleep;
+
+use crate::clock::monotonic_ms;
+use crate::response::Rate;
+
+/// The rate of one answer.
+pub(crate) struct Pace {
+    rate: Rate,
+    began_ms: u64,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Pace {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, began_ms: monotonic_ms(), sleep: None }
+    }
+
+    /// How many bytes may be written now; pending until at least one may.
+    pub(crate) fn poll_room(pace: &mut Option<Self>, sent: u64, cx: &mut Context<'_>) -> Poll<usize> {
+        let Some(pace) = pace else { return Poll::Ready(usize::MAX) };
+        loop {
+            let elapsed = monotonic_ms() - pace.began_ms;
+            // As nginx: the first second's worth may leave at once.
+            let seconds = elapsed / 1000 + 1;
+            let allowed = pace.rate.after.saturating_add(pace.rate.bytes_per_second.saturating_mul(seconds));
+            if allowed > sent {
+                return Poll::Ready(usize::try_from(allowed - sent).unwrap_or(usize::MAX));
+            }
+            let wait = Duration::from_millis(1000 - elapsed % 1000);
+            let sleep = pace.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(wait)));
+            ready!(sleep.as_mut().poll(cx));
+            pace.sleep = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    #[test]
+    fn a_rate_beyond_all_measure_holds_nothing_back() {
+        let rate = Rate { bytes_per_second: u64::MAX, after: u64::MAX };
+        let mut pace = Some(Pace::new(rate));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(matches!(Pace::poll_room(&mut pace, 1, &mut cx), Poll::Ready(1..)));
+    }
+}
