@@ -51,11 +51,6 @@ impl Visitor {
     pub fn has_cookie(&self, prefix: &str) -> bool {
         self.cookies.keys().any(|name| name.starts_with(prefix))
     }
-
-    /// Takes a cookie that no page gave.
-    pub fn take_cookie(&mut self, name: &str, value: &str) {
-        self.cookies.insert(name.into(), value.into());
-    }
 }
 
 /// The `application/x-www-form-urlencoded` escape of a text.

@@ -33,23 +33,6 @@ pub fn write_http_date(seconds: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&format_http_date(seconds));
 }
 
-/// Appends `Thu, 31-Dec-37 23:55:55 GMT`, nginx's form for the expiry of a cookie. Years above 2037 have four digits,
-/// as some readers take 38 for 1938.
-pub fn write_cookie_date(seconds: u64, out: &mut Vec<u8>) {
-    let time = Civil::of(seconds);
-    out.extend_from_slice(DAYS[time.weekday]);
-    out.extend_from_slice(b", ");
-    out.extend_from_slice(&two(time.day));
-    out.push(b'-');
-    out.extend_from_slice(MONTHS[time.month - 1]);
-    out.push(b'-');
-    let year = four(time.year);
-    out.extend_from_slice(if time.year > 2037 { &year } else { &year[2..] });
-    out.push(b' ');
-    out.extend_from_slice(&clock(time));
-    out.extend_from_slice(b" GMT");
-}
-
 /// `21/Nov/2026:01:02:03 +0000`, nginx's `$time_local`, at `offset_minutes` east of UTC.
 pub fn format_time_local(seconds: u64, offset_minutes: i32) -> [u8; 26] {
     let time = Civil::of(shifted(seconds, offset_minutes));

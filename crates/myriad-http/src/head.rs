@@ -189,13 +189,6 @@ impl ResponseHead {
         self
     }
 
-    /// The same head with another well-known field.
-    #[must_use]
-    pub fn with_known(mut self, name: Known, value: &[u8]) -> Self {
-        self.fields.push_known(name, value);
-        self
-    }
-
     /// The same head in another version.
     #[must_use]
     pub fn with_version(mut self, version: Version) -> Self {
@@ -214,11 +207,6 @@ impl ResponseHead {
         self.reason.clear();
         self.version = Version::Http11;
         self.fields.clear();
-    }
-
-    /// Whether the response is interim (RFC 9110 §15.2): another head follows; `101` ends the exchange of heads.
-    pub fn is_interim(&self) -> bool {
-        (100..200).contains(&self.status) && self.status != 101
     }
 
     /// Appends the status line and the fields as HTTP/1.1 sends them, with the empty line at the end.
@@ -332,7 +320,7 @@ mod tests {
     #[test]
     fn a_response_head_is_written_as_http_1_1() {
         let mut out = Vec::new();
-        ResponseHead::new(404).with(b"X", b"y").with_known(Known::ContentLength, b"0").write_h1(&mut out);
+        ResponseHead::new(404).with(b"X", b"y").with(b"Content-Length", b"0").write_h1(&mut out);
         assert_eq!(out, b"HTTP/1.1 404 Not Found\r\nX: y\r\nContent-Length: 0\r\n\r\n");
     }
 

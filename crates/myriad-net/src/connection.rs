@@ -166,9 +166,4 @@ impl Connection {
         let Peer::Inet(peer) = self.peer else { return None };
         TcpInfo::of(self.local()?, peer)
     }
-
-    /// The local address, or `0.0.0.0:0` on a unix socket.
-    pub fn local_or_any(&self) -> SocketAddr {
-        self.local().unwrap_or_else(|| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0))
-    }
 }
