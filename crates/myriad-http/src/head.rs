@@ -325,12 +325,6 @@ mod tests {
     }
 
     #[test]
-    fn only_interim_responses_are_followed_by_another_head() {
-        let interim: Vec<u16> = (100..600).filter(|&status| ResponseHead::new(status).is_interim()).collect();
-        assert_eq!(interim, (100..200).filter(|&status| status != 101).collect::<Vec<_>>());
-    }
-
-    #[test]
     fn an_unknown_status_is_written_with_an_empty_phrase() {
         let mut out = Vec::new();
         ResponseHead::new(599).write_h1(&mut out);
