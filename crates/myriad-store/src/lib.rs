@@ -13,7 +13,7 @@
 //! | `zone/` | look-up, claims, purge, eviction, sweep |
 //! | `flight/` | the state machine of an object on its way; its writers and readers |
 //! | `shard`, `sieve`, `notes` | one lock's worth of a zone; the eviction queue; small facts about keys not stored |
-//! | `ban`, `labels` | purges by what objects are: asked at look-ups, found by an inverted index |
+//! | `ban/`, `labels` | purges: asked at look-ups, found by an inverted index |
 //! | `ledger` | the cap |
 //! | `disk/` | the disk tier: files, their catalogue, recovery |
 //!
@@ -39,7 +39,7 @@ mod stats;
 mod tests;
 mod zone;
 
-pub use ban::{Covers, Purge, Retired};
+pub use ban::{Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired};
 pub use body::Body;
 pub use disk::{
     BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError, OpenBody,

@@ -20,9 +20,23 @@ pub trait Metadata: Send + Sync + 'static {
     /// Heap bytes that this value owns, beyond its own size.
     fn weight(&self) -> usize;
 
-    /// Tells each label of this value: hashes of what it may be purged by ([`crate::Zone::purge_labels`]). Always the same
+    /// Tells each label of this value: hashes of what it may be purged by ([`crate::Covered::Exact`]). Always the same
     /// ones; some 32 bytes of index each belong into [`Self::weight`].
     fn labels(&self, _each: &mut dyn FnMut(u64)) {}
+
+    /// The one of the labels that claims of it tell, if there is one.
+    fn address(&self) -> Option<u64> {
+        None
+    }
+
+    /// Reads the rule of a purge ([`crate::Covered::Rule`]): as it was given, now or before a restart of perhaps an older
+    /// build. `None` where it is none: such a purge is refused, or, where it was accepted before, covers everything.
+    fn covers(_rule: &[u8]) -> Option<crate::Covers<Self>>
+    where
+        Self: Sized,
+    {
+        None
+    }
 
     /// Heap bytes that the metadata of an alternative owns, beyond its own size.
     fn alternative_weight(_alternative: &Self::Alternative) -> usize {

@@ -337,7 +337,7 @@ fn claim(
         KeyRef::new(&request.cache.key),
         |selector, variant| write_variant(selector, fields, variant),
         |page| page.is_fresh(now),
-        ClaimOptions { now, lock_age_ms: lock.age_ms.unwrap_or(u64::MAX) },
+        ClaimOptions { now, lock_age_ms: lock.age_ms.unwrap_or(u64::MAX), address: None },
     );
     match claimed {
         Claim::Hit(page) => serve(exchange, origin, page, CacheStatus::Hit),

@@ -1,9 +1,5 @@
 use super::*;
 
-fn covers(group: u64) -> Covers<Page> {
-    Box::new(move |_, page| page.id % GROUPS == group)
-}
-
 fn found(zone: &Zone<Page>, key: &[u8]) -> bool {
     zone.get(KeyRef::new(key), plain, 50).is_some()
 }
@@ -15,12 +11,12 @@ fn label_takes_out_all_that_bear_it_and_nothing_else() {
     for id in 0..20 {
         put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
     }
-    assert_eq!(zone.purge_labels(&[2, 3], Purge::Hard), 8);
+    assert_eq!(purge_labels(&zone, &[2, 3], Purge::Hard), 8);
     for id in 0..20 {
         assert_eq!(found(&zone, format!("/{id}").as_bytes()), !matches!(id % GROUPS, 2 | 3), "{id}");
     }
-    assert_eq!(zone.purge_labels(&[2], Purge::Hard), 0);
-    assert_eq!(zone.purge_labels(&[0, 1, 4], Purge::Hard), 12);
+    assert_eq!(purge_labels(&zone, &[2], Purge::Hard), 0);
+    assert_eq!(purge_labels(&zone, &[0, 1, 4], Purge::Hard), 12);
     assert_eq!((zone.stats().bytes, zone.stats().objects), (before, 0));
 }
 
@@ -33,10 +29,10 @@ fn label_of_one_variant_leaves_the_others() {
         body.push(content(id, 10).into());
         body.complete(completion(id, 10, 1000));
     }
-    assert_eq!(zone.purge_labels(&[1], Purge::Hard), 1);
+    assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 1);
     assert!(zone.get(KeyRef::new(b"/"), asking(0), 11).is_none());
     assert!(zone.get(KeyRef::new(b"/"), asking(1), 11).is_some());
-    assert_eq!(zone.purge_labels(&[1, 2], Purge::Hard), 1);
+    assert_eq!(purge_labels(&zone, &[1, 2], Purge::Hard), 1);
 }
 
 #[test]
@@ -44,8 +40,8 @@ fn page_that_was_replaced_bears_no_label_any_more() {
     let zone = zone(1 << 20);
     put(&zone, b"/", 1, 10, 10);
     put(&zone, b"/", 2, 10, 20);
-    assert_eq!(zone.purge_labels(&[1], Purge::Hard), 0);
-    assert_eq!(zone.purge_labels(&[2], Purge::Hard), 1);
+    assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 0);
+    assert_eq!(purge_labels(&zone, &[2], Purge::Hard), 1);
 }
 
 #[test]
@@ -55,7 +51,7 @@ fn ban_takes_effect_at_once_and_is_counted_once_swept() {
     for id in 0..100 {
         put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
     }
-    let number = zone.ban("all of 2", Purge::Hard, covers(2));
+    let number = ban(&zone, "all of 2", Purge::Hard, 2);
     assert!(!found(&zone, b"/7"));
     assert!(found(&zone, b"/8"));
     // What is stored anew is not what the ban was for.
@@ -70,7 +66,7 @@ fn ban_takes_effect_at_once_and_is_counted_once_swept() {
     assert_eq!(retired, [Retired { name: "all of 2".into(), number, count: 19 }]);
     assert!(found(&zone, b"/12"));
     assert_eq!(zone.stats().objects, 81);
-    assert_eq!((zone.purge_labels(&[0, 1, 2, 3, 4], Purge::Hard), zone.stats().bytes), (81, before));
+    assert_eq!((purge_labels(&zone, &[0, 1, 2, 3, 4], Purge::Hard), zone.stats().bytes), (81, before));
 }
 
 /// Whatever stage a fetch is in when the ban comes.
@@ -81,8 +77,8 @@ fn fetch_begun_before_a_ban_is_not_stored_and_takes_no_newcomers() {
             let zone = zone(1 << 20);
             let ban = |now: usize| match by_label {
                 _ if now != stage => {}
-                true => assert_eq!(zone.purge_labels(&[1], Purge::Hard), 0),
-                false => _ = zone.ban("1", Purge::Hard, covers(1)),
+                true => assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 0),
+                false => _ = ban(&zone, "1", Purge::Hard, 1),
             };
             let writer = lead(claim(&zone, b"/", 10));
             let mut waiting = follow(claim(&zone, b"/", 10));
@@ -106,7 +102,7 @@ fn fetch_begun_before_a_ban_is_not_stored_and_takes_no_newcomers() {
 fn fetch_that_a_ban_does_not_cover_keeps_its_followers_and_is_stored() {
     let zone = zone(1 << 20);
     let mut body = lead(claim(&zone, b"/", 10)).admit(admission(2, None));
-    zone.purge_labels(&[1], Purge::Hard);
+    purge_labels(&zone, &[1], Purge::Hard);
     follow(claim(&zone, b"/", 11));
     body.push(content(2, 10).into());
     assert!(matches!(body.complete(completion(2, 12, 100)), Completed::Stored(_)));
@@ -117,7 +113,7 @@ fn soft_purge_leaves_a_stale_page_also_of_a_fetch_under_way() {
     let zone = zone(1 << 20);
     put(&zone, b"/a", 1, 10, 10);
     let mut body = lead(claim(&zone, b"/b", 10)).admit(admission(6, None));
-    assert_eq!(zone.purge_labels(&[1], Purge::Soft), 1);
+    assert_eq!(purge_labels(&zone, &[1], Purge::Soft), 1);
     body.push(content(6, 10).into());
     body.complete(completion(6, 12, 1000));
     for key in [b"/a", b"/b"] {
@@ -130,11 +126,97 @@ fn soft_purge_leaves_a_stale_page_also_of_a_fetch_under_way() {
 }
 
 #[test]
-fn ban_by_key_sees_the_key() {
+fn address_that_a_claim_told_keeps_its_followers_when_another_is_purged() {
     let zone = zone(1 << 20);
-    put(&zone, b"/a/1", 1, 10, 10);
-    put(&zone, b"/b/1", 2, 10, 10);
-    zone.ban("/a/*", Purge::Hard, Box::new(|key, _| key.starts_with(b"/a/")));
-    assert!(!found(&zone, b"/a/1"));
-    assert!(found(&zone, b"/b/1"));
+    let claim_at = |address| {
+        let options = ClaimOptions { address: Some(address), ..at(10) };
+        zone.claim(KeyRef::new(b"/"), plain, |page| page.is_fresh(10), options)
+    };
+    let purge = |addresses: &[u64]| {
+        ended(zone.purge(Covered::Exact { keys: &[], addresses, labels: &[] }, Purge::Hard))
+    };
+    let writer = lead(claim_at(77));
+    purge(&[78]);
+    follow(claim_at(77));
+    purge(&[77]);
+    let _after = lead(claim_at(77));
+    let mut body = writer.admit(admission(1, None));
+    body.push(content(1, 10).into());
+    // Its head says what it is: not what was purged.
+    assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Stored(_)));
+}
+
+#[test]
+fn keys_and_labels_of_one_purge_count_each_page_once() {
+    for purge in [Purge::Hard, Purge::Soft] {
+        let zone = zone(1 << 20);
+        for id in 0..10 {
+            put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
+        }
+        let (one, two) = (KeyRef::new(b"/1"), KeyRef::new(b"/2"));
+        let covered = Covered::Exact { keys: &[one, two], addresses: &[1], labels: &[] };
+        assert_eq!(ended(zone.purge(covered, purge)).count, Count::Exact(3), "1, 2 and 6");
+        for id in 0..10 {
+            let page = zone.get(KeyRef::new(format!("/{id}").as_bytes()), plain, 50);
+            let fresh = page.is_some_and(|page| page.is_fresh(50));
+            assert_eq!(fresh, !matches!(id, 1 | 2 | 6), "{id}");
+        }
+    }
+}
+
+#[test]
+fn page_that_a_rule_covers_is_gone_for_the_count_of_what_follows() {
+    let zone = zone(1 << 20);
+    put(&zone, b"/", 1, 10, 10);
+    ban(&zone, "group 1", Purge::Hard, 1);
+    assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 0);
+    let retired = zone.tend_bans(1 << 20);
+    assert_eq!((retired.len(), retired[0].count, zone.live_bans()), (1, 1, 0));
+}
+
+#[test]
+fn everything_is_purged_at_once_and_counted_later() {
+    for purge in [Purge::Hard, Purge::Soft] {
+        let zone = zone(1 << 20);
+        for id in 0..10 {
+            put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
+        }
+        let purged = ended(zone.purge(Covered::All, purge));
+        let fresh = |key: &[u8]| zone.get(KeyRef::new(key), plain, 50).is_some_and(|page| page.is_fresh(50));
+        assert!(!fresh(b"/3"));
+        put(&zone, b"/3", 3, 10, 20);
+        assert!(fresh(b"/3"));
+        assert_eq!(
+            zone.tend_bans(1 << 20),
+            [Retired { name: "all".into(), number: purged.number, count: 10 }]
+        );
+    }
+}
+
+#[test]
+fn what_is_no_rule_is_refused_and_purges_nothing() {
+    let zone = zone(1 << 20);
+    put(&zone, b"/", 1, 10, 10);
+    for rule in [&b""[..], &[0; 2], &[0; MOST_RULE + 1]] {
+        let mut purging = zone.purge(Covered::Rule { name: "", rule }, Purge::Hard);
+        let end = std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(end, Poll::Ready(Err(PurgeError::Rule))));
+    }
+    assert!(found(&zone, b"/"));
+    assert_eq!(zone.live_bans(), 0);
+}
+
+#[test]
+fn rules_at_once_are_bounded() {
+    let zone = zone(1 << 20);
+    let is_taken = || match std::pin::Pin::new(&mut zone.purge(Covered::All, Purge::Soft))
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(end) => end.is_ok(),
+        Poll::Pending => panic!("a purge that waits"),
+    };
+    assert_eq!((0..2000).filter(|_| is_taken()).count(), 1024);
+    zone.tend_bans(1);
+    zone.tend_bans(usize::MAX);
+    assert_eq!(zone.live_bans(), 0);
 }

@@ -8,6 +8,7 @@ mod purge;
 mod room;
 mod threads;
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Wake, Waker};
@@ -36,6 +37,47 @@ impl Metadata for Page {
     fn labels(&self, each: &mut dyn FnMut(u64)) {
         each(self.id % GROUPS);
     }
+
+    /// A rule is the number of a group.
+    fn covers(rule: &[u8]) -> Option<Covers<Self>> {
+        let group: [u8; 1] = rule.try_into().ok()?;
+        Some(Box::new(move |_, page| page.id % GROUPS == u64::from(group[0])))
+    }
+}
+
+/// The end of a purge that need not be waited for.
+#[track_caller]
+pub(crate) fn ended(mut purging: Purging) -> Purged {
+    match std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(end) => end.unwrap(),
+        Poll::Pending => panic!("a purge that waits"),
+    }
+}
+
+pub(crate) fn labelled(labels: &[u64]) -> Covered<'_> {
+    Covered::Exact { keys: &[], addresses: &[], labels }
+}
+
+pub(crate) fn group(group: u8) -> [u8; 1] {
+    [group]
+}
+
+/// Purges labels, and says how many pages that were.
+#[track_caller]
+pub(crate) fn purge_labels(zone: &Zone<Page>, labels: &[u64], purge: Purge) -> usize {
+    match ended(zone.purge(labelled(labels), purge)).count {
+        Count::Exact(count) => count,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Purges what a rule covers.
+#[track_caller]
+pub(crate) fn ban(zone: &Zone<Page>, name: &str, purge: Purge, number: u8) -> u64 {
+    let rule = group(number);
+    let purged = ended(zone.purge(Covered::Rule { name, rule: &rule }, purge));
+    assert_eq!(purged.count, Count::Later);
+    purged.number
 }
 
 impl Persist for Page {
@@ -91,7 +133,7 @@ fn zone(memory_bytes: usize) -> Zone<Page> {
 }
 
 fn at(now: u64) -> ClaimOptions {
-    ClaimOptions { now, lock_age_ms: 5000 }
+    ClaimOptions { now, lock_age_ms: 5000, address: None }
 }
 
 pub(crate) fn claim(zone: &Zone<Page>, key: &[u8], now: u64) -> Claim<Page> {

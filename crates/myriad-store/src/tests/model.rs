@@ -219,7 +219,7 @@ impl Model {
         let (key, value, bytes) = self.request();
         let known = self.selector_known(key);
         let now = self.now;
-        let options = ClaimOptions { now, lock_age_ms: LOCK_AGE };
+        let options = ClaimOptions { now, lock_age_ms: LOCK_AGE, address: None };
         match self.zone.claim(KeyRef::new(&bytes), asking(value), |o| o.is_fresh(now), options) {
             Claim::Hit(object) => {
                 self.seen.hits += 1;
@@ -305,10 +305,10 @@ impl Model {
         let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
         if self.rng.bool() {
             let there = self.stored_in(group);
-            assert_eq!(self.zone.purge_labels(&[group], purge), there.len(), "the count is exact");
+            assert_eq!(purge_labels(&self.zone, &[group], purge), there.len(), "the count is exact");
             self.seen.labelled += there.len() as u64;
         } else {
-            self.zone.ban("group", purge, Box::new(move |_, page| page.id % GROUPS == group));
+            ban(&self.zone, "group", purge, group as u8);
         }
         let step = self.step;
         let flying = self

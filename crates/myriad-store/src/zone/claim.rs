@@ -20,6 +20,9 @@ pub struct ClaimOptions {
     /// (`*_cache_lock_age`; nginx's default is 5000). The older flight goes on, keeps its followers, and may still
     /// store its object unless a later one is stored first.
     pub lock_age_ms: u64,
+    /// The label of what is asked for, where the caller purges by such ([`crate::Covered::Exact`]): a purge of another
+    /// address leaves the flight its newcomers, though there is no head yet that would tell.
+    pub address: Option<u64>,
 }
 
 /// What a claim gave.
@@ -47,7 +50,7 @@ impl<M: Metadata> Zone<M> {
         usable: impl FnOnce(&Object<M>) -> bool,
         options: ClaimOptions,
     ) -> Claim<M> {
-        let ClaimOptions { now, lock_age_ms } = options;
+        let ClaimOptions { now, lock_age_ms, address } = options;
         let bans = &self.inner.bans;
         let mut shard = self.shard(key);
         let mut previous = None;
@@ -73,7 +76,8 @@ impl<M: Metadata> Zone<M> {
             Boarding::None => {
                 let selection = shard.expected_selection(key, &variant);
                 let previous = previous.map(|object| (object, now.saturating_add(lock_age_ms)));
-                Claim::Lead(self.take_off(&mut shard, key, now, previous, selection, Role::Open))
+                let departure = Departure { now, address, previous, selection, role: Role::Open };
+                Claim::Lead(self.take_off(&mut shard, key, departure))
             }
         }
     }
@@ -81,14 +85,16 @@ impl<M: Metadata> Zone<M> {
     /// A writer that nobody will follow, for a fetch after a lock time-out or [`Claim::Pass`] whose answer may still
     /// be stored.
     pub fn fetch_alone(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
-        self.take_off(&mut self.shard(key), key, now, None, None, Role::Closed)
+        let role = Role::Closed;
+        let departure = Departure { now, address: None, previous: None, selection: None, role };
+        self.take_off(&mut self.shard(key), key, departure)
     }
 
     /// As [`Zone::fetch_alone`], to take the place of `object`, which counts as updating for `lease_ms` meanwhile.
     pub fn refresh_alone(&self, object: &Arc<Object<M>>, now: u64, lease_ms: u64) -> FlightWriter<M> {
         let key = KeyRef::new(object.key());
         let previous = Some((Arc::clone(object), now.saturating_add(lease_ms)));
-        self.take_off(&mut self.shard(key), key, now, previous, object.selection().cloned(), Role::Closed)
+        self.take_off(&mut self.shard(key), key, Departure::refresh(object, now, previous, Role::Closed))
     }
 
     /// Begins the refresh of a stored object; `None` where it is no longer stored or somebody refreshes it already.
@@ -110,18 +116,16 @@ impl<M: Metadata> Zone<M> {
         };
         let Boarding::None = shard.board(key, &same, &self.inner.bans, now, lease_ms) else { return None };
         let previous = Some((Arc::clone(object), now.saturating_add(lease_ms)));
-        Some(self.take_off(&mut shard, key, now, previous, object.selection().cloned(), Role::Open))
+        Some(self.take_off(&mut shard, key, Departure::refresh(object, now, previous, Role::Open)))
     }
 
     pub(super) fn take_off(
         &self,
         shard: &mut Shard<M>,
         key: KeyRef<'_>,
-        now: u64,
-        previous: Option<(Arc<Object<M>>, u64)>,
-        selection: Option<Selection>,
-        role: Role,
+        departure: Departure<M>,
     ) -> FlightWriter<M> {
+        let Departure { now, address, previous, selection, role } = departure;
         if let Some((object, until)) = &previous {
             object.lease(*until);
         }
@@ -133,8 +137,30 @@ impl<M: Metadata> Zone<M> {
             previous,
             state: Mutex::new(State::new()),
         });
-        shard.add_flight(Record { flight: Arc::clone(&flight), role, head: None, selection });
+        shard.add_flight(Record { flight: Arc::clone(&flight), role, address, head: None, selection });
         FlightWriter::new(Lead::new(self.clone(), flight))
+    }
+}
+
+/// How a flight begins.
+pub(super) struct Departure<M: Metadata> {
+    pub(super) now: u64,
+    pub(super) address: Option<u64>,
+    /// The object that it is to replace, and until when that counts as updating.
+    pub(super) previous: Option<(Arc<Object<M>>, u64)>,
+    pub(super) selection: Option<Selection>,
+    pub(super) role: Role,
+}
+
+impl<M: Metadata> Departure<M> {
+    /// A file is read, for whoever asked.
+    pub(super) fn load(now: u64) -> Self {
+        Self { now, address: None, previous: None, selection: None, role: Role::Loading }
+    }
+
+    fn refresh(object: &Object<M>, now: u64, previous: Option<(Arc<Object<M>>, u64)>, role: Role) -> Self {
+        let (address, selection) = (object.meta().address(), object.selection().cloned());
+        Self { now, address, previous, selection, role }
     }
 }
 
@@ -163,8 +189,10 @@ impl<M: Metadata> Shard<M> {
                 continue;
             }
             let generation = record.flight.generation;
-            if bans.any_since(generation) && bans.may_cover(generation, key.bytes(), record.head.as_deref()) {
-                // Its followers asked before the ban; it may store what the ban turns out to leave.
+            if bans.any_since(generation)
+                && bans.may_cover(generation, key, record.address, record.head.as_deref())
+            {
+                // Its followers asked before the purge; it may store what the purge turns out to leave.
                 record.role = Role::Closed;
                 continue;
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::claim::Departure;
 use super::{Inner, Zone};
 use crate::disk::{Above, DiskLimits, DiskOptions, DiskPool, DiskStats, Name, Spill, Stage, Tier};
 use crate::flight::Lead;
@@ -82,7 +83,7 @@ impl<M: Metadata> Zone<M> {
             if let Some(record) = shard.flights_of(key).find(|record| record.role == Role::Loading) {
                 return Some(FlightReader::join(&record.flight, true));
             }
-            self.take_off(&mut shard, key, now, None, None, Role::Loading)
+            self.take_off(&mut shard, key, Departure::load(now))
         };
         let reader = flight.reader();
         let most_in_memory = self.limits().max_object_bytes;
@@ -93,7 +94,7 @@ impl<M: Metadata> Zone<M> {
     pub(crate) fn lead_of_load(&self, key: KeyRef<'_>, now: u64) -> Option<Lead<M>> {
         let mut shard = self.shard(key);
         let is_loading = shard.flights_of(key).any(|record| record.role == Role::Loading);
-        (!is_loading).then(|| self.take_off(&mut shard, key, now, None, None, Role::Loading).into_lead())
+        (!is_loading).then(|| self.take_off(&mut shard, key, Departure::load(now)).into_lead())
     }
 
     /// Drops a page whose file turned out to be gone; whether it was there.

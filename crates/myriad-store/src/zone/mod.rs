@@ -47,11 +47,10 @@ pub(crate) struct Inner<M: Metadata> {
     shards: Box<[Mutex<Shard<M>>]>,
     ledger: Ledger,
     limits: RwLock<ZoneLimits>,
-    /// Orders fetches and bans. The purge of a key needs no number: it reaches every flight under the shard's lock.
+    /// Orders fetches and purges.
     sequence: AtomicU64,
     bans: Bans<M>,
-    /// Where the next sweep of bans begins: the newest ban when it began, shard, slot.
-    ban_sweep: Mutex<Option<(u64, usize, u32)>>,
+    ban_sweep: Mutex<bans::Sweep>,
     /// The shard that the next eviction looks at first.
     evict_next: AtomicUsize,
     /// Where the next sweep begins: shard, slot.
@@ -77,7 +76,7 @@ impl<M: Metadata> Zone<M> {
             limits: RwLock::new(limits),
             sequence: AtomicU64::new(1),
             bans: Bans::new(),
-            ban_sweep: Mutex::new(None),
+            ban_sweep: Mutex::default(),
             evict_next: AtomicUsize::new(0),
             sweep_next: Mutex::new((0, 0)),
             rejected: AtomicU64::new(0),
