@@ -216,7 +216,7 @@ def visits(server, fields, count):
     def begin():
         connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
         connection.sendall(requests[0])
-        selector.register(connection, selectors.EVENT_READ, {"at": 0, "data": [], "size": 0, "start": time.monotonic()})
+        selector.register(connection, selectors.EVENT_READ, {"at": 0, "answer": Answer(), "start": time.monotonic()})
 
     while begun < min(10, count):
         begin()
@@ -226,14 +226,12 @@ def visits(server, fields, count):
         for key, _ in selector.select(30):
             connection, visit = key.fileobj, key.data
             more = connection.recv(262144)
-            visit["data"].append(more)
-            whole = b"".join(visit["data"]) if len(visit["data"]) > 1 else more
-            visit["data"] = [whole]
-            if more and not is_whole(whole):
+            answer = visit["answer"]
+            if more and not answer.takes(more):
                 continue
-            received += len(whole)
-            failed += not whole.startswith(b"HTTP/1.1 200")
-            visit["data"], visit["at"] = [], visit["at"] + 1
+            received += answer.size
+            failed += not answer.head.startswith(b"HTTP/1.1 200") or not more
+            visit["answer"], visit["at"] = Answer(), visit["at"] + 1
             if more and visit["at"] < len(requests):
                 connection.sendall(requests[visit["at"]])
                 continue
@@ -262,7 +260,7 @@ def paced(server, run, fields, seconds):
         connection.setblocking(False)
         selector.register(connection, selectors.EVENT_READ)
     request, idle = load.request_bytes("/", fields), list(connections)
-    state = {connection: [b"", 0.0] for connection in connections}
+    state = {}
     total = int(run.rate * seconds / (2 if run.ramp else 1))
     due = (lambda n: seconds * (n / total) ** 0.5) if run.ramp else (lambda n: n / run.rate)
     start, sent, times, failed, received = time.monotonic(), 0, [], 0, 0
@@ -270,18 +268,18 @@ def paced(server, run, fields, seconds):
         now = time.monotonic() - start
         while sent < total and idle and due(sent) <= now:
             connection = idle.pop()
-            state[connection] = [b"", start + due(sent)]
+            state[connection] = Answer(), start + due(sent)
             connection.sendall(request)
             sent += 1
         for key, _ in selector.select(0.0005):
             connection = key.fileobj
-            held = state[connection]
-            ended = not receive(connection, held)
-            if not ended and not is_whole(held[0]):
+            answer, since = state[connection]
+            whole, ended = receive(connection, answer)
+            if not ended and not whole:
                 continue
-            received += len(held[0])
-            if held[0].startswith(b"HTTP/1.1 200"):
-                times.append((time.monotonic() - held[1]) * 1000)
+            received += answer.size
+            if whole and answer.head.startswith(b"HTTP/1.1 200"):
+                times.append((time.monotonic() - since) * 1000)
             else:
                 failed += 1
             if ended:
@@ -294,16 +292,18 @@ def paced(server, run, fields, seconds):
     return distribution(times, elapsed, total - len(times), received, total)
 
 
-def receive(connection, held):
-    """Adds all that is there to held[0]; False when the connection ended. TLS holds back what a selector cannot see."""
+def receive(connection, answer):
+    """Takes all that is there: whether the answer is whole, and whether the connection ended. TLS holds back what a
+    selector cannot see."""
+    whole = False
     while True:
         try:
             more = connection.recv(262144)
         except (ssl.SSLWantReadError, BlockingIOError):
-            return True
+            return whole, False
         if not more:
-            return False
-        held[0] += more
+            return whole, True
+        whole = answer.takes(more)
 
 
 def connect(port, tls):
@@ -324,13 +324,27 @@ def distribution(times, elapsed, failed, received, requests):
             "slowest": times[-1], "failed": failed, "bytes": received}
 
 
-def is_whole(data):
-    """Whether a response has come to its end, by its length or by its last chunk."""
-    head, end, body = data.partition(b"\r\n\r\n")
-    if not end:
-        return False
-    length = re.search(rb"\r\ncontent-length: *(\d+)", head.lower())
-    return len(body) >= int(length[1]) if length else body.endswith(b"0\r\n\r\n")
+class Answer:
+    """One answer as it comes in. Its body is counted, not kept, so that the client costs the same however small the
+    pieces are in which a server sends."""
+
+    def __init__(self):
+        self.head, self.tail, self.size, self.length = b"", b"", 0, None
+
+    def takes(self, piece):
+        """Takes the next piece; true once the answer is whole, by its length or by its last chunk."""
+        self.size += len(piece)
+        if not self.head:
+            self.tail += piece
+            head, end, body = self.tail.partition(b"\r\n\r\n")
+            if not end:
+                return False
+            self.head, self.tail = head, body[-5:]
+            length = re.search(rb"\r\ncontent-length: *(\d+)", head.lower())
+            self.length = len(head) + 4 + int(length[1]) if length else None
+        else:
+            self.tail = (self.tail + piece[-5:])[-5:]
+        return self.size >= self.length if self.length is not None else self.tail == b"0\r\n\r\n"
 
 
 def write(lines, options):
