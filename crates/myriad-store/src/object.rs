@@ -24,8 +24,8 @@ pub trait Metadata: Send + Sync + 'static {
     /// ones; some 32 bytes of index each belong into [`Self::weight`].
     fn labels(&self, _each: &mut dyn FnMut(u64)) {}
 
-    /// The one of the labels that claims of it tell, if there is one.
-    fn address(&self) -> Option<u64> {
+    /// Those of the labels that claims of it tell ([`crate::ClaimOptions::address`]).
+    fn address(&self) -> Option<[u64; 2]> {
         None
     }
 

@@ -74,8 +74,8 @@ pub(crate) enum Role {
 pub(crate) struct Record<M: Metadata> {
     pub(crate) flight: Arc<Flight<M>>,
     pub(crate) role: Role,
-    /// The label of what it fetches, where the claim told it.
-    pub(crate) address: Option<u64>,
+    /// The labels of what it fetches, where the claim told them.
+    pub(crate) address: Option<[u64; 2]>,
     /// Its head, once it is admitted.
     pub(crate) head: Option<Arc<M>>,
     /// The variant it fetches; `None` stands for the whole key.

@@ -223,7 +223,7 @@ impl<M: Metadata> Bans<M> {
         &self,
         generation: u64,
         key: crate::KeyRef<'_>,
-        address: Option<u64>,
+        address: Option<[u64; 2]>,
         head: Option<&M>,
     ) -> bool {
         let live = self.live.read();
@@ -234,7 +234,7 @@ impl<M: Metadata> Bans<M> {
                 || since(live.keys.get(&key.hash()))
                 // Who does not say what it fetches may be fetching anything.
                 || address.map_or(live.newest_address > generation, |address| {
-                    since(live.labels.get(&address))
+                    address.iter().any(|label| since(live.labels.get(label)))
                 });
         };
         live.judge(generation, key.bytes(), head, false) != Verdict::Stays

@@ -129,7 +129,7 @@ fn soft_purge_leaves_a_stale_page_also_of_a_fetch_under_way() {
 fn address_that_a_claim_told_keeps_its_followers_when_another_is_purged() {
     let zone = zone(1 << 20);
     let claim_at = |address| {
-        let options = ClaimOptions { address: Some(address), ..at(10) };
+        let options = ClaimOptions { address: Some([address, 76]), ..at(10) };
         zone.claim(KeyRef::new(b"/"), plain, |page| page.is_fresh(10), options)
     };
     let purge = |addresses: &[u64]| {

@@ -20,9 +20,9 @@ pub struct ClaimOptions {
     /// (`*_cache_lock_age`; nginx's default is 5000). The older flight goes on, keeps its followers, and may still
     /// store its object unless a later one is stored first.
     pub lock_age_ms: u64,
-    /// The label of what is asked for, where the caller purges by such ([`crate::Covered::Exact`]): a purge of another
-    /// address leaves the flight its newcomers, though there is no head yet that would tell.
-    pub address: Option<u64>,
+    /// The labels of what is asked for, where the caller purges by such ([`crate::Covered::Exact`]); twice the same where
+    /// there is one. A purge of another address leaves the flight its newcomers, though there is no head yet that would tell.
+    pub address: Option<[u64; 2]>,
 }
 
 /// What a claim gave.
@@ -145,7 +145,7 @@ impl<M: Metadata> Zone<M> {
 /// How a flight begins.
 pub(super) struct Departure<M: Metadata> {
     pub(super) now: u64,
-    pub(super) address: Option<u64>,
+    pub(super) address: Option<[u64; 2]>,
     /// The object that it is to replace, and until when that counts as updating.
     pub(super) previous: Option<(Arc<Object<M>>, u64)>,
     pub(super) selection: Option<Selection>,
