@@ -256,7 +256,7 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
     if rules.ignore.vary {
         return Ok(());
     }
-    match VaryRule::parse(fields.known_all(Known::Vary)) {
+    match VaryRule::of(fields, rules) {
         Ok(_) => Ok(()),
         Err(VaryError::Any | VaryError::TooLong) => Err(Refusal::Vary),
     }

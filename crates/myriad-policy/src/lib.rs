@@ -10,6 +10,7 @@
 
 mod admit;
 mod bypass;
+mod device;
 mod early;
 mod freshness;
 mod personal;
@@ -24,6 +25,7 @@ mod vary;
 
 pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated};
 pub use bypass::{BypassReason, RequestFacts, bypass};
+pub use device::DeviceClass;
 pub use early::refreshes_early;
 pub use freshness::{Freshness, Source, freshness};
 pub use personal::PersonalCookies;

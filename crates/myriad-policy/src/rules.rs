@@ -29,6 +29,8 @@ pub struct Rules {
     pub authorization_in_key: bool,
     /// `cache_rfc9111`: what RFC 9111 adds against nginx's behaviour.
     pub rfc9111: bool,
+    /// `cache_device_class`: what varies by `User-Agent` has a variant for each class of device.
+    pub device_class: bool,
     /// How long after its validity a page may serve stale under [`Rules::use_stale`], in ms. nginx knows no such bound
     /// and lets `inactive` remove the page: so `u64::MAX` unless set.
     pub grace_ms: u64,
@@ -53,6 +55,7 @@ impl Default for Rules {
             personal: PersonalCookies::builtin(),
             authorization_in_key: false,
             rfc9111: false,
+            device_class: false,
             grace_ms: u64::MAX,
             hide: Vec::new(),
             pass: Vec::new(),

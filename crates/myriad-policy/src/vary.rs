@@ -2,8 +2,10 @@
 //!
 //! `Accept-Encoding` is none of them: the encodings are stored with the page and chosen when it is served.
 
-use myriad_http::Fields;
+use myriad_http::{Fields, Known};
 use smallvec::SmallVec;
+
+use crate::{Rules, device};
 
 /// The most bytes of field names that a rule keeps; nginx keeps 128 bytes of `Vary`.
 const NAMES_MAX: usize = 256;
@@ -30,7 +32,23 @@ pub enum VaryError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantTooLong;
 
+/// What stands for `User-Agent` in a rule by device classes: no field has this name.
+const BY_DEVICE: &[u8] = b":device";
+
 impl VaryRule {
+    /// The rule that an answer's fields make: by device classes for `User-Agent` where `cache_device_class` says so.
+    pub fn of(answer: &Fields, rules: &Rules) -> Result<VaryRule, VaryError> {
+        let mut rule = VaryRule::parse(answer.known_all(Known::Vary))?;
+        if rules.device_class {
+            let agent = rule.names.iter_mut().find(|name| ***name == *b"user-agent");
+            if let Some(name) = agent {
+                *name = BY_DEVICE.into();
+                rule.names.sort_unstable();
+            }
+        }
+        Ok(rule)
+    }
+
     /// Reads the values of all `Vary` fields of an answer.
     pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<VaryRule, VaryError> {
         let mut names: Vec<Box<[u8]>> = Vec::new();
@@ -83,6 +101,9 @@ impl VaryRule {
 /// Appends 0 for an absent field, else 1, the length of the normalised value and the value: so that no value can pose
 /// as another field's.
 fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
+    if name == BY_DEVICE {
+        return device::write_class(request, out);
+    }
     let mut values = request.get_all(name).peekable();
     if values.peek().is_none() {
         out.push(0);

@@ -179,6 +179,15 @@ pub(super) static OWN: &[Directive] = &[
     )
     .default("off")
     .own(),
+    Directive::new(
+        "cache_device_class",
+        HSL,
+        FLAG,
+        set!(Settings.flag => cache_rules.device_class),
+        "Whether what varies by User-Agent has one variant for each class of device.",
+    )
+    .default("off")
+    .own(),
 ];
 
 fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {

@@ -95,6 +95,7 @@ const GROUPS: &[(&str, Status, &str)] = &[
         Status::Differs("over FastCGI the body's length alone; nginx counts the protocol's records with it"),
         "upstream_response_length",
     ),
+    ("core", Status::Own, "device_class"),
     ("upstream", Status::Own, "upstream_cache_key upstream_cache_age"),
     ("userid", Status::Refused(NO_MODULE), "uid_got uid_set uid_reset"),
     ("v2", Status::Refused("this version of Myriad does not speak HTTP/2 yet"), "http2"),

@@ -139,3 +139,22 @@ fn a_flood_of_languages_is_taken_as_it_is_written() {
     assert_ne!(of(&many("en")), of(&many("EN")));
     assert_eq!(of(&many("en")), of(&many(" en ")));
 }
+
+#[test]
+fn device_classes_stand_for_user_agent_where_it_is_asked() {
+    let fields = |pairs: &[(&str, &str)]| pairs.iter().copied().collect::<Fields>();
+    let answer = fields(&[("Vary", "Accept-Language, User-Agent")]);
+    let exact = VaryRule::of(&answer, &Rules::default()).unwrap();
+    let by_device = VaryRule::of(&answer, &Rules { device_class: true, ..Rules::default() }).unwrap();
+    let same = |rule: &VaryRule, one: &[(&str, &str)], other: &[(&str, &str)]| {
+        variant(rule, one) == variant(rule, other)
+    };
+    let (old, new, phone) =
+        ([("User-Agent", "Firefox/1")], [("User-Agent", "Firefox/2")], [("User-Agent", "Mobile")]);
+    assert!(!same(&exact, &old, &new) && same(&by_device, &old, &new));
+    assert!(!same(&by_device, &old, &phone));
+    assert!(!same(&by_device, &old, &[old[0], ("Accept-Language", "de")]));
+    // What is stored with a page is read again when the next visitor comes.
+    let stored = by_device.names().collect::<Vec<_>>().join(&b","[..]);
+    assert_eq!(VaryRule::parse([&stored[..]]).unwrap(), by_device);
+}

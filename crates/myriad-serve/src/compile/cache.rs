@@ -118,6 +118,7 @@ impl Compile<'_> {
             personal,
             authorization_in_key,
             rfc9111: settings.cache_rules.rfc9111,
+            device_class: settings.cache_rules.device_class,
             grace_ms: u64::MAX,
             hide: lower(&origin.hide_headers),
             pass: lower(&origin.pass_headers),

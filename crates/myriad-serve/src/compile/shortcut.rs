@@ -12,6 +12,7 @@ pub(super) fn of(names: &VariableNames) -> Option<Shortcut> {
     for source in names.read_by_rules() {
         let field = match source {
             Source::Field(known) => FieldRead::Known(*known),
+            Source::DeviceClass => FieldRead::Known(Known::UserAgent),
             Source::InvalidReferer => FieldRead::Known(Known::Referer),
             Source::OtherField(name) => FieldRead::Other(name.as_bytes().into()),
             Source::Cookie(_) => FieldRead::Known(Known::Cookie),

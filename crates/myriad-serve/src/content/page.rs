@@ -125,7 +125,7 @@ pub(crate) fn selection(fields: &Fields, rules: &Rules, request: &Fields) -> Opt
     if rules.ignore.vary {
         return None;
     }
-    let rule = VaryRule::parse(fields.known_all(Known::Vary)).ok().filter(|rule| !rule.is_empty())?;
+    let rule = VaryRule::of(fields, rules).ok().filter(|rule| !rule.is_empty())?;
     let selector = rule.names().collect::<Vec<_>>().join(&b","[..]);
     let mut variant = Vec::new();
     cached::write_variant(&selector, request, &mut variant);

@@ -182,5 +182,5 @@ fn varies_otherwise(stored: &Page, head: &ResponseHead, rules: &Rules) -> bool {
     }
     let own = stored.selection().map(|selection| &selection.selector[..]);
     let own = VaryRule::parse(own).ok();
-    own.is_none() || VaryRule::parse(head.fields.known_all(Known::Vary)).ok() != own
+    own.is_none() || VaryRule::of(&head.fields, rules).ok() != own
 }

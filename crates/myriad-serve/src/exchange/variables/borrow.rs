@@ -3,6 +3,7 @@
 use myriad_http::uri;
 
 use myriad_net::TlsFacts;
+use myriad_policy::DeviceClass;
 
 use super::{Source, TlsFact};
 use crate::content::Gathered;
@@ -17,6 +18,7 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
     Some(match source {
         Source::Args => Some(&request.args),
         Source::IsArgs => Some(if request.args.is_empty() { b"" } else { b"?" }),
+        Source::DeviceClass => Some(DeviceClass::of(request.head.fields()).as_str().as_bytes()),
         Source::Uri => Some(&request.uri),
         Source::RequestUri => Some(request_uri(request.head.target())),
         Source::RequestLine => Some(request.head.request_line()).filter(|line| !line.is_empty()),

@@ -36,6 +36,8 @@ pub(crate) enum Source {
     Args,
     /// `$is_args`.
     IsArgs,
+    /// `$device_class`.
+    DeviceClass,
     /// `$uri`, `$document_uri`.
     Uri,
     /// `$request_uri`.

@@ -14,6 +14,7 @@ const FIXED: &[(&str, Source)] = &[
     ("args", Source::Args),
     ("query_string", Source::Args),
     ("is_args", Source::IsArgs),
+    ("device_class", Source::DeviceClass),
     ("uri", Source::Uri),
     ("document_uri", Source::Uri),
     ("request_uri", Source::RequestUri),

@@ -1,0 +1,153 @@
+//! The device class of a visitor, for pages that differ between telephones and desks.
+//!
+//! `Vary: User-Agent` taken by the letter makes a variant for every browser version there is. Applications that say it
+//! look for a handful of words, so a class that those words decide tells their pages apart as well.
+
+use myriad_http::{Fields, Known};
+
+/// What a page is read on. The words are those by which WordPress (`wp_is_mobile`) and the usual cache plugins choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceClass {
+    /// None of the others, crawlers among them.
+    Desktop,
+    /// A telephone, or a crawler that passes for one.
+    Mobile,
+    /// A tablet or an e-book reader.
+    Tablet,
+}
+
+impl DeviceClass {
+    /// The class that `User-Agent` speaks of; [`DeviceClass::Desktop`] where there is none.
+    pub fn of(request: &Fields) -> Self {
+        // Of several fields an application may read any, or all joined.
+        let says = |word: &[u8]| {
+            let mut agents = request.known_all(Known::UserAgent);
+            agents.any(|agent| agent.windows(word.len()).any(|part| part == word))
+        };
+        let mobile = says(b"Mobile");
+        if says(b"iPad") || says(b"Kindle") || !mobile && (says(b"Android") || says(b"Silk/")) {
+            Self::Tablet
+        } else if mobile || says(b"BlackBerry") || says(b"Opera Mini") || says(b"Opera Mobi") {
+            Self::Mobile
+        } else {
+            Self::Desktop
+        }
+    }
+
+    /// `desktop`, `mobile` or `tablet`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Desktop => "desktop",
+            Self::Mobile => "mobile",
+            Self::Tablet => "tablet",
+        }
+    }
+}
+
+/// Appends what a page may follow from where it varies by `User-Agent`: the class, and what the browser says by
+/// `Sec-CH-UA-Mobile` (User-Agent Client Hints), which WordPress believes before the words. Who sends a field twice gets
+/// variants apart from everybody's, whichever of them the application believed.
+pub(crate) fn write_class(request: &Fields, out: &mut Vec<u8>) {
+    out.extend_from_slice(DeviceClass::of(request).as_str().as_bytes());
+    let mut hints = request.get_all(HINT);
+    out.push(match (hints.next(), hints.next()) {
+        (None, _) => 0,
+        (Some(b"?1"), None) => 1,
+        (Some(_), None) => 2,
+        (Some(_), Some(_)) => 3,
+    });
+    out.push(u8::from(request.known_all(Known::UserAgent).nth(1).is_some()));
+}
+
+const HINT: &[u8] = b"sec-ch-ua-mobile";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(agent: &str) -> DeviceClass {
+        let mut fields = Fields::new();
+        fields.push(b"User-Agent", agent.as_bytes());
+        DeviceClass::of(&fields)
+    }
+
+    #[test]
+    fn browsers_are_told_apart_by_what_they_run_on() {
+        let desktop = [
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15",
+            "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+            "curl/8.0",
+            "",
+        ];
+        let mobile = [
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1",
+            "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36",
+            "Opera/9.80 (J2ME/MIDP; Opera Mini/7.1; U; en) Presto/2.12",
+        ];
+        let tablet = [
+            "Mozilla/5.0 (iPad; CPU OS 12_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/12.1 Mobile/15E148 Safari/604.1",
+            "Mozilla/5.0 (Linux; Android 13; SM-X700) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
+            "Mozilla/5.0 (Linux; Android 9; KFMAWI) AppleWebKit/537.36 (KHTML, like Gecko) Silk/120.4 like Chrome/120 Safari/537.36",
+        ];
+        assert!(desktop.iter().all(|agent| class(agent) == DeviceClass::Desktop));
+        assert!(mobile.iter().all(|agent| class(agent) == DeviceClass::Mobile));
+        assert!(tablet.iter().all(|agent| class(agent) == DeviceClass::Tablet));
+    }
+
+    /// WordPress's own rule, so that no class holds visitors whom it tells apart.
+    fn wordpress_says_mobile(agent: &str, hint: Option<&str>) -> bool {
+        let words = ["Mobile", "Android", "Silk/", "Kindle", "BlackBerry", "Opera Mini", "Opera Mobi"];
+        hint.map_or_else(|| words.iter().any(|word| agent.contains(word)), |hint| hint == "?1")
+    }
+
+    #[test]
+    fn no_class_mixes_what_wordpress_tells_apart() {
+        let words = [
+            "Mobile",
+            "Android",
+            "Silk/",
+            "Kindle",
+            "BlackBerry",
+            "Opera Mini",
+            "Opera Mobi",
+            "iPad; Mobile",
+            "x",
+        ];
+        let mut seen = std::collections::HashMap::new();
+        for (first, second) in words.iter().flat_map(|first| words.iter().map(move |second| (first, second)))
+        {
+            for hint in [None, Some("?0"), Some("?1")] {
+                let agent = format!("Mozilla/5.0 ({first}) {second}");
+                let mut fields = Fields::new();
+                fields.push(b"User-Agent", agent.as_bytes());
+                if let Some(hint) = hint {
+                    fields.push(b"Sec-CH-UA-Mobile", hint.as_bytes());
+                }
+                let mut key = Vec::new();
+                write_class(&fields, &mut key);
+                let says = wordpress_says_mobile(&agent, hint);
+                assert_eq!(*seen.entry(key).or_insert(says), says, "{agent} {hint:?}");
+            }
+        }
+        assert!(seen.len() > 4);
+    }
+
+    #[test]
+    fn a_field_that_comes_twice_fills_no_page_of_others() {
+        let key = |fields: &[(&str, &str)]| {
+            let mut head = Fields::new();
+            fields.iter().for_each(|(name, value)| head.push(name.as_bytes(), value.as_bytes()));
+            let mut key = Vec::new();
+            write_class(&head, &mut key);
+            key
+        };
+        let (desk, phone) = (("User-Agent", "Firefox"), ("User-Agent", "Mobile"));
+        let (yes, no) = (("Sec-CH-UA-Mobile", "?1"), ("Sec-CH-UA-Mobile", "?0"));
+        let honest =
+            [key(&[desk]), key(&[phone]), key(&[desk, no]), key(&[phone, yes]), key(&[desk, yes]), key(&[])];
+        for twice in [&[desk, phone][..], &[phone, desk], &[desk, desk], &[desk, yes, no], &[desk, no, yes]] {
+            assert!(!honest.contains(&key(twice)), "{twice:?}");
+        }
+    }
+}
