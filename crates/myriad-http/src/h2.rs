@@ -19,7 +19,7 @@ mod priority;
 mod request;
 mod settings;
 
-pub use connection::{Config, Connection, Input, Received};
+pub use connection::{Config, Connection, Input, Over, Received, Volume};
 pub use error::{ConnectionError, ErrorCode};
 pub use output::Output;
 pub use priority::Priority;

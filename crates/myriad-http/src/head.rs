@@ -130,6 +130,11 @@ impl RequestHead {
         self.slice(&(0..self.head_len))
     }
 
+    /// Bytes of the request line, names and values, whatever they took on the wire.
+    pub fn size(&self) -> usize {
+        self.fields.bytes().len()
+    }
+
     /// The fields.
     #[inline]
     pub fn fields(&self) -> &Fields {

@@ -1,4 +1,4 @@
-//! Listeners and the HTTP/1 driver that yields exchanges.
+//! Listeners and the drivers of HTTP/1 and HTTP/2 that yield exchanges.
 //!
 //! One OS thread is one worker with a current-thread runtime; a connection stays on its thread. The driver reads a
 //! request head, hands it to a [`Service`], and writes what comes back. An answer that needs no waiting
@@ -9,6 +9,8 @@ pub mod clock;
 pub mod connection;
 pub mod deadline;
 mod h1;
+mod h2;
+mod linger;
 pub mod listener;
 pub mod multiplex;
 mod pace;
@@ -25,5 +27,5 @@ pub use h1::end_tunnels;
 pub use listener::{Acceptor, Worker};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
-pub use service::{Limits, Outcome, Service, Timeouts};
+pub use service::{Limits, Outcome, Service, StreamLimits, Timeouts};
 pub use tls::TlsFacts;

@@ -72,13 +72,18 @@ impl Head {
 
     /// Names and values of the fields so far.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.fields().split(|&byte| byte == b'\n').filter_map(|line| {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let colon = line.iter().position(|&byte| byte == b':')?;
-            let value = &line[colon + 1..];
-            Some((&line[..colon], value.strip_prefix(b" ").unwrap_or(value)))
-        })
+        fields(self.fields())
     }
+}
+
+/// Names and values of field lines.
+pub(crate) fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    lines.split(|&byte| byte == b'\n').filter_map(|line| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let colon = line.iter().position(|&byte| byte == b':')?;
+        let value = &line[colon + 1..];
+        Some((&line[..colon], value.strip_prefix(b" ").unwrap_or(value)))
+    })
 }
 
 /// Appends `value` in decimal, padded with zeros to `width`.
@@ -176,6 +181,8 @@ pub struct Response<T> {
     pub postponed: bool,
     /// `limit_rate`.
     pub rate: Option<Rate>,
+    /// `http2_chunk_size`: most bytes of the body in one frame of HTTP/2.
+    pub frame: u32,
     /// What the service wants back when the exchange is over.
     pub ticket: T,
     /// Appends the field lines that follow the last chunk, each ended by CRLF (RFC 9112 section 7.1.2); asked once,
@@ -198,6 +205,7 @@ impl<T> Response<T> {
             timeouts: Timeouts::default(),
             postponed: false,
             rate: None,
+            frame: 8192,
             ticket,
             trailers: None,
             sent_already: 0,

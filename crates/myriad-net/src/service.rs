@@ -53,6 +53,17 @@ pub trait Service: 'static {
         None
     }
 
+    /// Whether HTTP/2 is spoken on this connection, and how much a client may ask at once (`http2`, `listen … http2`).
+    fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
+        let _ = connection;
+        None
+    }
+
+    /// A client of HTTP/2 went too far, or away in the middle of something; for the error log.
+    fn http2_failed(&self, connection: &Connection, reason: &str) {
+        let _ = (connection, reason);
+    }
+
     /// A handshake failed, for the error log.
     fn tls_failed(&self, connection: &Connection, error: &rustls::Error) {
         let _ = (connection, error);
@@ -117,6 +128,26 @@ pub struct Limits {
     pub header_timeout_ms: u64,
     /// Time-outs that hold until a request has been routed.
     pub timeouts: Timeouts,
+}
+
+/// What a client of HTTP/2 may ask for at once.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamLimits {
+    /// `http2_max_concurrent_streams`: requests under way on one connection, at least 1.
+    pub streams: u32,
+    /// `http2_body_preread_size`: bytes of a body that are taken before anybody reads it, at most 2³¹-1.
+    pub preread: u32,
+    /// `http2_recv_buffer_size`: bytes that are read at once; one buffer a worker.
+    pub receive_buffer: usize,
+    /// `keepalive_time`, milliseconds.
+    pub keepalive_time_ms: u64,
+}
+
+impl Default for StreamLimits {
+    /// nginx's defaults.
+    fn default() -> Self {
+        Self { streams: 128, preread: 65_536, receive_buffer: 256 * 1024, keepalive_time_ms: 3_600_000 }
+    }
 }
 
 /// How long the driver waits; all in milliseconds, 0 for no limit unless said otherwise.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use myriad_http::RequestHead;
 use myriad_net::service::{ConnectionEvent, Rejection};
-use myriad_net::{Connection, Limits, Outcome, RequestBody, Sent, Service};
+use myriad_net::{Connection, Limits, Outcome, RequestBody, Sent, Service, StreamLimits};
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
@@ -118,6 +118,22 @@ impl Service for SiteService {
 
     fn is_secure(&self, connection: &Connection) -> bool {
         self.current.borrow().runtime.is_secure(connection)
+    }
+
+    fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
+        self.current.borrow().runtime.http2(connection)
+    }
+
+    fn http2_failed(&self, connection: &Connection, reason: &str) {
+        let current = self.current.borrow();
+        let runtime = &current.runtime;
+        let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
+        let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
+        runtime.place(runtime.server(server).place).error_log.write(
+            Level::Info,
+            Some(connection.id),
+            format_args!("{reason} while processing HTTP/2 connection, client: {client}"),
+        );
     }
 
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {

@@ -132,14 +132,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("perl", NO_MODULE, "perl_modules perl_require perl perl_set"),
     ("core", NOT_YET, "client_body_early_read post_action"),
     (
-        "v2",
-        NOT_YET,
-        "http2_recv_buffer_size http2_pool_size http2_max_concurrent_streams \
-         http2_max_concurrent_pushes http2_max_requests http2_max_field_size http2_max_header_size \
-         http2_body_preread_size http2_streams_index_size http2_recv_timeout http2_idle_timeout \
-         http2_chunk_size http2_push_preload http2_push",
-    ),
-    (
         "v3",
         NOT_YET,
         "http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size quic_retry quic_gso \

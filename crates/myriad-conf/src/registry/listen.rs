@@ -31,7 +31,10 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
         ("ssl", None) => conf.ssl = true,
         ("http2", None) => {
             conf.http2 = true;
-            args.warn(index, "HTTP/2 is not spoken yet: clients are told so and use HTTP/1.1");
+            args.warn(
+                index,
+                "the \"listen ... http2\" directive is deprecated, use the \"http2\" directive instead",
+            );
         }
         ("bind", None) => conf.bind = true,
         ("reuseport", None) => conf.reuseport = true,

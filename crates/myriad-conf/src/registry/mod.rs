@@ -19,6 +19,7 @@ mod early_hints;
 mod encoding;
 mod filters;
 mod headers;
+mod http2;
 mod known;
 mod limits;
 mod listen;
@@ -272,6 +273,7 @@ pub fn directives() -> &'static [Directive] {
             ("early_hints", early_hints::ROWS),
             ("cache", cache::OWN),
             ("tls", tls::ROWS),
+            ("http2", http2::ROWS),
             ("tuning", tuning::ROWS),
         ];
         let mut all: Vec<Directive> = Vec::new();

@@ -89,9 +89,6 @@ pub(super) static ROWS: &[Directive] = &[
         "Refuses clients that ask for this server.",
     )
     .default("off"),
-    Directive::new("http2", HS, FLAG, Set::Nothing, "Whether HTTP/2 is spoken.")
-        .default("off")
-        .later("HTTP/2 is not spoken yet: clients are told so and use HTTP/1.1"),
     Directive::new("ssl_dhparam", HS, ONE, Set::Nothing, "Parameters of finite field key exchange.")
         .no_effect("suites with DHE are not offered"),
     Directive::new("ssl_stapling", HS, FLAG, Set::Nothing, "Whether OCSP answers are stapled.")

@@ -98,7 +98,7 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ("core", Status::Own, "device_class"),
     ("upstream", Status::Own, "upstream_cache_key upstream_cache_age"),
     ("userid", Status::Refused(NO_MODULE), "uid_got uid_set uid_reset"),
-    ("v2", Status::Refused("this version of Myriad does not speak HTTP/2 yet"), "http2"),
+    ("v2", Status::Same, "http2"),
     ("v3", Status::Refused("this version of Myriad does not speak HTTP/3 yet"), "http3"),
 ];
 

@@ -11,6 +11,7 @@ mod content;
 mod encoding;
 mod filters;
 mod headers;
+mod http2;
 mod limits;
 mod log;
 mod origin;
@@ -36,6 +37,7 @@ pub use encoding::{
 };
 pub use filters::{FilterSettings, SubFilter};
 pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
+pub use http2::Http2Settings;
 pub use limits::{ConnectionLimit, LimitAnswer, LimitSettings, RequestLimit};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
@@ -138,6 +140,8 @@ pub struct Settings {
     pub resolver_timeout: u64,
     /// `ssl_*`.
     pub tls: TlsSettings,
+    /// `http2*`.
+    pub http2: Http2Settings,
     /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
     pub cache_rules: CacheRules,
 }
@@ -166,6 +170,7 @@ impl Default for Settings {
             early_hints: Vec::new(),
             resolver_timeout: 30_000,
             tls: TlsSettings::default(),
+            http2: Http2Settings::default(),
             cache_rules: CacheRules::default(),
         }
     }

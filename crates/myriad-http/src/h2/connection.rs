@@ -21,6 +21,7 @@ use crate::{ParseError, RequestHead};
 use headers::Block;
 use patience::Patience;
 use stream::Streams;
+pub use stream::{Over, Volume};
 
 /// What the server allows a client.
 #[derive(Clone, Copy, Debug)]
@@ -174,9 +175,27 @@ impl Connection {
         }
     }
 
+    /// Ends the connection for a reason: the `GOAWAY` that says so is in the output.
+    pub fn give_up(&mut self, code: ErrorCode) {
+        self.go_away(code);
+    }
+
     /// Whether the client has been told that the connection ends.
     pub fn is_leaving(&self) -> bool {
         self.leaving.is_some()
+    }
+
+    /// Whether the client is in the middle of a header block.
+    pub fn is_amid_block(&self) -> bool {
+        self.block.is_some()
+    }
+
+    /// Frees the memory that only a busy connection needs.
+    pub fn rest(&mut self) {
+        self.scratch = Scratch::default();
+        self.header_block = Vec::new();
+        self.output.rest();
+        self.streams.rest();
     }
 
     fn read(&mut self, input: &[u8], head: &mut RequestHead) -> Result<Input, ConnectionError> {

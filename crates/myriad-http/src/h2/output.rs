@@ -53,6 +53,13 @@ impl Output {
         self.tail.advance(count.min(self.tail.len()));
     }
 
+    /// Frees the memory of what has been sent.
+    pub(super) fn rest(&mut self) {
+        if self.len == 0 {
+            *self = Self::default();
+        }
+    }
+
     pub(super) fn copy(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
         self.len += bytes.len();

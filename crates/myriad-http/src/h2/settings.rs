@@ -20,11 +20,13 @@ pub(super) struct Settings {
     pub(super) header_table: u32,
     /// Window of a stream at its beginning, bytes.
     pub(super) initial_window: u32,
+    /// Largest payload of a frame that the client takes, bytes.
+    pub(super) max_frame: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { header_table: 4096, initial_window: 65_535 }
+        Self { header_table: 4096, initial_window: 65_535, max_frame: MAX_FRAME as u32 }
     }
 }
 
@@ -49,6 +51,7 @@ impl Settings {
                 MAX_FRAME_SIZE if !(MAX_FRAME as u32..=0xff_ffff).contains(&value) => {
                     return Err(ConnectionError::protocol("invalid MAX_FRAME_SIZE"));
                 }
+                MAX_FRAME_SIZE => self.max_frame = value,
                 NO_RFC7540_PRIORITIES if value > 1 => {
                     return Err(ConnectionError::protocol("invalid NO_RFC7540_PRIORITIES"));
                 }

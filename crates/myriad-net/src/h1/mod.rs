@@ -11,7 +11,6 @@
 //! ```
 
 mod exchange;
-mod linger;
 mod read;
 mod send;
 mod tunnel;
@@ -21,6 +20,7 @@ use std::rc::Rc;
 pub use tunnel::end_tunnels;
 
 use crate::connection::Connection;
+use crate::h2;
 use crate::service::Service;
 use crate::tls::{self, Greeting};
 use crate::work::{self, Work};
@@ -50,11 +50,19 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
     if service.is_secure(&connection) && !greet(&*service, &connection).await {
         return;
     }
+    if connection.tls().is_some_and(|facts| &*facts.alpn == b"h2") {
+        return Box::pin(h2::drive(service, connection, &[])).await;
+    }
     let mut carried: Option<Box<Work>> = None;
     loop {
         let ran = match read::head(&*service, &connection, carried.take()).await {
             Read::Closed => return,
             Read::Request(work) => exchange::run(&service, &connection, work),
+            Read::Http2(work) => {
+                let early = work.input.bytes().to_vec();
+                work::give(work);
+                return Box::pin(h2::drive(service, connection, &early)).await;
+            }
             Read::Rejected(work, why) => exchange::reject(&service, &connection, work, why),
         };
         match ran.end().await {
@@ -65,7 +73,7 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
             }
             After::Close => return connection.end(),
             After::Linger(timeouts) => {
-                Box::pin(linger::run(&connection, timeouts)).await;
+                Box::pin(crate::linger::run(&connection, timeouts)).await;
                 return connection.end();
             }
         }

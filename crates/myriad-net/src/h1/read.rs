@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use myriad_http::h1::{Parsed, parse_request};
+use myriad_http::h2::PREFACE;
 use myriad_http::proxy_protocol::{self, Preface};
 
 use crate::connection::Connection;
@@ -18,6 +19,8 @@ pub(super) enum Read {
     Request(Box<Work>),
     /// Something that is no request.
     Rejected(Box<Work>, Rejection),
+    /// The client speaks HTTP/2, as it knew before that it may.
+    Http2(Box<Work>),
 }
 
 /// Waits for a request head. While nothing has arrived, the returned future holds no buffer.
@@ -33,7 +36,7 @@ pub(super) async fn head<S: Service>(
     }
     // Before TLS the handshake has read it.
     let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
-    let mut reader = HeadReader { work: carried, announced, timed: first, began: false, parsed: 0 };
+    let mut reader = HeadReader { work: carried, announced, first, timed: first, began: false, parsed: 0 };
     let read = poll_fn(|cx| reader.poll(service, connection, cx)).await;
     if reader.began {
         service.note(ConnectionEvent::HeadEnded);
@@ -45,6 +48,8 @@ struct HeadReader {
     work: Option<Box<Work>>,
     /// Whether a PROXY protocol header is still to come.
     announced: bool,
+    /// Whether nothing came on this connection before.
+    first: bool,
     /// Whether `client_header_timeout` runs already.
     timed: bool,
     /// Whether a part of a head is there, and was told of.
@@ -100,6 +105,13 @@ impl HeadReader {
                     service.proxy_header_failed(connection);
                     return Some(self.closed());
                 }
+            }
+        }
+        if self.first && work.input.bytes().starts_with(b"PR") && connection.tls().is_none() {
+            let length = work.input.len().min(PREFACE.len());
+            if work.input.bytes()[..length] == PREFACE[..length] && service.http2(connection).is_some() {
+                self.parsed = work.input.len();
+                return if length < PREFACE.len() { None } else { Some(Read::Http2(self.work.take()?)) };
             }
         }
         let limits = service.limits(connection);

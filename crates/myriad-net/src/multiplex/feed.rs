@@ -52,6 +52,9 @@ struct State {
     expects_continue: bool,
     /// Somebody wants the body of a client that waits.
     wants_continue: bool,
+    /// Somebody has begun to read, of which the driver has not been told.
+    began: bool,
+    reads: bool,
     reader: Option<Waker>,
     driver: Option<Waker>,
 }
@@ -129,6 +132,11 @@ impl Feed {
         std::mem::take(&mut self.inner.state.borrow_mut().wants_continue)
     }
 
+    /// Whether somebody has begun to read; true once.
+    pub fn take_reading(&self) -> bool {
+        std::mem::take(&mut self.inner.state.borrow_mut().began)
+    }
+
     /// Bytes put in so far.
     pub fn received(&self) -> u64 {
         self.inner.state.borrow().received
@@ -189,6 +197,10 @@ impl Feed {
             return Poll::Ready(None);
         }
         state.ask_to_go_on();
+        if !std::mem::replace(&mut state.reads, true) {
+            state.began = true;
+            state.wake_driver();
+        }
         state.reader = Some(cx.waker().clone());
         if !std::mem::replace(&mut state.waiting, true) {
             deadline.set(timeout_ms.get());
@@ -253,7 +265,9 @@ mod tests {
     fn what_is_put_in_comes_out_in_order_and_is_told_of() {
         let feed = Feed::new(None, false);
         let body = feed.reader();
+        assert!(!feed.take_reading());
         assert!(poll(&body).is_pending());
+        assert!(feed.take_reading() && !feed.take_reading());
         let long = vec![b'x'; SHORT];
         for piece in [&b"a"[..], b"b", &long, b"c"] {
             feed.push(piece);

@@ -42,6 +42,16 @@ impl Outgoing {
         Self { source, held: Bytes::new(), pace: rate.map(Pace::new), given: 0 }
     }
 
+    /// Whether nothing comes any more, as far as that is known without asking.
+    pub fn is_over(&self) -> bool {
+        self.held.is_empty()
+            && match &self.source {
+                Source::Memory(parts) => parts.iter().all(Bytes::is_empty),
+                Source::File { left, .. } => *left == 0,
+                Source::Stream { .. } => false,
+            }
+    }
+
     /// The next piece, which is not empty; none once the body is complete.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let room = ready!(Pace::poll_room(&mut self.pace, self.given, cx));

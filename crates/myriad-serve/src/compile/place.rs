@@ -78,6 +78,7 @@ impl Compile<'_> {
             body: self.body(client),
             body_timeout_ms: client.body_timeout,
             timeouts: timeouts(client),
+            frame: settings.http2.chunk,
             keepalive_header_s: client.keepalive_header_s.map_or(0, |seconds| seconds as u32),
             keepalive: KeepAliveRules {
                 time_ms: client.keepalive_time,

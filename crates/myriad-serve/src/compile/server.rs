@@ -7,11 +7,14 @@ use myriad_conf::Diagnostic;
 use myriad_conf::model::{ListenAddress, LocationConf, Matcher, ServerConf, ServerName};
 use myriad_conf::settings::{ClientSettings, Handler, Lingering};
 use myriad_http::h1::HeadLimits;
-use myriad_net::{Limits, Timeouts};
+use myriad_net::{Limits, StreamLimits, Timeouts};
 
 use super::Compile;
 use super::place::PlaceContext;
 use crate::runtime::{Listener, Locations, Names, Server, ServerId};
+
+/// Bytes that are read at once at most, whatever `http2_recv_buffer_size` says: each worker has the buffer.
+const MOST_AT_ONCE: usize = 16 << 20;
 
 impl Compile<'_> {
     pub(super) fn server(&mut self, server: &ServerConf) -> Server {
@@ -25,8 +28,17 @@ impl Compile<'_> {
             self.location(location, &mut locations);
         }
         let tls = self.tls(server);
+        let http2 = &server.settings.http2;
         Server {
+            tls_http2: self.tls_http2(server, &tls),
             tls,
+            http2: http2.on,
+            streams: StreamLimits {
+                streams: http2.max_streams,
+                preread: http2.preread,
+                receive_buffer: usize::try_from(http2.receive_buffer).unwrap_or(usize::MAX).min(MOST_AT_ONCE),
+                keepalive_time_ms: server.settings.client.keepalive_time,
+            },
             name: server.primary_name.bytes().into(),
             place,
             rewrite,
@@ -85,6 +97,7 @@ impl Compile<'_> {
                     hosts.default = id;
                 }
                 hosts.proxy_protocol |= listen.proxy_protocol;
+                hosts.http2 |= listen.http2;
                 self.names(server, id, &mut hosts.names);
             }
         }

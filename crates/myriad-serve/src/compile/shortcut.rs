@@ -44,6 +44,7 @@ fn follows_request_line(source: &Source) -> bool {
             | Source::Scheme
             | Source::Https
             | Source::ServerName
+            | Source::Http2
             | Source::ServerProtocol
             | Source::DocumentRoot
             | Source::RequestFilename

@@ -68,6 +68,18 @@ impl Compile<'_> {
         }
     }
 
+    /// The same for clients that may have HTTP/2, none where nobody may: the address or the server says so.
+    pub(super) fn tls_http2(&self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
+        let ServerTls::Speaks(config) = tls else { return None };
+        let mut listens = self.http.servers.iter().flat_map(|server| &server.listens);
+        if !server.settings.http2.on && !listens.any(|listen| listen.http2) {
+            return None;
+        }
+        let mut config = ServerConfig::clone(config);
+        config.alpn_protocols.insert(0, b"h2".to_vec());
+        Some(Arc::new(config))
+    }
+
     fn server_config(&mut self, settings: &TlsSettings) -> Result<ServerConfig, Box<Diagnostic>> {
         let provider = provider(settings)?;
         let identities = Identities::read(settings, self.around.tls_files, self.around.folder, &provider)?;

@@ -1,6 +1,6 @@
 //! What ends a connection that could be kept: `keepalive_time`, `keepalive_disable`.
 
-use myriad_http::{Known, Method};
+use myriad_http::{Known, Method, Version};
 
 use super::encoding::is_msie6;
 use crate::exchange::Request;
@@ -8,8 +8,12 @@ use crate::runtime::KeepAliveRules;
 
 /// Whether the connection ends with the answer under way.
 pub(crate) fn ends(request: &Request, rules: &KeepAliveRules) -> bool {
-    request.received_ms.saturating_sub(request.connection.accepted_ms) > rules.time_ms
-        || rules.not_msie6 && request.head.method() == Method::Post && agent_is(request, is_msie6)
+    let is_old = request.received_ms.saturating_sub(request.connection.accepted_ms) > rules.time_ms;
+    // The browsers that are meant know no later version.
+    if is_old || matches!(request.head.version(), Version::Http2 | Version::Http3) {
+        return is_old;
+    }
+    rules.not_msie6 && request.head.method() == Method::Post && agent_is(request, is_msie6)
         || rules.not_safari && agent_is(request, is_safari)
 }
 

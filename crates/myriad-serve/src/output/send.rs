@@ -4,7 +4,7 @@ use bytes::Bytes;
 use myriad_encode::Coding;
 use myriad_http::date::parse_http_date;
 use myriad_http::head::reason_phrase;
-use myriad_http::{Known, Method};
+use myriad_http::{Known, Method, Version};
 use myriad_net::{Head, Rate, Response, ResponseBody};
 use myriad_policy::{Condition, Encoding, EntityTag, judge_conditions};
 use myriad_script::Frame;
@@ -74,7 +74,7 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     add_fields(request, frame, place, decorated, &mut head);
     keep_facts(request, &answer, &head);
     let rate = rate(request, frame, place, &answer);
-    let close = answer.close || keepalive::ends(request, &place.keepalive);
+    let close = answer.close && !shares_connection(request) || keepalive::ends(request, &place.keepalive);
     let postponed = answer.postponed;
     let mut response = Response::new(head, answer.body, exchange);
     response.close = close;
@@ -82,9 +82,15 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     response.keepalive_header_s = place.keepalive_header_s;
     response.timeouts = place.timeouts;
     response.rate = rate;
+    response.frame = place.frame;
     response.postponed = postponed;
     response.trailers = has_trailers.then_some(trailers::write);
     response
+}
+
+/// Whether other requests are under way on the connection, which need not end with this one whatever it was.
+fn shares_connection(request: &Request) -> bool {
+    matches!(request.head.version(), Version::Http2 | Version::Http3)
 }
 
 /// Applies the status of an `error_page` and judges conditions. Returns the encoding of what is at hand.

@@ -1,7 +1,7 @@
 //! The start: which server, which URI.
 
 use myriad_http::uri::{normalize_path, parse_host, split_target};
-use myriad_http::{Known, Method};
+use myriad_http::{Known, Method, Version};
 use myriad_net::service::Rejection;
 
 use super::{Decision, Entry, real_ip, run, shortcut};
@@ -17,6 +17,11 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
     let entry = match choose_server(exchange) {
         Ok(()) if is_never_allowed(exchange) => {
             Entry::Step(refuse(exchange, 405, "client sent method that is not allowed"))
+        }
+        Ok(()) if !speaks_its_version(exchange) => {
+            let message =
+                "client attempted to request the server name for which the negotiated protocol is disabled";
+            Entry::Step(refuse(exchange, 421, message))
         }
         Ok(()) if exchange.request.connection.plain_to_tls.get() => {
             Entry::Step(refuse(exchange, 497, "client sent plain HTTP request to HTTPS port"))
@@ -84,6 +89,14 @@ fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
 /// either.
 fn is_never_allowed(exchange: &Exchange) -> bool {
     matches!(exchange.request.head.method(), Method::Trace | Method::Connect)
+}
+
+/// Whether the server that was chosen speaks the version that was agreed on with another.
+fn speaks_its_version(exchange: &Exchange) -> bool {
+    let request = &exchange.request;
+    request.head.version() != Version::Http2
+        || request.server().http2
+        || request.site.runtime.hosts(&request.connection).is_some_and(|hosts| hosts.http2)
 }
 
 fn default_server(exchange: &mut Exchange) {

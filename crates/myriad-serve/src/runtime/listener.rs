@@ -14,6 +14,8 @@ pub(crate) struct Hosts {
     pub names: Names,
     /// Whether clients are announced by the PROXY protocol (`listen … proxy_protocol`).
     pub proxy_protocol: bool,
+    /// Whether HTTP/2 is spoken whatever the servers say (`listen … http2`).
+    pub http2: bool,
 }
 
 /// The servers behind one listening socket.
@@ -30,7 +32,7 @@ pub(crate) struct Listener {
 impl Listener {
     /// The servers of an address, none for the socket's own; `first` becomes the default where there were none yet.
     pub(crate) fn at(&mut self, ip: Option<IpAddr>, first: ServerId) -> &mut Hosts {
-        let fresh = || Hosts { default: first, names: Names::default(), proxy_protocol: false };
+        let fresh = || Hosts { default: first, names: Names::default(), proxy_protocol: false, http2: false };
         let Some(ip) = ip else { return self.bound.get_or_insert_with(fresh) };
         let at = self.specific.iter().position(|(known, _)| *known == ip).unwrap_or_else(|| {
             self.specific.push((ip, fresh()));

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use myriad_http::Known;
-use myriad_net::{Connection, Limits};
+use myriad_net::{Connection, Limits, StreamLimits};
 use myriad_script::{Frame, Program};
 use myriad_store::DiskLimits;
 use myriad_upstream::ResolverConfig;
@@ -132,6 +132,12 @@ pub(crate) enum ServerTls {
 pub(crate) struct Server {
     /// `ssl_*`.
     pub tls: ServerTls,
+    /// The same, with HTTP/2 among the protocols; none where it is never spoken.
+    pub tls_http2: Option<Arc<rustls::ServerConfig>>,
+    /// `http2`.
+    pub http2: bool,
+    /// What clients of HTTP/2 may ask for at once.
+    pub streams: StreamLimits,
     /// The first name as written, for `$server_name` and redirects.
     pub name: Box<[u8]>,
     /// Its own settings, for requests that reach no location.
@@ -173,12 +179,23 @@ impl Runtime {
             let host = name.trim_end_matches('.').to_ascii_lowercase();
             hosts.names.find(host.as_bytes(), &mut Frame::default()).ok().flatten()
         });
-        let chosen = &self.server(named.unwrap_or(hosts.default)).tls;
-        let spoken = if matches!(chosen, ServerTls::None) { &self.server(hosts.default).tls } else { chosen };
-        match spoken {
-            ServerTls::Speaks(config) => Some(Arc::clone(config)),
-            ServerTls::None | ServerTls::Rejects => None,
+        let chosen = self.server(named.unwrap_or(hosts.default));
+        let is_bare = matches!(chosen.tls, ServerTls::None);
+        let speaker = if is_bare { self.server(hosts.default) } else { chosen };
+        match (&speaker.tls, &speaker.tls_http2) {
+            (ServerTls::Speaks(_), Some(config)) if hosts.http2 || chosen.http2 => Some(Arc::clone(config)),
+            (ServerTls::Speaks(config), _) => Some(Arc::clone(config)),
+            (ServerTls::None | ServerTls::Rejects, _) => None,
         }
+    }
+
+    /// Whether HTTP/2 is spoken on a connection by the default server, or the one that the client has named by TLS; and
+    /// how much may be asked at once.
+    pub(crate) fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
+        let hosts = self.hosts(connection)?;
+        let server = self.server(hosts.default);
+        // What was agreed on by TLS holds.
+        (hosts.http2 || server.http2 || connection.tls().is_some()).then_some(server.streams)
     }
 
     /// The servers that a connection may mean.

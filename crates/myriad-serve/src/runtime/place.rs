@@ -46,6 +46,8 @@ pub(crate) struct Place {
     pub body_timeout_ms: u64,
     /// The connection's time-outs.
     pub timeouts: Timeouts,
+    /// `http2_chunk_size`, bytes.
+    pub frame: u32,
     /// Second argument of `keepalive_timeout`, seconds, 0 for none.
     pub keepalive_header_s: u32,
     /// What ends a connection that could be kept.

@@ -223,6 +223,19 @@ impl Connection {
         }
     }
 
+    /// Lets a client send so many bytes more of a body at once: somebody reads it.
+    pub fn widen(&mut self, stream: u32, more: u32) {
+        let Some(found) = self.streams.get(stream).filter(|found| found.receiving && more > 0) else {
+            return;
+        };
+        let room = i64::from(settings::MAX_WINDOW) - found.receive_window;
+        let more = u32::try_from(room.clamp(0, i64::from(more))).unwrap_or(0);
+        if more > 0 {
+            found.receive_window += i64::from(more);
+            self.put(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
+        }
+    }
+
     /// Gives the connection's window back what is missing, once that is much: what is held is bounded by the streams'.
     pub(super) fn refill(&mut self) {
         let missing = i64::from(settings::MAX_WINDOW) - self.receive_window;

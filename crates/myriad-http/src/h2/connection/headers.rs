@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use super::super::MAX_FRAME;
 use super::super::frame::{FrameHeader, flag, number, unpadded};
 use super::super::hpack::DecodeError;
 use super::super::request::{RequestBuilder, is_trailer};
 use super::super::{ConnectionError, ErrorCode, Priority};
-use super::stream::{Closed, Stream};
+use super::stream::{Closed, Stream, Volume};
 use super::{Connection, Received};
 use crate::h1::{Framing, request_framing};
 use crate::{ParseError, RequestHead};
@@ -193,6 +194,9 @@ impl Connection {
             queue: VecDeque::new(),
             ended: false,
             trailers: None,
+            chunk: MAX_FRAME,
+            sent: Volume::default(),
+            told: false,
         });
         Ok(Received::Request { stream: id, end, malformed })
     }

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use super::super::frame::{FrameHeader, flag, kind};
-use super::super::{ErrorCode, MAX_FRAME, Priority};
+use super::super::{ErrorCode, FRAME_HEADER, MAX_FRAME, Priority};
 use super::Connection;
-use super::stream::Closed;
+use super::stream::{Closed, Over, Volume};
 use crate::Fields;
 
 impl Connection {
@@ -71,9 +71,33 @@ impl Connection {
         })
     }
 
-    /// Whether an answer has left whole, as far as this codec is concerned, or is given up.
-    pub fn is_over(&mut self, stream: u32) -> bool {
-        self.streams.get(stream).is_none_or(|found| found.lingering)
+    /// Whether an answer waits for the client to open a window.
+    pub fn is_stalled(&mut self, stream: u32) -> bool {
+        let room = self.send_window > 0;
+        self.streams.get(stream).is_some_and(|found| {
+            let has_more = !found.ended || !found.queue.is_empty();
+            let is_shut = found.send_window <= 0 || !room;
+            found.answered && !found.lingering && has_more && is_shut
+        })
+    }
+
+    /// What of an answer was put into the output so far; nothing where the stream is gone.
+    pub fn sent_so_far(&mut self, stream: u32) -> Volume {
+        self.streams.get(stream).map_or_else(Volume::default, |found| found.sent)
+    }
+
+    /// The next stream that is over, in the order in which they came to be: its answer is in the output whole, or it is
+    /// given up by either side. Each stream of a request is told of once.
+    pub fn take_over(&mut self) -> Option<Over> {
+        self.streams.over.pop_front()
+    }
+
+    /// The body of this answer is sent in frames of at most so many bytes (`http2_chunk_size`), as far as the client takes
+    /// frames of that size; without this, of [`MAX_FRAME`] bytes.
+    pub fn limit_frames(&mut self, stream: u32, most: usize) {
+        if let Some(found) = self.streams.get(stream) {
+            found.chunk = most.max(1);
+        }
     }
 
     /// How soon the client wants an answer.
@@ -106,20 +130,22 @@ impl Connection {
 
     /// Puts one frame of a stream's body into the output, or what is behind the body.
     fn put_data(&mut self, id: u32) {
-        let room = self.send_window;
+        let room = self.send_window.min(i64::from(self.client.max_frame));
         let turn = self.turn;
         let Some(stream) = self.streams.get(id) else { return };
         let Some(first) = stream.queue.front_mut() else {
             let trailers = stream.trailers.take();
             return self.put_end(id, trailers);
         };
-        let allowed = stream.send_window.min(room).min(MAX_FRAME as i64);
+        let allowed = stream.send_window.min(room).min(stream.chunk as i64);
         let count = first.len().min(usize::try_from(allowed).unwrap_or(0));
         let data = first.split_to(count);
         if first.is_empty() {
             stream.queue.pop_front();
         }
         stream.send_window -= count as i64;
+        stream.sent.body += count as u64;
+        stream.sent.framing += FRAME_HEADER as u64;
         stream.turn = turn;
         let end = stream.queue.is_empty() && stream.ended && stream.trailers.is_none();
         self.turn += 1;
@@ -136,7 +162,12 @@ impl Connection {
     /// Ends an answer: with its trailers, or an empty frame.
     fn put_end(&mut self, id: u32, trailers: Option<Box<Fields>>) {
         match trailers {
-            None => self.put(kind::DATA, flag::END_STREAM, id, &[]),
+            None => {
+                self.put(kind::DATA, flag::END_STREAM, id, &[]);
+                if let Some(stream) = self.streams.get(id) {
+                    stream.sent.framing += FRAME_HEADER as u64;
+                }
+            }
             Some(fields) => {
                 let mut block = std::mem::take(&mut self.header_block);
                 block.clear();
@@ -153,6 +184,10 @@ impl Connection {
 
     /// Puts a header block into the output, in as many frames as it takes.
     fn put_block(&mut self, stream: u32, block: &[u8], end: bool) {
+        if let Some(found) = self.streams.get(stream) {
+            let frames = block.len().div_ceil(MAX_FRAME).max(1);
+            found.sent.head += (block.len() + frames * FRAME_HEADER) as u64;
+        }
         let mut kind = kind::HEADERS;
         let mut flags = if end { flag::END_STREAM } else { 0 };
         let (first, mut rest) = block.split_at(block.len().min(MAX_FRAME));
@@ -172,6 +207,7 @@ impl Connection {
 
     /// The server has ended its side.
     fn sent(&mut self, id: u32) {
+        self.streams.answered(id);
         let Some(stream) = self.streams.get(id) else { return };
         if stream.malformed {
             return self.put_reset(id, ErrorCode::Protocol);

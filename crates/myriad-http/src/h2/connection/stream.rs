@@ -48,6 +48,36 @@ pub(super) struct Stream {
     pub(super) ended: bool,
     /// The fields behind the body.
     pub(super) trailers: Option<Box<Fields>>,
+    /// Most bytes of the body in one frame.
+    pub(super) chunk: usize,
+    /// What has been put into the output.
+    pub(super) sent: Volume,
+    /// That the stream is over has been told.
+    pub(super) told: bool,
+}
+
+/// Bytes of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// Header blocks, with the headers of their frames; interim answers and trailers among them.
+    pub head: u64,
+    /// The body.
+    pub body: u64,
+    /// The headers of the frames of the body.
+    pub framing: u64,
+}
+
+/// A stream that is over, for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// The stream.
+    pub stream: u32,
+    /// What was put into the output for it.
+    pub sent: Volume,
+    /// That is the whole answer.
+    pub complete: bool,
+    /// The client has reset it.
+    pub by_client: bool,
 }
 
 impl Stream {
@@ -56,6 +86,12 @@ impl Stream {
         self.answered
             && !self.lingering
             && if self.queue.is_empty() { self.ended } else { self.send_window > 0 }
+    }
+
+    fn tell(&mut self, over: &mut VecDeque<Over>, complete: bool, by_client: bool) {
+        if !std::mem::replace(&mut self.told, true) {
+            over.push_back(Over { stream: self.id, sent: self.sent, complete, by_client });
+        }
     }
 }
 
@@ -80,9 +116,18 @@ pub(super) struct Streams {
     pub(super) last: u32,
     /// What `PRIORITY_UPDATE` said of streams to come.
     pub(super) priorities: Vec<(u32, Priority)>,
+    /// Those that are over and of which that was not told.
+    pub(super) over: VecDeque<Over>,
 }
 
 impl Streams {
+    /// Frees the memory of streams that are no more.
+    pub(super) fn rest(&mut self) {
+        self.open.shrink_to_fit();
+        self.over.shrink_to_fit();
+        self.priorities.shrink_to_fit();
+    }
+
     /// Streams that are open on either side.
     pub(super) fn len(&self) -> usize {
         self.open.len()
@@ -130,6 +175,17 @@ impl Streams {
     pub(super) fn close(&mut self, id: u32, how: Closed) -> Option<Stream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
         self.note(id, how);
-        Some(self.open.remove(at))
+        let mut stream = self.open.remove(at);
+        stream.tell(&mut self.over, false, how == Closed::ByClient);
+        Some(stream)
+    }
+
+    /// Notes that an answer has been put into the output whole.
+    pub(super) fn answered(&mut self, id: u32) {
+        if let Ok(at) = self.open.binary_search_by_key(&id, |stream| stream.id)
+            && let Some(stream) = self.open.get_mut(at)
+        {
+            stream.tell(&mut self.over, true, false);
+        }
     }
 }

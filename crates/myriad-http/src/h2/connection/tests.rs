@@ -193,11 +193,16 @@ fn an_answer_is_a_head_and_a_body_and_closes_the_stream() {
     assert!(!connection.respond(1, 200, fields, false));
     assert!(connection.wants(1));
     connection.send(1, bytes::Bytes::from_static(b"hello"), true);
-    assert!(!connection.wants(1) && !connection.is_over(1));
+    assert!(!connection.wants(1));
+    assert_eq!(connection.take_over(), None);
     let frames = take(&mut connection);
     assert_eq!(frames.iter().map(|it| (it.kind, it.flags)).collect::<Vec<_>>(), [(1, 4), (1, 4), (0, 1)]);
     assert_eq!(frames[2].payload, b"hello");
-    assert!(connection.is_over(1));
+    let over = connection.take_over().expect("the stream is over");
+    let heads = frames[..2].iter().map(|frame| frame.payload.len() as u64 + 9).sum();
+    let sent = Volume { head: heads, body: 5, framing: 9 };
+    assert_eq!(over, Over { stream: 1, sent, complete: true, by_client: false });
+    assert_eq!(connection.take_over(), None);
     let mut decoder = Decoder::new(4096);
     let mut read = Vec::new();
     for head in &frames[..2] {

@@ -1,6 +1,6 @@
 //! Variables whose value lies ready as one slice: no copy is made for them.
 
-use myriad_http::uri;
+use myriad_http::{Version, uri};
 
 use myriad_net::TlsFacts;
 use myriad_policy::DeviceClass;
@@ -30,6 +30,8 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
         Source::ServerName => Some(&request.server().name),
         Source::ServerProtocol => Some(request.head.version().as_str().as_bytes()),
         Source::Https => Some(if request.connection.tls().is_some() { b"on" } else { b"" }),
+        Source::Http2 if request.head.version() != Version::Http2 => Some(b""),
+        Source::Http2 => Some(if request.connection.tls().is_some() { b"h2" } else { b"h2c" }),
         Source::RequestBody => request.gathered.as_ref().and_then(Gathered::in_memory),
         Source::RequestBodyFile => request.gathered.as_ref().and_then(Gathered::file_name),
         Source::RequestCompletion => Some(if request.sent.complete { b"OK" } else { b"" }),

@@ -60,6 +60,8 @@ pub(crate) enum Source {
     ServerAddr,
     /// `$server_port`.
     ServerPort,
+    /// `$http2`: `h2` over TLS, `h2c` without.
+    Http2,
     /// `$server_protocol`.
     ServerProtocol,
     /// `$remote_addr`.

@@ -24,6 +24,7 @@ const FIXED: &[(&str, Source)] = &[
     ("hostname", Source::Hostname),
     ("scheme", Source::Scheme),
     ("https", Source::Https),
+    ("http2", Source::Http2),
     ("server_name", Source::ServerName),
     ("server_addr", Source::ServerAddr),
     ("server_port", Source::ServerPort),

@@ -132,9 +132,47 @@ fn an_answer_ahead_of_the_body_waits_for_its_first_piece() {
         .expect("requests");
     for stream in [1, 3, 5] {
         connection.respond(stream, 204, [], true);
-        assert!(connection.is_over(stream));
+        assert!(connection.take_over().is_some_and(|over| over.stream == stream && over.complete));
     }
     assert_eq!(resets(&take(&mut connection)), [(5, 0)]);
     assert_eq!(feed(&mut connection, &[data(1, true, b"x"), data(3, false, b"x")].concat()), Ok(vec![]));
     assert_eq!(resets(&take(&mut connection)), [(3, 0)]);
+}
+
+#[test]
+fn stream_that_either_side_gives_up_is_told_of_once() {
+    let mut connection = greeted();
+    feed(&mut connection, &[get(1), get(3), get(5)].concat()).expect("requests");
+    let reset = frame(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]);
+    assert_eq!(feed(&mut connection, &reset), Ok(vec![Received::Reset { stream: 1 }]));
+    connection.respond(3, 200, [], false);
+    connection.reset(3, ErrorCode::Internal);
+    let told = |connection: &mut Connection| {
+        connection.take_over().map(|over| (over.stream, over.complete, over.by_client))
+    };
+    assert_eq!(told(&mut connection), Some((1, false, true)));
+    assert_eq!(told(&mut connection), Some((3, false, false)));
+    assert_eq!(told(&mut connection), None);
+}
+
+#[test]
+fn frames_are_no_longer_than_asked_and_a_closed_window_is_seen() {
+    let mut connection = greeted();
+    feed(&mut connection, &get(1)).expect("a request");
+    connection.respond(1, 200, [], false);
+    connection.limit_frames(1, 30_000); // The client takes less.
+    assert!(!connection.is_stalled(1));
+    connection.send(1, bytes::Bytes::from(vec![b'x'; 100_000]), true);
+    let frames = take(&mut connection);
+    let lengths: Vec<_> = only(&frames, kind::DATA).iter().map(|frame| frame.payload.len()).collect();
+    assert_eq!(lengths, [16_384, 16_384, 16_384, 16_383]);
+    assert!(connection.is_stalled(1));
+    connection.limit_frames(1, 1000);
+    let more = frame(kind::WINDOW_UPDATE, 0, 0, &2500u32.to_be_bytes());
+    let of_stream = frame(kind::WINDOW_UPDATE, 0, 1, &2500u32.to_be_bytes());
+    feed(&mut connection, &[more, of_stream].concat()).expect("updates");
+    assert!(!connection.is_stalled(1));
+    let frames = take(&mut connection);
+    let lengths: Vec<_> = only(&frames, kind::DATA).iter().map(|frame| frame.payload.len()).collect();
+    assert_eq!(lengths, [1000, 1000, 500]);
 }

@@ -7,7 +7,7 @@ use crate::clock::monotonic_ms;
 use crate::connection::Connection;
 use crate::service::Timeouts;
 
-pub(super) async fn run(connection: &Connection, timeouts: Timeouts) {
+pub(crate) async fn run(connection: &Connection, timeouts: Timeouts) {
     connection.socket.shutdown_write();
     let until = monotonic_ms() + timeouts.lingering_ms;
     let mut sink = vec![0u8; 4096];

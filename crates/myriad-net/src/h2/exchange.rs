@@ -1,0 +1,155 @@
+//! One request of a connection and its answer.
+//!
+//! ```text
+//!   begin -> Ready ---------------------> answer: head, body in memory -> over -> finish
+//!      |                                     |                              ^
+//!      +---> Later -> Waiting -> (woken) ----+-> Sending: pieces as wanted -+
+//! ```
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::wake::{StreamWaker, Woken};
+use crate::deadline::Deadline;
+use crate::multiplex::{Feed, Outgoing};
+use crate::response::{Head, Response, Sent};
+
+/// A request that is not over.
+pub(super) struct Exchange<T> {
+    pub(super) stream: u32,
+    /// Its number on the connection.
+    pub(super) number: u32,
+    pub(super) is_head: bool,
+    /// Bytes of the request's head.
+    pub(super) head_bytes: u64,
+    /// The body, for a request that has one.
+    pub(super) feed: Option<Feed>,
+    pub(super) stage: Stage<T>,
+    /// Made when something has to be waited for.
+    waker: Option<(Arc<StreamWaker>, Waker)>,
+    /// Runs while the client keeps the windows shut.
+    pub(super) stalled: Option<Box<Deadline>>,
+    /// The client may send more of the body ahead than at first.
+    pub(super) is_widened: bool,
+}
+
+pub(super) enum Stage<T> {
+    /// The service works on it.
+    Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
+    /// The answer is on its way.
+    Sending(Box<Sending<T>>),
+}
+
+/// An answer that has not left whole.
+pub(super) struct Sending<T> {
+    pub(super) response: Response<T>,
+    /// What the codec does not have yet; none where it has all.
+    pub(super) outgoing: Option<Outgoing>,
+    /// The head waits for the first piece.
+    pub(super) is_held: bool,
+    /// The next piece is waited for: there is none until the stream is woken.
+    pub(super) is_parked: bool,
+}
+
+impl<T> Sending<T> {
+    pub(super) fn new(response: Response<T>, outgoing: Option<Outgoing>, is_held: bool) -> Self {
+        Self { response, outgoing, is_held, is_parked: false }
+    }
+}
+
+impl<T> Exchange<T> {
+    pub(super) fn new(
+        (stream, number): (u32, u32),
+        is_head: bool,
+        head_bytes: u64,
+        feed: Option<Feed>,
+        stage: Stage<T>,
+    ) -> Self {
+        Self {
+            stream,
+            number,
+            is_head,
+            head_bytes,
+            feed,
+            stage,
+            waker: None,
+            stalled: None,
+            is_widened: false,
+        }
+    }
+
+    /// What wakes this exchange; it may be woken anew from here on.
+    pub(super) fn arm(&mut self, woken: &Woken) -> Waker {
+        let (stream, waker) = self.waker.get_or_insert_with(|| {
+            let stream = woken.waker(self.stream);
+            (Arc::clone(&stream), Waker::from(stream))
+        });
+        stream.rearm();
+        waker.clone()
+    }
+
+    /// Whether pieces of the answer's body may be had.
+    pub(super) fn is_pulling(&self) -> bool {
+        matches!(&self.stage, Stage::Sending(sending) if sending.outgoing.is_some() && !sending.is_parked)
+    }
+
+    /// Bytes of the request so far.
+    pub(super) fn request_bytes(&self) -> u64 {
+        self.head_bytes + self.feed.as_ref().map_or(0, Feed::received)
+    }
+}
+
+/// What a driver tells of an answer that is over.
+pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: u64) -> Sent {
+    Sent {
+        status,
+        head_bytes: over.sent.head,
+        body_bytes: over.sent.body,
+        bytes: over.sent.head + over.sent.body + over.sent.framing,
+        complete: over.complete,
+        client_closed: over.by_client,
+        pipelined: false,
+        kept: true,
+        chunked: false,
+        request_bytes,
+    }
+}
+
+/// The fields of an answer that may stand in a header block (RFC 9113 section 8.2.2): none of the connection.
+pub(super) fn fields(head: &Head) -> impl Iterator<Item = (&[u8], &[u8])> {
+    head.iter().filter(|(name, _)| !is_of_connection(name))
+}
+
+/// The same of lines that stand alone.
+pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    crate::response::fields(text).filter(|(name, _)| !is_of_connection(name))
+}
+
+fn is_of_connection(name: &[u8]) -> bool {
+    let names: &[&[u8]] = match name.len() {
+        7 => &[b"upgrade"],
+        10 => &[b"connection", b"keep-alive"],
+        16 => &[b"proxy-connection"],
+        17 => &[b"transfer-encoding"],
+        _ => return name.is_empty(),
+    };
+    names.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_the_connection_stay_behind() {
+        let mut head = Head::new(200, "OK");
+        for name in ["Server", "Connection", "KEEP-ALIVE", "Upgrade", "Transfer-Encoding", "Proxy-Connection"]
+        {
+            head.field(name.as_bytes(), b"x");
+        }
+        assert_eq!(fields(&head).collect::<Vec<_>>(), [(&b"Server"[..], &b"x"[..])]);
+        assert_eq!(lines(b"link: a\r\nconnection: b\r\n").count(), 1);
+    }
+}

@@ -1,0 +1,43 @@
+//! The HTTP/2 driver: one task a connection, around the codec of `myriad-http`.
+//!
+//! ```text
+//!            .-- woken streams: poll what they wait for, pull pieces of bodies
+//!            v
+//!   read -> codec -> begin -> Ready | Later      schedule -> one write -> over: finish
+//!    ^                                                                     |
+//!    '------------------------- as long as anything moves -----------------'
+//!                                      |
+//!                     nothing moves: deadlines (idle, send, stalled windows), then sleep
+//! ```
+//!
+//! What has been read at once is answered at once: the heads and bodies of a batch of hits leave with one `writev`, bodies
+//! shared with the store. An idle connection holds the codec's tables and no buffer: reading goes through one buffer a
+//! worker, and only a frame that came in part is kept.
+
+mod driver;
+mod exchange;
+mod read;
+mod streams;
+mod wake;
+
+use std::future::poll_fn;
+use std::rc::Rc;
+
+use crate::connection::Connection;
+use crate::linger;
+use crate::service::Service;
+use driver::{Driver, End};
+
+/// Serves a connection whose client speaks HTTP/2 until it ends; `early` is what was read of it.
+pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>, early: &[u8]) {
+    let mut driver = Driver::new(service, Rc::clone(&connection), early);
+    let end = poll_fn(|cx| driver.poll(cx)).await;
+    let timeouts = driver.timeouts();
+    drop(driver);
+    match end {
+        End::TimedOut if timeouts.reset_timed_out => connection.socket.reset_on_close(),
+        End::Said if timeouts.lingering_ms > 0 => linger::run(&connection, timeouts).await,
+        End::Gone | End::TimedOut | End::Said => {}
+    }
+    connection.end();
+}

@@ -1,0 +1,165 @@
+//! Reading: through one buffer a worker, so that no connection needs its own.
+
+use std::cell::RefCell;
+use std::task::{Context, Poll, ready};
+
+use myriad_http::body::BodyError;
+use myriad_http::h1::{Framing, request_framing};
+use myriad_http::h2::{FRAME_HEADER, MAX_FRAME, Received};
+use myriad_http::{Known, Method, ParseError, RequestHead};
+
+use super::driver::Driver;
+use super::exchange::{Exchange, Stage};
+use crate::multiplex::Feed;
+use crate::request_body::RequestBody;
+use crate::service::{Outcome, Rejection, Service};
+
+/// Bytes that a client may send ahead of a body's reader once somebody reads it, for all streams of a connection together:
+/// a window of a round trip's worth makes uploads as fast as the line.
+const READ_AHEAD: u32 = 4 << 20;
+/// The same for one stream.
+pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
+
+/// What reading takes.
+#[derive(Default)]
+struct Desk {
+    buffer: Vec<u8>,
+    head: RequestHead,
+}
+
+thread_local! {
+    static DESK: RefCell<Desk> = RefCell::default();
+}
+
+impl<S: Service> Driver<S> {
+    /// Reads once, and does what that asks for. False where the client is gone.
+    pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        // Taken out: a service may look at anything but this.
+        let mut desk = DESK.take();
+        let size = self.limits.receive_buffer.max(2 * (MAX_FRAME + FRAME_HEADER));
+        let size = size.max(self.partial.len() + MAX_FRAME);
+        if desk.buffer.len() < size {
+            desk.buffer.resize(size, 0);
+        }
+        let read = self.read_into(&mut desk, cx);
+        DESK.set(desk);
+        read
+    }
+
+    fn read_into(&mut self, desk: &mut Desk, cx: &mut Context<'_>) -> Poll<bool> {
+        let held = self.partial.len();
+        desk.buffer[..held].copy_from_slice(&self.partial);
+        let count = if std::mem::take(&mut self.is_early) {
+            0
+        } else {
+            let Ok(count @ 1..) = ready!(self.connection.socket.poll_read(cx, &mut desk.buffer[held..]))
+            else {
+                if held > 0 || !self.exchanges.is_empty() {
+                    self.service.http2_failed(&self.connection, "client prematurely closed connection");
+                }
+                return Poll::Ready(false);
+            };
+            count
+        };
+        let input = &desk.buffer[..held + count];
+        let mut at = 0;
+        while let Some(consumed) = self.take(&input[at..], &mut desk.head) {
+            at += consumed;
+        }
+        if self.failed {
+            at = input.len();
+        }
+        self.partial.clear();
+        self.partial.extend_from_slice(&input[at..]);
+        Poll::Ready(true)
+    }
+
+    /// Takes one frame; how many bytes it was. None where there is none, or never will be.
+    fn take(&mut self, input: &[u8], head: &mut RequestHead) -> Option<usize> {
+        let taken = match self.codec.receive(input, head) {
+            Ok(taken) => taken,
+            Err(error) => {
+                self.service.http2_failed(&self.connection, error.reason);
+                self.fail();
+                return None;
+            }
+        };
+        match taken.received {
+            Received::Partial => return None,
+            // Streams that are over are told of by the codec in their order.
+            Received::Nothing | Received::Reset { .. } => {}
+            Received::Request { stream, end, malformed } => self.request(stream, end, malformed, head),
+            Received::Data { stream, data, end } => {
+                if let Some(feed) = self.feed(stream) {
+                    feed.push(&input[data]);
+                    if end {
+                        feed.end();
+                    }
+                }
+            }
+            Received::BodyMalformed { stream } => {
+                if let Some(feed) = self.feed(stream) {
+                    feed.fail(BodyError::Malformed(ParseError::InvalidLength));
+                }
+            }
+        }
+        Some(taken.consumed)
+    }
+
+    fn request(&mut self, stream: u32, end: bool, malformed: Option<ParseError>, head: &mut RequestHead) {
+        let number = self.connection.requests.get() + 1;
+        self.connection.requests.set(number);
+        if self.is_worn() {
+            self.codec.shut_down();
+        }
+        let is_head = head.method() == Method::Head;
+        let head_bytes = head.size() as u64;
+        let feed = (!end && malformed.is_none()).then(|| {
+            let announced = match request_framing(head) {
+                Ok(Framing::Length(length)) => Some(length),
+                _ => None,
+            };
+            let expects = head.known(Known::Expect);
+            Feed::new(announced, expects.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue")))
+        });
+        let body = feed.as_ref().map_or_else(RequestBody::empty, RequestBody::fed);
+        let outcome = match malformed {
+            None => self.service.begin(head, &self.connection, body),
+            Some(error) => self.service.reject(Rejection::Malformed(error), head, &self.connection),
+        };
+        let request = ((stream, number), is_head, head_bytes, feed);
+        match outcome {
+            Outcome::Ready(response) => self.answer(request, response),
+            Outcome::Later(future) => {
+                let (ids, is_head, head_bytes, feed) = request;
+                let stage = Stage::Waiting(future);
+                self.exchanges.push(Exchange::new(ids, is_head, head_bytes, feed, stage));
+                self.wake(stream);
+            }
+        }
+    }
+
+    fn feed(&mut self, stream: u32) -> Option<&Feed> {
+        self.exchange(stream)?.feed.as_ref()
+    }
+
+    /// Gives back to the client what was read of its body, and what is to be said of it.
+    pub(super) fn tend(&mut self, stream: u32) {
+        let (may_widen, preread) = (self.read_ahead < READ_AHEAD, u64::from(self.limits.preread));
+        let Some(exchange) = self.exchange(stream) else { return };
+        let Some(feed) = &exchange.feed else { return };
+        let (released, go_on) = (feed.take_released(), feed.take_continue());
+        let widens = feed.take_reading() && may_widen && feed.length().is_none_or(|length| length > preread);
+        exchange.is_widened |= widens;
+        if go_on {
+            self.codec.respond(stream, 100, [], false);
+        }
+        if widens {
+            self.read_ahead += READ_AHEAD_STREAM;
+            self.codec.widen(stream, READ_AHEAD_STREAM);
+        }
+        if released > 0 {
+            self.codec.release(stream, released);
+        }
+    }
+}

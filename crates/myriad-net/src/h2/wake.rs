@@ -1,0 +1,93 @@
+//! Which streams have something to do: a connection of a hundred waiting streams must not ask all of them whenever one is
+//! woken.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
+
+/// The streams of a connection that were woken.
+pub(super) struct Woken {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    streams: Mutex<Vec<u32>>,
+    /// The task of the connection.
+    task: Mutex<Waker>,
+}
+
+/// Wakes one stream.
+pub(super) struct StreamWaker {
+    stream: u32,
+    is_woken: AtomicBool,
+    shared: Arc<Shared>,
+}
+
+impl Woken {
+    pub(super) fn new(task: &Waker) -> Self {
+        Self { shared: Arc::new(Shared { streams: Mutex::default(), task: Mutex::new(task.clone()) }) }
+    }
+
+    /// Sets the task that is woken along with any stream.
+    pub(super) fn set_task(&self, task: &Waker) {
+        self.shared.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(task);
+    }
+
+    /// What wakes a stream.
+    pub(super) fn waker(&self, stream: u32) -> Arc<StreamWaker> {
+        Arc::new(StreamWaker { stream, is_woken: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
+    }
+
+    /// Takes those that were woken since, each once, into `out`.
+    pub(super) fn take(&self, out: &mut Vec<u32>) {
+        out.clear();
+        std::mem::swap(out, &mut self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl StreamWaker {
+    /// The stream is looked at now: from here on it may be woken anew.
+    pub(super) fn rearm(&self) {
+        self.is_woken.store(false, Ordering::Release);
+    }
+}
+
+impl Wake for StreamWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.is_woken.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner).push(self.stream);
+        // The lock ends before the task is woken: it may run at once.
+        let task = self.shared.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        task.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stream_is_told_of_once_until_it_was_looked_at() {
+        let woken = Woken::new(Waker::noop());
+        let (first, second) = (woken.waker(1), woken.waker(3));
+        let mut streams = Vec::new();
+        for waker in [&second, &first, &second] {
+            waker.wake_by_ref();
+        }
+        woken.take(&mut streams);
+        assert_eq!(streams, [3, 1]);
+        first.wake_by_ref();
+        woken.take(&mut streams);
+        assert!(streams.is_empty());
+        first.rearm();
+        first.wake_by_ref();
+        woken.take(&mut streams);
+        assert_eq!(streams, [1]);
+    }
+}
