@@ -94,8 +94,6 @@ pub struct Input {
 pub struct Connection {
     config: Config,
     began: bool,
-    /// The client's `SETTINGS` have come.
-    settled: bool,
     /// The last stream that is served, once a `GOAWAY` has said so.
     leaving: Option<u32>,
     client: Settings,
@@ -126,7 +124,6 @@ impl Connection {
         let mut connection = Self {
             config,
             began: false,
-            settled: false,
             leaving: None,
             client: Settings::default(),
             decoder: Decoder::new(4096),
@@ -226,11 +223,9 @@ impl Connection {
         Ok(Input { consumed, received })
     }
 
-    /// What must come first, and what must follow a header block that is not complete.
+    /// What must follow a header block that is not complete. That `SETTINGS` must come first (RFC 9113 §3.4) is not insisted
+    /// on, as in nginx: who sends none has the defaults.
     fn check_order(&self, header: FrameHeader) -> Result<(), ConnectionError> {
-        if !self.settled && header.kind != kind::SETTINGS {
-            return Err(ConnectionError::protocol("first frame is no SETTINGS"));
-        }
         match &self.block {
             Some(block) if header.kind != kind::CONTINUATION || header.stream != block.stream() => {
                 Err(ConnectionError::protocol("header block without its CONTINUATION"))

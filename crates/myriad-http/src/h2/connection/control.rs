@@ -65,15 +65,11 @@ impl Connection {
             return Err(ConnectionError::protocol("SETTINGS on a stream"));
         }
         if header.has(flag::ACK) {
-            if !self.settled {
-                return Err(ConnectionError::protocol("first frame is no SETTINGS"));
-            }
             if header.length != 0 {
                 return Err(ConnectionError::new(ErrorCode::FrameSize, "SETTINGS with ACK and content"));
             }
             return Ok(Received::Nothing);
         }
-        self.settled = true;
         let before = self.client.initial_window;
         self.client.apply(payload)?;
         self.encoder.limit_table(self.client.header_table);

@@ -17,9 +17,13 @@ fn only_http_2_is_taken() {
         let mut connection = Connection::new(Config::default());
         assert_eq!(feed(&mut connection, wrong), Err(ErrorCode::Protocol));
     }
+}
+
+#[test]
+fn who_sends_no_settings_has_the_defaults() {
     let mut connection = Connection::new(Config::default());
     let first = [PREFACE, &frame(kind::PING, 0, 0, &[0; 8])].concat();
-    assert_eq!(feed(&mut connection, &first), Err(ErrorCode::Protocol));
+    assert_eq!(feed(&mut connection, &first), Ok(vec![]));
 }
 
 #[test]
