@@ -29,7 +29,7 @@ pub use device::DeviceClass;
 pub use early::refreshes_early;
 pub use freshness::{Freshness, Source, freshness};
 pub use personal::PersonalCookies;
-pub use purge::{OVERFLOWN, Subject, Tags, Wanted, Wildcard, is_forwarded, is_soft, tag_label, wanted};
+pub use purge::{Command, Subject, Tags, What, Wildcard, is_forwarded, litespeed, wanted};
 pub use reuse::{Failure, Reuse, StoredFacts, reuse};
 pub use rfc9111::{invalidates, wants_stored_only};
 pub use rules::{IgnoreHeaders, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor};

@@ -2,16 +2,24 @@
 //!
 //! Pages are told by the scheme, host, path and query that they were fetched for ([`Subject`]), never by the key that a
 //! configuration makes of these. What is asked for often (a URL, a tag) is a *label*: a hash by which a store can find
-//! all that bear it. Plugins ask in the ways that other caches taught them ([`wanted`]).
+//! all that bear it. Plugins ask in the ways that other caches taught them ([`wanted`]); whoever asks, it becomes one
+//! [`Command`].
 
+mod command;
+mod litespeed;
+mod record;
 mod request;
 mod tags;
 mod wildcard;
 
+use std::borrow::Cow;
+
 use xxhash_rust::xxh3::Xxh3Default;
 
-pub use request::{Wanted, is_forwarded, is_soft, wanted};
-pub use tags::{OVERFLOWN, Tags, tag_label};
+pub use command::{Command, What};
+pub use litespeed::litespeed;
+pub use request::{is_forwarded, wanted};
+pub use tags::Tags;
 pub use wildcard::Wildcard;
 
 /// What a page was fetched for, as the visitor sent it.
@@ -37,22 +45,47 @@ impl<'a> Subject<'a> {
         Subject { scheme, host, path, query }
     }
 
-    /// The label of the URL. Both schemes share it: an application that purges over a local `http` means its `https`
-    /// pages too. An empty query is no query.
-    pub fn label(&self) -> u64 {
-        let query = self.query.filter(|query| !query.is_empty());
-        hash(b'u', &[self.host, b"\0", self.path, b"\0", query.unwrap_or_default()])
+    /// The label of the path, whatever its query. Both schemes share it: an application that purges over a local `http`
+    /// means its `https` pages too.
+    pub fn path_label(&self) -> u64 {
+        hash(b'p', &[self.host, b"\0", &normal_path(self.path)])
+    }
+
+    /// The label of the path with its query; none where there is no query, or an empty one.
+    pub fn query_label(&self) -> Option<u64> {
+        let query = self.query.filter(|query| !query.is_empty())?;
+        Some(hash(b'u', &[self.host, b"\0", &normal_path(self.path), b"\0", query]))
+    }
+
+    /// The labels that every page of this URL bears.
+    pub fn address(&self) -> [u64; 2] {
+        [self.path_label(), self.wanted_label()]
+    }
+
+    /// The label that finds what a purge of this URL covers: with a query that URL, without one the path with any query.
+    pub fn wanted_label(&self) -> u64 {
+        self.query_label().unwrap_or_else(|| self.path_label())
     }
 }
 
-/// Hashes parts that are told apart by the caller; `kind` keeps URLs and tags apart.
+/// A path as locations are matched against it (decoded, dots resolved, slashes merged): `/caf%c3%a9/`, `/caf%C3%A9/` and
+/// `//caf%C3%A9/` are one page to an application. What cannot be made so stays as it is.
+pub(crate) fn normal_path(path: &[u8]) -> Cow<'_, [u8]> {
+    let mut normal = Vec::new();
+    match myriad_http::uri::normalize_path(path, true, &mut normal) {
+        Ok(()) if normal != path => Cow::Owned(normal),
+        _ => Cow::Borrowed(path),
+    }
+}
+
+/// Hashes parts that are told apart by the caller; `kind` keeps paths, URLs and tags apart.
 fn hash(kind: u8, parts: &[&[u8]]) -> u64 {
     let mut hasher = Xxh3Default::new();
     hasher.update(&[kind]);
     for part in parts {
         hasher.update(part);
     }
-    hasher.digest()
+    hasher.digest().max(Tags::OVERFLOWN + 1)
 }
 
 #[cfg(test)]

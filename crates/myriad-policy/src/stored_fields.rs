@@ -2,10 +2,10 @@
 
 use myriad_http::{Fields, Known};
 
-use crate::Rules;
+use crate::{Rules, Tags};
 
 /// Tells which fields of one answer are stored: never `Set-Cookie`, never hop-by-hop fields (RFC 9110 §7.6.1), neither
-/// `X-Accel-*` nor what `*_hide_header` names unless `*_pass_header` does, nor lengths, which belong to the encoding.
+/// `X-Accel-*` nor tags nor what `*_hide_header` names unless `*_pass_header` does, nor lengths, which belong to the encoding.
 #[derive(Debug)]
 pub struct StoredFields<'a> {
     fields: &'a Fields,
@@ -31,7 +31,8 @@ impl<'a> StoredFields<'a> {
         if named_in(&self.rules.pass, name) {
             return true;
         }
-        !known.is_some_and(for_the_accelerator) && !named_in(&self.rules.hide, name)
+        !known.is_some_and(|known| for_the_accelerator(known) || Tags::is_field(known))
+            && !named_in(&self.rules.hide, name)
     }
 
     fn named_in_connection(&self, name: &[u8]) -> bool {

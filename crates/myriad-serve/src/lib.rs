@@ -7,6 +7,7 @@
 //! | `exchange` | one request: what scripts may read of it |
 //! | `phases` | rewrite, location, access, `try_files`: nothing waits but access |
 //! | `content` | files, origins, the cache in front of them, errors |
+//! | `purge` | purges, whoever asks for them |
 //! | `passwords` | slow hashes, off the threads that serve |
 //! | `output` | conditions, ranges, encodings, the head |
 //! | `explain` | `-t --explain`: the same way, written down, up to where it would have an effect |
@@ -31,6 +32,7 @@ mod log;
 mod output;
 mod passwords;
 mod phases;
+mod purge;
 mod runtime;
 mod service;
 mod site;
@@ -41,4 +43,5 @@ mod worker;
 pub use compile::{TlsFiles, check, tls_files, tls_path};
 pub use counters::{Counter, Counters, Snapshot};
 pub use explain::{Line as ExplainedLine, Question, explain};
+pub use purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};
 pub use site::{Inherited, Site, StartError};

@@ -14,6 +14,7 @@ use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
 use myriad_net::{Acceptor, Worker};
+use myriad_policy::Command;
 use myriad_store::DiskPool;
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, LocalOptions};
@@ -21,9 +22,11 @@ use tokio::sync::mpsc as channel;
 
 use crate::compile::{self, Kept, Logs, Surroundings};
 use crate::counters::{Counters, Snapshot};
+use crate::error_log::Level;
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::passwords::Passwords;
+use crate::purge::{self, Outcome, Refused};
 use crate::runtime::Runtime;
 use crate::service::SiteService;
 use crate::worker::{Generation, WorkerState};
@@ -36,6 +39,8 @@ const DISK_THREADS: usize = 3;
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
 /// Keys of a zone that one sweep looks at.
 const SWEEP_BUDGET: usize = 4096;
+/// Keys of a zone that are asked at once whether a purge covers them: a hundredth of a second's work.
+const BAN_BUDGET: usize = 65_536;
 
 /// What the supervisor opened for the worker process.
 #[derive(Debug)]
@@ -226,6 +231,21 @@ impl Site {
         inner.workers.iter().map(|worker| worker.counters.snapshot()).sum()
     }
 
+    /// Purges in all zones, or in the one of that name.
+    ///
+    /// # Errors
+    /// No such zone, a pattern that is no regex, a purge that could not be written down.
+    pub async fn purge(&self, zone: Option<&str>, command: &Command) -> Result<Outcome, Refused> {
+        let runtime = Arc::clone(&self.inner.lock().runtime);
+        let zones: Vec<_> = match zone {
+            None => runtime.zones.values().cloned().collect(),
+            Some(name) => {
+                vec![runtime.zones.get(name).cloned().ok_or_else(|| Refused::NoZone(name.to_owned()))?]
+            }
+        };
+        purge::run(&zones, command, &[]).await
+    }
+
     /// Returns when the last exchange has ended, or `worker_shutdown_timeout` has passed.
     pub fn wait(&self) {
         self.wait_for_workers();
@@ -414,6 +434,13 @@ async fn housekeeping(service: Rc<SiteService>) {
         site.worker.files.sweep(now);
         for zone in site.runtime.zones.values() {
             zone.zone.sweep(now, SWEEP_BUDGET);
+            for ban in zone.zone.tend_bans(BAN_BUDGET) {
+                let text =
+                    format_args!("purge of {} in zone {}: {} pages", ban.name, zone.zone.name(), ban.count);
+                if let Some(server) = site.runtime.servers.first() {
+                    site.runtime.place(server.place).error_log.write(Level::Notice, None, text);
+                }
+            }
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The cache part of the upstream family, and Myriad's own cache directives.
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, NOT_YET, ONE, Set, Use, at_least, set,
+    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, Use, at_least, purge::cache_purge, set,
     zone::cache_path,
 };
 use crate::{
     settings::{
-        CacheMethods, CacheStatus, CacheValid, CacheZone, Handler, OriginSettings, PersonalCookies, Protocol,
+        CacheMethods, CacheStatus, CacheValid, CacheZone, OriginSettings, PersonalCookies, Protocol,
         Settings, StaleWhen,
     },
     text::Text,
@@ -149,12 +149,14 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "cache_purge",
             HSL.or(Contexts::LOCATION_IF),
             at_least(1),
-            Set::Settings(purge),
+            Set::Settings(cache_purge),
             "Takes the page of a key out of a zone, at once and also while it is being fetched.",
         )
         .differs(
-            "`ZONE KEY` in a location purges that key; the forms that name methods, addresses or a variable are \
-             refused: not supported yet",
+            "`ZONE KEY` in a location purges that key, `ZONE url TARGET` that URL; `on`, or a method, with `from`, and texts that \
+             are true as in NGINX Plus, purge by URL, `*`, regex, host and tags as well as by key, all variants at once; who \
+             may, where neither `from` nor `allow` says so: loopback and the server's own addresses, and nobody whose request \
+             was passed on; `on` is for PURGE and BAN",
         ),
     ),
 ];
@@ -281,22 +283,6 @@ fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
         *field = true;
     }
     origin.cache.use_stale = if off { StaleWhen::default() } else { when };
-    Ok(())
-}
-
-/// `fastcgi_cache_purge ZONE KEY`: the whole location purges.
-fn purge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let other_form = args.len() != 2 || matches!(args.bytes(0), b"on" | b"off" | b"GET" | b"HEAD" | b"PURGE");
-    if other_form || args.bytes(0).contains(&b'$') {
-        let message = format!("this form of \"{}\" is {NOT_YET}", args.directive.name);
-        return Err(args.error(0, message).help(format!(
-            "in a location of its own, name the zone and the key: {} ZONE \"$scheme$request_method$host$1\";",
-            args.directive.name
-        )));
-    }
-    let zone = args.text(0)?;
-    args.uses.push(Use::CacheZone(zone.clone()));
-    settings.handler = Some(Handler::Purge { zone, key: args.text(1)? });
     Ok(())
 }
 

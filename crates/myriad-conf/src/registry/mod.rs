@@ -26,6 +26,7 @@ mod listen;
 mod log;
 mod origin;
 mod process;
+mod purge;
 mod realip;
 mod referers;
 mod resolver;

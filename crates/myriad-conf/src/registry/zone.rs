@@ -66,6 +66,13 @@ fn option(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize) -> Done 
         b"manager_files" => zone.manager_files = args.number_after(index, skip)?,
         b"manager_sleep" => zone.manager_sleep = args.millis_after(index, skip)?,
         b"manager_threshold" => zone.manager_threshold = args.millis_after(index, skip)?,
+        // NGINX Plus: what a purge with `*` covers is gone at once here, and is swept without being told how.
+        b"purger" if !matches!(&word[skip..], b"on" | b"off") => {
+            return Err(args.invalid(index, "purger=on or purger=off"));
+        }
+        b"purger" => {}
+        b"purger_files" => drop(args.number_after(index, skip)?),
+        b"purger_sleep" | b"purger_threshold" => drop(args.millis_after(index, skip)?),
         _ => return Err(unknown(args, index, &String::from_utf8_lossy(name))),
     }
     Ok(())
@@ -102,11 +109,6 @@ fn keys_zone(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize, text:
 }
 
 fn unknown(args: &Arguments<'_>, index: usize, name: &str) -> Diagnostic {
-    if name.starts_with("purger") {
-        return args
-            .error(index, format!("\"{name}\" is a commercial parameter that Myriad does not need"))
-            .help("a purge takes effect at once for every page it covers");
-    }
     let known = [
         "levels",
         "keys_zone",
@@ -121,6 +123,10 @@ fn unknown(args: &Arguments<'_>, index: usize, name: &str) -> Diagnostic {
         "manager_files",
         "manager_sleep",
         "manager_threshold",
+        "purger",
+        "purger_files",
+        "purger_sleep",
+        "purger_threshold",
     ];
     let diagnostic = args.error(index, format!("invalid parameter \"{name}\""));
     match super::nearest(name, known) {

@@ -1,5 +1,6 @@
 //! The cache part of the upstream family, and Myriad's own cache rules.
 
+use super::Network;
 use crate::text::Text;
 
 /// `*_cache`.
@@ -152,4 +153,29 @@ pub struct CacheRules {
     pub rfc9111: bool,
     /// `cache_device_class`: variants by device classes instead of by `User-Agent`.
     pub device_class: bool,
+    /// `*_cache_purge` where it names no zone.
+    pub purge: PurgeSettings,
+}
+
+/// Which requests of a place purge what is stored, and who may send them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PurgeSettings {
+    /// Which requests purge.
+    pub when: PurgeCondition,
+    /// `purge_all`: they purge the whole zone.
+    pub everything: bool,
+    /// `from`: who may. None: loopback and the server's own addresses, by requests that nobody passed on.
+    pub from: Option<Vec<Network>>,
+}
+
+/// What makes a request one that purges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PurgeCondition {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Its method, one of these.
+    Methods(Vec<String>),
+    /// One of the texts, when it is neither empty nor `0`.
+    Texts(Vec<Text>),
 }

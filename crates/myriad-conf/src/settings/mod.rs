@@ -25,7 +25,8 @@ mod tls;
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
 pub use cache::{
-    CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies, StaleWhen,
+    CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies,
+    PurgeCondition, PurgeSettings, StaleWhen,
 };
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, TempPath};
 pub use content::{
@@ -82,8 +83,10 @@ pub enum Handler {
     Purge {
         /// The zone's name.
         zone: Text,
-        /// The key; may hold variables.
-        key: Text,
+        /// The key, or path and query; may hold variables.
+        text: Text,
+        /// `ZONE url TARGET`: the text is a path and query.
+        by_url: bool,
     },
     /// `fastcgi_pass` or `proxy_pass`; the details are in [`Settings::origin`] of that protocol.
     Origin {

@@ -2,79 +2,121 @@
 
 use myriad_http::{Fields, Known};
 
-use super::Tags;
+use super::{Command, Tags, What, Wildcard};
 
-/// What a `PURGE` request wants gone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted<'a> {
-    /// The URL that it was sent to.
-    Url,
-    /// All URLs of its host that begin so.
-    Prefix(&'a [u8]),
-    /// All URLs of its host whose path and query match the regex.
-    Regex(&'a [u8]),
-    /// All pages that bear one of the tags.
-    Tags(Tags),
-    /// All pages that bear a tag that matches the regex.
-    TagRegex(&'a [u8]),
-    /// All pages of its host.
-    Host,
-    /// An `X-Purge-Method` that nobody knows.
-    Unknown,
+/// Reads what a `PURGE` (or `BAN`) request for `target` on `host` wants.
+///
+/// | request | covers |
+/// |---|---|
+/// | `X-Purge-Method: default`, or nothing | the URL; `*` at its end: all URLs that begin so; `.*` at its end: the regex; `/purgeall`: the host |
+/// | `X-Purge-Method: exact` | the URL |
+/// | `X-Purge-Method: regex`, `X-Purge-Regex: PATTERN` | the host's URLs that match |
+/// | `X-Purge-Method: tags` with `X-Cache-Tags-Pattern`, a regex | pages with such a tag |
+/// | `Surrogate-Key`, `Cache-Tag`, `xkey`, `xkey-purge`, `X-Cache-Tags` | pages with one of the tags |
+///
+/// `X-VC-Purge-Method` is another plugin's name for `X-Purge-Method`. Pages stay, stale, where [`is_soft`] says so.
+///
+/// # Errors
+/// Why it cannot be.
+pub fn wanted(target: &[u8], host: &[u8], fields: &Fields) -> Result<Command, &'static str> {
+    Ok(Command { what: what(target, host, fields)?, soft: is_soft(fields) })
 }
 
-/// Reads what a `PURGE` request for `target` wants.
-///
-/// `X-Purge-Method` is that of the WordPress plugins for Varnish (`default` and `exact`, `regex`, `tags` with
-/// `X-Cache-Tags-Pattern`); without it `/.*` at the end is a regex, `*` at the end a beginning, and `/purgeall` is all, as
-/// other plugins send them. `Surrogate-Key`, `Cache-Tag`, `xkey` and `X-Cache-Tags` in the request name tags.
-pub fn wanted<'a>(target: &'a [u8], fields: &'a Fields) -> Wanted<'a> {
-    let method =
-        fields.known(Known::XPurgeMethod).map(<[u8]>::trim_ascii).filter(|method| !method.is_empty());
+fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static str> {
+    let url = || What::Url { host: host.into(), target: target.into() };
+    let method = fields.known(Known::XPurgeMethod).or_else(|| fields.get(b"x-vc-purge-method"));
+    let method = method.map(<[u8]>::trim_ascii).filter(|method| !method.is_empty());
     match method.map(<[u8]>::to_ascii_lowercase).as_deref() {
         Some(b"tags") => return by_pattern(fields),
-        Some(b"regex") => return Wanted::Regex(target),
-        Some(b"exact") => return Wanted::Url,
+        Some(b"regex") => return by_regex(target, host, fields),
+        Some(b"exact") => return Ok(url()),
         Some(b"default") | None => {}
-        Some(_) => return Wanted::Unknown,
+        Some(_) => return Err("unknown X-Purge-Method"),
     }
-    let tags = Tags::of(fields);
+    if fields.get(b"x-purge-regex").is_some() {
+        return by_regex(target, host, fields);
+    }
+    let tags = tags_of(fields);
     if !tags.is_empty() {
-        return Wanted::Tags(tags);
+        return all_of(tags);
     }
     if target == b"/purgeall" {
-        return Wanted::Host;
+        return Ok(What::Host(host.into()));
     }
-    match target.strip_suffix(b"*") {
-        Some(pattern) if method.is_none() && pattern.ends_with(b".") => Wanted::Regex(target),
-        Some(prefix) => Wanted::Prefix(prefix),
-        None => Wanted::Url,
+    if method.is_none() && target.ends_with(b".*") {
+        return by_regex(target, host, fields);
     }
+    Ok(if target.ends_with(b"*") { What::Wildcard(Wildcard::parse(target, host)) } else { url() })
+}
+
+/// A target is meant from its beginning; a pattern in a field says itself where it begins.
+fn by_regex(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static str> {
+    match fields.get(b"x-purge-regex") {
+        Some(pattern) => What::regex(Some(host), pattern),
+        None => What::regex(Some(host), &[b"^(?:", target, b")"].concat()),
+    }
+}
+
+fn tags_of(fields: &Fields) -> Tags {
+    let mut tags = Tags::of(fields);
+    for name in [&b"xkey-purge"[..], b"xkey-softpurge"] {
+        if let Some(list) = fields.get(name) {
+            tags.add(list);
+        }
+    }
+    tags
 }
 
 /// `X-Cache-Tags-Pattern`: mostly names with `|` between them, which an index finds at once.
-fn by_pattern(fields: &Fields) -> Wanted<'_> {
+fn by_pattern(fields: &Fields) -> Result<What, &'static str> {
     let Some(pattern) = fields.get(b"x-cache-tags-pattern").map(<[u8]>::trim_ascii) else {
-        return Wanted::Tags(Tags::of(fields));
+        let tags = tags_of(fields);
+        return if tags.is_empty() {
+            Err("no tags and no X-Cache-Tags-Pattern")
+        } else {
+            Ok(What::Tags(tags))
+        };
     };
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'/' | b'|');
     if pattern.iter().all(plain) {
         let list: Vec<u8> = pattern.iter().map(|byte| if *byte == b'|' { b',' } else { *byte }).collect();
-        return Wanted::Tags(Tags::parse(&list));
+        return all_of(Tags::parse(&list));
     }
-    Wanted::TagRegex(pattern)
+    What::tag_regex(pattern)
 }
 
-/// Whether the purge is to leave pages stale instead of taking them out: `Fastly-Soft-Purge: 1`, `X-Soft-Purge: 1`.
-pub fn is_soft(fields: &Fields) -> bool {
+/// A purge of all tags that were named, or none.
+fn all_of(tags: Tags) -> Result<What, &'static str> {
+    if tags.overflown() { Err("more than 512 tags, or 16 KB of them") } else { Ok(What::Tags(tags)) }
+}
+
+/// Whether the purge is to leave pages stale instead of taking them out: `Fastly-Soft-Purge: 1`, `X-Soft-Purge: 1`,
+/// `X-Purge-Method` beside `xkey-softpurge`.
+fn is_soft(fields: &Fields) -> bool {
     let asks = |name: &[u8]| fields.get(name).is_some_and(|value| value.trim_ascii() == b"1");
-    asks(b"fastly-soft-purge") || asks(b"x-soft-purge")
+    asks(b"fastly-soft-purge") || asks(b"x-soft-purge") || fields.get(b"xkey-softpurge").is_some()
 }
 
-/// Whether a request says that somebody passed it on (RFC 7239, RFC 9110 §7.6.3): then the socket's other end is not who
-/// asks, and that it is near says nothing.
+/// Fields of those who pass a request on, beside the registered ones.
+const PASSED_ON: [&[u8]; 9] = [
+    b"cdn-loop",
+    b"cf-connecting-ip",
+    b"cf-ray",
+    b"client-ip",
+    b"fastly-client-ip",
+    b"true-client-ip",
+    b"x-client-ip",
+    b"x-cluster-client-ip",
+    b"x-original-forwarded-for",
+];
+
+/// Whether a request says that somebody passed it on (RFC 7239, RFC 9110 §7.6.3, and the fields of proxies): then the
+/// socket's other end is not who asks, and that it is near says nothing.
 pub fn is_forwarded(fields: &Fields) -> bool {
-    [Known::XForwardedFor, Known::Forwarded, Known::Via, Known::XRealIp]
-        .into_iter()
-        .any(|name| fields.has(name))
+    let known = [Known::XForwardedFor, Known::Forwarded, Known::Via, Known::XRealIp];
+    let named = |name: &[u8]| {
+        let begins = name.get(..11).is_some_and(|start| start.eq_ignore_ascii_case(b"x-forwarded"));
+        begins || PASSED_ON.iter().any(|other| name.eq_ignore_ascii_case(other))
+    };
+    known.into_iter().any(|name| fields.has(name)) || fields.iter_known().any(|(_, name, _)| named(name))
 }

@@ -9,10 +9,6 @@ const MOST: usize = 512;
 /// Most bytes of all tags of one page.
 const BYTES: usize = 16 << 10;
 
-/// The label of pages that bear more tags than are kept. Whoever purges tags purges these as well: a page too many is
-/// fetched anew, where a page too few would stay old.
-pub const OVERFLOWN: u64 = 0;
-
 /// Fields that name the tags of an answer; none of them is a visitor's business.
 const FIELDS: [Known; 5] =
     [Known::SurrogateKey, Known::CacheTag, Known::XKey, Known::XCacheTags, Known::XLiteSpeedTag];
@@ -42,7 +38,7 @@ impl Tags {
         tags
     }
 
-    fn add(&mut self, list: &[u8]) {
+    pub(super) fn add(&mut self, list: &[u8]) {
         let mut bytes: usize = self.names.iter().map(|name| name.len()).sum();
         let names = list.split(|byte| matches!(byte, b' ' | b'\t' | b',')).filter(|name| !name.is_empty());
         for name in names {
@@ -68,19 +64,22 @@ impl Tags {
         self.names.is_empty() && !self.overflown
     }
 
-    /// The labels of a page that bears these tags.
-    pub fn labels(&self) -> impl Iterator<Item = u64> + '_ {
-        let names = self.names.iter().map(|name| tag_label(name));
-        names.chain(self.overflown.then_some(OVERFLOWN))
+    /// Whether there were more than are kept.
+    pub fn overflown(&self) -> bool {
+        self.overflown
+    }
+
+    /// The label of pages that bear more tags than are kept. Whoever purges tags purges these as well: a page too many is
+    /// fetched anew, where a page too few would stay old.
+    pub const OVERFLOWN: u64 = 0;
+
+    /// The label of a tag.
+    pub fn label(tag: &[u8]) -> u64 {
+        hash(b't', &[tag])
     }
 
     /// Whether a field names tags; such a field is not sent to visitors.
     pub fn is_field(known: Known) -> bool {
         FIELDS.contains(&known)
     }
-}
-
-/// The label of a tag.
-pub fn tag_label(tag: &[u8]) -> u64 {
-    hash(b't', &[tag]).max(OVERFLOWN + 1)
 }

@@ -6,9 +6,13 @@ fn tags(fields: &[(&str, &str)]) -> Vec<String> {
     Tags::of(&fields).names().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
-fn asked(target: &str, fields: &[(&str, &str)], judge: impl Fn(Wanted<'_>)) {
+fn asked(target: &str, fields: &[(&str, &str)]) -> Result<What, &'static str> {
     let fields: Fields = fields.iter().copied().collect();
-    judge(wanted(target.as_bytes(), &fields));
+    wanted(target.as_bytes(), b"example.org", &fields).map(|command| command.what)
+}
+
+fn url(target: &str) -> What {
+    What::Url { host: (*b"example.org").into(), target: target.as_bytes().into() }
 }
 
 fn covers(pattern: &str, url: &str) -> bool {
@@ -38,30 +42,44 @@ fn tags_beyond_the_bounds_leave_a_page_that_any_tag_covers() {
     let fields: Fields = [("Surrogate-Key", long.as_str())].into_iter().collect();
     let tags = Tags::of(&fields);
     assert_eq!(tags.names().count(), 512);
-    assert!(tags.labels().any(|label| label == OVERFLOWN));
+    assert!(tags.overflown());
     let one = "x".repeat(100_000);
     let fields: Fields = [("xkey", one.as_str())].into_iter().collect();
     let tags = Tags::of(&fields);
     assert_eq!((tags.names().count(), tags.is_empty()), (0, false));
-    assert_eq!(tags.labels().collect::<Vec<_>>(), [OVERFLOWN]);
-    assert!(!Tags::parse(b"a b").labels().any(|label| label == OVERFLOWN));
+    assert!(tags.overflown() && !Tags::parse(b"a b").overflown());
 }
 
 #[test]
 fn label_of_a_url_tells_host_path_and_query_but_no_scheme() {
-    let label = |scheme: &str, host: &str, target: &str| {
-        Subject::new(scheme.as_bytes(), host.as_bytes(), target.as_bytes()).label()
-    };
-    let page = label("http", "a", "/x");
-    assert_eq!(page, label("https", "a", "/x"));
-    assert_eq!(page, label("http", "a", "/x?"));
-    for other in
-        [label("http", "b", "/x"), label("http", "a", "/x/"), label("http", "a", "/x?y"), tag_label(b"a/x")]
-    {
+    let label =
+        |host: &str, target: &str| Subject::new(b"http", host.as_bytes(), target.as_bytes()).wanted_label();
+    let page = label("a", "/x");
+    assert_eq!(page, Subject::new(b"https", b"a", b"/x").wanted_label());
+    assert_eq!(page, label("a", "/x?"));
+    for other in [label("b", "/x"), label("a", "/x/"), label("a", "/x?y"), Tags::label(b"a/x")] {
         assert_ne!(page, other);
     }
-    assert_ne!(label("http", "a", "/x?y"), label("http", "a", "/xy"));
-    assert_ne!(label("http", "ab", "/"), label("http", "a", "b/"));
+    assert_ne!(label("a", "/x?y"), label("a", "/xy"));
+    assert_ne!(label("ab", "/"), label("a", "b/"));
+}
+
+#[test]
+fn page_with_a_query_bears_the_label_of_its_path_too() {
+    let page = Subject::new(b"http", b"a", b"/x?y=1");
+    assert_eq!(page.path_label(), Subject::new(b"http", b"a", b"/x").wanted_label());
+    assert_eq!(page.query_label(), Some(Subject::new(b"http", b"a", b"/x?y=1").wanted_label()));
+    assert_ne!(page.query_label(), Some(Subject::new(b"http", b"a", b"/x?y=2").wanted_label()));
+}
+
+#[test]
+fn ways_to_write_a_path_have_one_label() {
+    let label = |target: &str| Subject::new(b"http", b"a", target.as_bytes()).wanted_label();
+    for target in ["/caf%c3%a9/", "/caf%C3%A9/", "//caf%C3%A9/", "/x/../caf%C3%A9/", "/./%63af%C3%A9/"] {
+        assert_eq!(label(target), label("/caf\u{e9}/"), "{target}");
+    }
+    // What is no path is told apart all the same.
+    assert_ne!(label("/%zz"), label("/%zy"));
 }
 
 #[test]
@@ -101,28 +119,140 @@ fn stars_anywhere_and_many_of_them() {
 }
 
 #[test]
+fn wildcard_covers_however_a_path_is_written() {
+    assert!(covers("/caf%c3%a9/*", "http://example.org/caf%C3%A9/x"));
+    assert!(covers("/news/*", "http://example.org//news/x"));
+    assert!(covers("//news/*", "http://example.org//news/x"));
+}
+
+#[test]
 fn plugins_are_understood() {
-    asked("/post/?x=1", &[("X-Purge-Method", "default")], |wanted| assert_eq!(wanted, Wanted::Url));
-    asked("/post/", &[], |wanted| assert_eq!(wanted, Wanted::Url));
-    asked("/.*", &[("X-Purge-Method", "regex")], |wanted| assert_eq!(wanted, Wanted::Regex(b"/.*")));
-    asked("/.*", &[], |wanted| assert_eq!(wanted, Wanted::Regex(b"/.*")));
-    asked("/a/*", &[], |wanted| assert_eq!(wanted, Wanted::Prefix(b"/a/")));
-    asked("/a/*", &[("X-Purge-Method", "exact")], |wanted| assert_eq!(wanted, Wanted::Url));
-    asked("/purgeall", &[], |wanted| assert_eq!(wanted, Wanted::Host));
-    asked("/", &[("X-Purge-Method", "all of it")], |wanted| assert_eq!(wanted, Wanted::Unknown));
-    asked("/", &[("Surrogate-Key", "a b")], |wanted| assert_eq!(wanted, Wanted::Tags(Tags::parse(b"a b"))));
+    let regex = |pattern: &str| What::regex(Some(b"example.org"), pattern.as_bytes());
+    let wildcard = |pattern: &str| Ok(What::Wildcard(Wildcard::parse(pattern.as_bytes(), b"example.org")));
+    let tags = |list: &str| Ok(What::Tags(Tags::parse(list.as_bytes())));
+    assert_eq!(asked("/post/?x=1", &[("X-Purge-Method", "default")]), Ok(url("/post/?x=1")));
+    assert_eq!(asked("/post/", &[]), Ok(url("/post/")));
+    assert_eq!(asked("/.*", &[("X-Purge-Method", "regex")]), regex("^(?:/.*)"));
+    assert_eq!(asked("/.*", &[]), regex("^(?:/.*)"));
+    assert_eq!(asked("/x", &[("X-Purge-Regex", "^/a/.*$")]), regex("^/a/.*$"));
+    assert_eq!(asked("/x", &[("X-VC-Purge-Method", "regex")]), regex("^(?:/x)"));
+    assert_eq!(asked("/a/*", &[]), wildcard("/a/*"));
+    assert_eq!(asked("/a/*", &[("X-Purge-Method", "exact")]), Ok(url("/a/*")));
+    assert_eq!(asked("/purgeall", &[]), Ok(What::Host((*b"example.org").into())));
+    assert!(asked("/", &[("X-Purge-Method", "all of it")]).is_err());
+    for name in ["Surrogate-Key", "Cache-Tag", "xkey", "xkey-purge", "X-Cache-Tags"] {
+        assert_eq!(asked("/", &[(name, "a b")]), tags("a b"), "{name}");
+    }
     let by_pattern = |pattern| [("X-Purge-Method", "tags"), ("X-Cache-Tags-Pattern", pattern)];
-    asked("/", &by_pattern("p-12|t-5"), |wanted| assert_eq!(wanted, Wanted::Tags(Tags::parse(b"p-12 t-5"))));
-    asked("/", &by_pattern("p-1[0-9]"), |wanted| assert_eq!(wanted, Wanted::TagRegex(b"p-1[0-9]")));
+    assert_eq!(asked("/", &by_pattern("p-12|t-5")), tags("p-12 t-5"));
+    assert_eq!(asked("/", &by_pattern("p-1[0-9]")), What::tag_regex(b"p-1[0-9]"));
+    assert!(asked("/", &[("X-Purge-Method", "tags")]).is_err());
+}
+
+#[test]
+fn patterns_and_tags_of_a_purge_are_bounded() {
+    assert!(asked("/", &[("xkey", &"a".repeat(20_000))]).is_err());
+    assert!(What::regex(None, &[b'a'; 4096]).is_ok());
+    assert!(What::regex(None, &[b'a'; 4097]).is_err());
+    assert!(What::tag_regex(b"\xff").is_err());
+}
+
+#[test]
+fn url_is_read_with_and_without_its_parts() {
+    for (text, target) in [
+        ("https://Example.org:8443/a?b#c", "/a?b"),
+        ("example.org/a", "/a"),
+        ("http://example.org", "/"),
+        ("http://example.org?b", "/?b"),
+    ] {
+        assert_eq!(What::url(text.as_bytes()), Some(url(target)), "{text}");
+    }
+    assert_eq!(What::url(b"/a"), None);
+    assert_eq!(What::url(b""), None);
+}
+
+#[test]
+fn litespeed_purges_of_an_answer() {
+    let read = |value: &str| {
+        let mut out = Vec::new();
+        litespeed(value.as_bytes(), b"example.org", &mut out);
+        out
+    };
+    let tags = |list: &str, soft| Command { what: What::Tags(Tags::parse(list.as_bytes())), soft };
+    assert_eq!(read("*"), [Command::hard(What::Host((*b"example.org").into()))]);
+    assert_eq!(read("private, *"), []);
+    assert_eq!(read("tag=a, tag=b"), [tags("a b", false)]);
+    assert_eq!(read("a,b"), [tags("a b", false)]);
+    assert_eq!(read("public,stale,tag=a;private,tag=b"), [tags("a", true)]);
+    assert_eq!(read("/x, tag=a"), [Command::hard(url("/x")), tags("a", false)]);
+    assert_eq!(read(&"/x,".repeat(1000)).len(), 256);
+}
+
+#[test]
+fn purge_as_bytes_comes_back_and_damage_is_refused() {
+    let mut all = vec![
+        url("/x?y"),
+        What::regex(None, b"^/a").unwrap(),
+        What::regex(Some(b"h"), b"^/a").unwrap(),
+        What::Tags(Tags::parse(b"a b")),
+        What::tag_regex(b"a|b").unwrap(),
+        What::KeyPrefix((*b"k\0k").into()),
+        What::Host((*b"h").into()),
+        What::All,
+    ];
+    for pattern in ["*", "/a?*", "https://*.b/c*", "h/"] {
+        all.push(What::Wildcard(Wildcard::parse(pattern.as_bytes(), b"example.org")));
+    }
+    for (what, soft) in all.into_iter().zip([true, false].into_iter().cycle()) {
+        let command = Command { what, soft };
+        let mut bytes = Vec::new();
+        command.encode(&mut bytes);
+        assert_eq!(Command::decode(&bytes), Some(command.clone()));
+        assert_eq!(Command::decode(&[&bytes[..], b"x"].concat()), None);
+        for length in 0..bytes.len() {
+            assert_eq!(Command::decode(&bytes[..length]), None, "{command:?}");
+        }
+    }
+}
+
+#[test]
+fn keys_as_bytes_come_back() {
+    for keys in [vec![], vec![b"a"[..].into()], vec![b"a"[..].into(), b""[..].into()]] {
+        let command = Command::hard(What::Keys(keys));
+        let mut bytes = Vec::new();
+        command.encode(&mut bytes);
+        assert_eq!(Command::decode(&bytes), Some(command));
+    }
+}
+
+#[test]
+fn any_bytes_are_a_purge_or_refused() {
+    for seed in 0..20_000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let bytes: Vec<u8> = (0..random.usize(..40)).map(|_| random.u8(..12)).collect();
+        if let Some(command) = Command::decode(&bytes) {
+            let mut again = Vec::new();
+            command.encode(&mut again);
+            assert_eq!(Command::decode(&again), Some(command), "{seed}");
+        }
+        let alphabet = b"/*?;,= a:tagpublicstale";
+        let text: Vec<u8> =
+            (0..random.usize(..40)).map(|_| alphabet[random.usize(..alphabet.len())]).collect();
+        litespeed(&text, b"h", &mut Vec::new());
+        Wildcard::parse(&text, b"h").covers(&Subject::new(b"http", b"h", &text));
+        What::url(&text);
+    }
 }
 
 #[test]
 fn soft_and_forwarded_are_told_by_fields() {
     let fields = |name: &str, value: &str| -> Fields { [(name, value)].into_iter().collect() };
-    assert!(is_soft(&fields("Fastly-Soft-Purge", "1")));
-    assert!(!is_soft(&fields("X-Soft-Purge", "0")));
-    for name in ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"] {
+    let soft = |name, value| wanted(b"/", b"h", &fields(name, value)).unwrap().soft;
+    assert!(soft("Fastly-Soft-Purge", "1") && soft("X-Soft-Purge", "1") && soft("xkey-softpurge", "a"));
+    assert!(!soft("X-Soft-Purge", "0"));
+    for name in ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "x-forwarded-proto", "CF-Connecting-IP"]
+    {
         assert!(is_forwarded(&fields(name, "")), "{name}");
     }
-    assert!(!is_forwarded(&fields("X-Forwarded-Proto", "https")));
+    assert!(!is_forwarded(&fields("X-Forward", "https")));
 }

@@ -1,6 +1,8 @@
 //! Patterns with `*` over what pages were fetched for.
 
-use super::Subject;
+use std::fmt;
+
+use super::{Subject, normal_path};
 
 /// A pattern over scheme, host, path and query, in which `*` stands for any bytes, `/` among them.
 ///
@@ -12,10 +14,10 @@ use super::Subject;
 /// | `/shop?color=*` | that path with such a query; where no query is written, any and none |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wildcard {
-    scheme: Option<Box<[u8]>>,
-    host: Box<[u8]>,
-    path: Box<[u8]>,
-    query: Option<Box<[u8]>>,
+    pub(super) scheme: Option<Box<[u8]>>,
+    pub(super) host: Box<[u8]>,
+    pub(super) path: Box<[u8]>,
+    pub(super) query: Option<Box<[u8]>>,
 }
 
 impl Wildcard {
@@ -46,8 +48,19 @@ impl Wildcard {
     pub fn covers(&self, subject: &Subject<'_>) -> bool {
         self.scheme.as_deref().is_none_or(|scheme| matches(scheme, subject.scheme))
             && matches(&self.host, subject.host)
-            && matches(&self.path, subject.path)
+            && (matches(&self.path, subject.path)
+                || matches(&normal_path(&self.path), &normal_path(subject.path)))
             && self.query.as_deref().is_none_or(|query| matches(query, subject.query.unwrap_or_default()))
+    }
+}
+
+impl fmt::Display for Wildcard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(scheme) = &self.scheme {
+            write!(f, "{}://", scheme.escape_ascii())?;
+        }
+        write!(f, "{}{}", self.host.escape_ascii(), self.path.escape_ascii())?;
+        self.query.as_ref().map_or(Ok(()), |query| write!(f, "?{}", query.escape_ascii()))
     }
 }
 

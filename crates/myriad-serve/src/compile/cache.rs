@@ -63,6 +63,7 @@ impl Compile<'_> {
             host_in_key,
             uri_in_key,
             convert_head: cache.convert_head,
+            purge: self.purge(settings),
         })
     }
 

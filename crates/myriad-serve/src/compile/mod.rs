@@ -12,6 +12,7 @@ mod origin;
 mod place;
 mod program;
 mod proxy;
+mod purge;
 mod real_ip;
 mod referers;
 mod resolver;

@@ -21,7 +21,7 @@ use crate::exchange::variables::Source;
 use crate::files::{LinkRule, Validity};
 use crate::runtime::{
     BodyRules, Candidate, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer,
-    OfferRules, Place, PlaceId, PurgePlace, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
+    OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -56,8 +56,8 @@ impl Compile<'_> {
             None => Handler::Files,
             Some(HandlerConf::StubStatus) => Handler::StubStatus,
             // A zone that nothing defines has been reported.
-            Some(HandlerConf::Purge { zone, key }) => match self.zone(&zone.lossy()) {
-                Some(zone) => Handler::Purge(Box::new(PurgePlace { zone, key: self.template(key) })),
+            Some(HandlerConf::Purge { zone, text, by_url }) => match self.zone(&zone.lossy()) {
+                Some(zone) => Handler::Purge(Box::new(self.purge_place(zone, text, *by_url))),
                 None => Handler::Files,
             },
             Some(HandlerConf::Origin { protocol, target, prefix }) => {

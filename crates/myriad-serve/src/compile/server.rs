@@ -20,6 +20,7 @@ impl Compile<'_> {
     pub(super) fn server(&mut self, server: &ServerConf) -> Server {
         self.server_names.clone_from(&server.names);
         let context = PlaceContext::default();
+        let first = self.places.len();
         let place = self.place(&server.settings, &context, Default::default());
         let (rewrite, ifs) = self.program(&server.rewrite, &context);
         self.atlas.servers.push(server.span);
@@ -47,6 +48,7 @@ impl Compile<'_> {
             locations,
             limits: limits(&server.settings.client),
             merge_slashes: server.settings.client.merge_slashes,
+            purges: super::purge::of_server(&self.places[first..]),
         }
     }
 

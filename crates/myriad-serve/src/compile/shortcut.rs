@@ -4,7 +4,7 @@ use myriad_http::Known;
 
 use crate::exchange::variables::{Source, VariableNames};
 use crate::log::LogTarget;
-use crate::runtime::{ErrorTarget, Expires, FieldRead, Handler, Place, Shortcut};
+use crate::runtime::{CachePlace, ErrorTarget, Expires, FieldRead, Handler, Place, PurgeWhen, Shortcut};
 
 /// The fields that the rules read; none where they read anything else of a request than these and its first line.
 pub(super) fn of(names: &VariableNames) -> Option<Shortcut> {
@@ -69,7 +69,16 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
     let handled = match &place.handler {
         // What variables make of the URL is not made on the short way.
         Handler::Origin(origin) => {
-            origin.cache.fixed().is_some()
+            let asked = |cache: &CachePlace| {
+                // What purges by other means than a method of its own must be seen.
+                !cache.purge.as_ref().is_some_and(|rules| match &rules.when {
+                    PurgeWhen::Conditions(_) => true,
+                    PurgeWhen::Methods(methods) => {
+                        methods.iter().any(|method| matches!(&**method, b"GET" | b"HEAD"))
+                    }
+                })
+            };
+            origin.cache.fixed().is_some_and(asked)
                 && !origin.intercept_errors
                 && origin.http.as_ref().is_none_or(|http| http.url.is_some())
         }

@@ -22,7 +22,7 @@ use super::fetch::{self, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
 use super::stored::{self, Reading};
-use super::{Step, Work, error, origin, page, proxy_fields, upload};
+use super::{Step, Work, error, origin, page, proxy_fields, purge, upload};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
@@ -88,6 +88,11 @@ fn look_up(
 ) -> Result<Step, myriad_script::EvalError> {
     let Exchange { request, frame } = exchange;
     request.cache.fetched = false;
+    if let Some(rules) = &cache.purge
+        && purge::asks(request, frame, rules)?
+    {
+        return purge::page(exchange, cache, rules);
+    }
     let condition = cache.bypass.any_true(request, frame)?;
     let facts = RequestFacts {
         method: request.head.method(),
@@ -320,7 +325,10 @@ fn begins_beyond(request: &Request, offset: Option<u64>) -> bool {
 }
 
 fn facts_of(page: &Page) -> StoredFacts {
-    StoredFacts { lifetime: page.meta().lifetime, validators: false }
+    let lifetime = page.meta().lifetime;
+    // A soft purge ends the freshness of the object, not that of its head.
+    let fresh_until = lifetime.fresh_until.min(page.fresh_until());
+    StoredFacts { lifetime: Lifetime { fresh_until, ..lifetime }, validators: false }
 }
 
 fn claim(
@@ -333,11 +341,12 @@ fn claim(
     let request = &exchange.request;
     let now = myriad_net::clock::now_ms();
     let fields = request.head.fields();
+    let address = Some(page::address_of(request));
     let claimed = cache.zone.zone.claim(
         KeyRef::new(&request.cache.key),
         |selector, variant| write_variant(selector, fields, variant),
         |page| page.is_fresh(now),
-        ClaimOptions { now, lock_age_ms: lock.age_ms.unwrap_or(u64::MAX), address: None },
+        ClaimOptions { now, lock_age_ms: lock.age_ms.unwrap_or(u64::MAX), address },
     );
     match claimed {
         Claim::Hit(page) => serve(exchange, origin, page, CacheStatus::Hit),

@@ -231,7 +231,8 @@ async fn store(
     (lifetime, now, mut pace): (Lifetime, u64, Pace),
 ) {
     let OriginResponse { head, mut body, .. } = response;
-    let meta = page::meta_of(&head, place, &cache.rules, lifetime, now);
+    let meta =
+        page::meta_of(&head, place, &cache.rules, lifetime, now, page::marks_of(&exchange.request, &head));
     let selection = page::selection(&head.fields, &cache.rules, exchange.request.head.fields());
     let length = head.known(Known::ContentLength).and_then(origin::parse_length);
     let coding = page::origin_coding(&head);

@@ -20,7 +20,7 @@ mod proxy_cookies;
 pub(crate) mod proxy_fields;
 pub(crate) mod proxy_request;
 mod proxy_url;
-mod purge;
+pub(crate) mod purge;
 mod read_ahead;
 mod reader;
 pub(crate) mod revalidate;
@@ -83,6 +83,8 @@ pub(crate) enum Work {
     Page(cached::Wait),
     /// A page to be read from disk.
     Stored(stored::Reading),
+    /// Pages to be purged.
+    Purge(Box<purge::Order>),
 }
 
 /// Makes the content of the current place.
@@ -125,6 +127,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
             Work::Gather => cached::gather(exchange).await,
             Work::Page(wait) => cached::wait(exchange, wait).await,
             Work::Stored(reading) => stored::wait(exchange, reading).await,
+            Work::Purge(order) => purge::wait(exchange, *order).await,
         };
         match phases::run(exchange, phases::Entry::Step(step)) {
             Decision::Ready(answer) => return answer,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use myriad_http::body::BoxBody;
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_net::{RequestBody, ResponseBody};
-use myriad_policy::Failure;
+use myriad_policy::{Failure, Tags};
 use myriad_upstream::{OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 
@@ -20,7 +20,7 @@ use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
 use crate::phases;
-use crate::runtime::{Handler, OriginGroup, OriginPlace};
+use crate::runtime::{Caches, Handler, OriginGroup, OriginPlace};
 use crate::subrequest;
 
 /// Asks the origin of the current place and passes its answer on.
@@ -375,5 +375,7 @@ pub(crate) fn passes(known: Option<Known>, name: &[u8], origin: &OriginPlace, ow
         )
     );
     let padding = origin.http.is_some() && name.eq_ignore_ascii_case(b"x-pad");
-    !hidden && !padding && !listed(&origin.hide)
+    // Tags are between the origin and its cache.
+    let tags = known.is_some_and(Tags::is_field) && !matches!(origin.cache, Caches::None);
+    !hidden && !tags && !padding && !listed(&origin.hide)
 }

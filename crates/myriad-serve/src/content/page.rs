@@ -9,15 +9,18 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::ResponseBody;
-use myriad_policy::{Encoding, EntityTag, Lifetime, Rules, StoredFields, VaryRule};
+use myriad_policy::{Encoding, EntityTag, Lifetime, Rules, StoredFields, Subject, Tags, VaryRule};
 use myriad_store::{ALTERNATIVES, Alternative, Body, Selection};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::nominated::Nominated;
 use super::{cached, origin};
+use crate::error_log;
 use crate::exchange::{Exchange, Request};
 use crate::output::{self, Answer, Source};
-use crate::runtime::{CachePlace, OriginPlace, Page, PageMeta, ProxiedFacts, STRONG_GZIP, alternative, slot};
+use crate::runtime::{
+    CachePlace, Marks, OriginPlace, Page, PageMeta, ProxiedFacts, STRONG_GZIP, alternative, slot,
+};
 
 /// Most bytes of a page that are compressed on the worker's own time, as it is stored.
 const INLINE: u64 = 256 << 10;
@@ -35,6 +38,7 @@ pub(crate) fn meta_of(
     rules: &Rules,
     lifetime: Lifetime,
     now: u64,
+    marks: Marks,
 ) -> PageMeta {
     let fields = &head.fields;
     let coding = origin_coding(head);
@@ -81,6 +85,35 @@ pub(crate) fn meta_of(
         origin_encoded: coding.is_some(),
         no_transform: control.no_transform || is_opaque(head),
         lifetime,
+        marks,
+    }
+}
+
+/// What purges will find the answer to a request by.
+pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {
+    let tags = Tags::of(&head.fields);
+    if tags.overflown() {
+        let text =
+            "upstream sent more tags than a page may have (512, or 16 KB): any purge of tags will cover it";
+        request.log(error_log::Level::Warn, format_args!("{text}"));
+    }
+    Marks::new(request.scheme(), &request.host, &target_of(request), &tags)
+}
+
+/// The labels that purges of the request's URL look for.
+pub(crate) fn address_of(request: &Request) -> [u64; 2] {
+    Subject::new(request.scheme().as_bytes(), &request.host, &target_of(request)).address()
+}
+
+/// Path and query as the visitor sent them, whatever rules made of them. An include is of its own URI.
+fn target_of(request: &Request) -> Cow<'_, [u8]> {
+    let own = || match &request.args[..] {
+        b"" => request.uri.clone(),
+        args => [&request.uri[..], b"?", args].concat(),
+    };
+    match request.sent_uri() {
+        Some(sent) if !request.is_subrequest() || request.slice.get().is_some() => Cow::Borrowed(sent),
+        _ => Cow::Owned(own()),
     }
 }
 

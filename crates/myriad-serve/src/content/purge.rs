@@ -1,48 +1,187 @@
-//! `*_cache_purge ZONE KEY`: a location whose requests take a page out of the cache.
+//! Purges: by location (`*_cache_purge ZONE KEY`), and by requests of a cached place or its server that ask for one.
 
-use bytes::Bytes;
+mod access;
+mod answer;
+
+use std::sync::Arc;
+
 use myriad_http::{Known, Method};
-use myriad_net::ResponseBody;
-use myriad_store::KeyRef;
+use myriad_policy::{Command, What, wanted};
+use myriad_script::{EvalError, Frame};
 
-use super::{Step, cached};
+use self::answer::Form;
+use super::{Step, Work, cached};
 use crate::error_log::Level;
-use crate::exchange::Exchange;
-use crate::output::Answer;
-use crate::runtime::PurgePlace;
+use crate::exchange::{Exchange, Request};
+use crate::purge::{self, Outcome, Refused};
+use crate::runtime::{CachePlace, PageZone, PurgeBy, PurgePlace, PurgeRules, PurgeWhen};
 
-/// Purges the key and says whether a page was there: 200, or 404. All variants and encodings go, and what is being
-/// fetched at this moment is not stored.
+/// A purge that a request may make, on its way.
+pub(crate) struct Order {
+    zones: Vec<Arc<PageZone>>,
+    commands: Vec<Command>,
+    keys: Vec<Vec<u8>>,
+    form: Form,
+}
+
+/// Whether a request is one that purges.
+pub(super) fn asks(request: &Request, frame: &mut Frame, rules: &PurgeRules) -> Result<bool, EvalError> {
+    match &rules.when {
+        PurgeWhen::Methods(methods) => Ok(is_one(request, methods)),
+        PurgeWhen::Conditions(conditions) => conditions.any_true(request, frame),
+    }
+}
+
+fn is_one(request: &Request, methods: &[Box<[u8]>]) -> bool {
+    methods.iter().any(|method| request.head.method_bytes() == &**method)
+}
+
+/// Answers a request for its whole server that purges anything but one URL, before any location is asked for: rules that
+/// forbid what begins with a dot would take `PURGE /.*` for such.
+pub(crate) fn of_server(exchange: &mut Exchange) -> Option<Step> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let purges = &site.runtime.server(exchange.request.server).purges;
+    let request = &exchange.request;
+    let asked = || purges.iter().filter(|purge| is_one(request, &purge.methods));
+    asked().next()?;
+    let command = match wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields()) {
+        Ok(Command { what: What::Url { .. }, .. }) => return None,
+        Ok(command) => command,
+        Err(why) => {
+            let may = asked().any(|purge| access::may(request, purge.from.as_deref()));
+            return Some(if may { answer::invalid(why) } else { access::refuse(request) });
+        }
+    };
+    let mut zones: Vec<Arc<PageZone>> = Vec::new();
+    for purge in asked().filter(|purge| access::may(request, purge.from.as_deref())) {
+        if !zones.iter().any(|zone| Arc::ptr_eq(zone, &purge.zone)) {
+            zones.push(Arc::clone(&purge.zone));
+        }
+    }
+    if zones.is_empty() {
+        return Some(access::refuse(request));
+    }
+    let form = Form::of_method(request);
+    Some(order(exchange, Order { zones, commands: vec![command], keys: Vec::new(), form }))
+}
+
+/// Answers a request of a cached place that asks for a purge.
+pub(super) fn page(
+    exchange: &mut Exchange,
+    cache: &CachePlace,
+    rules: &PurgeRules,
+) -> Result<Step, EvalError> {
+    if !access::may(&exchange.request, rules.from.as_deref()) {
+        return Ok(access::refuse(&exchange.request));
+    }
+    let form = match rules.when {
+        PurgeWhen::Conditions(_) => Form::Plus,
+        PurgeWhen::Methods(_) => Form::of_method(&exchange.request),
+    };
+    let zones = vec![Arc::clone(&cache.zone)];
+    if rules.everything {
+        let commands = vec![Command::hard(What::All)];
+        return Ok(order(exchange, Order { zones, commands, keys: Vec::new(), form }));
+    }
+    let request = &exchange.request;
+    let target = request.sent_uri().unwrap_or(b"/").to_vec();
+    let command = match wanted(&target, &request.host, request.head.fields()) {
+        Ok(command) => command,
+        Err(why) => return Ok(answer::invalid(why)),
+    };
+    // What a GET of it would be answered with goes too, though it was fetched for another URL with the same key.
+    exchange.request.as_get = true;
+    let (mut keys, mut commands) = (Vec::new(), Vec::new());
+    match &command.what {
+        What::Url { .. } => keys.push(cached::key(exchange, cache)?),
+        What::Wildcard(_) => commands.extend(beginning(&cached::key(exchange, cache)?, command.soft)),
+        _ => {}
+    }
+    commands.push(command);
+    Ok(order(exchange, Order { zones, commands, keys, form }))
+}
+
+/// The purge of all keys that begin so, for a key that ends in `*`.
+fn beginning(key: &[u8], soft: bool) -> Option<Command> {
+    let prefix = key.strip_suffix(b"*").filter(|prefix| !prefix.is_empty())?;
+    Some(Command { what: What::KeyPrefix(prefix.into()), soft })
+}
+
+/// Purges the key, or the URL, that a location names, and says whether a page was there. All variants and encodings go, and
+/// what is being fetched at this moment is not stored.
 pub(super) fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> Step {
+    let request = &exchange.request;
+    // `allow` and `deny` have been asked where they are written.
+    let ruled = request.place().gate.as_ref().is_some_and(|gate| !gate.networks.is_empty());
+    if request.trace.is_none() && !ruled && !access::may(request, None) {
+        return access::refuse(request);
+    }
+    match named(exchange, rules) {
+        Ok(step) => step,
+        Err(error) => {
+            exchange.request.log(Level::Error, format_args!("{error}"));
+            Step::Error(500)
+        }
+    }
+}
+
+fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError> {
     let Exchange { request, frame } = exchange;
     // The page of HEAD is that of GET.
     request.as_get |= request.head.method() == Method::Head;
-    let mut key = Vec::new();
-    if let Err(error) = rules.key.eval(request, frame, &mut key) {
-        request.log(Level::Error, format_args!("{error}"));
-        return Step::Error(500);
+    let mut text = Vec::new();
+    let (PurgeBy::Key(template) | PurgeBy::Url(template)) = &rules.by;
+    template.eval(request, frame, &mut text)?;
+    let command = match &rules.by {
+        PurgeBy::Url(_) => match wanted(&text, &request.host, request.head.fields()) {
+            Ok(command) => command,
+            Err(why) => return Ok(answer::invalid(why)),
+        },
+        PurgeBy::Key(_) => beginning(&text, false).unwrap_or_else(|| {
+            let mut keys = vec![text.as_slice().into()];
+            // Visitors who name a port of their own have pages of their own.
+            if request.head.known(Known::Host).is_some_and(|sent| !sent.eq_ignore_ascii_case(&request.host)) {
+                let mut apart = text.clone();
+                cached::tell_hosts_apart(request, &mut apart);
+                keys.push(apart.into());
+            }
+            Command::hard(What::Keys(keys))
+        }),
+    };
+    let zones = vec![Arc::clone(&rules.zone)];
+    Ok(order(exchange, Order { zones, commands: vec![command], keys: Vec::new(), form: Form::Key(text) }))
+}
+
+/// A purge that is only explained changes nothing.
+fn order(exchange: &mut Exchange, ordered: Order) -> Step {
+    let Some(trace) = &exchange.request.trace else { return Step::Wait(Work::Purge(Box::new(ordered))) };
+    let zones: Vec<_> = ordered.zones.iter().map(|zone| zone.zone.name()).collect();
+    let what = ordered.commands.iter().map(|command| command.what.to_string());
+    let keys = ordered.keys.iter().map(|key| String::from_utf8_lossy(key).into_owned());
+    let text = what.chain(keys).collect::<Vec<_>>().join(", ");
+    trace.note("purge", format!("zone {}", zones.join(", ")), text, None);
+    answer::explained()
+}
+
+/// Makes the purge, and the answer.
+pub(super) async fn wait(exchange: &mut Exchange, ordered: Order) -> Step {
+    let mut outcome = Outcome::Done(0);
+    let Order { zones, commands, keys, form } = &ordered;
+    let mut kind = "key";
+    for command in commands {
+        kind = command.what.kind();
+        match purge::run(zones, command, keys).await {
+            Ok(more) => outcome = outcome.and(more),
+            Err(error) => return refused(exchange, &error),
+        }
     }
-    if let Some(trace) = &request.trace {
-        let text = format!("zone {}", rules.zone.zone.name());
-        trace.note("purge", text, String::from_utf8_lossy(&key).into_owned(), None);
-        return Step::Answer(Answer::new(200, ResponseBody::None));
+    answer::made(form, kind, outcome)
+}
+
+fn refused(exchange: &Exchange, error: &Refused) -> Step {
+    if let Refused::Pattern(why) = error {
+        return answer::invalid(why);
     }
-    let mut count = rules.zone.zone.remove(KeyRef::new(&key));
-    // Visitors who name a port of their own have pages of their own.
-    if request.head.known(Known::Host).is_some_and(|sent| !sent.eq_ignore_ascii_case(&request.host)) {
-        let mut apart = key.clone();
-        cached::tell_hosts_apart(request, &mut apart);
-        count += rules.zone.zone.remove(KeyRef::new(&apart));
-    }
-    if count == 0 {
-        return Step::Error(404);
-    }
-    let mut page =
-        b"<html>\n<head><title>Successful purge</title></head>\n<body>\n<h1>Successful purge</h1>\n".to_vec();
-    page.extend_from_slice(b"<p>Key: ");
-    myriad_http::uri::escape(&key, myriad_http::uri::Escape::Html, &mut page);
-    page.extend_from_slice(b"</p>\n</body>\n</html>\n");
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(page)));
-    answer.media_type = Some(b"text/html"[..].into());
-    Step::Answer(answer)
+    exchange.request.log(Level::Error, format_args!("purge failed: {error}"));
+    Step::Error(if matches!(error, Refused::TooMany) { 503 } else { 500 })
 }

@@ -2,7 +2,7 @@
 
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_policy::{
-    Admission, EntityTag, ResponseFacts, Rules, StoredFields, VaryRule, is_updated, revalidated,
+    Admission, EntityTag, ResponseFacts, Rules, StoredFields, Tags, VaryRule, is_updated, revalidated,
 };
 use myriad_store::{Completion, FlightWriter};
 use smallvec::SmallVec;
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::fetch::Arrival;
 use super::page;
 use crate::exchange::Exchange;
-use crate::runtime::{OriginPlace, Page, PageMeta};
+use crate::runtime::{Marks, OriginPlace, Page, PageMeta};
 
 /// A condition that an origin may answer with a 304.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,7 @@ pub(crate) fn confirm(
     arrival: Arrival,
 ) -> Confirmed {
     let Some(stored) = writer.previous().cloned() else { return Confirmed::Personal };
+    let tags = Tags::of(&head.fields);
     let updated = rules.rfc9111.then(|| updated(stored.meta(), head, rules));
     if updated.is_some() && varies_otherwise(&stored, head, rules) {
         writer.uncacheable(arrival.now, 0);
@@ -108,7 +109,8 @@ pub(crate) fn confirm(
         Admission::Store(lifetime) => {
             let meta = match &updated {
                 Some(head) => {
-                    renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now))
+                    let marks = marks_of(stored.meta(), &tags);
+                    renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now, marks))
                 }
                 None => PageMeta { lifetime, ..stored.meta().clone() },
             };
@@ -162,6 +164,11 @@ fn stored_fields(stored: &PageMeta) -> Fields {
         fields.push_known(Known::ETag, &tag);
     }
     fields
+}
+
+/// What purges find the page by: the tags of its 304 take the place of its own, if it has any.
+fn marks_of(stored: &PageMeta, tags: &Tags) -> Marks {
+    if tags.is_empty() { stored.marks.clone() } else { stored.marks.with_tags(tags) }
 }
 
 /// What is known of the body stays: a 304 brings none.

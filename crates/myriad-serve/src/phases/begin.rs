@@ -5,7 +5,7 @@ use myriad_http::{Known, Method, Version};
 use myriad_net::service::Rejection;
 
 use super::{Decision, Entry, real_ip, run, shortcut};
-use crate::content::{Step, error};
+use crate::content::{self, Step, error};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 
@@ -32,7 +32,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
                 if let Some(trace) = &exchange.request.trace {
                     trace.server(&exchange.request);
                 }
-                Entry::Server
+                content::purge::of_server(exchange).map_or(Entry::Server, Entry::Step)
             }
             Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
         },

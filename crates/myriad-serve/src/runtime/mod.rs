@@ -3,12 +3,14 @@
 mod atlas;
 mod caches;
 mod charset;
+mod covering;
 mod filters;
 mod gate;
 mod http_place;
 mod limits;
 mod listener;
 mod locations;
+mod marks;
 mod names;
 mod page_record;
 mod pass_url;
@@ -32,19 +34,21 @@ use myriad_upstream::ResolverConfig;
 pub(crate) use atlas::{Atlas, Label};
 pub(crate) use caches::{Caches, NamedCaches};
 pub(crate) use charset::{Charsets, Recode};
+pub(crate) use covering::covering;
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
 pub(crate) use gate::{AuthRequest, BasicRules, Gate, Network};
 pub(crate) use http_place::{HttpPlace, ReplacedFields, ResolverPlace};
 pub(crate) use limits::{ConnectionLimits, LimitAnswer, LimitZone, RequestLimits};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};
+pub(crate) use marks::Marks;
 pub(crate) use names::Names;
 pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
     AccessLog, AddField, Autoindex, BodyRules, CachePlace, Candidate, CharsetRules, ErrorPage, ErrorTarget,
     Expires, FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept, ListingFormat, Offer, OfferRules,
-    OriginGroup, OriginPlace, Param, Place, PurgePlace, Rates, RedirectRules, Rooting, Symlinks, Target,
-    TryEnd, TryFiles,
+    OriginGroup, OriginPlace, Param, Place, PurgeBy, PurgePlace, PurgeRules, PurgeWhen, Rates, RedirectRules,
+    Rooting, ServerPurge, Symlinks, Target, TryEnd, TryFiles,
 };
 pub(crate) use real_ip::{RealIp, RealIpSource};
 pub(crate) use referers::Referers;
@@ -154,6 +158,8 @@ pub(crate) struct Server {
     pub limits: Limits,
     /// `merge_slashes`.
     pub merge_slashes: bool,
+    /// What requests may purge in any of its places.
+    pub purges: Vec<ServerPurge>,
 }
 
 impl Runtime {

@@ -3,11 +3,11 @@
 use myriad_policy::{EntityTag, Lifetime, Source as FreshnessSource};
 use myriad_store::Persist;
 
-use super::{PageMeta, ProxiedFacts};
+use super::{Marks, PageMeta, ProxiedFacts};
 
 /// Numbers little-endian, byte strings behind their length, flags in the order of the fields.
 impl Persist for PageMeta {
-    const VERSION: u16 = 1;
+    const VERSION: u16 = 2;
 
     fn encode(&self, out: &mut Vec<u8>) {
         // Every field is named, so that a new one cannot be forgotten here; it raises the version.
@@ -23,6 +23,7 @@ impl Persist for PageMeta {
             lifetime,
             redirects,
             proxied,
+            marks,
         } = self;
         out.extend_from_slice(&status.to_le_bytes());
         put(out, reason.as_bytes());
@@ -40,6 +41,7 @@ impl Persist for PageMeta {
         out.extend_from_slice(&[u8::from(*origin_encoded), u8::from(*no_transform), u8::from(*redirects)]);
         put_lifetime(out, lifetime);
         put_proxied(out, *proxied);
+        put(out, marks.as_bytes());
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -60,6 +62,7 @@ impl Persist for PageMeta {
             redirects: reader.flag()?,
             lifetime: reader.lifetime()?,
             proxied: reader.proxied()?,
+            marks: Marks::from_bytes(reader.bytes()?)?,
         };
         reader.0.is_empty().then_some(page)
     }
@@ -219,6 +222,7 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use myriad_policy::Tags;
 
     fn page(tag: Option<EntityTag>, odd: bool) -> PageMeta {
         PageMeta {
@@ -249,6 +253,7 @@ mod tests {
                 has_last_modified: !odd,
                 has_etag: odd,
             },
+            marks: Marks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" })),
         }
     }
 
@@ -271,6 +276,7 @@ mod tests {
             let again = PageMeta::decode(&bytes(&first)).unwrap();
             assert_eq!(bytes(&again), bytes(&first));
             assert_eq!((again.status, &*again.reason, &*again.lines), (404, "Nowhere", &b"X-A: b\r\n"[..]));
+            assert_eq!(again.marks, first.marks);
             assert_eq!((again.tag, again.lifetime.valid_ms, again.redirects), (tag, 4, index % 2 == 0));
             assert_eq!(
                 (again.last_modified, again.lifetime.born),

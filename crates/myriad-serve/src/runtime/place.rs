@@ -141,8 +141,16 @@ pub(crate) enum Handler {
 pub(crate) struct PurgePlace {
     /// The zone.
     pub zone: Arc<PageZone>,
-    /// The key of the page.
-    pub key: Template,
+    /// Which page.
+    pub by: PurgeBy,
+}
+
+/// What a location purges.
+pub(crate) enum PurgeBy {
+    /// What is stored under the key, or keys that begin so where it ends in `*`.
+    Key(Template),
+    /// What was fetched for the path and query, on the host that the request names.
+    Url(Template),
 }
 
 /// `limit_except`: another place for the methods that are not listed.
@@ -521,4 +529,34 @@ pub(crate) struct CachePlace {
     pub uri_in_key: bool,
     /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
     pub convert_head: bool,
+    /// `*_cache_purge` without a zone: which requests purge, and whose.
+    pub purge: Option<Box<PurgeRules>>,
+}
+
+/// `*_cache_purge` for the requests of a place.
+pub(crate) struct PurgeRules {
+    /// Which requests purge.
+    pub when: PurgeWhen,
+    /// `purge_all`: whatever they are sent for.
+    pub everything: bool,
+    /// Who may; none written: who is near.
+    pub from: Option<Arc<[super::Network]>>,
+}
+
+/// Which requests purge.
+pub(crate) enum PurgeWhen {
+    /// Those with one of these methods.
+    Methods(Arc<[Box<[u8]>]>),
+    /// Those for which one of the texts is neither empty nor `0`.
+    Conditions(Predicates),
+}
+
+/// A zone that requests to a server may purge in.
+pub(crate) struct ServerPurge {
+    /// Those with one of these methods.
+    pub methods: Arc<[Box<[u8]>]>,
+    /// Who may; none written: who is near.
+    pub from: Option<Arc<[super::Network]>>,
+    /// The zone.
+    pub zone: Arc<PageZone>,
 }

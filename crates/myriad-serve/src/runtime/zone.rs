@@ -5,10 +5,14 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_encode::Coding;
-use myriad_policy::EntityTag;
-use myriad_store::{Alternative, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone};
+use myriad_policy::{Command, EntityTag};
+use myriad_store::{
+    Alternative, Covers, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone,
+};
 
 use crate::error_log::{ErrorLog, Level};
+
+use super::{Marks, covering};
 
 /// What is kept with a stored page.
 #[derive(Clone)]
@@ -35,6 +39,8 @@ pub(crate) struct PageMeta {
     pub redirects: bool,
     /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
     pub proxied: ProxiedFacts,
+    /// What purges find it by.
+    pub marks: Marks,
 }
 
 /// What `gzip_proxied` wants to know of an answer.
@@ -65,6 +71,19 @@ impl Metadata for PageMeta {
             + self.reason.len()
             + self.media_type.len()
             + self.last_modified.as_ref().map_or(0, |(text, _)| text.len())
+            + self.marks.as_bytes().len()
+    }
+
+    fn labels(&self, each: &mut dyn FnMut(u64)) {
+        self.marks.labels(each);
+    }
+
+    fn address(&self) -> Option<[u64; 2]> {
+        Some(self.marks.subject().address())
+    }
+
+    fn covers(rule: &[u8]) -> Option<Covers<Self>> {
+        covering(&Command::decode(rule)?.what).ok()
     }
 }
 

@@ -1,0 +1,44 @@
+//! `X-LiteSpeed-Purge`: purges that an application asks for in its own answers, as its plugins for LiteSpeed do.
+
+use super::{Command, Tags, What};
+
+/// Most purges of one answer.
+const MOST: usize = 256;
+
+/// Reads an `X-LiteSpeed-Purge` field for the pages of `host`, and adds what it asks for.
+///
+/// Lists behind `public` (or nothing) hold `*`, `tag=NAME`, a bare name of a tag, and URLs of the host; `stale` makes them
+/// soft. Lists behind `private` speak of pages of one visitor, which are never stored.
+pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<Command>) {
+    for list in value.split(|byte| *byte == b';') {
+        let words =
+            || list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|word| !word.is_empty());
+        if words().any(|word| word.eq_ignore_ascii_case(b"private")) {
+            continue;
+        }
+        if out.len() >= MOST {
+            return;
+        }
+        let soft = words().any(|word| word.eq_ignore_ascii_case(b"stale"));
+        let mut tags = Tags::default();
+        for word in words() {
+            let what = match word {
+                b"*" | b"tag=*" => What::Host(host.into()),
+                _ if word.eq_ignore_ascii_case(b"public") || word.eq_ignore_ascii_case(b"stale") => continue,
+                [b'/', ..] => What::Url { host: host.into(), target: word.into() },
+                _ => {
+                    tags.add(word.strip_prefix(b"tag=").unwrap_or(word));
+                    continue;
+                }
+            };
+            if out.len() < MOST {
+                out.push(Command { what, soft });
+            }
+        }
+        if !tags.is_empty() {
+            // More tags than are kept: better all than too few.
+            let what = if tags.overflown() { What::Host(host.into()) } else { What::Tags(tags) };
+            out.push(Command { what, soft });
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Runs a purge over zones: for requests, for the control socket, for what an application asks for in its answers.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use myriad_policy::{Command, What};
+use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError};
+
+use crate::runtime::{PageZone, covering};
+
+/// Longest name of a purge in the log, in bytes.
+const LONGEST_NAME: usize = 500;
+
+/// What a purge came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is done: that many pages are gone, or stale.
+    Done(usize),
+    /// It is done, and covered so many pages and perhaps more: files of a former process are still being found.
+    AtLeast(usize),
+    /// It holds from now on; its pages are counted in the background, and the count is logged.
+    Accepted,
+}
+
+impl Outcome {
+    pub(crate) fn and(self, other: Outcome) -> Outcome {
+        match (self, other) {
+            (Self::Accepted, _) | (_, Self::Accepted) => Self::Accepted,
+            (Self::Done(a), Self::Done(b)) => Self::Done(a + b),
+            (Self::AtLeast(a) | Self::Done(a), Self::AtLeast(b) | Self::Done(b)) => Self::AtLeast(a + b),
+        }
+    }
+}
+
+/// Why a purge was not made.
+#[derive(Debug)]
+pub enum Refused {
+    /// Its pattern is no regex: why.
+    Pattern(String),
+    /// There is no zone of that name.
+    NoZone(String),
+    /// As many purges as are kept at once wait for all pages to be asked.
+    TooMany,
+    /// It holds, but could not be written down: a restart would forget it.
+    Unlogged(io::Error),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(why) => f.write_str(why),
+            Self::TooMany => f.write_str("too many purges at once: try again in a moment"),
+            Self::Unlogged(error) => {
+                write!(f, "it holds, but cannot be written down, and a restart would forget it: {error}")
+            }
+            Self::NoZone(name) => write!(f, "there is no cache zone \"{name}\""),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Purges in all `zones`; `keys` are purged beside what the command covers, where it covers pages that labels find. It holds
+/// from when this returns on, and after a crash.
+pub(crate) async fn run(
+    zones: &[Arc<PageZone>],
+    command: &Command,
+    keys: &[Vec<u8>],
+) -> Result<Outcome, Refused> {
+    let mut outcome = Outcome::Done(0);
+    for zone in zones {
+        outcome = outcome.and(run_in(zone, command, keys).await?);
+    }
+    Ok(outcome)
+}
+
+async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<Outcome, Refused> {
+    let purge = if command.soft { Purge::Soft } else { Purge::Hard };
+    let (addresses, labels) = (command.what.addresses(), command.what.labels());
+    let named = match &command.what {
+        What::Keys(keys) => &keys[..],
+        _ => &[],
+    };
+    let all_keys = named.iter().map(|key| &**key).chain(keys.iter().map(|key| &key[..]));
+    let all_keys: Vec<_> = all_keys.map(KeyRef::new).collect();
+    let (mut rule, mut name);
+    let covered = if command.what.is_exact() {
+        Covered::Exact { keys: &all_keys, addresses: &addresses, labels: &labels }
+    } else if command.what == What::All {
+        Covered::All
+    } else {
+        covering(&command.what).map(drop).map_err(Refused::Pattern)?;
+        rule = Vec::new();
+        command.encode(&mut rule);
+        name = command.what.to_string();
+        shorten(&mut name);
+        Covered::Rule { name: &name, rule: &rule }
+    };
+    match zone.zone.purge(covered, purge).await {
+        Ok(purged) => Ok(match purged.count {
+            Count::Exact(count) => Outcome::Done(count),
+            Count::AtLeast(count) => Outcome::AtLeast(count),
+            Count::Later => Outcome::Accepted,
+        }),
+        Err(PurgeError::Rule) => Err(Refused::Pattern("the pattern is too long".to_owned())),
+        Err(PurgeError::TooMany) => Err(Refused::TooMany),
+        Err(PurgeError::Unlogged(error)) => Err(Refused::Unlogged(error)),
+    }
+}
+
+/// Cuts the name of a purge to what a line of a log bears.
+fn shorten(name: &mut String) {
+    if name.len() > LONGEST_NAME {
+        let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+        name.truncate(end);
+        name.push_str("...");
+    }
+}

@@ -1,0 +1,169 @@
+//! What purges find a page by.
+
+use std::iter;
+
+use myriad_policy::{Subject, Tags};
+
+/// What a page was fetched for, and the tags that its origin gave it: one piece of memory, which is also how it is kept in
+/// files.
+///
+/// A byte of flags, the length of the host (16 bits) and of the target (32), host and target, then each tag behind its
+/// length (16 bits); all little-endian.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Marks(Box<[u8]>);
+
+/// Over TLS.
+const HTTPS: u8 = 1;
+/// There were more tags than are kept.
+const OVERFLOWN: u8 = 2;
+/// Bytes before the host.
+const HEAD: usize = 7;
+
+impl Marks {
+    /// The marks of a page fetched for `target`, path and query as they were sent.
+    pub(crate) fn new(scheme: &str, host: &[u8], target: &[u8], tags: &Tags) -> Marks {
+        let host = &host[..host.len().min(usize::from(u16::MAX))];
+        let mut bytes =
+            vec![if scheme == "https" { HTTPS } else { 0 } | if tags.overflown() { OVERFLOWN } else { 0 }];
+        bytes.extend_from_slice(&(host.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(&(target.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(host);
+        bytes.extend_from_slice(target);
+        for name in tags.names() {
+            bytes.extend_from_slice(&(name.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(name);
+        }
+        Marks(bytes.into())
+    }
+
+    /// The same page with other tags.
+    pub(crate) fn with_tags(&self, tags: &Tags) -> Marks {
+        let subject = self.subject();
+        let scheme = if subject.scheme == b"https" { "https" } else { "http" };
+        Marks::new(scheme, subject.host, self.target(), tags)
+    }
+
+    /// As they are kept.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Reads what [`Self::as_bytes`] gave; none where it is damaged.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Marks> {
+        let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
+        let (host, target) = lengths(*head);
+        let (_, rest) = rest.split_at_checked(host)?;
+        let (_, mut tags) = rest.split_at_checked(target)?;
+        if head[0] > HTTPS + OVERFLOWN {
+            return None;
+        }
+        while !tags.is_empty() {
+            (_, tags) = split_tag(tags)?;
+        }
+        Some(Marks(bytes.into()))
+    }
+
+    /// What the page was fetched for.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        let scheme: &[u8] = if self.0[0] & HTTPS > 0 { b"https" } else { b"http" };
+        Subject::new(scheme, self.host(), self.target())
+    }
+
+    /// Path and query as they were sent.
+    pub(crate) fn target(&self) -> &[u8] {
+        self.parts().1
+    }
+
+    /// The host.
+    pub(crate) fn host(&self) -> &[u8] {
+        self.parts().0
+    }
+
+    /// The names of its tags.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.parts().2;
+        iter::from_fn(move || {
+            let (name, after) = split_tag(rest)?;
+            rest = after;
+            Some(name)
+        })
+    }
+
+    /// Whether there were more tags than are kept: whatever purges tags purges it.
+    pub(crate) fn overflown(&self) -> bool {
+        self.0[0] & OVERFLOWN > 0
+    }
+
+    /// Labels of its path, of its URL and of each tag.
+    pub(crate) fn labels(&self, each: &mut dyn FnMut(u64)) {
+        let subject = self.subject();
+        each(subject.path_label());
+        subject.query_label().into_iter().for_each(&mut *each);
+        self.tags().map(Tags::label).for_each(&mut *each);
+        if self.overflown() {
+            each(Tags::OVERFLOWN);
+        }
+    }
+
+    fn parts(&self) -> (&[u8], &[u8], &[u8]) {
+        let Some((head, rest)) = self.0.split_first_chunk::<HEAD>() else { return (b"", b"", b"") };
+        let (host, target) = lengths(*head);
+        let (host, rest) = rest.split_at(host);
+        let (target, tags) = rest.split_at(target);
+        (host, target, tags)
+    }
+}
+
+/// The lengths of host and target.
+fn lengths(head: [u8; HEAD]) -> (usize, usize) {
+    let [_, host @ .., a, b, c, d] = head;
+    (usize::from(u16::from_le_bytes(host)), u32::from_le_bytes([a, b, c, d]) as usize)
+}
+
+fn split_tag(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(target: &str, tags: &[u8]) -> Marks {
+        Marks::new("https", b"example.org", target.as_bytes(), &Tags::parse(tags))
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_and_damage_is_refused() {
+        let marks = marks("/a?b", b"one two");
+        assert_eq!(Marks::from_bytes(marks.as_bytes()), Some(marks.clone()));
+        assert_eq!((marks.host(), marks.target()), (&b"example.org"[..], &b"/a?b"[..]));
+        assert_eq!(marks.tags().collect::<Vec<_>>(), [b"one", b"two"]);
+        assert_eq!(marks.subject().scheme, b"https");
+        let whole = marks.as_bytes();
+        // Where a tag ends, so may the marks.
+        let ends = [whole.len() - 10, whole.len() - 5];
+        for length in (0..whole.len()).filter(|length| !ends.contains(length)) {
+            assert!(Marks::from_bytes(&whole[..length]).is_none(), "{length} bytes");
+        }
+        assert!(Marks::from_bytes(&[whole, b"x"].concat()).is_none());
+    }
+
+    #[test]
+    fn labels_are_those_that_purges_look_for() {
+        let labels = |marks: &Marks| {
+            let mut labels = Vec::new();
+            marks.labels(&mut |label| labels.push(label));
+            labels
+        };
+        let page = marks("/a?b", b"one two");
+        let subject = page.subject();
+        let expected =
+            [subject.path_label(), subject.wanted_label(), Tags::label(b"one"), Tags::label(b"two")];
+        assert_eq!(labels(&page), expected);
+        assert_eq!(labels(&page.with_tags(&Tags::parse(b"three")))[2..], [Tags::label(b"three")]);
+        assert_eq!(labels(&marks("/a", b"")).len(), 1);
+        let many = "x".repeat(100_000);
+        assert_eq!(labels(&marks("/a", many.as_bytes())), [subject.path_label(), Tags::OVERFLOWN]);
+    }
+}
