@@ -137,7 +137,9 @@ mod tests {
     fn a_field_that_comes_twice_fills_no_page_of_others() {
         let key = |fields: &[(&str, &str)]| {
             let mut head = Fields::new();
-            fields.iter().for_each(|(name, value)| head.push(name.as_bytes(), value.as_bytes()));
+            for (name, value) in fields {
+                head.push(name.as_bytes(), value.as_bytes());
+            }
             let mut key = Vec::new();
             write_class(&head, &mut key);
             key
