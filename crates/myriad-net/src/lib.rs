@@ -19,6 +19,7 @@ pub mod response;
 pub mod service;
 mod socket;
 pub mod tcp_info;
+mod timeouts;
 pub mod tls;
 mod work;
 
@@ -27,5 +28,6 @@ pub use h1::end_tunnels;
 pub use listener::{Acceptor, Worker};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
-pub use service::{Limits, Outcome, Service, StreamLimits, Timeouts};
+pub use service::{Limits, Outcome, Service, StreamLimits};
+pub use timeouts::Timeouts;
 pub use tls::TlsFacts;

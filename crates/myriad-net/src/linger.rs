@@ -5,7 +5,7 @@ use std::task::Poll;
 
 use crate::clock::monotonic_ms;
 use crate::connection::Connection;
-use crate::service::Timeouts;
+use crate::timeouts::Timeouts;
 
 pub(crate) async fn run(connection: &Connection, timeouts: Timeouts) {
     connection.socket.shutdown_write();

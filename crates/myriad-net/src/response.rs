@@ -8,7 +8,7 @@ use bytes::Bytes;
 use myriad_http::body::BoxBody;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::service::Timeouts;
+use crate::timeouts::Timeouts;
 use crate::work;
 
 /// Status line and fields, written in HTTP/1's form as they are found, so that a stored head is copied once.

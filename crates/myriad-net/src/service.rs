@@ -14,6 +14,7 @@ use rustls::server::ClientHello;
 use crate::connection::Connection;
 use crate::request_body::RequestBody;
 use crate::response::{Response, Sent};
+use crate::timeouts::Timeouts;
 
 /// A site: turns request heads into responses.
 ///
@@ -147,39 +148,5 @@ impl Default for StreamLimits {
     /// nginx's defaults.
     fn default() -> Self {
         Self { streams: 128, preread: 65_536, receive_buffer: 256 * 1024, keepalive_time_ms: 3_600_000 }
-    }
-}
-
-/// How long the driver waits; all in milliseconds, 0 for no limit unless said otherwise.
-#[derive(Clone, Copy, Debug)]
-pub struct Timeouts {
-    /// `keepalive_timeout`: how long an idle connection stays open; 0 closes after the answer.
-    pub keepalive_ms: u64,
-    /// `keepalive_requests`: how many requests a connection may make.
-    pub keepalive_requests: u32,
-    /// `send_timeout`: between two writes that make progress.
-    pub send_ms: u64,
-    /// `lingering_time`: in total, reading what a client still sends after an early answer; 0 for no lingering.
-    pub lingering_ms: u64,
-    /// `lingering_timeout`: the longest silence while lingering.
-    pub lingering_idle_ms: u64,
-    /// `lingering_close always`: linger also where nothing more is expected of the client.
-    pub lingering_always: bool,
-    /// `reset_timedout_connection`: close with a reset when a client times out, and on 444.
-    pub reset_timed_out: bool,
-}
-
-impl Default for Timeouts {
-    /// nginx's defaults.
-    fn default() -> Self {
-        Self {
-            keepalive_ms: 75_000,
-            keepalive_requests: 1000,
-            send_ms: 60_000,
-            lingering_ms: 30_000,
-            lingering_idle_ms: 5_000,
-            lingering_always: false,
-            reset_timed_out: false,
-        }
     }
 }

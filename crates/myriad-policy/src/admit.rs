@@ -3,7 +3,8 @@
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
-use crate::freshness::{Source, freshness, is_private};
+use crate::freshness::freshness;
+use crate::validity::{Source, is_private};
 use crate::{Rules, UseStale, VaryError, VaryRule, rfc9111};
 
 /// What decides whether an answer is stored.

@@ -21,13 +21,14 @@ mod rules;
 mod status;
 mod stored_fields;
 mod validators;
+mod validity;
 mod vary;
 
 pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated};
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;
 pub use early::refreshes_early;
-pub use freshness::{Freshness, Source, freshness};
+pub use freshness::freshness;
 pub use personal::PersonalCookies;
 pub use purge::{Command, Subject, Tags, What, Wildcard, is_forwarded, litespeed, wanted};
 pub use reuse::{Failure, Reuse, StoredFacts, reuse};
@@ -38,4 +39,5 @@ pub use stored_fields::{StoredFields, is_updated};
 pub use validators::{
     Condition, Encoding, EntityTag, IfModifiedSince, StoredValidators, if_range_holds, judge_conditions,
 };
+pub use validity::{Freshness, Source};
 pub use vary::{VariantTooLong, VaryError, VaryRule};

@@ -7,7 +7,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known, Method};
 
-use crate::freshness::{Freshness, Source, is_private, lifetime, stale_windows, x_accel_expires};
+use crate::validity::{Freshness, Source, is_private, lifetime, stale_windows, x_accel_expires};
 use crate::{Refusal, Rules};
 
 /// The longest heuristic validity: RFC 9111 §4.2.2 asks for a bound and suggests none; a day keeps a page that was last

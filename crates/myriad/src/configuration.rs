@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-use myriad_conf::model::{ErrorLog, ListenAddress, ListenConf, LogLevel};
+use myriad_conf::model::{ListenAddress, ListenConf};
+use myriad_conf::settings::{ErrorLog, LogLevel};
 use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Text};
 use myriad_serve::TlsFiles;
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::model::{ErrorLog as ErrorLogConf, LogLevel};
+use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel};
 use myriad_conf::{Model, Settings, Span};
 use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
 use myriad_serve::syslog::Syslog;

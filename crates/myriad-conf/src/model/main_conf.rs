@@ -1,6 +1,6 @@
 //! What stands outside `http`: processes, privileges, logs.
 
-use crate::settings::{Network, SyslogConf};
+use crate::settings::{ErrorLog, Network};
 use crate::text::Text;
 
 /// `worker_processes`.
@@ -10,38 +10,6 @@ pub enum WorkerProcesses {
     Auto,
     /// So many, at least 1.
     Count(u32),
-}
-
-/// Levels of `error_log`, the most severe first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogLevel {
-    /// `emerg`.
-    Emerg,
-    /// `alert`.
-    Alert,
-    /// `crit`.
-    Crit,
-    /// `error`.
-    Error,
-    /// `warn`.
-    Warn,
-    /// `notice`.
-    Notice,
-    /// `info`.
-    Info,
-    /// `debug` and its parts (`debug_http`, …).
-    Debug,
-}
-
-/// One `error_log`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ErrorLog {
-    /// A path relative to the prefix, or `stderr`; what is written where [`Self::syslog`] says more.
-    pub target: Text,
-    /// The server that `syslog:…` names.
-    pub syslog: Option<SyslogConf>,
-    /// Messages at this level or more severe are written.
-    pub level: LogLevel,
 }
 
 /// Main context, with `events`.

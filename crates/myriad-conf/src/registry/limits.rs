@@ -3,9 +3,9 @@
 use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, Use, between, exactly, set};
 use crate::{
     diagnostic::Diagnostic,
-    model::{HttpConf, LimitKind, LimitZoneConf, LogLevel},
+    model::{HttpConf, LimitKind, LimitZoneConf},
     number::{parse_number, parse_size},
-    settings::{ConnectionLimit, RequestLimit, Settings},
+    settings::{ConnectionLimit, LogLevel, RequestLimit, Settings},
     text::Text,
 };
 

@@ -5,8 +5,8 @@ use super::{
     Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, block, set, syslog,
 };
 use crate::{
-    model::{ErrorLog, LogLevel, MainConf, WorkerProcesses},
-    settings::Settings,
+    model::{MainConf, WorkerProcesses},
+    settings::{ErrorLog, LogLevel, Settings},
 };
 
 const MAIN: Contexts = Contexts::MAIN;

@@ -1,6 +1,7 @@
 //! How much: `limit_req*`, `limit_conn*`.
 
-use crate::{model::LogLevel, span::Span};
+use super::LogLevel;
+use crate::span::Span;
 
 /// Settings that both kinds of limit have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! nginx's log module as a level sees it, and the switches that write to the error log.
 
+use super::ErrorLog;
 use super::SyslogConf;
-use crate::{model::ErrorLog, text::Text};
+use crate::text::Text;
 
 /// One `access_log PATH [FORMAT] [options]`.
 #[derive(Clone, Debug, PartialEq, Eq)]

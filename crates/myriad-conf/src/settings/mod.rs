@@ -9,6 +9,7 @@ mod cache;
 mod client;
 mod content;
 mod encoding;
+mod error_log;
 mod filters;
 mod headers;
 mod http2;
@@ -36,6 +37,7 @@ pub use content::{
 pub use encoding::{
     BrotliSettings, EncodingSettings, GzipDisable, GzipSettings, Proxied, StaticMode, ZstdSettings,
 };
+pub use error_log::{ErrorLog, LogLevel};
 pub use filters::{FilterSettings, SubFilter};
 pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
 pub use http2::Http2Settings;

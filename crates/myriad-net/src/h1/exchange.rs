@@ -14,7 +14,8 @@ use crate::connection::Connection;
 use crate::deadline;
 use crate::request_body::RequestBody;
 use crate::response::{Response, ResponseBody, Sent};
-use crate::service::{Outcome, Rejection, Service, Timeouts};
+use crate::service::{Outcome, Rejection, Service};
+use crate::timeouts::Timeouts;
 use crate::work::{self, Work};
 
 /// How long an unread body is read for the sake of the connection where `lingering_close` is off, milliseconds: nginx's

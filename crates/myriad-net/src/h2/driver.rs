@@ -14,7 +14,8 @@ use super::wake::Woken;
 use crate::clock::now_ms;
 use crate::connection::Connection;
 use crate::deadline;
-use crate::service::{Service, StreamLimits, Timeouts};
+use crate::service::{Service, StreamLimits};
+use crate::timeouts::Timeouts;
 
 /// Bytes that are put into one write, more or less: whole frames, heads of answers on top.
 const BATCH: usize = 64 * 1024;

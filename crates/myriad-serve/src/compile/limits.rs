@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use myriad_conf::model::{LimitKind, LimitZoneConf, LogLevel};
+use myriad_conf::model::{LimitKind, LimitZoneConf};
+use myriad_conf::settings::LogLevel;
 use myriad_conf::settings::{self, LimitSettings};
 
 use super::Compile;

@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::model::{ErrorLog as ErrorLogConf, LogLevel};
 use myriad_conf::settings::{self, OpenLogFileCache, SyslogConf};
+use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel};
 use parking_lot::Mutex;
 
 use super::Compile;

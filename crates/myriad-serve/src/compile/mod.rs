@@ -20,6 +20,7 @@ mod rewriting;
 mod scripts;
 mod server;
 mod shortcut;
+mod timeouts;
 mod tls;
 
 use std::collections::HashMap;

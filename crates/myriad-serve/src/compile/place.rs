@@ -15,7 +15,7 @@ use myriad_policy::IfModifiedSince;
 use myriad_script::{Program, Template};
 
 use super::Compile;
-use super::server::timeouts;
+use super::timeouts::timeouts;
 use crate::content::{Naming, TempFolder};
 use crate::exchange::variables::Source;
 use crate::files::{LinkRule, Validity};

@@ -5,12 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::{ListenAddress, LocationConf, Matcher, ServerConf, ServerName};
-use myriad_conf::settings::{ClientSettings, Handler, Lingering};
+use myriad_conf::settings::{ClientSettings, Handler};
 use myriad_http::h1::HeadLimits;
-use myriad_net::{Limits, StreamLimits, Timeouts};
+use myriad_net::{Limits, StreamLimits};
 
 use super::Compile;
 use super::place::PlaceContext;
+use super::timeouts::timeouts;
 use crate::runtime::{Listener, Locations, Names, Server, ServerId};
 
 /// Bytes that are read at once at most, whatever `http2_recv_buffer_size` says: each worker has the buffer.
@@ -175,18 +176,5 @@ fn limits(client: &ClientSettings) -> Limits {
         },
         header_timeout_ms: client.header_timeout,
         timeouts: timeouts(client),
-    }
-}
-
-/// The connection's time-outs.
-pub(super) fn timeouts(client: &ClientSettings) -> Timeouts {
-    Timeouts {
-        keepalive_ms: client.keepalive_timeout,
-        keepalive_requests: u32::try_from(client.keepalive_requests).unwrap_or(u32::MAX),
-        send_ms: client.send_timeout,
-        lingering_ms: if client.lingering_close == Lingering::Off { 0 } else { client.lingering_time },
-        lingering_idle_ms: client.lingering_timeout,
-        lingering_always: client.lingering_close == Lingering::Always,
-        reset_timed_out: client.reset_timedout_connection,
     }
 }
