@@ -39,6 +39,7 @@ pub struct RequestHead {
     pub(crate) target_range: Range<u32>,
     pub(crate) line_len: u32,
     pub(crate) head_len: u32,
+    pub(crate) wire_len: u32,
     pub(crate) fields: Fields,
 }
 
@@ -76,6 +77,7 @@ impl RequestHead {
         }
         self.line_len = self.fields.bytes().len() as u32;
         self.head_len = self.line_len;
+        self.wire_len = self.line_len;
     }
 
     /// Forgets everything and keeps the memory.
@@ -86,6 +88,7 @@ impl RequestHead {
         self.target_range = 0..0;
         self.line_len = 0;
         self.head_len = 0;
+        self.wire_len = 0;
         self.fields.clear();
     }
 
@@ -130,9 +133,9 @@ impl RequestHead {
         self.slice(&(0..self.head_len))
     }
 
-    /// Bytes of the request line, names and values, whatever they took on the wire.
-    pub fn size(&self) -> usize {
-        self.fields.bytes().len()
+    /// Bytes that the head took on the wire: in HTTP/2 those of its header block (nginx's `$request_length`).
+    pub fn wire_len(&self) -> u32 {
+        self.wire_len
     }
 
     /// The fields.

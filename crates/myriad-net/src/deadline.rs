@@ -24,6 +24,7 @@ struct Table {
     free: RefCell<Vec<u32>>,
     armed: Cell<usize>,
     draining: Cell<bool>,
+    epoch: Cell<u32>,
     ticking: Notify,
     tick: Cell<u32>,
 }
@@ -47,6 +48,7 @@ impl Table {
             free: RefCell::default(),
             armed: Cell::new(0),
             draining: Cell::new(false),
+            epoch: Cell::new(0),
             ticking: Notify::new(),
             tick: Cell::new(0),
         }
@@ -147,6 +149,20 @@ pub fn draining() -> bool {
 pub fn drain() {
     TABLE.with(|table| {
         table.draining.set(true);
+        wake_where(table, |_| true, false);
+    });
+}
+
+/// How often this worker has been given another configuration.
+pub fn epoch() -> u32 {
+    TABLE.with(|table| table.epoch.get())
+}
+
+/// The worker has another configuration: wakes every connection, so that those which can tell their clients to connect
+/// anew without loss do.
+pub fn renew() {
+    TABLE.with(|table| {
+        table.epoch.set(table.epoch.get().wrapping_add(1));
         wake_where(table, |_| true, false);
     });
 }

@@ -105,6 +105,14 @@ impl<S: Service> Worker<S> {
         });
     }
 
+    /// Closes every connection, whatever it is busy with.
+    pub fn end_all(&self) {
+        let all = self.live.all.borrow();
+        for connection in all.iter().flatten().filter_map(Weak::upgrade) {
+            connection.socket.shutdown();
+        }
+    }
+
     fn share(&self) -> Self {
         Self { service: Rc::clone(&self.service), live: Rc::clone(&self.live) }
     }

@@ -106,7 +106,15 @@ impl RequestBody {
 
     /// Whether the request has no body.
     pub fn is_empty(&self) -> bool {
-        self.length() == Some(0)
+        match &self.source {
+            Source::Stream(feed) => feed.is_empty(),
+            _ => self.length() == Some(0),
+        }
+    }
+
+    /// Whether the client has announced a body by leaving its stream open, be it an empty one.
+    pub fn is_on_stream(&self) -> bool {
+        matches!(self.source, Source::Stream(_))
     }
 
     /// Bytes still to come, where the request says it (`Content-Length`); none for a chunked body.

@@ -35,6 +35,8 @@ use crate::worker::{Generation, WorkerState};
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
 /// Threads that read and write the files of all zones.
 const DISK_THREADS: usize = 3;
+/// How long exchanges that are broken off at the end have, to be logged.
+const BREAKING_OFF: Duration = Duration::from_secs(1);
 /// How long the end waits for pages that are still to be written.
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
 /// Keys of a zone that one sweep looks at.
@@ -104,7 +106,8 @@ enum Order {
     EndStragglers(Duration),
     /// Logs that only the worker knows, those whose paths hold variables, are to be opened anew.
     Reopen,
-    Quit,
+    /// No more connections; what is under way has so long to end, any time where that is not limited.
+    Quit(Option<Duration>),
 }
 
 struct Socket {
@@ -221,7 +224,7 @@ impl Site {
     pub fn quit(&self) {
         for worker in &self.inner.lock().workers {
             // A worker that has ended already has no need of the order.
-            let _ = worker.orders.send(Order::Quit);
+            let _ = worker.orders.send(Order::Quit(*self.shutdown_timeout.lock()));
         }
     }
 
@@ -261,7 +264,7 @@ impl Site {
         let began = std::time::Instant::now();
         for worker in workers {
             while !worker.thread.is_finished() {
-                if limit.is_some_and(|limit| began.elapsed() >= limit) {
+                if limit.is_some_and(|limit| began.elapsed() >= limit + 2 * BREAKING_OFF) {
                     return;
                 }
                 std::thread::sleep(Duration::from_millis(5));
@@ -384,9 +387,13 @@ async fn work(
     tokio::task::spawn_local(async move { flushed.logs.keep_flushing().await });
     let mut running: Option<(Rc<SiteService>, Worker<SiteService>)> = None;
     let mut acceptors: Vec<Acceptor> = Vec::new();
+    let mut limit = None;
     while let Some(order) = inbox.recv().await {
         match order {
-            Order::Quit => break,
+            Order::Quit(after) => {
+                limit = after;
+                break;
+            }
             Order::EndStragglers(after) => {
                 if let Some((_, worker)) = &running {
                     worker.end_stragglers(after);
@@ -400,6 +407,7 @@ async fn work(
                 let site = Rc::new(Generation::new(runtime, Rc::clone(&state)));
                 let (service, worker) = if let Some((service, worker)) = running.take() {
                     service.replace(site);
+                    myriad_net::deadline::renew();
                     (service, worker)
                 } else {
                     let service = Rc::new(SiteService::new(site));
@@ -414,7 +422,15 @@ async fn work(
     }
     drop(acceptors);
     if let Some((_, worker)) = &running {
-        worker.drain().await;
+        match limit {
+            None => worker.drain().await,
+            Some(limit) if tokio::time::timeout(limit, worker.drain()).await.is_ok() => {}
+            Some(_) => {
+                // What is under way is broken off, and logged.
+                worker.end_all();
+                let _ = tokio::time::timeout(BREAKING_OFF, worker.drain()).await;
+            }
+        }
     }
     state.logs.flush(true);
 }

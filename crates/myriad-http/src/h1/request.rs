@@ -60,6 +60,7 @@ pub fn resume_request(
     match result {
         Ok(Parsed::Complete(next)) => {
             out.head_len = out.fields.bytes().len() as u32;
+            out.wire_len = out.head_len;
             check_fields(out)?;
             Ok(Parsed::Complete(next))
         }
@@ -208,9 +209,12 @@ fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result
         Some(b'\r' | b'\n') if target_end > target_start => return Err(ParseError::Http09),
         Some(_) => return Err(ParseError::InvalidTarget),
     }
-    let Some((version, line_end, next)) = parse_version(buf, skip_spaces(buf, target_end))? else {
-        return Ok(None);
-    };
+    let version = parse_version(buf, skip_spaces(buf, target_end)).map_err(|error| match error {
+        // nginx looks at the target first: the preface of HTTP/2 is no request of an unknown version.
+        ParseError::UnsupportedVersion if buf[target_start..target_end] == *b"*" => ParseError::InvalidTarget,
+        error => error,
+    });
+    let Some((version, line_end, next)) = version? else { return Ok(None) };
     out.method = Method::from_bytes(&buf[start..method_end]);
     out.version = version;
     out.method_range = 0..(method_end - start) as u32;

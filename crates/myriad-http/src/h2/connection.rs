@@ -94,6 +94,8 @@ pub struct Input {
 pub struct Connection {
     config: Config,
     began: bool,
+    /// The client knows the server's `SETTINGS`.
+    acknowledged: bool,
     /// The last stream that is served, once a `GOAWAY` has said so.
     leaving: Option<u32>,
     client: Settings,
@@ -124,6 +126,7 @@ impl Connection {
         let mut connection = Self {
             config,
             began: false,
+            acknowledged: false,
             leaving: None,
             client: Settings::default(),
             decoder: Decoder::new(4096),
@@ -182,11 +185,6 @@ impl Connection {
         self.leaving.is_some()
     }
 
-    /// Whether the client is in the middle of a header block.
-    pub fn is_amid_block(&self) -> bool {
-        self.block.is_some()
-    }
-
     /// Frees the memory that only a busy connection needs.
     pub fn rest(&mut self) {
         self.scratch = Scratch::default();
@@ -226,6 +224,9 @@ impl Connection {
     /// What must follow a header block that is not complete. That `SETTINGS` must come first (RFC 9113 §3.4) is not insisted
     /// on, as in nginx: who sends none has the defaults.
     fn check_order(&self, header: FrameHeader) -> Result<(), ConnectionError> {
+        if header.kind == kind::PUSH_PROMISE {
+            return Err(ConnectionError::protocol("PUSH_PROMISE from a client"));
+        }
         match &self.block {
             Some(block) if header.kind != kind::CONTINUATION || header.stream != block.stream() => {
                 Err(ConnectionError::protocol("header block without its CONTINUATION"))
@@ -249,7 +250,6 @@ impl Connection {
             kind::PRIORITY => self.legacy_priority(header, payload),
             kind::RST_STREAM => self.rst_stream(header),
             kind::SETTINGS => self.settings(header, payload),
-            kind::PUSH_PROMISE => Err(ConnectionError::protocol("PUSH_PROMISE from a client")),
             kind::PING => self.ping(header, payload),
             kind::GOAWAY => Self::goaway(header),
             kind::WINDOW_UPDATE => self.window_update(header, payload),

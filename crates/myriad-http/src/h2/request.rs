@@ -145,7 +145,9 @@ impl<'a> RequestBuilder<'a> {
             b"priority" => self.priority = Priority::parse(value),
             _ => {}
         }
-        if self.head.fields().len() >= self.limits.fields {
+        // `:authority` is no field.
+        let own = self.head.fields().len() - usize::from(self.authority.is_some());
+        if own >= self.limits.fields {
             return Err(ParseError::TooManyFields);
         }
         self.head.fields_mut().push(name, value);
@@ -162,7 +164,7 @@ fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseErro
     if method.is_empty() || path.is_empty() || scheme.is_empty() {
         return Err(ParseError::InvalidPseudoField);
     }
-    if !method.iter().all(|byte| matches!(byte, b'A'..=b'Z' | b'_' | b'-')) || method == b"CONNECT" {
+    if !method.iter().all(|byte| matches!(byte, b'A'..=b'Z' | b'_' | b'-')) {
         return Err(ParseError::InvalidMethod);
     }
     let scheme_sound = scheme[0].is_ascii_alphabetic()
@@ -270,7 +272,7 @@ mod tests {
             build(&[(":method", method), (":path", path), (":scheme", scheme), LINE[3]]).2
         };
         assert_eq!(line("get", "/", "http"), Some(ParseError::InvalidMethod));
-        assert_eq!(line("CONNECT", "/", "http"), Some(ParseError::InvalidMethod));
+        assert_eq!(line("CONNECT", "", "http"), Some(ParseError::InvalidPseudoField));
         assert_eq!(line("GET", "/", "a/b"), Some(ParseError::InvalidPseudoField));
         for path in ["x", "*", "/ HTTP/1.1", "http://a/", "/\x7f"] {
             assert_eq!(line("GET", path, "http"), Some(ParseError::InvalidTarget), "{path}");
@@ -282,7 +284,7 @@ mod tests {
         assert_eq!(error(&[("x", "a\r\nb: c")]), Some(ParseError::ControlByte));
         assert_eq!(error(&[("host", "a"), ("host", "a")]), Some(ParseError::RepeatedField));
         assert_eq!(
-            error(&[("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", "")]),
+            error(&[("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", ""), ("f", "")]),
             Some(ParseError::TooManyFields)
         );
         for name in ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te"] {

@@ -23,6 +23,9 @@ const BATCH: usize = 64 * 1024;
 const SLICES: usize = 64;
 /// Bytes of output from which on nothing more is read: heads of answers, answers to control frames.
 const BACKLOG: usize = 256 * 1024;
+/// How long the end of a body that nobody needs is waited for before its stream is reset, milliseconds: a client that is about
+/// to end it is spared the reset.
+const TAILS_MS: u64 = 200;
 /// Reads after which other connections have their turn.
 const READS: u32 = 8;
 
@@ -41,6 +44,10 @@ pub(super) enum End {
 enum Clock {
     /// The first request.
     First,
+    /// The rest of a header block, that opens this stream.
+    Head(u32),
+    /// The ends of bodies that nobody needs: they may be under way.
+    Tails,
     /// The next request.
     Idle,
     /// Nothing: somebody else is waited for.
@@ -73,6 +80,8 @@ pub(super) struct Driver<S: Service> {
     /// Streams that are to be looked at; kept for its memory.
     streams: Vec<u32>,
     clock: Clock,
+    /// When the connection began, in reloads: those of before one are to connect anew.
+    epoch: u32,
     /// The client broke a rule: what is under way is given up.
     pub(super) failed: bool,
 }
@@ -100,6 +109,7 @@ impl<S: Service> Driver<S> {
             read_ahead: 0,
             streams: Vec::new(),
             clock: Clock::Off,
+            epoch: deadline::epoch(),
             failed: false,
         }
     }
@@ -122,7 +132,7 @@ impl<S: Service> Driver<S> {
         loop {
             let mut moved = self.run_woken();
             moved |= self.pull();
-            if deadline::draining() {
+            if deadline::draining() || deadline::epoch() != self.epoch {
                 self.codec.shut_down();
             }
             match self.write(cx) {
@@ -258,44 +268,60 @@ impl<S: Service> Driver<S> {
 
     /// Nothing moves: sets the deadline, and looks whether it has passed.
     fn watch(&mut self, cx: &mut Context<'_>) -> Poll<End> {
-        let limits = self.service.limits(&self.connection);
         let clock = if !self.codec.output().is_empty() {
             Clock::Sending
+        } else if let Some(stream) = self.codec.late_stream(&self.partial) {
+            Clock::Head(stream)
+        } else if self.codec.is_lingering() {
+            Clock::Tails
         } else if !self.exchanges.is_empty() {
             Clock::Off
-        } else if self.connection.requests.get() == 0 {
+        } else if self.codec.is_fresh() {
             Clock::First
         } else {
             Clock::Idle
         };
         if clock != self.clock {
             self.clock = clock;
-            self.connection.deadline.set(match clock {
-                Clock::Off => 0,
-                Clock::First => limits.header_timeout_ms,
-                // 0 closes at once, by the GOAWAY that was said with the first request.
-                Clock::Idle => limits.timeouts.keepalive_ms,
-                Clock::Sending => limits.timeouts.send_ms,
-            });
-            if clock == Clock::Idle {
-                self.rest();
-            }
+            self.wind(clock);
         }
         if self.connection.deadline.poll_expired(cx).is_pending() {
             return Poll::Pending;
         }
-        if clock == Clock::Sending {
-            return Poll::Ready(End::TimedOut);
-        }
-        if self.partial.is_empty() && !self.codec.is_amid_block() {
-            self.codec.shut_down();
-        } else {
-            self.service.http2_failed(&self.connection, "client timed out");
-            self.codec.give_up(ErrorCode::Protocol);
-        }
-        self.fail();
         self.clock = Clock::Off;
+        match clock {
+            Clock::Sending => return Poll::Ready(End::TimedOut),
+            Clock::Head(stream) => {
+                self.service.http2_failed(&self.connection, "client timed out");
+                self.codec.reset_late(stream);
+            }
+            Clock::Tails => self.codec.reset_lingering(),
+            Clock::Off | Clock::First | Clock::Idle if self.partial.is_empty() => {
+                self.codec.shut_down();
+                self.fail();
+            }
+            Clock::Off | Clock::First | Clock::Idle => {
+                self.service.http2_failed(&self.connection, "client timed out");
+                self.codec.give_up(ErrorCode::Protocol);
+                self.fail();
+            }
+        }
         self.poll(cx)
+    }
+
+    fn wind(&mut self, clock: Clock) {
+        let limits = self.service.limits(&self.connection);
+        self.connection.deadline.set(match clock {
+            Clock::Off => 0,
+            Clock::Tails => TAILS_MS,
+            Clock::First | Clock::Head(_) => limits.header_timeout_ms,
+            // 0 closes at once, by the GOAWAY that was said with the first request.
+            Clock::Idle => limits.timeouts.keepalive_ms,
+            Clock::Sending => limits.timeouts.send_ms,
+        });
+        if clock == Clock::Idle {
+            self.rest();
+        }
     }
 
     /// The connection is idle: what only a busy one needs is freed.

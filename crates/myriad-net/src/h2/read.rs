@@ -113,7 +113,7 @@ impl<S: Service> Driver<S> {
             self.codec.shut_down();
         }
         let is_head = head.method() == Method::Head;
-        let head_bytes = head.size() as u64;
+        let head_bytes = u64::from(head.wire_len());
         let feed = (!end && malformed.is_none()).then(|| {
             let announced = match request_framing(head) {
                 Ok(Framing::Length(length)) => Some(length),

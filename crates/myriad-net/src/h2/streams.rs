@@ -70,6 +70,11 @@ impl<S: Service> Driver<S> {
 
     fn answer_later(&mut self, stream: u32, response: Response<S::Ticket>) {
         let Some(is_head) = self.exchange(stream).map(|exchange| exchange.is_head) else { return };
+        let is_late =
+            |exchange: &Exchange<S::Ticket>| exchange.feed.as_ref().is_some_and(Feed::has_timed_out);
+        if self.exchange(stream).is_some_and(|exchange| is_late(exchange)) {
+            self.codec.blame(stream);
+        }
         let sending = self.begin_answer(stream, is_head, response);
         if let Some(exchange) = self.exchange(stream) {
             exchange.stage = Stage::Sending(Box::new(sending));

@@ -137,6 +137,17 @@ impl Feed {
         std::mem::take(&mut self.inner.state.borrow_mut().began)
     }
 
+    /// Whether the client took too long.
+    pub fn has_timed_out(&self) -> bool {
+        self.inner.state.borrow().failed == Some(BodyError::Timeout)
+    }
+
+    /// Whether the request has no body after all, as far as that is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        let state = self.inner.state.borrow();
+        state.announced == Some(0) || state.ended && state.received == 0
+    }
+
     /// Bytes put in so far.
     pub fn received(&self) -> u64 {
         self.inner.state.borrow().received

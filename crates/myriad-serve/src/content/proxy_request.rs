@@ -197,7 +197,9 @@ fn own_body(
 /// The framing follows from the body that is sent, and from nothing else.
 fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload, head: &mut Vec<u8>) {
     let fields = exchange.request.head.fields();
-    let sent_empty = fields.has(Known::ContentLength) || fields.has(Known::TransferEncoding);
+    let sent_empty = fields.has(Known::ContentLength)
+        || fields.has(Known::TransferEncoding)
+        || exchange.request.body.is_on_stream();
     let length = match payload {
         RequestPayload::Empty => (sent_empty && !http.no_length).then_some(0),
         RequestPayload::Bytes(bytes) => Some(bytes.len() as u64),

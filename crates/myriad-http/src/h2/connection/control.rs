@@ -68,6 +68,7 @@ impl Connection {
             if header.length != 0 {
                 return Err(ConnectionError::new(ErrorCode::FrameSize, "SETTINGS with ACK and content"));
             }
+            self.acknowledged = true;
             return Ok(Received::Nothing);
         }
         let before = self.client.initial_window;

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use super::super::MAX_FRAME;
-use super::super::frame::{FrameHeader, flag, number, unpadded};
+use super::super::frame::{FrameHeader, flag, kind, number, unpadded};
 use super::super::hpack::DecodeError;
 use super::super::request::{RequestBuilder, is_trailer};
+use super::super::settings::Settings;
 use super::super::{ConnectionError, ErrorCode, Priority};
 use super::stream::{Closed, Stream, Volume};
 use super::{Connection, Received};
@@ -139,10 +140,38 @@ impl Connection {
             self.streams.note(id, Closed::ByServer);
             return Ok(Purpose::Ignored);
         }
-        if self.streams.len() >= self.config.max_streams as usize {
+        // A client that does not know yet how little of a body may come with its request is spared an error.
+        let is_early = !self.acknowledged && !header.has(flag::END_STREAM);
+        if self.streams.len() >= self.config.max_streams as usize
+            || is_early && self.config.window < Settings::default().initial_window
+        {
             return Ok(Purpose::Refused(ErrorCode::RefusedStream));
         }
         Ok(Purpose::Request)
+    }
+
+    /// The stream that a header block is to open of which a part has come: in blocks before, or in `partial`, the bytes
+    /// that [`Connection::receive`] has left.
+    pub fn late_stream(&self, partial: &[u8]) -> Option<u32> {
+        let opening = match &self.block {
+            Some(block) => Some(block.opening),
+            None if self.began => FrameHeader::read(partial).filter(|header| header.kind == kind::HEADERS),
+            None => None,
+        };
+        let id = opening?.stream;
+        (self.streams.is_idle(id) && !id.is_multiple_of(2)).then_some(id)
+    }
+
+    /// Resets a stream whose header block has been coming for too long. The rest of the block is read for the sake of the
+    /// table.
+    pub fn reset_late(&mut self, stream: u32) {
+        self.streams.last = self.streams.last.max(stream);
+        self.put_reset(stream, ErrorCode::Protocol);
+    }
+
+    /// Whether the client has not opened a stream yet.
+    pub fn is_fresh(&self) -> bool {
+        self.streams.last == 0
     }
 
     /// Reads a block within the limits of a head.
@@ -163,6 +192,7 @@ impl Connection {
             self.decoder.decode(bytes, limits.line, limits.total, |name, value| builder.field(name, value));
         let (priority, mut malformed) = builder.finish();
         decoded.map_err(compression)?;
+        head.wire_len = bytes.len() as u32;
         let end = header.has(flag::END_STREAM);
         let mut expected = None;
         match request_framing(head) {

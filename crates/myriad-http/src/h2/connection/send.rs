@@ -55,6 +55,25 @@ impl Connection {
         }
     }
 
+    /// The answer to come is one to an error of the client: the stream is reset behind it.
+    pub fn blame(&mut self, stream: u32) {
+        if let Some(found) = self.streams.get(stream) {
+            found.malformed = true;
+        }
+    }
+
+    /// Whether there are streams that are answered and whose clients have not ended their side.
+    pub fn is_lingering(&self) -> bool {
+        self.streams.lingering().is_some()
+    }
+
+    /// Resets them (RFC 9113 §8.1).
+    pub fn reset_lingering(&mut self) {
+        while let Some(id) = self.streams.lingering() {
+            self.put_reset(id, ErrorCode::NoError);
+        }
+    }
+
     /// Gives a stream up (RFC 9113 §6.4).
     pub fn reset(&mut self, stream: u32, code: ErrorCode) {
         if self.streams.get(stream).is_some() {

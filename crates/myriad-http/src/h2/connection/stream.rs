@@ -138,6 +138,11 @@ impl Streams {
         self.open.iter().filter(|stream| !stream.lingering).count()
     }
 
+    /// One that is answered, and whose client has not ended its side.
+    pub(super) fn lingering(&self) -> Option<u32> {
+        self.open.iter().find(|stream| stream.lingering).map(|stream| stream.id)
+    }
+
     pub(super) fn get(&mut self, id: u32) -> Option<&mut Stream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
         self.open.get_mut(at)

@@ -23,9 +23,9 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&header.bytes()[..], payload].concat()
 }
 
-/// What a client says before all else.
+/// What a client says before all else; it knows the server's settings.
 fn hello() -> Vec<u8> {
-    [PREFACE, &frame(kind::SETTINGS, 0, 0, &[])].concat()
+    [PREFACE, &frame(kind::SETTINGS, 0, 0, &[]), &frame(kind::SETTINGS, flag::ACK, 0, &[])].concat()
 }
 
 /// A header block of literal fields.

@@ -138,7 +138,9 @@ fn append_figure(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool 
     let thousandths = |out: &mut Vec<u8>, ms: u64| show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000));
     match source {
         Source::RequestId => request_id(request, out),
-        Source::RequestLength => show(out, request.sent.request_bytes.max(request.head.raw().len() as u64)),
+        Source::RequestLength => {
+            show(out, request.sent.request_bytes.max(u64::from(request.head.wire_len())));
+        }
         Source::RequestTime => thousandths(out, now().saturating_sub(request.received_ms)),
         Source::BytesSent => show(out, request.sent.bytes),
         Source::BodyBytesSent => show(out, request.sent.body_bytes),

@@ -176,3 +176,42 @@ fn frames_are_no_longer_than_asked_and_a_closed_window_is_seen() {
     let lengths: Vec<_> = only(&frames, kind::DATA).iter().map(|frame| frame.payload.len()).collect();
     assert_eq!(lengths, [1000, 1000, 500]);
 }
+
+#[test]
+fn bodies_ahead_of_a_small_window_are_refused_until_the_client_knows_of_it() {
+    let mut connection = Connection::new(Config { window: 10, ..Config::default() });
+    let early = [PREFACE, &post(1, &[]), &get(3)].concat();
+    let received = feed(&mut connection, &early).expect("streams");
+    assert_eq!(received, [Received::Request { stream: 3, end: true, malformed: None }]);
+    assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::RefusedStream as u8)]);
+    let mut connection = Connection::new(Config::default());
+    assert_eq!(feed(&mut connection, &early).map(|received| received.len()), Ok(2));
+}
+
+#[test]
+fn stream_whose_head_is_late_is_reset_and_its_block_read_all_the_same() {
+    let mut connection = greeted();
+    let request = get(1);
+    let (first, rest) = request.split_at(12);
+    assert_eq!(connection.late_stream(b""), None);
+    assert!(connection.is_fresh());
+    assert_eq!(connection.late_stream(first), Some(1));
+    connection.reset_late(1);
+    assert_eq!(connection.late_stream(first), None);
+    assert!(!connection.is_fresh());
+    assert_eq!(feed(&mut connection, &[first, rest].concat()), Ok(vec![]));
+    assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::Protocol as u8)]);
+    assert_eq!(feed(&mut connection, &get(3)).map(|received| received.len()), Ok(1));
+}
+
+#[test]
+fn answers_ahead_of_bodies_that_do_not_come_end_their_streams() {
+    let mut connection = greeted();
+    feed(&mut connection, &post(1, &[])).expect("a request");
+    connection.respond(1, 204, [], true);
+    assert!(connection.is_lingering());
+    connection.reset_lingering();
+    assert!(!connection.is_lingering());
+    assert_eq!(resets(&take(&mut connection)), [(1, 0)]);
+    assert_eq!(feed(&mut connection, &data(1, true, b"x")), Ok(vec![]));
+}
