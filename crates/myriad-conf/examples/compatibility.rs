@@ -269,6 +269,11 @@ pub(crate) fn page() -> String {
 /// Where nginx's own test suite asks for what a promise of Myriad forbids: file, its subtests, what they ask for.
 const SUITE: &[(&str, &str, &str)] = &[
     (
+        "proxy_ssl.t",
+        "`ssl session reused`, `ssl session reused 2`",
+        "a new handshake for each request: the connection is kept, so there is none to resume a session",
+    ),
+    (
         "auth_request.t",
         "`proxy auth cached`",
         "a page that a request with `Authorization` made, kept for others",

@@ -17,6 +17,7 @@
 //! | `log` | the access log |
 //! | `local_time` | the time zone |
 //! | `syslog` | log lines to syslog servers |
+//! | `tls` | keys, certificates, whom to believe |
 //! | `site` | worker threads, reload, the end |
 
 mod compile;
@@ -38,6 +39,7 @@ mod service;
 mod site;
 mod subrequest;
 pub mod syslog;
+mod tls;
 mod worker;
 
 pub use compile::{TlsFiles, check, tls_files, tls_path};

@@ -12,6 +12,8 @@ use crate::address::Address;
 pub enum Phase {
     /// No connection yet.
     Connecting,
+    /// Connected, TLS not yet agreed on.
+    Handshaking,
     /// The request was not fully sent.
     Sending,
     /// The request was sent, the response head was not complete.
@@ -25,6 +27,7 @@ impl Phase {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Connecting => "connecting to upstream",
+            Self::Handshaking => "SSL handshaking to upstream",
             Self::Sending => "sending request to upstream",
             Self::ReadingHead => "reading response header from upstream",
             Self::ReadingBody => "reading upstream",
@@ -49,6 +52,8 @@ pub enum ErrorKind {
     InvalidHead,
     /// The response head is larger than the buffer for it (`invalid_header`).
     TooLargeHead,
+    /// TLS could not be agreed on, or the certificate does not prove who the origin is (`error`).
+    Tls,
     /// Every peer is down, failing or full (`error`).
     NoLivePeer,
     /// The client's own request body broke off; no fault of the origin, never tried again.

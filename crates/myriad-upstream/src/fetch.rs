@@ -20,7 +20,7 @@ use crate::request::{NextUpstream, OriginRequest, Protocol, RequestPayload};
 use crate::response::{OriginResponse, Upgraded};
 use crate::stream::Stream;
 use crate::upload::{Upload, Wire};
-use crate::{fastcgi, http};
+use crate::{fastcgi, http, tls};
 
 impl Group {
     /// Sends a request to one of the peers, or to several after each other as `request.retry` says, and returns once
@@ -88,7 +88,7 @@ impl Group {
         let home = if request.bind.is_some() { Home::Nowhere } else { self.home(pool, &request.protocol) };
         if is_repeatable(request)
             && request.method.is_idempotent()
-            && let Some(pooled) = take_idle(&home, &active)
+            && let Some(pooled) = take_idle(&home, &active, identity(request))
         {
             let log = request.attempts.begin(address.to_string());
             log.connected(true);
@@ -100,7 +100,15 @@ impl Group {
             }
         }
         let log = request.attempts.begin(address.to_string());
-        let connection = match connect(address, request.bind, request.timeouts.connect_ms).await {
+        let connect_ms = request.timeouts.connect_ms;
+        let mut connected = connect(address, request.bind, connect_ms).await;
+        if let Some(tls) = &request.tls {
+            connected = match connected {
+                Ok(stream) => tls::secure(stream, tls, connect_ms).await,
+                failed => failed,
+            };
+        }
+        let connection = match connected {
             Ok(stream) => stream,
             Err(error) => {
                 log.failed(error.status());
@@ -154,7 +162,7 @@ impl Tries {
         let wanted = match result {
             Ok(response) => self.repeatable && retry.on_status(response.head.status),
             Err(error) => {
-                let unsent = error.phase() == Phase::Connecting;
+                let unsent = matches!(error.phase(), Phase::Connecting | Phase::Handshaking);
                 (unsent || self.repeatable) && is_reason(error.kind(), retry)
             }
         };
@@ -165,7 +173,9 @@ impl Tries {
 /// Whether a failure is reason to try another peer.
 fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
     match kind {
-        ErrorKind::Connect | ErrorKind::Closed | ErrorKind::Io | ErrorKind::Rejected => retry.error,
+        ErrorKind::Connect | ErrorKind::Tls | ErrorKind::Closed | ErrorKind::Io | ErrorKind::Rejected => {
+            retry.error
+        }
         ErrorKind::Timeout => retry.timeout,
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => retry.invalid_header,
         ErrorKind::NoLivePeer | ErrorKind::RequestBody(_) => false,
@@ -177,13 +187,18 @@ fn is_repeatable(request: &OriginRequest) -> bool {
     !matches!(request.body, RequestPayload::Stream(..))
 }
 
-fn take_idle(home: &Home, active: &Active) -> Option<Pooled<Stream>> {
+/// What tells connections apart that are secured in different ways.
+fn identity(request: &OriginRequest) -> u64 {
+    request.tls.as_ref().map_or(0, |tls| tls.identity)
+}
+
+fn take_idle(home: &Home, active: &Active, identity: u64) -> Option<Pooled<Stream>> {
     let peer = &active.0;
     match home {
         Home::Nowhere => None,
-        Home::Http(pool, _) => pool.0.take(peer.id),
+        Home::Http(pool, _) => pool.0.take((peer.id, identity)),
         Home::FastCgi(_) => {
-            let Pooled { connection, requests, made } = peer.fastcgi.take(peer.id)?;
+            let Pooled { connection, requests, made } = peer.fastcgi.take((peer.id, 0))?;
             Some(Pooled { connection: connection.unpark().ok()?, requests, made })
         }
     }
@@ -213,6 +228,7 @@ fn link(
         peer: peer.address.clone(),
         observer: request.observer.clone(),
         home,
+        identity: identity(request),
     })
 }
 

@@ -32,6 +32,7 @@ mod resolver;
 mod response;
 mod stream;
 mod timer;
+mod tls;
 mod upload;
 
 pub use address::{Address, AddressError};
@@ -46,3 +47,4 @@ pub use request::{Affinity, NextUpstream, Observer, OriginRequest, Protocol, Req
 pub use resolver::{ResolveError, Resolver, ResolverConfig, message as dns};
 pub use response::{OriginResponse, Trailers, Upgraded};
 pub use stream::Stream;
+pub use tls::{CheckPeer, OriginTls};

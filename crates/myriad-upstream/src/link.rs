@@ -58,6 +58,8 @@ pub(crate) struct Link {
     pub(crate) peer: Address,
     pub(crate) observer: Option<Rc<dyn Observer>>,
     pub(crate) home: Home,
+    /// How the connection is secured ([`crate::OriginTls::identity`]); 0 for not at all.
+    identity: u64,
     sending: Sending,
     received: u64,
     /// What was read and not consumed.
@@ -74,6 +76,7 @@ pub(crate) struct LinkParts {
     pub(crate) peer: Address,
     pub(crate) observer: Option<Rc<dyn Observer>>,
     pub(crate) home: Home,
+    pub(crate) identity: u64,
 }
 
 impl Link {
@@ -87,6 +90,7 @@ impl Link {
             peer: parts.peer,
             observer: parts.observer,
             home: parts.home,
+            identity: parts.identity,
             sending: Sending::Going,
             received: 0,
             input: BytesMut::new(),
@@ -192,7 +196,7 @@ impl Link {
 
     /// The response is complete: keeps the connection where it may serve again, else closes it.
     pub(crate) fn release(self) {
-        let Self { mut pooled, active, home, sending, input, .. } = self;
+        let Self { mut pooled, active, home, identity, sending, input, .. } = self;
         pooled.requests += 1;
         let now = clock::now();
         let may_serve = |keep: &KeepAlive| {
@@ -201,13 +205,14 @@ impl Link {
         let peer = &active.0;
         match home {
             Home::Http(pool, keep) if may_serve(&keep) => {
-                pool.0.put(peer.id, pooled, keep.http, keep.timeout_ms);
+                pool.0.put((peer.id, identity), pooled, keep.http, keep.timeout_ms);
             }
             Home::FastCgi(keep) if may_serve(&keep) => {
                 let Pooled { connection, requests, made } = pooled;
                 if let Ok(connection) = connection.park() {
                     let pooled = Pooled { connection, requests, made };
-                    peer.fastcgi.put(peer.id, pooled, keep.connections, keep.timeout_ms.min(FASTCGI_IDLE_MS));
+                    let idle_ms = keep.timeout_ms.min(FASTCGI_IDLE_MS);
+                    peer.fastcgi.put((peer.id, 0), pooled, keep.connections, idle_ms);
                 }
             }
             _ => {}

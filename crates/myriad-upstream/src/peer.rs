@@ -185,7 +185,7 @@ impl PeerState {
             active: self.active(),
             requests: self.requests.load(Relaxed),
             failures: self.failures.load(Relaxed),
-            idle_fastcgi: self.fastcgi.count(self.id),
+            idle_fastcgi: self.fastcgi.count((self.id, 0)),
             available: !config.down && !self.is_failing(config, now) && !self.is_full(config),
         }
     }

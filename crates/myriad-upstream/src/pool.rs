@@ -1,13 +1,12 @@
 //! Idle connections, kept for the next request.
 
 use std::collections::HashMap;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock;
 use crate::group::KeepAlive;
-use crate::stream::{Stream, is_quiet};
+use crate::stream::{Quiet, Stream};
 
 /// A connection and what it has done so far.
 #[derive(Debug)]
@@ -32,10 +31,14 @@ struct Idle<C> {
     expires: u64,
 }
 
+/// What a kept connection may be used for again: requests to that peer, by that TLS ([`crate::OriginTls::identity`], 0 for
+/// none).
+pub(crate) type PoolKey = (u64, u64);
+
 #[derive(Debug)]
 struct Shelf<C> {
-    /// By peer, the longest idle first.
-    idle: HashMap<u64, Vec<Idle<C>>>,
+    /// The longest idle first.
+    idle: HashMap<PoolKey, Vec<Idle<C>>>,
     /// A task is waiting to close what expires.
     swept: bool,
 }
@@ -50,28 +53,28 @@ impl<C> Clone for IdlePool<C> {
     }
 }
 
-impl<C: AsFd + Send + 'static> IdlePool<C> {
+impl<C: Quiet + Send + 'static> IdlePool<C> {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(Shelf { idle: HashMap::new(), swept: false })))
     }
 
-    /// A connection to the peer that is still open and silent.
-    pub(crate) fn take(&self, peer: u64) -> Option<Pooled<C>> {
+    /// A connection that is still open and silent.
+    pub(crate) fn take(&self, key: PoolKey) -> Option<Pooled<C>> {
         let now = clock::now();
         let mut shelf = lock(&self.0);
-        let idle = shelf.idle.get_mut(&peer)?;
-        while let Some(Idle { pooled, expires }) = idle.pop() {
-            if expires > now && is_quiet(&pooled.connection) {
+        let idle = shelf.idle.get_mut(&key)?;
+        while let Some(Idle { mut pooled, expires }) = idle.pop() {
+            if expires > now && pooled.connection.is_quiet() {
                 return Some(pooled);
             }
         }
         None
     }
 
-    /// Keeps a connection for `timeout_ms`; the longest idle one goes if there are more than `most` to the peer.
-    pub(crate) fn put(&self, peer: u64, pooled: Pooled<C>, most: usize, timeout_ms: u64) {
+    /// Keeps a connection for `timeout_ms`; the longest idle one goes if there are more than `most` of the key.
+    pub(crate) fn put(&self, key: PoolKey, pooled: Pooled<C>, most: usize, timeout_ms: u64) {
         let mut shelf = lock(&self.0);
-        let idle = shelf.idle.entry(peer).or_default();
+        let idle = shelf.idle.entry(key).or_default();
         idle.push(Idle { pooled, expires: clock::now().saturating_add(timeout_ms) });
         let excess = idle.len().saturating_sub(most);
         idle.drain(..excess);
@@ -82,9 +85,9 @@ impl<C: AsFd + Send + 'static> IdlePool<C> {
         }
     }
 
-    /// How many connections to the peer are idle.
-    pub(crate) fn count(&self, peer: u64) -> usize {
-        lock(&self.0).idle.get(&peer).map_or(0, Vec::len)
+    /// How many connections are idle.
+    pub(crate) fn count(&self, key: PoolKey) -> usize {
+        lock(&self.0).idle.get(&key).map_or(0, Vec::len)
     }
 
     /// Closes what expires, for as long as there is something to expire. The task holds the pool weakly, and ends

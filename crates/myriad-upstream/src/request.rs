@@ -10,6 +10,7 @@ use myriad_http::{Method, ResponseHead};
 use crate::address::Address;
 use crate::attempts::Attempts;
 use crate::error::OriginError;
+use crate::tls::OriginTls;
 
 /// One request for an origin, whichever protocol it speaks.
 pub struct OriginRequest {
@@ -29,6 +30,8 @@ pub struct OriginRequest {
     pub affinity: Affinity,
     /// The address that a TCP connection is made from (`*_bind`), port 0 for any. Such a connection serves once.
     pub bind: Option<SocketAddr>,
+    /// TLS with the origin, over HTTP only (`proxy_pass https://`).
+    pub tls: Option<Rc<OriginTls>>,
     /// Told of stderr, warnings and failures that another try followed.
     pub observer: Option<Rc<dyn Observer>>,
     /// Filled while the request runs and its body is read.

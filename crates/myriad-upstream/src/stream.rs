@@ -1,4 +1,4 @@
-//! A connection to a peer, TCP or unix.
+//! A connection to a peer, TCP or unix, bare or by TLS.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -10,6 +10,7 @@ use bytes::BytesMut;
 use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::client::TlsStream;
 
 /// A connection to a peer on the runtime of one worker.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub enum Stream {
     Tcp(TcpStream),
     /// A unix stream socket.
     Unix(UnixStream),
+    /// TLS over one of them.
+    Tls(Box<TlsStream<Stream>>),
 }
 
 impl Stream {
@@ -27,7 +30,11 @@ impl Stream {
         cx: &mut Context<'_>,
         buffer: &mut BytesMut,
     ) -> Poll<io::Result<usize>> {
-        pin!(self.read_buf(buffer)).poll(cx)
+        match pin!(self.read_buf(buffer)).poll(cx) {
+            // The end of TLS without a goodbye: the framing of HTTP tells whether something is missing.
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
+            polled => polled,
+        }
     }
 
     /// Takes the connection off this worker's runtime.
@@ -35,6 +42,7 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.into_std().map(ParkedStream::Tcp),
             Self::Unix(stream) => stream.into_std().map(ParkedStream::Unix),
+            Self::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 }
@@ -56,13 +64,37 @@ impl ParkedStream {
     }
 }
 
-/// Whether an idle connection is still open and silent, which is the only state to use it in: an end of stream, or
-/// bytes that nobody asked for, both show as readable. It asks the kernel, since the runtime learns of either only
-/// when it next polls.
-pub(crate) fn is_quiet(socket: &impl AsFd) -> bool {
+/// An idle connection.
+pub(crate) trait Quiet {
+    /// Whether it is still open and silent, which is the only state to use it in: an end of stream, or bytes that nobody
+    /// asked for, both show as readable. It asks the kernel, since the runtime learns of either only when it next polls.
+    fn is_quiet(&mut self) -> bool;
+}
+
+fn has_nothing_to_read(socket: &impl AsFd) -> bool {
     let mut byte = [0];
     let peeked = rustix::net::recv(socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT);
     matches!(peeked, Err(rustix::io::Errno::AGAIN))
+}
+
+impl Quiet for Stream {
+    fn is_quiet(&mut self) -> bool {
+        // What a surplus record held was read with the answer before: it would be taken for the next one.
+        let nothing_held = match self {
+            Self::Tls(stream) => match stream.get_mut().1.process_new_packets() {
+                Ok(state) => state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed(),
+                Err(_) => false,
+            },
+            Self::Tcp(_) | Self::Unix(_) => true,
+        };
+        nothing_held && has_nothing_to_read(self)
+    }
+}
+
+impl Quiet for ParkedStream {
+    fn is_quiet(&mut self) -> bool {
+        has_nothing_to_read(self)
+    }
 }
 
 impl AsFd for Stream {
@@ -70,6 +102,7 @@ impl AsFd for Stream {
         match self {
             Self::Tcp(stream) => stream.as_fd(),
             Self::Unix(stream) => stream.as_fd(),
+            Self::Tls(stream) => stream.get_ref().0.as_fd(),
         }
     }
 }
@@ -88,6 +121,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_read(cx, buf),
         }
     }
 }
@@ -97,6 +131,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_write(cx, buf),
         }
     }
 
@@ -108,6 +143,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_write_vectored(cx, bufs),
         }
     }
 
@@ -115,14 +151,18 @@ impl AsyncWrite for Stream {
         true
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(_) | Self::Unix(_) => Poll::Ready(Ok(())),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_flush(cx),
+        }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_shutdown(cx),
         }
     }
 }

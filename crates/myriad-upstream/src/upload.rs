@@ -87,6 +87,7 @@ impl Upload {
             while !self.queue.is_empty() {
                 sent(ready!(self.poll_write(cx, stream))?);
             }
+            ready!(self.poll_flush(cx, stream))?;
             ready!(self.poll_refill(cx))?;
             if self.queue.is_empty() {
                 return Poll::Ready(Ok(()));
@@ -109,6 +110,14 @@ impl Upload {
                 Poll::Ready(Ok(written))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(UploadError::Write(error))),
+            Poll::Pending => self.stall.poll_expired(cx).map(|()| Err(UploadError::Timeout)),
+        }
+    }
+
+    /// By TLS, what was written may still wait here as ciphertext.
+    fn poll_flush(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<Result<(), UploadError>> {
+        match Pin::new(stream).poll_flush(cx) {
+            Poll::Ready(flushed) => Poll::Ready(flushed.map_err(UploadError::Write)),
             Poll::Pending => self.stall.poll_expired(cx).map(|()| Err(UploadError::Timeout)),
         }
     }

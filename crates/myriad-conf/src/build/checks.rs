@@ -222,9 +222,10 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a fixed `http://` target goes on after the address.
+/// Whether a fixed `http://` or `https://` target goes on after the address.
 fn has_uri(target: &Text) -> bool {
-    let Some(rest) = target.value.get(b"http://".len()..).filter(|_| !target.has_variables()) else {
+    let begin = target.value.windows(3).position(|window| window == b"://");
+    let Some(rest) = begin.map(|at| &target.value[at + 3..]).filter(|_| !target.has_variables()) else {
         return false;
     };
     match rest.strip_prefix(b"unix:") {

@@ -61,14 +61,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ),
     ("mirror", NOT_YET, "mirror mirror_request_body"),
     ("mp4", NO_MODULE, "mp4 mp4_buffer_size mp4_max_buffer_size mp4_start_key_frame"),
-    (
-        "proxy",
-        NOT_YET,
-        "proxy_ssl_session_reuse proxy_ssl_protocols proxy_ssl_ciphers proxy_ssl_name proxy_ssl_server_name \
-         proxy_ssl_verify proxy_ssl_verify_depth proxy_ssl_trusted_certificate proxy_ssl_crl \
-         proxy_ssl_certificate proxy_ssl_certificate_key proxy_ssl_certificate_cache proxy_ssl_password_file \
-         proxy_ssl_conf_command",
-    ),
     ("random_index", NO_MODULE, "random_index"),
     (
         "scgi",
@@ -88,7 +80,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     (
         "ssl",
         NOT_YET,
-        "ssl_certificate_cache ssl_ech_file ssl_password_file ssl_certificate_compression ssl_verify_client \
+        "ssl_certificate_cache ssl_ech_file ssl_certificate_compression ssl_verify_client \
          ssl_verify_depth ssl_client_certificate ssl_session_ticket_key ssl_crl ssl_ocsp ssl_ocsp_responder \
          ssl_ocsp_cache ssl_conf_command",
     ),

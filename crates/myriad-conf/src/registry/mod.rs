@@ -25,6 +25,7 @@ mod limits;
 mod listen;
 mod log;
 mod origin;
+mod origin_tls;
 mod process;
 mod purge;
 mod realip;
@@ -282,7 +283,12 @@ pub fn directives() -> &'static [Directive] {
             all.extend(rows.iter().cloned().map(|row| Directive { family, ..row }));
         }
         for protocol in [Protocol::FastCgi, Protocol::Http] {
-            let families = [("origin", origin::ROWS), ("cache", cache::ROWS), ("tuning", tuning::ORIGIN)];
+            let families = [
+                ("origin", origin::ROWS),
+                ("origin_tls", origin_tls::ROWS),
+                ("cache", cache::ROWS),
+                ("tuning", tuning::ORIGIN),
+            ];
             for (family, rows) in families {
                 all.extend(rows.iter().filter_map(|row| row.named_for(protocol, family)));
             }

@@ -39,7 +39,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             Set::Settings(pass),
             "The HTTP server that makes the content.",
         )
-        .differs("blanks and control bytes that a variable holds are sent escaped; https:// is refused"),
+        .differs("blanks and control bytes that a variable holds are sent escaped"),
     ),
     FamilyRow::fastcgi(
         both("param", between(2, 3), Set::Origin(param), "A parameter for the FastCGI server.").repeats(),
@@ -319,13 +319,11 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     if protocol == Protocol::Http && !target.has_variables() {
         let text = target.value.to_ascii_lowercase();
-        if text.starts_with(b"https://") {
-            return Err(args.error(0, format!("\"https\" in \"proxy_pass\" is {NOT_YET}")));
-        }
-        if !text.starts_with(b"http://") {
-            return Err(args.error(0, "invalid URL prefix").help("it starts with http://"));
-        }
-        if matches!(text[b"http://".len()..], [] | [b'/' | b':' | b'?', ..]) {
+        let rest = text.strip_prefix(b"http://").or_else(|| text.strip_prefix(b"https://"));
+        let Some(rest) = rest else {
+            return Err(args.error(0, "invalid URL prefix").help("it starts with http:// or https://"));
+        };
+        if matches!(rest, [] | [b'/' | b':' | b'?', ..]) {
             return Err(args.error(0, "no host in \"proxy_pass\""));
         }
     }

@@ -1,7 +1,8 @@
 //! `ssl_*`, by rustls.
 
 use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, set};
-use crate::settings::{SessionCache, Settings};
+use crate::diagnostic::Diagnostic;
+use crate::settings::{CertificateCache, SessionCache, Settings};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 /// Sessions in a megabyte, as nginx counts them.
@@ -28,7 +29,14 @@ pub(super) static ROWS: &[Directive] = &[
         "The file with the certificate's key, in PEM.",
     )
     .repeats()
-    .differs("names with variables, `data:` and `engine:`, and keys under a password are refused"),
+    .differs("names with variables, `data:` and `engine:` are refused"),
+    Directive::new(
+        "ssl_password_file",
+        HS,
+        ONE,
+        set!(Settings.text => Some tls.password_file),
+        "Passwords of encrypted keys, a line each.",
+    ),
     Directive::new("ssl_protocols", HS, at_least(1), Set::Settings(protocols), "Versions of TLS.")
         .default("TLSv1.2 TLSv1.3")
         .differs("what is older than TLSv1.2 is never spoken, with a warning"),
@@ -112,7 +120,7 @@ pub(super) static ROWS: &[Directive] = &[
 ];
 
 /// A plain file: what names no file is refused with the reason.
-fn file(args: &Arguments<'_>) -> Result<crate::text::Text, crate::diagnostic::Diagnostic> {
+fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     let text = args.text(0)?;
     let named = text.bytes();
     if named.contains(&b'$') {
@@ -141,20 +149,45 @@ fn key(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    (settings.tls.tls12, settings.tls.tls13) = versions(args)?;
+    Ok(())
+}
+
+/// Whether TLS 1.2 and TLS 1.3 are named.
+pub(super) fn versions(args: &mut Arguments<'_>) -> Result<(bool, bool), Diagnostic> {
     let words = [("SSLv2", 0), ("SSLv3", 0), ("TLSv1", 0), ("TLSv1.1", 0), ("TLSv1.2", 2), ("TLSv1.3", 3)];
-    let tls = &mut settings.tls;
-    (tls.tls12, tls.tls13) = (false, false);
+    let (mut tls12, mut tls13) = (false, false);
     for index in 0..args.len() {
         match args.choice(index, &words)? {
-            2 => tls.tls12 = true,
-            3 => tls.tls13 = true,
+            2 => tls12 = true,
+            3 => tls13 = true,
             _ => {
                 let name = String::from_utf8_lossy(args.bytes(index)).into_owned();
                 args.warn(index, format!("{name} is broken and never spoken"));
             }
         }
     }
-    if tls.tls12 || tls.tls13 { Ok(()) } else { Err(args.invalid(0, "TLSv1.2, TLSv1.3 or both")) }
+    if tls12 || tls13 { Ok((tls12, tls13)) } else { Err(args.invalid(0, "TLSv1.2, TLSv1.3 or both")) }
+}
+
+/// `off`, or `max=N` with `inactive=` and `valid=`.
+pub(super) fn cache_of_certificates(args: &Arguments<'_>) -> Result<Option<CertificateCache>, Diagnostic> {
+    const MUST_BE: &str = "off, or max=number [inactive=time] [valid=time]";
+    if args.len() == 1 && args.bytes(0) == b"off" {
+        return Ok(None);
+    }
+    let mut cache = CertificateCache { max: 0, inactive: 10_000, valid: 60_000 };
+    for index in 0..args.len() {
+        match args.bytes(index) {
+            word if word.starts_with(b"max=") => cache.max = args.small(index, "max=".len())?,
+            word if word.starts_with(b"inactive=") => {
+                cache.inactive = args.millis_after(index, "inactive=".len())?;
+            }
+            word if word.starts_with(b"valid=") => cache.valid = args.millis_after(index, "valid=".len())?,
+            _ => return Err(args.invalid(index, MUST_BE)),
+        }
+    }
+    if cache.max == 0 { Err(args.invalid(0, MUST_BE)) } else { Ok(Some(cache)) }
 }
 
 fn curves(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

@@ -58,7 +58,7 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ("proxy", Status::Same, "proxy_host proxy_port proxy_add_x_forwarded_for"),
     ("proxy", Status::Refused(NOT_YET), "proxy_add_via"),
     ("proxy", Status::Refused(INTERNAL), "proxy_internal_body_length proxy_internal_chunked"),
-    ("proxy", Status::Own, "proxy_internal_uri"),
+    ("proxy", Status::Own, "proxy_internal_uri proxy_internal_scheme"),
     ("realip", Status::Same, "realip_remote_addr realip_remote_port"),
     ("referer", Status::Same, "invalid_referer"),
     ("secure_link", Status::Refused(NO_MODULE), "secure_link secure_link_expires"),

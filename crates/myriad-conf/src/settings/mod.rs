@@ -16,6 +16,7 @@ mod http2;
 mod limits;
 mod log;
 mod origin;
+mod origin_tls;
 mod realip;
 mod referers;
 mod resolver;
@@ -47,10 +48,11 @@ pub use origin::{
     AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings,
     Parameter, Redirect,
 };
+pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
 pub use ssi::SsiSettings;
 pub use syslog::{SyslogConf, SyslogServer};
-pub use tls::{SessionCache, TlsSettings};
+pub use tls::{CertificateCache, SessionCache, TlsSettings};
 
 pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
 pub use referers::RefererSettings;

@@ -1,6 +1,6 @@
 //! The upstream family: what `fastcgi_*` and `proxy_*` say alike, held once.
 
-use super::{CacheSettings, Protocol};
+use super::{CacheSettings, OriginTlsSettings, Protocol};
 use crate::text::Text;
 
 /// A count and a size, as in `fastcgi_buffers 8 4k`.
@@ -230,6 +230,8 @@ pub struct OriginSettings {
     pub method: Option<Text>,
     /// `proxy_set_body`.
     pub body: Option<Text>,
+    /// `proxy_ssl_*`.
+    pub tls: OriginTlsSettings,
 }
 
 impl OriginSettings {
@@ -275,6 +277,7 @@ impl OriginSettings {
             pass_trailers: false,
             method: None,
             body: None,
+            tls: OriginTlsSettings::default(),
         }
     }
 }
@@ -282,5 +285,6 @@ impl OriginSettings {
 /// nginx has a default key for HTTP origins only: documented as `$scheme$proxy_host$request_uri`, made of the URI that the
 /// origin is asked for.
 fn default_key(protocol: Protocol) -> Option<Text> {
-    (protocol == Protocol::Http).then(|| Text::builtin("http://$proxy_host$proxy_internal_uri"))
+    (protocol == Protocol::Http)
+        .then(|| Text::builtin("$proxy_internal_scheme://$proxy_host$proxy_internal_uri"))
 }

@@ -12,6 +12,17 @@ pub enum SessionCache {
     Kept(u32),
 }
 
+/// `ssl_certificate_cache`, `proxy_ssl_certificate_cache`. Times in ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CertificateCache {
+    /// How many certificates and keys are remembered.
+    pub max: u32,
+    /// How long one is that nobody asks for.
+    pub inactive: u64,
+    /// How long one is believed.
+    pub valid: u64,
+}
+
 /// `ssl_*` of a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsSettings {
@@ -19,6 +30,8 @@ pub struct TlsSettings {
     pub certificates: Vec<Text>,
     /// `ssl_certificate_key`: files of PEM keys, in the order of the certificates.
     pub keys: Vec<Text>,
+    /// `ssl_password_file`: passwords of encrypted keys, a line each.
+    pub password_file: Option<Text>,
     /// `ssl_protocols` names TLS 1.2.
     pub tls12: bool,
     /// `ssl_protocols` names TLS 1.3.
@@ -47,6 +60,7 @@ impl Default for TlsSettings {
         Self {
             certificates: Vec::new(),
             keys: Vec::new(),
+            password_file: None,
             tls12: true,
             tls13: true,
             ciphers: None,

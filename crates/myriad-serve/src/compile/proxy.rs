@@ -25,6 +25,7 @@ impl Compile<'_> {
         let origin = &settings.proxy;
         let mut place = HttpPlace {
             url: self.pass_url(url),
+            tls: None,
             resolver: None,
             prefix: prefix.bytes().into(),
             http_1_1: origin.http_version == HttpVersion::Http11,
@@ -39,6 +40,9 @@ impl Compile<'_> {
             plain_redirects: false,
             cookies: self.cookies(origin),
         };
+        if place.url.as_ref().is_none_or(PassUrl::is_secure) {
+            place.tls = self.origin_tls(&origin.tls, url.span).map(Box::new);
+        }
         place.redirects = self.redirects(origin, url, &place);
         place.plain_redirects = place.redirects.iter().all(Rewriting::is_plain);
         if place.url.is_none() {
@@ -73,8 +77,10 @@ impl Compile<'_> {
             Ok(url) => Some(url),
             Err(error) => {
                 let message = format!("{error} in \"proxy_pass\"");
-                self.errors
-                    .push(Diagnostic::error(url.span, message).help("write http://HOST[:PORT][/path]"));
+                self.errors.push(
+                    Diagnostic::error(url.span, message)
+                        .help("write http://HOST[:PORT][/path] or https://HOST[:PORT][/path]"),
+                );
                 None
             }
         }

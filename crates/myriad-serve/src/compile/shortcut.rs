@@ -55,6 +55,7 @@ fn follows_request_line(source: &Source) -> bool {
             | Source::ProxyHost
             | Source::ProxyPort
             | Source::ProxyUri
+            | Source::ProxyScheme
     )
 }
 

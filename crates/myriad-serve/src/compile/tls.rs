@@ -1,14 +1,16 @@
 //! `ssl_*` to the settings of rustls, one for each server that speaks TLS.
 
 mod choice;
+mod files;
 mod identity;
+mod origin;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use myriad_conf::model::ServerConf;
-use myriad_conf::settings::{SessionCache, TlsSettings};
+use myriad_conf::settings::{Handler, Protocol, SessionCache, TlsSettings};
 use myriad_conf::{Diagnostic, Model, Text};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{
@@ -38,10 +40,23 @@ pub(crate) struct TlsKept {
     caches: HashMap<u32, Arc<dyn StoresServerSessions>>,
 }
 
-/// The files of certificates and keys that a model names.
+/// The files of certificates, keys and passwords that a model names, but for those that variables name.
 pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
-    let servers = model.http.iter().flat_map(|http| &http.servers);
-    servers.map(|server| &server.settings.tls).flat_map(|tls| tls.certificates.iter().chain(&tls.keys))
+    let servers = model.http.iter().flat_map(|http| &http.servers).map(|server| &server.settings.tls);
+    let own = servers.flat_map(|tls| {
+        let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_file(name));
+        let passwords = tls.password_file.iter().filter(|_| !tls.certificates.is_empty());
+        pairs.chain(passwords)
+    });
+    let places = model.http.iter().flat_map(|http| http.levels()).filter(|settings| {
+        matches!(settings.handler, Some(Handler::Origin { protocol: Protocol::Http, .. }))
+    });
+    own.chain(places.flat_map(|settings| origin::files(&settings.proxy.tls)))
+}
+
+/// Whether a name of a certificate or key is that of a file.
+fn is_file(name: &Text) -> bool {
+    !name.is_empty() && !name.has_variables() && !name.bytes().starts_with(b"data:")
 }
 
 /// Where a file of certificates or keys is: relative names start from the folder of the configuration, as in nginx.
@@ -81,8 +96,10 @@ impl Compile<'_> {
     }
 
     fn server_config(&mut self, settings: &TlsSettings) -> Result<ServerConfig, Box<Diagnostic>> {
-        let provider = provider(settings)?;
-        let identities = Identities::read(settings, self.around.tls_files, self.around.folder, &provider)?;
+        let offer =
+            Offer { ciphers: settings.ciphers.as_ref(), curves: settings.curves.as_ref(), commands: &[] };
+        let provider = provider(&offer)?;
+        let identities = Identities::read(settings, self.tls_reader(), &provider)?;
         let mut versions = Vec::new();
         if settings.tls13 {
             versions.push(&version::TLS13);
@@ -128,14 +145,24 @@ impl Compile<'_> {
     }
 }
 
+/// What the configuration says of suites and groups.
+struct Offer<'a> {
+    ciphers: Option<&'a Text>,
+    curves: Option<&'a Text>,
+    commands: &'a [(Text, Text)],
+}
+
 /// What is offered, in the order of the configuration.
-fn provider(settings: &TlsSettings) -> Result<CryptoProvider, Box<Diagnostic>> {
+fn provider(offer: &Offer<'_>) -> Result<CryptoProvider, Box<Diagnostic>> {
     let mut provider = aws_lc_rs::default_provider();
-    if let Some(ciphers) = &settings.ciphers {
+    if let Some(ciphers) = offer.ciphers {
         provider.cipher_suites = choice::suites(ciphers, &provider.cipher_suites)?;
     }
-    if let Some(curves) = &settings.curves {
+    if let Some(curves) = offer.curves {
         provider.kx_groups = choice::groups(curves, &provider.kx_groups)?;
+    }
+    for command in offer.commands {
+        choice::command(command, &mut provider)?;
     }
     Ok(provider)
 }

@@ -12,6 +12,7 @@ mod invalidate;
 mod nominated;
 mod observer;
 mod origin;
+mod origin_tls;
 mod pace;
 mod page;
 mod params;

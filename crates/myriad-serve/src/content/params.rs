@@ -1,15 +1,41 @@
 //! A request in the form that an origin is asked in.
 
+use std::fmt;
+
 use bytes::Bytes;
 use myriad_fastcgi::Params;
 use myriad_http::{Known, Method};
 use myriad_script::EvalError;
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
-use super::proxy_request;
+use super::{origin_tls, proxy_request};
 use super::revalidate::{self, Conditions};
 use crate::exchange::{Exchange, scratch};
 use crate::runtime::{OriginPlace, Page};
+
+/// Why a request could not be made; the client gets 500.
+#[derive(Debug)]
+pub(crate) enum MakeError {
+    /// A variable has no value.
+    Eval(EvalError),
+    /// What is to be shown to the origin cannot be had; for the error log.
+    Tls(String),
+}
+
+impl From<EvalError> for MakeError {
+    fn from(error: EvalError) -> Self {
+        Self::Eval(error)
+    }
+}
+
+impl fmt::Display for MakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Eval(error) => error.fmt(f),
+            Self::Tls(why) => f.write_str(why),
+        }
+    }
+}
 
 /// What the request is made for.
 #[derive(Clone, Copy)]
@@ -54,12 +80,16 @@ pub(crate) fn make(
     purpose: Purpose<'_>,
     payload: RequestPayload,
     attempts: Attempts,
-) -> Result<OriginRequest, EvalError> {
+) -> Result<OriginRequest, MakeError> {
     let (protocol, method, body) = if let Some(http) = &origin.http {
         proxy_request::make(exchange, origin, http, purpose, payload)?
     } else {
         let (protocol, method) = fastcgi(exchange, origin, purpose)?;
         (protocol, method, payload)
+    };
+    let tls = match &origin.http {
+        Some(http) => origin_tls::of_request(exchange, http)?,
+        None => None,
     };
     Ok(OriginRequest {
         protocol,
@@ -70,6 +100,7 @@ pub(crate) fn make(
         max_head: origin.head_bytes,
         affinity: Affinity::None,
         bind: None,
+        tls,
         observer: None,
         attempts,
     })

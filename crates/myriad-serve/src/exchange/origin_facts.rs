@@ -60,7 +60,7 @@ pub(super) fn shown_upstream(request: &Request) -> String {
                     uri.push(b':');
                 }
                 proxy_request::write_uri(request, http, &mut uri);
-                "http"
+                proxy_request::url(request, http).map_or("http", PassUrl::scheme)
             }
             None => "fastcgi",
         },

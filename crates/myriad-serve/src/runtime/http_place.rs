@@ -4,12 +4,14 @@ use myriad_http::Known;
 use myriad_script::{Predicates, Template};
 
 use super::pass_url::PassUrl;
-use super::{CookieRewrites, Param, Rewriting};
+use super::{CookieRewrites, OriginTlsPlace, Param, Rewriting};
 
 /// `proxy_pass` and its kin.
 pub(crate) struct HttpPlace {
     /// The URL, where it holds no variables; else it is made for each request.
     pub url: Option<PassUrl>,
+    /// TLS, where the URL is `https://` or may be.
+    pub tls: Option<Box<OriginTlsPlace>>,
     /// Where the host of a URL that variables made is looked up.
     pub resolver: Option<ResolverPlace>,
     /// The prefix of the location, whose length of the URI the URL's path takes the place of.

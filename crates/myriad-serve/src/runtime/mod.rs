@@ -12,6 +12,7 @@ mod listener;
 mod locations;
 mod marks;
 mod names;
+mod origin_tls;
 mod page_record;
 mod pass_url;
 mod place;
@@ -43,6 +44,7 @@ pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};
 pub(crate) use marks::Marks;
 pub(crate) use names::Names;
+pub(crate) use origin_tls::{NamedPair, OriginTlsPlace};
 pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
     AccessLog, AddField, Autoindex, BodyRules, CachePlace, Candidate, CharsetRules, ErrorPage, ErrorTarget,

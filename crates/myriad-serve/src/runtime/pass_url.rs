@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-/// The port of `http://` where none is written.
-const DEFAULT_PORT: &str = "80";
-
-/// An `http://` URL: who is asked, and what takes the place of the location's prefix.
+/// An `http://` or `https://` URL: who is asked, and what takes the place of the location's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassUrl {
     /// The host as written, `[…]` around IPv6; the path of a `unix:` socket.
@@ -13,6 +10,8 @@ pub(crate) struct PassUrl {
     /// The port as written.
     port: Option<String>,
     unix: bool,
+    /// `https://`.
+    secure: bool,
     /// Path and query as written, empty where there is none; a bare query has `/` before it.
     pub(crate) uri: Vec<u8>,
 }
@@ -20,10 +19,8 @@ pub(crate) struct PassUrl {
 /// Why a text is no such URL, in nginx's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassUrlError {
-    /// It begins with something else than `http://`.
+    /// It begins with something else than `http://` or `https://`.
     Prefix,
-    /// It begins with `https://`.
-    Https,
     /// Nothing stands where the host should.
     NoHost,
     /// The port is no number from 1 to 65535.
@@ -34,7 +31,6 @@ impl fmt::Display for PassUrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Prefix => "invalid URL prefix",
-            Self::Https => "https:// to an origin is not supported yet by this version of Myriad",
             Self::NoHost => "no host",
             Self::Port => "invalid port",
         })
@@ -42,19 +38,18 @@ impl fmt::Display for PassUrlError {
 }
 
 impl PassUrl {
-    /// Reads `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`.
+    /// Reads `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`, `https` alike.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, PassUrlError> {
         let prefixed = |prefix: &str| {
             let begin =
                 text.get(..prefix.len()).filter(|begin| begin.eq_ignore_ascii_case(prefix.as_bytes()));
             begin.map(|begin| &text[begin.len()..])
         };
-        if prefixed("https://").is_some() {
-            return Err(PassUrlError::Https);
-        }
-        let rest = prefixed("http://").ok_or(PassUrlError::Prefix)?;
+        let secured = prefixed("https://");
+        let secure = secured.is_some();
+        let rest = secured.or_else(|| prefixed("http://")).ok_or(PassUrlError::Prefix)?;
         if rest.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case(b"unix:")) {
-            return Self::unix(&rest[5..]);
+            return Self::unix(&rest[5..], secure);
         }
         let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
         let (authority, uri) = rest.split_at(end);
@@ -67,18 +62,34 @@ impl PassUrl {
         if port.is_some_and(|port| !is_port(port)) {
             return Err(PassUrlError::Port);
         }
-        Ok(Self { host: host.to_owned(), port: port.map(str::to_owned), unix: false, uri: rooted(uri) })
+        let port = port.map(str::to_owned);
+        Ok(Self { host: host.to_owned(), port, unix: false, secure, uri: rooted(uri) })
     }
 
-    fn unix(rest: &[u8]) -> Result<Self, PassUrlError> {
+    fn unix(rest: &[u8], secure: bool) -> Result<Self, PassUrlError> {
         let end = rest.iter().position(|byte| *byte == b':');
         let (path, uri) = end.map_or((rest, &b""[..]), |at| (&rest[..at], &rest[at + 1..]));
         match std::str::from_utf8(path) {
             Ok(path) if !path.is_empty() => {
-                Ok(Self { host: path.to_owned(), port: None, unix: true, uri: rooted(uri) })
+                Ok(Self { host: path.to_owned(), port: None, unix: true, secure, uri: rooted(uri) })
             }
             _ => Err(PassUrlError::NoHost),
         }
+    }
+
+    /// Whether the origin is spoken to by TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// `http` or `https`.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+
+    /// The port of the scheme.
+    fn usual_port(&self) -> &'static str {
+        if self.secure { "443" } else { "80" }
     }
 
     /// What an `upstream` block may be called to be meant: the host without a port, in lower case as hosts compare.
@@ -91,12 +102,12 @@ impl PassUrl {
         if self.unix {
             return format!("unix:{}", self.host);
         }
-        format!("{}:{}", self.host, self.port.as_deref().unwrap_or(DEFAULT_PORT))
+        format!("{}:{}", self.host, self.port.as_deref().unwrap_or(self.usual_port()))
     }
 
     /// The name and port to look up, where the host may be a name.
     pub(crate) fn name(&self) -> Option<(&str, u16)> {
-        let port = self.port.as_deref().unwrap_or(DEFAULT_PORT).parse().ok()?;
+        let port = self.port.as_deref().unwrap_or(self.usual_port()).parse().ok()?;
         (!self.unix && !self.host.starts_with('[')).then_some((&self.host, port))
     }
 
@@ -104,14 +115,14 @@ impl PassUrl {
     pub(crate) fn proxy_host(&self) -> String {
         match &self.port {
             _ if self.unix => "localhost".to_owned(),
-            Some(port) if port != DEFAULT_PORT => format!("{}:{port}", self.host),
+            Some(port) if port != self.usual_port() => format!("{}:{port}", self.host),
             _ => self.host.clone(),
         }
     }
 
     /// `$proxy_port`; empty for a socket in the file system.
     pub(crate) fn proxy_port(&self) -> &str {
-        if self.unix { "" } else { self.port.as_deref().unwrap_or(DEFAULT_PORT) }
+        if self.unix { "" } else { self.port.as_deref().unwrap_or(self.usual_port()) }
     }
 }
 
@@ -158,6 +169,15 @@ mod tests {
     }
 
     #[test]
+    fn https_has_a_port_of_its_own() {
+        let url = url("https://backend/x");
+        assert!(url.is_secure());
+        assert_eq!((url.address(), url.proxy_host()), ("backend:443".into(), "backend".into()));
+        assert_eq!(self::url("https://h:80").proxy_host(), "h:80");
+        assert_eq!(self::url("https://unix:/s:/u").address(), "unix:/s");
+    }
+
+    #[test]
     fn a_socket_ends_at_a_colon() {
         let socket = url("http://unix:/tmp/a.sock:/uri/");
         assert_eq!((socket.address(), &socket.uri[..]), ("unix:/tmp/a.sock".into(), &b"/uri/"[..]));
@@ -170,7 +190,6 @@ mod tests {
         for (text, error) in [
             ("ftp://h", PassUrlError::Prefix),
             ("h:80", PassUrlError::Prefix),
-            ("https://h", PassUrlError::Https),
             ("http://", PassUrlError::NoHost),
             ("http:///x", PassUrlError::NoHost),
             ("http://:80", PassUrlError::NoHost),

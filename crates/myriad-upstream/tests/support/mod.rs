@@ -150,6 +150,7 @@ fn request(method: Method, protocol: Protocol) -> OriginRequest {
         affinity: Affinity::None,
         observer: None,
         bind: None,
+        tls: None,
         attempts: Attempts::new(),
     }
 }

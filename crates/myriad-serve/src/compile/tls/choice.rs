@@ -1,7 +1,7 @@
 //! OpenSSL's words for suites and groups, as far as rustls has them.
 
 use myriad_conf::{Diagnostic, Text};
-use rustls::crypto::SupportedKxGroup;
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::{CipherSuite, NamedGroup, SupportedCipherSuite};
 
 /// What a suite of TLS 1.2 is called, and the words of OpenSSL's lists that take it in.
@@ -107,6 +107,47 @@ pub(super) fn suites(
     }
     suites.extend(all.iter().filter(|suite| suite.tls13().is_some()));
     Ok(suites)
+}
+
+/// A setting of OpenSSL's (`ssl_conf_command`), as far as there is the same here.
+pub(super) fn command(
+    (name, value): &(Text, Text),
+    provider: &mut CryptoProvider,
+) -> Result<(), Box<Diagnostic>> {
+    match name.lossy().to_ascii_lowercase().as_str() {
+        "ciphersuites" => {
+            let text = value.lossy();
+            let words = text.split(':').filter(|word| !word.is_empty());
+            let mut chosen: Vec<SupportedCipherSuite> = Vec::new();
+            for word in words {
+                let named = provider.cipher_suites.iter().find(|suite| {
+                    suite.tls13().is_some()
+                        && suite
+                            .suite()
+                            .as_str()
+                            .is_some_and(|name| name.replacen("TLS13_", "TLS_", 1) == word)
+                });
+                chosen.extend(named);
+            }
+            if chosen.is_empty() {
+                let error = format!("no cipher of \"{text}\" can be used");
+                return Err(Box::new(Diagnostic::error(value.span, error).help(
+                    "known are TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 and TLS_CHACHA20_POLY1305_SHA256",
+                )));
+            }
+            chosen.extend(provider.cipher_suites.iter().filter(|suite| suite.tls13().is_none()));
+            provider.cipher_suites = chosen;
+        }
+        "ciphers" | "cipherstring" => provider.cipher_suites = suites(value, &provider.cipher_suites)?,
+        "curves" | "groups" => provider.kx_groups = groups(value, &provider.kx_groups)?,
+        other => {
+            let error = format!("the setting \"{other}\" of OpenSSL has no like here");
+            return Err(Box::new(Diagnostic::error(name.span, error).help(
+                "TLS is spoken by rustls: Ciphersuites, Ciphers, Groups and Curves are known; versions are set by ssl_protocols",
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The groups of `ssl_ecdh_curve`, in its order.

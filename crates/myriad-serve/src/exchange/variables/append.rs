@@ -112,7 +112,9 @@ pub(crate) fn append(
             }
             address(request.client(), out);
         }
-        Source::ProxyHost | Source::ProxyPort | Source::ProxyUri => return Ok(proxy(request, source, out)),
+        Source::ProxyHost | Source::ProxyPort | Source::ProxyUri | Source::ProxyScheme => {
+            return Ok(proxy(request, source, out));
+        }
         Source::OriginTrailer(name) => {
             let trailers = request.origin.as_ref().and_then(|origin| origin.trailers.as_ref());
             let Some(trailers) = trailers else { return Ok(false) };
@@ -398,6 +400,7 @@ fn proxy(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {
     match source {
         Source::ProxyHost => out.extend_from_slice(url.proxy_host().as_bytes()),
         Source::ProxyPort => out.extend_from_slice(url.proxy_port().as_bytes()),
+        Source::ProxyScheme => out.extend_from_slice(url.scheme().as_bytes()),
         _ => proxy_request::write_uri(request, http, out),
     }
     true

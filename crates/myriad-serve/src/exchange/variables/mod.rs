@@ -188,6 +188,8 @@ pub(crate) enum Source {
     ProxyPort,
     /// The URI that the origin is asked for: of the default key, without a name that a configuration can read.
     ProxyUri,
+    /// The scheme that the origin is asked by, of the default key too.
+    ProxyScheme,
     /// `$realip_remote_addr`.
     PeerAddr,
     /// `$realip_remote_port`.

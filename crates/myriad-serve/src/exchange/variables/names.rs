@@ -93,6 +93,7 @@ const FIXED: &[(&str, Source)] = &[
     ("proxy_host", Source::ProxyHost),
     ("proxy_port", Source::ProxyPort),
     ("proxy_internal_uri", Source::ProxyUri),
+    ("proxy_internal_scheme", Source::ProxyScheme),
     ("realip_remote_addr", Source::PeerAddr),
     ("realip_remote_port", Source::PeerPort),
     ("proxy_protocol_addr", Source::ProxiedAddr),

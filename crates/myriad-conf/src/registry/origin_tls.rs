@@ -1,0 +1,133 @@
+//! `proxy_ssl_*`, by rustls.
+
+use super::tls::{cache_of_certificates, versions};
+use super::{
+    Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, TWO, at_least, between, set,
+};
+use crate::settings::OriginSettings;
+use crate::text::Text;
+
+const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> Directive {
+    Directive::new(name, Contexts::HSL, arity, set, doc)
+}
+
+pub(super) static ROWS: &[FamilyRow] = &[
+    FamilyRow::proxy(
+        row(
+            "ssl_session_reuse",
+            FLAG,
+            set!(Origin.flag => tls.session_reuse),
+            "Whether sessions with an origin are resumed.",
+        )
+        .default("on"),
+    ),
+    FamilyRow::proxy(
+        row("ssl_protocols", at_least(1), Set::Origin(protocols), "Versions of TLS that an origin may speak.")
+            .default("TLSv1.2 TLSv1.3")
+            .differs("what is older than TLSv1.2 is never spoken, with a warning"),
+    ),
+    FamilyRow::proxy(
+        row("ssl_ciphers", ONE, set!(Origin.text => Some tls.ciphers), "Suites for TLS 1.2 with an origin.")
+            .default("DEFAULT")
+            .differs(
+                "of what the list names, the suites with forward secrecy and authenticated encryption are used",
+            ),
+    ),
+    FamilyRow::proxy(
+        row("ssl_conf_command", TWO, Set::Origin(command), "A setting of OpenSSL for connections to an origin.")
+            .repeats()
+            .differs("as `ssl_conf_command`"),
+    ),
+    FamilyRow::proxy(
+        row("ssl_name", ONE, set!(Origin.text => Some tls.name), "Who the origin must be.")
+            .default("$proxy_host"),
+    ),
+    FamilyRow::proxy(
+        row(
+            "ssl_server_name",
+            FLAG,
+            set!(Origin.flag => tls.server_name),
+            "Whether the origin is told who it must be (SNI).",
+        )
+        .default("off"),
+    ),
+    FamilyRow::proxy(
+        row("ssl_verify", FLAG, set!(Origin.flag => tls.verify), "Whether the origin must prove who it is.")
+            .default("off"),
+    ),
+    FamilyRow::proxy(
+        row(
+            "ssl_verify_depth",
+            ONE,
+            set!(Origin.count => tls.verify_depth),
+            "How many authorities may stand between an origin and a root.",
+        )
+        .default("1"),
+    ),
+    FamilyRow::proxy(row(
+        "ssl_trusted_certificate",
+        ONE,
+        Set::Origin(trusted_certificate),
+        "The authorities that are trusted, in PEM.",
+    )),
+    FamilyRow::proxy(row("ssl_crl", ONE, Set::Origin(crl), "Lists of revoked certificates, in PEM.")),
+    FamilyRow::proxy(
+        row(
+            "ssl_certificate",
+            ONE,
+            set!(Origin.text => Some tls.certificate),
+            "The certificate that origins are shown, in PEM.",
+        )
+        .differs("`engine:` and `store:` are refused"),
+    ),
+    FamilyRow::proxy(
+        row("ssl_certificate_key", ONE, set!(Origin.text => Some tls.key), "Its key, in PEM.")
+            .differs("`engine:` and `store:` are refused"),
+    ),
+    FamilyRow::proxy(row(
+        "ssl_password_file",
+        ONE,
+        set!(Origin.text => Some tls.password_file),
+        "Passwords of encrypted keys, a line each.",
+    )),
+    FamilyRow::proxy(
+        row(
+            "ssl_certificate_cache",
+            between(1, 3),
+            Set::Origin(certificate_cache),
+            "Remembers certificates that variables name.",
+        )
+        .default("off"),
+    ),
+];
+
+fn protocols(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    (origin.tls.tls12, origin.tls.tls13) = versions(args)?;
+    Ok(())
+}
+
+fn command(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.tls.commands);
+    origin.tls.commands.push((args.text(0)?, args.text(1)?));
+    Ok(())
+}
+
+/// An empty name takes an inherited file back.
+fn named(text: Text) -> Option<Text> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn trusted_certificate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    origin.tls.trusted_certificate = named(args.text(0)?);
+    Ok(())
+}
+
+fn crl(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    origin.tls.crl = named(args.text(0)?);
+    Ok(())
+}
+
+fn certificate_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    origin.tls.certificate_cache = cache_of_certificates(args)?;
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! A certificate, read (RFC 5280 section 4.1).
+
+use std::fmt::Write;
+
+use sha1::{Digest, Sha1};
+
+use crate::der::{Malformed, Reader, tag};
+use crate::extensions::Extensions;
+use crate::name::Name;
+use crate::time;
+
+/// A public key, as algorithms of signatures take it.
+#[derive(Clone, Copy, Debug)]
+pub struct PublicKey<'a> {
+    /// The value of its `AlgorithmIdentifier`, without tag and length.
+    pub algorithm: &'a [u8],
+    /// The key.
+    pub bytes: &'a [u8],
+}
+
+/// A certificate. What it says is not proved until [`crate::Trust::verify`] has.
+#[derive(Clone, Debug)]
+pub struct Certificate<'a> {
+    /// All of its bytes.
+    pub der: &'a [u8],
+    /// 1 to 3.
+    pub version: u8,
+    /// The digits of its serial number, the highest first, in two's complement.
+    pub serial: &'a [u8],
+    /// Who signed it.
+    pub issuer: Name<'a>,
+    /// Whom it names.
+    pub subject: Name<'a>,
+    /// From when it is valid, seconds since the Unix epoch.
+    pub not_before: i64,
+    /// Up to when, seconds since the Unix epoch.
+    pub not_after: i64,
+    /// The key of whom it names.
+    pub public_key: PublicKey<'a>,
+    pub(crate) extensions: Extensions<'a>,
+    pub(crate) signed: Signed<'a>,
+}
+
+/// What was signed, how, and the signature.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signed<'a> {
+    pub(crate) message: &'a [u8],
+    /// The value of the `AlgorithmIdentifier`.
+    pub(crate) algorithm: &'a [u8],
+    pub(crate) signature: &'a [u8],
+}
+
+impl<'a> Signed<'a> {
+    /// Reads `SEQUENCE { message, algorithm, signature }`.
+    pub(crate) fn read(der: &'a [u8]) -> Result<(Self, Reader<'a>), Malformed> {
+        let mut outer = Reader::new(der);
+        let mut parts = outer.inside(tag::SEQUENCE)?;
+        outer.end()?;
+        let message = parts.expect(tag::SEQUENCE)?;
+        let algorithm = parts.expect(tag::SEQUENCE)?.content;
+        let signature = parts.bits()?;
+        parts.end()?;
+        Ok((Self { message: message.whole, algorithm, signature }, message.values()))
+    }
+}
+
+impl<'a> Certificate<'a> {
+    /// Reads a certificate in DER.
+    pub fn parse(der: &'a [u8]) -> Result<Self, Malformed> {
+        let (signed, mut fields) = Signed::read(der)?;
+        let version = match fields.optional(tag::context(0))? {
+            Some(version) => match version.values().expect(tag::INTEGER)?.small()? {
+                number @ 0..=2 => number as u8 + 1,
+                _ => return Err(Malformed),
+            },
+            None => 1,
+        };
+        let serial = fields.expect(tag::INTEGER)?.content;
+        // RFC 5280 section 4.1.1.2: what signed it must say the same inside and out.
+        if fields.expect(tag::SEQUENCE)?.content != signed.algorithm || serial.is_empty() {
+            return Err(Malformed);
+        }
+        let issuer = Name::read(&mut fields)?;
+        let mut validity = fields.inside(tag::SEQUENCE)?;
+        let (not_before, not_after) = (time::read(&mut validity)?, time::read(&mut validity)?);
+        validity.end()?;
+        let subject = Name::read(&mut fields)?;
+        let mut key = fields.inside(tag::SEQUENCE)?;
+        let public_key = PublicKey { algorithm: key.expect(tag::SEQUENCE)?.content, bytes: key.bits()? };
+        key.end()?;
+        for unique_id in [1, 2] {
+            fields.optional(tag::implicit(unique_id))?;
+        }
+        let extensions = match fields.optional(tag::context(3))? {
+            Some(list) if version == 3 => Extensions::read(list.values())?,
+            Some(_) => return Err(Malformed),
+            None => Extensions::default(),
+        };
+        fields.end()?;
+        Ok(Self {
+            der,
+            version,
+            serial,
+            issuer,
+            subject,
+            not_before,
+            not_after,
+            public_key,
+            extensions,
+            signed,
+        })
+    }
+
+    /// Its serial number in hexadecimal digits, in capitals (`$ssl_client_serial`).
+    pub fn shown_serial(&self) -> String {
+        let is_negative = self.serial.first().is_some_and(|first| *first >= 0x80);
+        let mut digits = self.serial.to_vec();
+        if is_negative {
+            // The magnitude of a number in two's complement.
+            let mut carry = true;
+            for digit in digits.iter_mut().rev() {
+                let (flipped, overflow) = (!*digit).overflowing_add(u8::from(carry));
+                (*digit, carry) = (flipped, overflow);
+            }
+        }
+        let zeros = digits.iter().take_while(|digit| **digit == 0).count().min(digits.len() - 1);
+        let mut shown = String::from(if is_negative { "-" } else { "" });
+        for digit in &digits[zeros..] {
+            let _ = write!(shown, "{digit:02X}");
+        }
+        shown
+    }
+
+    /// The SHA-1 of its bytes, in hexadecimal digits (`$ssl_client_fingerprint`).
+    pub fn fingerprint(&self) -> String {
+        let mut shown = String::with_capacity(40);
+        for byte in Sha1::digest(self.der) {
+            let _ = write!(shown, "{byte:02x}");
+        }
+        shown
+    }
+
+    /// In PEM (RFC 7468), with a line end behind its last line.
+    pub fn pem(&self) -> String {
+        crate::pem::write(self.der)
+    }
+
+    /// Whether issuer and subject are one.
+    pub(crate) fn is_self_issued(&self) -> bool {
+        self.issuer == self.subject
+    }
+}

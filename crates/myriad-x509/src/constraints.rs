@@ -1,0 +1,162 @@
+//! Name constraints (RFC 5280 section 4.2.1.10): for what names an authority may sign.
+//!
+//! Host names, addresses and directory names are compared. What else could be restricted is refused wherever a certificate
+//! below has a name of that kind, and so is an exclusion of directory names, which compare in too many ways to be excluded
+//! by their bytes.
+
+use crate::certificate::Certificate;
+use crate::der::{Malformed, Reader, Value, tag};
+use crate::error::VerifyError;
+use crate::host::{DNS_NAME, IP_ADDRESS};
+use crate::name::Name;
+
+const DIRECTORY_NAME: u8 = tag::context(4);
+const PERMITTED: u8 = tag::context(0);
+const EXCLUDED: u8 = tag::context(1);
+
+/// Whether the names of a certificate are such as the authority may sign for.
+pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Result<(), VerifyError> {
+    let Some(lists) = authority.extensions.name_constraints else { return Ok(()) };
+    let Ok((permitted, excluded)) = read(lists) else { return Err(VerifyError::Malformed) };
+    for name in names(below) {
+        let of_kind = |bases: &[Value<'_>]| bases.iter().any(|base| base.tag == name.tag);
+        for base in excluded.iter().filter(|base| base.tag == name.tag) {
+            match is_within(&name, base) {
+                Some(false) if base.tag != DIRECTORY_NAME => {}
+                Some(true) => return Err(VerifyError::Excluded),
+                _ => return Err(VerifyError::ConstraintKind),
+            }
+        }
+        if of_kind(&permitted) {
+            let mut within = false;
+            for base in permitted.iter().filter(|base| base.tag == name.tag) {
+                within |= is_within(&name, base).ok_or(VerifyError::ConstraintKind)?;
+            }
+            if !within {
+                return Err(VerifyError::NotPermitted);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The subtrees that are permitted, and those that are excluded.
+fn read(mut lists: Reader<'_>) -> Result<(Vec<Value<'_>>, Vec<Value<'_>>), Malformed> {
+    let permitted = lists.optional(PERMITTED)?.map(subtrees).transpose()?.unwrap_or_default();
+    let excluded = lists.optional(EXCLUDED)?.map(subtrees).transpose()?.unwrap_or_default();
+    lists.end()?;
+    Ok((permitted, excluded))
+}
+
+/// The bases of a list of subtrees. `minimum` and `maximum` are never used (RFC 5280) and never understood.
+fn subtrees(list: Value<'_>) -> Result<Vec<Value<'_>>, Malformed> {
+    let mut list = list.values();
+    let mut bases = Vec::new();
+    while !list.is_empty() {
+        let mut subtree = list.inside(tag::SEQUENCE)?;
+        bases.push(subtree.value()?);
+        subtree.end()?;
+    }
+    Ok(bases)
+}
+
+/// All that a certificate is called. The common name counts as a host name where there is no other, as it does for
+/// [`Certificate::is_for`].
+fn names<'a>(certificate: &Certificate<'a>) -> Vec<NameOf<'a>> {
+    let mut all = Vec::new();
+    if !certificate.subject.sets().is_empty() {
+        all.push(NameOf { tag: DIRECTORY_NAME, what: What::Directory(certificate.subject) });
+    }
+    let mut alternatives = certificate.extensions.alternative_names.unwrap_or(Reader::new(&[]));
+    let mut has_hosts = false;
+    while let Ok(value) = alternatives.value() {
+        has_hosts |= value.tag == DNS_NAME;
+        let what = match value.tag {
+            DIRECTORY_NAME => Name::read(&mut value.values()).map_or(What::Bytes(&[]), What::Directory),
+            _ => What::Bytes(value.content),
+        };
+        all.push(NameOf { tag: value.tag, what });
+    }
+    if !has_hosts {
+        let common = certificate.subject.common_names().into_iter().filter(|name| looks_like_host(name));
+        all.extend(common.map(|name| NameOf { tag: DNS_NAME, what: What::Host(name) }));
+    }
+    all
+}
+
+fn looks_like_host(name: &str) -> bool {
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'*');
+    name.contains('.') && name.bytes().all(is_host)
+}
+
+struct NameOf<'a> {
+    tag: u8,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Bytes(&'a [u8]),
+    Host(String),
+    Directory(Name<'a>),
+}
+
+/// None where nobody can tell.
+fn is_within(name: &NameOf<'_>, base: &Value<'_>) -> Option<bool> {
+    match (&name.what, base.tag) {
+        (What::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
+        (What::Host(host), DNS_NAME) => Some(is_host_within(host.as_bytes(), base.content)),
+        (What::Bytes(address), IP_ADDRESS) => is_address_within(address, base.content),
+        (What::Directory(name), DIRECTORY_NAME) => {
+            let base = Name::read(&mut base.values()).ok()?;
+            Some(name.sets().starts_with(&base.sets()))
+        }
+        _ => None,
+    }
+}
+
+/// The domain itself, or any host in it; with a dot in front only those in it.
+fn is_host_within(host: &[u8], base: &[u8]) -> bool {
+    let Some(at) = host.len().checked_sub(base.len()) else { return false };
+    let same = host[at..].eq_ignore_ascii_case(base);
+    let at_label = at == 0 || base.is_empty() || base[0] == b'.' || host[at - 1] == b'.';
+    same && at_label && !(at == 0 && base.first() == Some(&b'.'))
+}
+
+/// An address and its mask.
+fn is_address_within(address: &[u8], base: &[u8]) -> Option<bool> {
+    let (network, mask) = base.split_at_checked(base.len() / 2).filter(|(a, b)| a.len() == b.len())?;
+    if address.len() != network.len() {
+        return Some(false);
+    }
+    let masked = address.iter().zip(network).zip(mask);
+    Some(masked.fold(true, |same, ((byte, base), mask)| same && byte & mask == base & mask))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_within_at_the_edge_of_a_label() {
+        for (host, base, expected) in [
+            ("a.example.com", "example.com", true),
+            ("example.com", "example.com", true),
+            ("badexample.com", "example.com", false),
+            ("a.example.com", ".example.com", true),
+            ("example.com", ".example.com", false),
+            ("A.EXAMPLE.COM", "example.com", true),
+            ("com", "example.com", false),
+            ("anything", "", true),
+        ] {
+            assert_eq!(is_host_within(host.as_bytes(), base.as_bytes()), expected, "{host} {base}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_within_by_their_mask() {
+        assert_eq!(is_address_within(&[10, 1, 2, 3], &[10, 0, 0, 0, 255, 0, 0, 0]), Some(true));
+        assert_eq!(is_address_within(&[11, 1, 2, 3], &[10, 0, 0, 0, 255, 0, 0, 0]), Some(false));
+        assert_eq!(is_address_within(&[0; 16], &[10, 0, 0, 0, 255, 0, 0, 0]), Some(false));
+        assert_eq!(is_address_within(&[10, 1, 2, 3], &[10, 0, 0]), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Revocation lists (RFC 5280 section 5).
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::OnceLock;
+
+use crate::certificate::{Certificate, Signed};
+use crate::der::{Malformed, Reader, tag};
+use crate::error::VerifyError;
+use crate::extensions::{self, KeyUsage};
+use crate::name::Name;
+use crate::time;
+use crate::trust::{Algorithms, is_signed_by};
+
+/// A list of certificates that their issuer has taken back.
+pub struct RevocationList {
+    der: Box<[u8]>,
+    /// The issuer's name.
+    issuer: Box<[u8]>,
+    this_update: i64,
+    next_update: Option<i64>,
+    serials: HashSet<Box<[u8]>>,
+    has_unknown_critical: bool,
+    /// The key by which its signature was found good: lists are long, so that is found out once.
+    proved_by: OnceLock<Box<[u8]>>,
+}
+
+impl fmt::Debug for RevocationList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RevocationList").field("serials", &self.serials.len()).finish_non_exhaustive()
+    }
+}
+
+impl RevocationList {
+    /// Reads a list in DER.
+    pub fn parse(der: &[u8]) -> Result<Self, Malformed> {
+        let (signed, mut fields) = Signed::read(der)?;
+        fields.optional(tag::INTEGER)?;
+        if fields.expect(tag::SEQUENCE)?.content != signed.algorithm {
+            return Err(Malformed);
+        }
+        let issuer = Name::read(&mut fields)?.der().into();
+        let this_update = time::read(&mut fields)?;
+        let mut ahead = fields;
+        let next_update = match ahead.value() {
+            Ok(value) if [tag::UTC_TIME, tag::GENERALIZED_TIME].contains(&value.tag) => {
+                Some(time::read(&mut fields)?)
+            }
+            _ => None,
+        };
+        let mut serials = HashSet::new();
+        let mut has_unknown_critical = false;
+        if let Some(entries) = fields.optional(tag::SEQUENCE)? {
+            let mut entries = entries.values();
+            while !entries.is_empty() {
+                let mut entry = entries.inside(tag::SEQUENCE)?;
+                serials.insert(entry.expect(tag::INTEGER)?.content.into());
+                time::read(&mut entry)?;
+                if !entry.is_empty() {
+                    // An entry may say for whom it speaks (an indirect list), which is critical and not understood.
+                    extensions::each(&mut entry, |_, critical, _| {
+                        has_unknown_critical |= critical;
+                        Ok(())
+                    })?;
+                    entry.end()?;
+                }
+            }
+        }
+        if let Some(list) = fields.optional(tag::context(0))? {
+            extensions::each(&mut list.values(), |_, critical, _| {
+                has_unknown_critical |= critical;
+                Ok(())
+            })?;
+        }
+        fields.end()?;
+        Ok(Self {
+            der: der.into(),
+            issuer,
+            this_update,
+            next_update,
+            serials,
+            has_unknown_critical,
+            proved_by: OnceLock::new(),
+        })
+    }
+
+    /// Whether that authority has made it, by its name.
+    pub(crate) fn is_of(&self, issuer: &Certificate<'_>) -> bool {
+        *self.issuer == *issuer.subject.der()
+    }
+
+    /// What it says of a certificate.
+    pub(crate) fn check(
+        &self,
+        certificate: &Certificate<'_>,
+        issuer: &Certificate<'_>,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<(), VerifyError> {
+        if self.has_unknown_critical {
+            return Err(VerifyError::RevocationListCriticalExtension);
+        }
+        let may_sign = issuer.extensions.key_usage.is_none_or(|usage| usage.has(KeyUsage::CRL_SIGN));
+        if !may_sign || !self.is_proved_by(issuer, algorithms) {
+            return Err(VerifyError::RevocationListSignature);
+        }
+        if self.serials.contains(certificate.serial) {
+            return Err(VerifyError::Revoked);
+        }
+        if now_s < self.this_update {
+            return Err(VerifyError::RevocationListNotYetValid);
+        }
+        if self.next_update.is_some_and(|next| now_s > next) {
+            return Err(VerifyError::RevocationListExpired);
+        }
+        Ok(())
+    }
+
+    fn is_proved_by(&self, issuer: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {
+        let key = &issuer.public_key;
+        if self.proved_by.get().is_some_and(|proved| **proved == *key.bytes) {
+            return true;
+        }
+        let signed = Signed::read(&self.der).map(|(signed, _): (Signed<'_>, Reader<'_>)| signed);
+        let proved = signed.is_ok_and(|signed| is_signed_by(&signed, key, algorithms));
+        if proved {
+            let _ = self.proved_by.set(key.bytes.into());
+        }
+        proved
+    }
+}

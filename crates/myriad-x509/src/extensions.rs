@@ -1,0 +1,135 @@
+//! What certificates of version 3 say besides (RFC 5280 section 4.2).
+
+use crate::der::{Malformed, Reader, tag};
+
+/// `id-ce`: 2.5.29.
+const ID_CE: [u8; 2] = [0x55, 0x1d];
+/// `id-kp`: 1.3.6.1.5.5.7.3.
+const ID_KP: [u8; 7] = [0x2b, 6, 1, 5, 5, 7, 3];
+const SERVER_AUTH: u8 = 1;
+const CLIENT_AUTH: u8 = 2;
+
+const SUBJECT_ALT_NAME: u8 = 17;
+const KEY_USAGE: u8 = 15;
+const BASIC_CONSTRAINTS: u8 = 19;
+const NAME_CONSTRAINTS: u8 = 30;
+const CERTIFICATE_POLICIES: u8 = 32;
+const EXTENDED_KEY_USAGE: u8 = 37;
+
+/// What the holder of a key may do with it; the bits of `KeyUsage`, the first the highest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyUsage(pub(crate) u8);
+
+impl KeyUsage {
+    pub(crate) const DIGITAL_SIGNATURE: u8 = 0x80;
+    pub(crate) const KEY_ENCIPHERMENT: u8 = 0x20;
+    pub(crate) const KEY_AGREEMENT: u8 = 0x08;
+    pub(crate) const KEY_CERT_SIGN: u8 = 0x04;
+    pub(crate) const CRL_SIGN: u8 = 0x02;
+
+    pub(crate) fn has(self, any_of: u8) -> bool {
+        self.0 & any_of != 0
+    }
+}
+
+/// Whether it is an authority, and how many authorities may stand below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BasicConstraints {
+    pub(crate) is_authority: bool,
+    pub(crate) path_length: Option<u32>,
+}
+
+/// Whom a certificate may be shown to, where it says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Purposes {
+    pub(crate) server: bool,
+    pub(crate) client: bool,
+}
+
+/// The extensions that path validation reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extensions<'a> {
+    pub(crate) basic_constraints: Option<BasicConstraints>,
+    pub(crate) key_usage: Option<KeyUsage>,
+    pub(crate) purposes: Option<Purposes>,
+    /// The list of `GeneralName`.
+    pub(crate) alternative_names: Option<Reader<'a>>,
+    /// The two lists of subtrees.
+    pub(crate) name_constraints: Option<Reader<'a>>,
+    /// Whether one must be understood and is not.
+    pub(crate) has_unknown_critical: bool,
+}
+
+/// An extension: its identifier, whether it must be understood, its value.
+pub(crate) fn each<'a>(
+    list: &mut Reader<'a>,
+    mut judge: impl FnMut(&'a [u8], bool, Reader<'a>) -> Result<(), Malformed>,
+) -> Result<(), Malformed> {
+    let mut extensions = list.inside(tag::SEQUENCE)?;
+    let mut seen: Vec<&[u8]> = Vec::new();
+    while !extensions.is_empty() {
+        let mut extension = extensions.inside(tag::SEQUENCE)?;
+        let id = extension.expect(tag::OID)?.content;
+        let critical = extension.flag()?;
+        let value = extension.expect(tag::OCTET_STRING)?.values();
+        extension.end()?;
+        // RFC 5280 section 4.2: none comes twice. Two readers might each believe another of them.
+        if seen.contains(&id) {
+            return Err(Malformed);
+        }
+        seen.push(id);
+        judge(id, critical, value)?;
+    }
+    Ok(())
+}
+
+impl<'a> Extensions<'a> {
+    pub(crate) fn read(mut list: Reader<'a>) -> Result<Self, Malformed> {
+        let mut all = Self::default();
+        each(&mut list, |id, critical, value| all.take(id, critical, value))?;
+        list.end()?;
+        Ok(all)
+    }
+
+    fn take(&mut self, id: &[u8], critical: bool, mut value: Reader<'a>) -> Result<(), Malformed> {
+        let number = match id {
+            [a, b, number] if [*a, *b] == ID_CE => *number,
+            _ => 0,
+        };
+        match number {
+            BASIC_CONSTRAINTS => {
+                let mut fields = value.inside(tag::SEQUENCE)?;
+                let is_authority = fields.flag()?;
+                let path_length = fields.optional(tag::INTEGER)?.map(|length| length.small()).transpose()?;
+                fields.end()?;
+                self.basic_constraints = Some(BasicConstraints { is_authority, path_length });
+            }
+            KEY_USAGE => match value.expect(tag::BIT_STRING)?.content {
+                [0..=7] => self.key_usage = Some(KeyUsage(0)),
+                [0..=7, bits, ..] => self.key_usage = Some(KeyUsage(*bits)),
+                _ => return Err(Malformed),
+            },
+            EXTENDED_KEY_USAGE => {
+                let mut list = value.inside(tag::SEQUENCE)?;
+                let mut purposes = Purposes::default();
+                while !list.is_empty() {
+                    if let [prefix @ .., purpose] = list.expect(tag::OID)?.content
+                        && *prefix == ID_KP
+                    {
+                        purposes.server |= *purpose == SERVER_AUTH;
+                        purposes.client |= *purpose == CLIENT_AUTH;
+                    }
+                }
+                self.purposes = Some(purposes);
+            }
+            SUBJECT_ALT_NAME => self.alternative_names = Some(value.inside(tag::SEQUENCE)?),
+            NAME_CONSTRAINTS => self.name_constraints = Some(value.inside(tag::SEQUENCE)?),
+            CERTIFICATE_POLICIES => return Ok(()),
+            _ => {
+                self.has_unknown_critical |= critical;
+                return Ok(());
+            }
+        }
+        value.end()
+    }
+}

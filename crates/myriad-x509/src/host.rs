@@ -1,0 +1,76 @@
+//! Whether a certificate is that of a host (RFC 6125 section 6.4, as OpenSSL reads it).
+
+use std::net::IpAddr;
+
+use crate::certificate::Certificate;
+use crate::der::{Reader, tag};
+
+/// `GeneralName` (RFC 5280 section 4.2.1.6), the kinds that hosts have.
+pub(crate) const DNS_NAME: u8 = tag::implicit(2);
+pub(crate) const IP_ADDRESS: u8 = tag::implicit(7);
+
+impl Certificate<'_> {
+    /// Whether it names the host. Where it has alternative names that are host names, those alone count, else the common
+    /// names of its subject.
+    pub fn is_for(&self, host: &str) -> bool {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let mut names = self.extensions.alternative_names.unwrap_or(Reader::new(&[]));
+        let address = host.parse::<IpAddr>().ok().map(octets);
+        let mut has_names = false;
+        while let Ok(name) = names.value() {
+            match name.tag {
+                DNS_NAME => {
+                    has_names = true;
+                    if std::str::from_utf8(name.content).is_ok_and(|pattern| matches(pattern, host)) {
+                        return true;
+                    }
+                }
+                IP_ADDRESS if address.as_deref() == Some(name.content) => return true,
+                _ => {}
+            }
+        }
+        !has_names && self.subject.common_names().iter().any(|pattern| matches(pattern, host))
+    }
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    }
+}
+
+/// A star stands for one whole label, the first, and never for one of a top level domain.
+fn matches(pattern: &str, host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    match pattern.strip_prefix("*.") {
+        None => !host.is_empty() && pattern.eq_ignore_ascii_case(host),
+        Some(domain) => {
+            let rest = host.split_once('.').filter(|(label, _)| !label.is_empty()).map(|(_, rest)| rest);
+            domain.contains('.') && rest.is_some_and(|rest| rest.eq_ignore_ascii_case(domain))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_one_label() {
+        for (pattern, host, expected) in [
+            ("example.com", "EXAMPLE.com", true),
+            ("example.com", "example.com.", true),
+            ("*.example.com", "a.example.com", true),
+            ("*.example.com", "a.b.example.com", false),
+            ("*.example.com", "example.com", false),
+            ("*.example.com", ".example.com", false),
+            ("*.com", "example.com", false),
+            ("f*.example.com", "foo.example.com", false),
+            ("*", "example", false),
+            ("", "", false),
+        ] {
+            assert_eq!(matches(pattern, host), expected, "{pattern} {host}");
+        }
+    }
+}

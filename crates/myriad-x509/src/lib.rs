@@ -1,0 +1,38 @@
+//! X.509 certificates as clients and origins show them: what they say (`$ssl_client_*`), and whether a chain of them is to
+//! be trusted (`ssl_verify_client`, `proxy_ssl_verify`).
+//!
+//! Private authorities make certificates that the public web has long forbidden: of version 1, without a subject alternative
+//! name, a root that is shown as a leaf. nginx takes them, since OpenSSL does, and so must whoever stands in for it. So
+//! the path is found and checked here, by the rules of RFC 5280 section 6 in the reading of OpenSSL and with its words for
+//! what is wrong. The arithmetic of signatures is not: it comes in as `rustls-pki-types`' algorithms.
+//!
+//! ```text
+//! DER -> Certificate -> Trust::verify(chain, now, algorithms) -> Ok | VerifyError ("certificate has expired")
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod certificate;
+mod constraints;
+mod crl;
+mod der;
+mod error;
+mod extensions;
+mod host;
+mod name;
+mod path;
+mod pem;
+mod time;
+mod trust;
+
+#[cfg(test)]
+mod tests;
+
+pub use certificate::{Certificate, PublicKey};
+pub use crl::RevocationList;
+pub use der::Malformed;
+pub use error::VerifyError;
+pub use name::Name;
+pub use path::Purpose;
+pub use time::show_time;
+pub use trust::{Algorithms, Trust};

@@ -1,0 +1,226 @@
+//! The way from a certificate to a trusted root (RFC 5280 section 6, in OpenSSL's reading).
+//!
+//! ```text
+//! leaf --issuer--> trusted? --yes--> self-issued? --yes--> check the whole way
+//!                     |                   '--no--> its issuer, among the trusted
+//!                     '--no--> one of the chain, once
+//! ```
+//!
+//! As in OpenSSL a way ends at a trusted certificate that has issued itself. Where several authorities have a name, each is
+//! tried; signatures that are tried are counted, so that no chain costs much.
+
+use crate::certificate::Certificate;
+use crate::constraints;
+use crate::error::VerifyError;
+use crate::extensions::KeyUsage;
+use crate::trust::{Algorithms, Trust, is_signed_by};
+
+/// Most certificates of a chain that are looked at.
+const LONGEST_CHAIN: usize = 16;
+/// Most signatures that are checked for one chain.
+const MOST_SIGNATURES: u32 = 64;
+
+/// What a certificate is shown for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To prove that a client is who it says.
+    Client,
+    /// To prove that a server is.
+    Server,
+}
+
+pub(crate) fn verify<C: AsRef<[u8]>>(
+    trust: &Trust,
+    chain: &[C],
+    purpose: Purpose,
+    now_s: i64,
+    algorithms: Algorithms<'_>,
+) -> Result<(), VerifyError> {
+    if chain.len() > LONGEST_CHAIN {
+        return Err(VerifyError::TooLong);
+    }
+    let parsed: Result<Vec<_>, _> = chain.iter().map(|der| Certificate::parse(der.as_ref())).collect();
+    let certificates = parsed.map_err(|_| VerifyError::Malformed)?;
+    let (leaf, others) = certificates.split_first().ok_or(VerifyError::Malformed)?;
+    let mut search = Search {
+        trust,
+        others,
+        purpose,
+        now_s,
+        algorithms,
+        signatures: MOST_SIGNATURES,
+        way: vec![leaf.clone()],
+    };
+    let is_trusted = trust.anchors.iter().any(|anchor| *anchor.der == *leaf.der);
+    let verdict = search.go_on(is_trusted);
+    match verdict {
+        // Of what is wrong with an unknown certificate, its age is what OpenSSL tells last.
+        Err(error) if error.is_unknown_authority() => age(leaf, now_s).and(Err(error)),
+        verdict => verdict,
+    }
+}
+
+struct Search<'a> {
+    trust: &'a Trust,
+    others: &'a [Certificate<'a>],
+    purpose: Purpose,
+    now_s: i64,
+    algorithms: Algorithms<'a>,
+    signatures: u32,
+    way: Vec<Certificate<'a>>,
+}
+
+impl Search<'_> {
+    /// Goes on from the last certificate of the way.
+    fn go_on(&mut self, is_trusted: bool) -> Result<(), VerifyError> {
+        let last = self.way[self.way.len() - 1].clone();
+        if is_trusted && last.is_self_issued() {
+            return self.check();
+        }
+        let trust = self.trust;
+        let anchors = trust.anchors.iter().filter(|anchor| *anchor.subject == *last.issuer.der());
+        let trusted =
+            anchors.filter_map(|anchor| Certificate::parse(&anchor.der).ok()).map(|one| (one, true));
+        let others = self.others.iter().filter(|other| !is_trusted && other.subject == last.issuer);
+        let candidates: Vec<_> = trusted.chain(others.cloned().map(|one| (one, false))).collect();
+        let mut verdict = Err(self.nobody(&last, is_trusted));
+        for (candidate, is_trusted) in candidates {
+            if self.way.iter().any(|known| known.der == candidate.der) {
+                continue;
+            }
+            let Some(left) = self.signatures.checked_sub(1) else { return Err(VerifyError::TooLong) };
+            self.signatures = left;
+            if !is_signed_by(&last.signed, &candidate.public_key, self.algorithms) {
+                verdict = Err(VerifyError::Signature);
+                continue;
+            }
+            self.way.push(candidate);
+            verdict = self.go_on(is_trusted);
+            if verdict.is_ok() {
+                break;
+            }
+            self.way.pop();
+        }
+        verdict
+    }
+
+    /// Why the way ends here.
+    fn nobody(&self, last: &Certificate<'_>, is_trusted: bool) -> VerifyError {
+        match (last.is_self_issued(), self.way.len()) {
+            _ if is_trusted => VerifyError::NoIssuer,
+            (true, 1) => VerifyError::SelfSigned,
+            (true, _) => VerifyError::SelfSignedInChain,
+            (false, 1) => VerifyError::FirstNotVerified,
+            (false, _) => VerifyError::NoLocalIssuer,
+        }
+    }
+
+    /// Judges a way that ends with a root. Where several things are wrong the last is told, as OpenSSL does where it is
+    /// told to go on.
+    fn check(&self) -> Result<(), VerifyError> {
+        let checks = [self.extensions(), self.revocation(), self.ages(), self.constraints()];
+        checks.into_iter().rev().find(Result::is_err).unwrap_or(Ok(()))
+    }
+
+    fn extensions(&self) -> Result<(), VerifyError> {
+        if self.way.len().saturating_sub(2) > self.trust.depth as usize {
+            return Err(VerifyError::TooLong);
+        }
+        let mut below = 0u32;
+        for (index, certificate) in self.way.iter().enumerate() {
+            if certificate.extensions.has_unknown_critical {
+                return Err(VerifyError::CriticalExtension);
+            }
+            if !suits(certificate, self.purpose, index == 0) {
+                return Err(VerifyError::Purpose);
+            }
+            if index == 0 {
+                continue;
+            }
+            if !is_authority(certificate) {
+                return Err(VerifyError::NoAuthority);
+            }
+            let longest = certificate.extensions.basic_constraints.and_then(|basic| basic.path_length);
+            if longest.is_some_and(|longest| below > longest) {
+                return Err(VerifyError::PathLength);
+            }
+            below += u32::from(!certificate.is_self_issued());
+        }
+        Ok(())
+    }
+
+    /// Whether one of the way was taken back; each issuer must have said, the root of itself too.
+    fn revocation(&self) -> Result<(), VerifyError> {
+        if self.trust.lists.is_empty() {
+            return Ok(());
+        }
+        let mut verdict = Ok(());
+        for (index, certificate) in self.way.iter().enumerate() {
+            let issuer = self.way.get(index + 1).unwrap_or(certificate);
+            let lists = self.trust.lists.iter().filter(|list| list.is_of(issuer));
+            let said = lists.map(|list| list.check(certificate, issuer, self.now_s, self.algorithms));
+            // One good list is enough, one that names the certificate too.
+            let mut of_this = Err(VerifyError::NoRevocationList);
+            for said in said {
+                match (said, of_this) {
+                    (Err(VerifyError::Revoked), _) => of_this = said,
+                    (_, Err(VerifyError::Revoked) | Ok(())) => {}
+                    (said, _) => of_this = said,
+                }
+            }
+            if of_this.is_err() {
+                verdict = of_this;
+            }
+        }
+        verdict
+    }
+
+    fn ages(&self) -> Result<(), VerifyError> {
+        self.way.iter().try_for_each(|certificate| age(certificate, self.now_s))
+    }
+
+    fn constraints(&self) -> Result<(), VerifyError> {
+        for (index, authority) in self.way.iter().enumerate().skip(1) {
+            for (at, below) in self.way[..index].iter().enumerate() {
+                // RFC 5280 section 6.1.3: an authority's own new key is let pass, never a leaf.
+                if at == 0 || !below.is_self_issued() {
+                    constraints::check(authority, below)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn age(certificate: &Certificate<'_>, now_s: i64) -> Result<(), VerifyError> {
+    if now_s < certificate.not_before {
+        return Err(VerifyError::NotYetValid);
+    }
+    if now_s > certificate.not_after { Err(VerifyError::Expired) } else { Ok(()) }
+}
+
+/// Whether a certificate may sign others. A root of version 1 cannot say so, and is believed.
+fn is_authority(certificate: &Certificate<'_>) -> bool {
+    let extensions = &certificate.extensions;
+    if extensions.key_usage.is_some_and(|usage| !usage.has(KeyUsage::KEY_CERT_SIGN)) {
+        return false;
+    }
+    match extensions.basic_constraints {
+        Some(basic) => basic.is_authority,
+        None => certificate.version == 1 && certificate.is_self_issued(),
+    }
+}
+
+/// Whether a certificate, or one that it signs, may be shown for a purpose.
+fn suits(certificate: &Certificate<'_>, purpose: Purpose, is_leaf: bool) -> bool {
+    let extensions = &certificate.extensions;
+    let allowed = extensions.purposes.is_none_or(|purposes| match purpose {
+        Purpose::Client => purposes.client,
+        Purpose::Server => purposes.server,
+    });
+    let usages = match purpose {
+        Purpose::Client => KeyUsage::DIGITAL_SIGNATURE | KeyUsage::KEY_AGREEMENT,
+        Purpose::Server => KeyUsage::DIGITAL_SIGNATURE | KeyUsage::KEY_ENCIPHERMENT | KeyUsage::KEY_AGREEMENT,
+    };
+    allowed && (!is_leaf || extensions.key_usage.is_none_or(|usage| usage.has(usages)))
+}
