@@ -8,8 +8,8 @@ use myriad_http::{Known, Method};
 use myriad_script::EvalError;
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
-use super::{origin_tls, proxy_request};
 use super::revalidate::{self, Conditions};
+use super::{origin_tls, proxy_request};
 use crate::exchange::{Exchange, scratch};
 use crate::runtime::{OriginPlace, Page};
 
