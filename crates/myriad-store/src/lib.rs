@@ -12,7 +12,8 @@
 //! | `object`, `body` | what is stored |
 //! | `zone/` | look-up, claims, purge, eviction, sweep |
 //! | `flight/` | the state machine of an object on its way; its writers and readers |
-//! | `shard`, `sieve`, `notes` | one lock's worth of a zone; the eviction queue; small facts about keys not stored |
+//! | `shard`, `notes` | one lock's worth of a zone; small facts about keys not stored |
+//! | `s3_fifo`, `ghost` | the eviction queue of both tiers; what left it not long ago |
 //! | `ban/`, `labels` | purges: asked at look-ups, found by an inverted index |
 //! | `ledger` | the cap |
 //! | `disk/` | the disk tier: files, their catalogue, recovery |
@@ -26,14 +27,15 @@ mod ban;
 mod body;
 mod disk;
 mod flight;
+mod ghost;
 mod key;
 mod labels;
 mod ledger;
 mod limits;
 mod notes;
 mod object;
+mod s3_fifo;
 mod shard;
-mod sieve;
 mod stats;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use crate::ban::{Bans, Verdict};
 use crate::flight::Flight;
 use crate::labels::Labels;
 use crate::notes::Notes;
-use crate::sieve::Sieve;
+use crate::s3_fifo::S3Fifo;
 use crate::{Key, KeyRef, Metadata, Object, Selection};
 
 /// All that is stored under one key: one object without a selector, or variants that share one selector.
@@ -26,7 +26,7 @@ pub(crate) struct Entry<M: Metadata> {
 impl<M: Metadata> Entry<M> {
     /// Bytes of an entry beside its objects and key bytes: its slot, its share of a table at 7/8 load after doubling,
     /// and the allocation of the key.
-    pub(crate) const OVERHEAD: usize = Sieve::<Self>::SLOT_BYTES + 8 + 32;
+    pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + 8 + 32;
 
     pub(crate) fn base_weight(key: KeyRef<'_>) -> usize {
         Self::OVERHEAD + key.bytes().len()
@@ -98,7 +98,7 @@ pub(crate) struct Counts {
 #[repr(align(128))]
 pub(crate) struct Shard<M: Metadata> {
     table: HashTable<u32>,
-    pub(crate) queue: Sieve<Entry<M>>,
+    pub(crate) queue: S3Fifo<Entry<M>>,
     pub(crate) flights: HashTable<Record<M>>,
     pub(crate) labels: Labels,
     pub(crate) notes: Notes,
@@ -111,7 +111,7 @@ impl<M: Metadata> Shard<M> {
     pub(crate) fn new(note_sets: usize) -> Self {
         Self {
             table: HashTable::new(),
-            queue: Sieve::new(),
+            queue: S3Fifo::new(),
             flights: HashTable::new(),
             labels: Labels::default(),
             notes: Notes::new(note_sets),
@@ -203,11 +203,21 @@ impl<M: Metadata> Shard<M> {
     pub(crate) fn insert(&mut self, entry: Entry<M>) {
         let hash = entry.key.as_ref().table_hash();
         self.counts.objects += entry.objects.len();
-        let index = self.queue.insert(entry);
+        let index = self.queue.insert(entry, hash);
         let queue = &self.queue;
         let rehash = |&i: &u32| queue.at(i).map_or(0, |e| e.key.as_ref().table_hash());
         self.table.insert_unique(hash, index, rehash);
         self.relabel(index, &[]);
+    }
+
+    /// Takes out the entry that should leave next.
+    pub(crate) fn evict(&mut self) -> Option<Entry<M>> {
+        let index = self.queue.victim(|entry| entry.weight() as u64)?;
+        let hash = self.queue.at(index)?.key.as_ref().table_hash();
+        self.queue.remember(index, hash);
+        let evicted = self.remove(index);
+        self.counts.evictions += u64::from(evicted.is_some());
+        evicted
     }
 
     pub(crate) fn remove(&mut self, index: u32) -> Option<Entry<M>> {

@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::name::Name;
-use crate::sieve::Sieve;
+use crate::s3_fifo::{S3Fifo, Standing};
 
 /// Bytes of the unit that files are accounted in.
 pub(crate) const BLOCK: u64 = 4096;
@@ -68,7 +68,7 @@ type Pending = Vec<(u64, u64)>;
 /// The files of a zone. Whoever changes a file holds the lock of its key's stripe and changes this first.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    queue: Sieve<Filed>,
+    queue: S3Fifo<Filed>,
     by_name: HashTable<u32>,
     by_hash: HashTable<u32>,
     markers: HashMap<Name, Marker>,
@@ -93,7 +93,7 @@ pub(crate) enum Sought {
 impl Catalogue {
     pub(crate) fn new() -> Self {
         Self {
-            queue: Sieve::new(),
+            queue: S3Fifo::new(),
             by_name: HashTable::new(),
             by_hash: HashTable::new(),
             markers: HashMap::new(),
@@ -180,6 +180,10 @@ impl Catalogue {
     /// Enters a file whose blocks are taken already. What stood under its name gives its own back, since the file is
     /// about to be replaced.
     pub(crate) fn enter(&mut self, filed: Filed) {
+        self.enter_as(filed, None);
+    }
+
+    fn enter_as(&mut self, filed: Filed, standing: Option<Standing>) {
         if let Some((_, blocks)) = self.doomed.remove(&filed.name) {
             self.return_blocks(blocks);
         }
@@ -191,7 +195,10 @@ impl Catalogue {
             }
             return;
         }
-        let slot = self.queue.insert(filed);
+        let slot = match standing {
+            None => self.queue.insert(filed, filed.name.table_hash()),
+            Some(standing) => self.queue.insert_as(filed, standing),
+        };
         let queue = &self.queue;
         let by_name = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.name.table_hash());
         let by_hash = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.hash[0]);
@@ -281,11 +288,19 @@ impl Catalogue {
 
     /// The file that should leave next.
     pub(crate) fn victim(&mut self) -> Option<Filed> {
-        let slot = self.queue.victim()?;
+        let slot = self.queue.victim(|filed| u64::from(filed.blocks))?;
         self.queue.at(slot).copied()
     }
 
-    /// The file was used after all: the hand goes on.
+    /// As [`Self::doom`], to make room.
+    pub(crate) fn evict(&mut self, name: Name) {
+        if let Some(slot) = self.find(name) {
+            self.queue.remember(slot, name.table_hash());
+        }
+        self.doom(name);
+    }
+
+    /// The file was used.
     pub(crate) fn touch(&mut self, name: Name, used_s: u32) {
         if let Some(slot) = self.find(name)
             && let Some(filed) = self.queue.hit(slot)
@@ -368,8 +383,8 @@ impl Catalogue {
         count
     }
 
-    /// The files in the order of the queue, oldest first, with whether each was hit since the hand last came by.
-    pub(crate) fn in_order(&self) -> impl Iterator<Item = (&Filed, bool)> {
+    /// The files as they stand in the queue, those that are nearest to leaving first.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = (&Filed, Standing)> {
         self.queue.in_order()
     }
 
@@ -397,15 +412,12 @@ impl Catalogue {
     }
 
     /// A file as a snapshot tells of it.
-    pub(crate) fn recall(&mut self, filed: Filed, visited: bool) {
+    pub(crate) fn recall(&mut self, filed: Filed, standing: Standing) {
         if self.find(filed.name).is_some() || self.is_doomed(filed.name) {
             return;
         }
         self.take_blocks(filed.blocks);
-        self.enter(filed);
-        if visited && let Some(slot) = self.find(filed.name) {
-            self.queue.hit(slot);
-        }
+        self.enter_as(filed, Some(standing));
     }
 
     /// Every file has been looked at: those that only a snapshot knew are gone.

@@ -76,11 +76,12 @@ impl Shelf {
         let most = self.limits.read().max_files.min(1 << 27);
         let Some(files) = snapshot::read(&self.root, self.version, &self.levels, most) else { return };
         recovery.ordered = true;
-        let hot = files.iter().rev().filter(|(filed, visited)| *visited && filed.role == Role::Plain);
+        let hot =
+            files.iter().rev().filter(|(filed, standing)| standing.uses > 0 && filed.role == Role::Plain);
         recovery.warm = hot.take(WARM).map(|(filed, _)| (filed.name, filed.key_hash())).collect();
         let mut catalogue = self.catalogue.lock();
-        for (filed, visited) in files {
-            catalogue.recall(filed, visited);
+        for (filed, standing) in files {
+            catalogue.recall(filed, standing);
         }
     }
 

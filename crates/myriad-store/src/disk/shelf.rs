@@ -235,7 +235,7 @@ impl Shelf {
                 passed += 1;
                 continue;
             }
-            self.catalogue.lock().doom(victim.name);
+            self.catalogue.lock().evict(victim.name);
             self.counts.evictions.fetch_add(1, Relaxed);
             let buried = self.bury(victim.name, hash);
             // Whoever removes files to clear pages must not miss a page whose file has gone before.

@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::catalogue::{Filed, Role};
 use super::name::Name;
+use crate::s3_fifo::{Lane, Standing};
 
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
 const VERSION: u32 = 1;
@@ -34,7 +35,10 @@ fn head(version: u16, levels: &[u8]) -> [u8; HEAD] {
     head
 }
 
-fn record(filed: &Filed, visited: bool) -> [u8; RECORD] {
+/// The bit of a standing that says that a file is no newcomer; below it are its hits.
+const IN_MAIN: u8 = 0x80;
+
+fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
     let mut out = [0; RECORD];
     out[..16].copy_from_slice(&filed.name.0);
     out[16..24].copy_from_slice(&filed.hash[0].to_le_bytes());
@@ -46,11 +50,11 @@ fn record(filed: &Filed, visited: bool) -> [u8; RECORD] {
         Role::Marker => 1,
         Role::Variant => 2,
     };
-    out[41] = u8::from(visited);
+    out[41] = standing.uses | if standing.lane == Lane::Main { IN_MAIN } else { 0 };
     out
 }
 
-fn parse(record: &[u8]) -> Option<(Filed, bool)> {
+fn parse(record: &[u8]) -> Option<(Filed, Standing)> {
     let number = |at: usize| Some(u64::from_le_bytes(record.get(at..at + 8)?.try_into().ok()?));
     let short = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
     let role = match record.get(40)? {
@@ -67,22 +71,24 @@ fn parse(record: &[u8]) -> Option<(Filed, bool)> {
         role,
         seen: false,
     };
-    Some((filed, record.get(41) == Some(&1)))
+    let standing = record.get(41)?;
+    let lane = if standing & IN_MAIN == 0 { Lane::Newcomers } else { Lane::Main };
+    Some((filed, Standing { lane, uses: standing & !IN_MAIN }))
 }
 
-/// Writes a snapshot, oldest first.
+/// Writes a snapshot, coldest first.
 pub(crate) fn write(
     root: &Path,
     version: u16,
     levels: &[u8],
-    files: impl Iterator<Item = (Filed, bool)>,
+    files: impl Iterator<Item = (Filed, Standing)>,
 ) -> io::Result<()> {
     let aside = root.join(".catalogue.new");
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
     let mut hash = Xxh3Default::new();
     let mut batch = head(version, levels).to_vec();
-    for (filed, visited) in files {
-        batch.extend_from_slice(&record(&filed, visited));
+    for (filed, standing) in files {
+        batch.extend_from_slice(&record(&filed, standing));
         if batch.len() >= BATCH * RECORD {
             hash.update(&batch);
             file.write_all(&batch)?;
@@ -97,7 +103,7 @@ pub(crate) fn write(
 }
 
 /// Reads a snapshot; `None` where there is none, or it is not what was written.
-pub(crate) fn read(root: &Path, version: u16, levels: &[u8], most: usize) -> Option<Vec<(Filed, bool)>> {
+pub(crate) fn read(root: &Path, version: u16, levels: &[u8], most: usize) -> Option<Vec<(Filed, Standing)>> {
     let mut file = File::open(path(root)).ok()?;
     let len = file.metadata().ok()?.len();
     // More than was ever written is nobody's snapshot, and not worth the memory.
@@ -109,7 +115,7 @@ pub(crate) fn read(root: &Path, version: u16, levels: &[u8], most: usize) -> Opt
     examine(&bytes, version, levels)
 }
 
-fn examine(bytes: &[u8], version: u16, levels: &[u8]) -> Option<Vec<(Filed, bool)>> {
+fn examine(bytes: &[u8], version: u16, levels: &[u8]) -> Option<Vec<(Filed, Standing)>> {
     let (bytes, sum) = bytes.split_last_chunk::<8>()?;
     let mut hash = Xxh3Default::new();
     hash.update(bytes);
@@ -128,7 +134,7 @@ mod tests {
     use super::*;
     use crate::disk::tests::Folder;
 
-    fn files() -> Vec<(Filed, bool)> {
+    fn files() -> Vec<(Filed, Standing)> {
         let roles = [Role::Plain, Role::Marker, Role::Variant];
         (0..10_000_u32)
             .map(|n| {
@@ -141,12 +147,13 @@ mod tests {
                     role: roles[n as usize % 3],
                     seen: false,
                 };
-                (filed, n % 2 == 0)
+                let lane = if n % 2 == 0 { Lane::Main } else { Lane::Newcomers };
+                (filed, Standing { lane, uses: (n % 4) as u8 })
             })
             .collect()
     }
 
-    fn same(a: &[(Filed, bool)], b: &[(Filed, bool)]) -> bool {
+    fn same(a: &[(Filed, Standing)], b: &[(Filed, Standing)]) -> bool {
         format!("{a:?}") == format!("{b:?}")
     }
 

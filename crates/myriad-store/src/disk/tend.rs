@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::pool::Tend;
 use super::shelf::Shelf;
 use super::{FormatError, sequence, snapshot};
+use crate::s3_fifo::Standing;
 
 /// How often the folder is looked at while there is nothing else to do.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -170,7 +171,7 @@ impl Shelf {
             if !catalogue.complete {
                 return;
             }
-            catalogue.in_order().map(|(filed, visited)| (*filed, visited)).collect()
+            catalogue.in_order().map(|(filed, standing)| (*filed, standing)).collect()
         };
         // What was hit was hit in memory, where nobody told the disk of it.
         let above = self.above.upgrade();
@@ -178,7 +179,10 @@ impl Shelf {
             let used = above.as_ref().and_then(|above| above.last_used(filed.key_hash()));
             used.is_some_and(|used| (used / 1000) as u32 > filed.used_s)
         };
-        let files = files.into_iter().map(|(filed, visited)| (filed, visited || warm(&filed)));
+        let files = files.into_iter().map(|(filed, standing)| {
+            let uses = standing.uses.max(u8::from(warm(&filed)));
+            (filed, Standing { uses, ..standing })
+        });
         if let Err(error) = snapshot::write(&self.root, self.version, &self.levels, files) {
             self.failed("write()", &snapshot::path(&self.root), error);
         }

@@ -27,7 +27,7 @@ impl<M: Metadata> Lead<M> {
 
     /// Reserves room for more of the body; false where there is none.
     pub(crate) fn charge(&mut self, bytes: usize) -> bool {
-        let charged = self.zone.reserve_arriving(bytes);
+        let charged = self.zone.reserve_arriving(self.flight.key.as_ref(), bytes);
         if charged {
             self.charged += bytes;
         }

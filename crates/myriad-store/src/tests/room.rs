@@ -19,6 +19,55 @@ fn cap_holds_through_a_flood_and_what_is_hit_stays() {
 }
 
 #[test]
+fn popular_pages_outlive_crawlers_better_than_under_lru() {
+    const SET: usize = 4000;
+    let mut rng = fastrand::Rng::with_seed(1);
+    let weights: Vec<f64> = (1..=SET).map(|rank| 1.0 / rank as f64).collect();
+    let sum: f64 = weights.iter().sum();
+    let mut trace = Vec::new();
+    while trace.len() < 60_000 {
+        if rng.usize(..2000) == 0 {
+            let first = SET + trace.len();
+            trace.extend(first..first + SET / 10);
+        }
+        let mut at = rng.f64() * sum;
+        let drawn = weights.iter().position(|weight| {
+            at -= weight;
+            at < 0.0
+        });
+        trace.push(drawn.unwrap_or(0));
+    }
+    let room = SET / 10;
+    let mut recent: Vec<usize> = Vec::new();
+    let mut lru_hits = 0;
+    for page in &trace {
+        match recent.iter().rposition(|other| other == page) {
+            Some(at) => {
+                lru_hits += 1;
+                recent.remove(at);
+            }
+            None if recent.len() == room => _ = recent.remove(0),
+            None => {}
+        }
+        recent.push(*page);
+    }
+    let probe = zone(1 << 20);
+    let before = probe.stats().bytes;
+    put(&probe, &key(1000), 1, 4000, 1);
+    let zone = zone((probe.stats().bytes - before) * room * 64 / 63);
+    let mut hits = 0;
+    for page in &trace {
+        if zone.get(KeyRef::new(&key(*page)), plain, 2).is_some() {
+            hits += 1;
+        } else {
+            put(&zone, &key(*page), 1, 4000, 1);
+        }
+    }
+    assert!(zone.stats().keys <= room + room / 50, "{:?}", zone.stats());
+    assert!(hits * 100 > lru_hits * 112, "{hits} hits where LRU has {lru_hits}, of {}", trace.len());
+}
+
+#[test]
 fn bodies_on_their_way_count_against_the_cap_and_never_take_all_of_it() {
     let zone = zone(1 << 20);
     put(&zone, b"/hot", 0, 4000, 1);

@@ -99,7 +99,7 @@ impl<M: Metadata> Zone<M> {
     pub fn resize(&self, limits: ZoneLimits) {
         *self.inner.limits.write() = limits;
         self.inner.ledger.set_limit(limits.memory_bytes);
-        while self.inner.ledger.used() > limits.memory_bytes && self.evict_one() {}
+        while self.inner.ledger.used() > limits.memory_bytes && self.evict_one(None) {}
     }
 
     /// Finds the object under `key`, fresh or stale. Where the key has a selector, `variant` derives this request's
@@ -160,8 +160,12 @@ impl<M: Metadata> Zone<M> {
 
     #[inline]
     fn shard(&self, key: KeyRef<'_>) -> MutexGuard<'_, Shard<M>> {
-        let shards = &self.inner.shards;
-        shards[key.shard_hash() as usize & (shards.len() - 1)].lock()
+        self.inner.shards[self.shard_index(key)].lock()
+    }
+
+    #[inline]
+    fn shard_index(&self, key: KeyRef<'_>) -> usize {
+        key.shard_hash() as usize & (self.inner.shards.len() - 1)
     }
 }
 

@@ -68,7 +68,7 @@ impl<M: Metadata> Zone<M> {
     ) -> Result<(), Unstored> {
         let key = flight.key.as_ref();
         let wanted = object.weight() + Entry::<M>::base_weight(key);
-        if wanted > charged && !self.reserve(wanted - charged) {
+        if wanted > charged && !self.reserve(key, wanted - charged) {
             self.retire(flight, None);
             self.inner.ledger.release(charged);
             self.inner.rejected.fetch_add(1, Relaxed);
@@ -111,10 +111,10 @@ impl<M: Metadata> Zone<M> {
             return Err(AttachError::Occupied);
         }
         let cost = object.alternative_cost(&alternative);
-        if !self.reserve(cost) {
+        let key = KeyRef::new(object.key());
+        if !self.reserve(key, cost) {
             return Err(AttachError::NoRoom);
         }
-        let key = KeyRef::new(object.key());
         let attached = {
             let shard = self.shard(key);
             let stored =

@@ -1,0 +1,77 @@
+//! Myriad's own: a zone in memory, as the server uses it, all its shards included.
+
+use std::sync::Arc;
+
+use myriad_store::{ALTERNATIVES, Admission, Completion, KeyRef, Metadata, Zone, ZoneLimits};
+
+use super::Policy;
+
+/// What a page is said to weigh; nothing is allocated for it.
+struct Page(usize);
+
+impl Metadata for Page {
+    type Alternative = ();
+
+    fn weight(&self) -> usize {
+        self.0
+    }
+}
+
+fn plain(_: &[u8], _: &mut Vec<u8>) {}
+
+pub struct Myriad {
+    zone: Zone<Page>,
+    /// What the zone adds to the bytes of a page: the other candidates are told the sum.
+    overhead: u32,
+}
+
+impl Myriad {
+    pub fn new(room: u64) -> Self {
+        // A zone keeps a sixty-fourth for what it remembers of keys that are not stored.
+        let limits = ZoneLimits { memory_bytes: room as usize * 64 / 63, ..ZoneLimits::default() };
+        let mut made = Self { zone: Zone::new("pages", limits), overhead: 0 };
+        made.overhead = made.measured();
+        made
+    }
+
+    /// Bytes that a zone accounts for a page beside its own.
+    fn measured(&self) -> u32 {
+        let before = self.zone.stats().bytes;
+        self.store(0, 0);
+        let bytes = self.zone.stats().bytes - before;
+        self.zone.clear();
+        bytes as u32
+    }
+
+    /// See [`Self::measured`].
+    pub fn overhead() -> u32 {
+        Self::new(64 << 20).overhead
+    }
+
+    fn store(&self, page: u32, bytes: u32) {
+        let key = page.to_le_bytes();
+        let head = Arc::new(Page(0));
+        let writer = self.zone.fetch_alone(KeyRef::new(&key), 1).admit(Admission {
+            head,
+            selection: None,
+            length: None,
+        });
+        let alternatives = [const { None }; ALTERNATIVES];
+        writer.complete(Completion {
+            meta: Page(bytes as usize),
+            now: 1,
+            fresh_until: u64::MAX,
+            alternatives,
+        });
+    }
+}
+
+impl Policy for Myriad {
+    fn request(&mut self, page: u32, bytes: u32) -> bool {
+        let hit = self.zone.get(KeyRef::new(&page.to_le_bytes()), plain, 2).is_some();
+        if !hit {
+            self.store(page, bytes - self.overhead);
+        }
+        hit
+    }
+}
