@@ -1,6 +1,10 @@
 //! Purges over HTTP: what plugins send, who may, and what is gone afterwards.
 
-use myriad_tests::{Answer, Cached, Call, Origin, Request, Server, wait_for};
+use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::sync::Arc;
+
+use myriad_tests::{Answer, Cached, Call, Gate, Origin, Place, Request, Server, wait_for};
 
 /// A page that says how many there were before it, with tags by its path.
 fn tagged(call: &mut Call) {
@@ -88,7 +92,7 @@ fn wildcard_regex_and_all_hold_at_once_and_are_logged_once_swept() {
         assert_eq!(purge(&server, target, fields).status, 200, "{target}");
         assert_eq!(cached(&server, "/b"), target.starts_with("/a/"), "{target}");
         assert!(!cached(&server, "/a/1") && !cached(&server, "/a/2?x"), "{target}");
-        server.log_has(" in zone pages: ");
+        server.log_has(" in zone \"pages\": ");
     }
 }
 
@@ -108,20 +112,249 @@ fn soft_purge_leaves_the_page_stale() {
 fn purge_that_was_passed_on_is_refused() {
     let (server, _origin) = start();
     fill(&server, &["/a"]);
-    for name in ["X-Forwarded-For", "Forwarded", "Via"] {
+    for name in ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Proto", "CF-Connecting-IP"]
+    {
         assert_eq!(purge(&server, "/a", &[(name, "127.0.0.1")]).status, 403, "{name}");
+        assert_eq!(purge(&server, "/.*", &[(name, "127.0.0.1")]).status, 403, "{name}");
     }
     assert!(cached(&server, "/a"));
+    server.log_has("purge forbidden");
+}
+
+#[test]
+fn purge_for_a_client_that_realip_names_is_refused() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on; set_real_ip_from 127.0.0.0/8; real_ip_header X-Client;";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    fill(&server, &["/a"]);
+    // Whatever address is named: the proxy on this machine took the request from somebody.
+    for client in ["192.0.2.9", "127.0.0.1"] {
+        assert_eq!(purge(&server, "/a", &[("X-Client", client)]).status, 403, "{client}");
+    }
+    assert!(cached(&server, "/a"));
+    assert_eq!(purge(&server, "/a", &[]).status, 200);
+}
+
+#[test]
+fn servers_own_address_may_purge() {
+    let mut place = Place::new();
+    let own = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        // Nothing is sent: it only asks which address would be.
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    let Ok(own) = own else { return };
+    let origin = Origin::start(tagged);
+    place.set("ORIGIN", &origin.address);
+    let http = "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m; server { listen 0.0.0.0:@PORT@; @PARAMS@
+        location / { fastcgi_pass @ORIGIN@; fastcgi_cache pages; fastcgi_cache_key $request_uri; fastcgi_cache_valid 1h;
+        fastcgi_cache_purge on; add_header X-Cache $upstream_cache_status; } }";
+    let server = Server::start(place, http);
+    fill(&server, &["/a"]);
+    let mut stream = TcpStream::connect((own.ip(), server.port)).expect("the own address");
+    stream
+        .write_all(b"PURGE /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(!cached(&server, "/a"));
 }
 
 #[test]
 fn pattern_that_is_no_regex_is_refused_with_the_reason() {
     let (server, _origin) = start();
     fill(&server, &["/a"]);
-    assert_eq!(purge(&server, "/(", &[("X-Purge-Method", "regex")]).status, 400);
+    let answer = purge(&server, "/(", &[("X-Purge-Method", "regex")]);
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("parenthes"), "{}", answer.text());
     assert_eq!(
         purge(&server, "/", &[("X-Purge-Method", "tags"), ("X-Cache-Tags-Pattern", "a(")]).status,
         400
     );
     assert!(cached(&server, "/a"));
+}
+
+#[test]
+fn all_encodings_and_methods_of_a_page_go_with_it() {
+    let (server, _origin) = Cached {
+        server: "fastcgi_cache_valid 1h; fastcgi_cache_purge on; gzip on; gzip_http_version 1.0;",
+        key: "$request_method$request_uri",
+        ..Cached::default()
+    }
+    .start(|call| {
+        let text = format!("{} {}", call.number, "all the same ".repeat(100));
+        call.answer("Content-Type: text/plain\nVary: Accept-Language", text);
+    });
+    let ways = || {
+        [
+            Request::get("/a").accepting("gzip"),
+            Request::get("/a").accepting("br"),
+            Request::get("/a"),
+            Request::head("/a"),
+            Request::get("/a").field("Accept-Language", "de"),
+            Request::get("/a?x").field("Accept-Language", "de"),
+        ]
+    };
+    for way in 0..ways().len() {
+        for request in ways() {
+            server.fetch(&request);
+            assert_eq!(server.fetch(&request).cache(), "HIT", "{request:?}");
+        }
+        let answer = purge(&server, "/a", &[]);
+        // Two variants of the page, one of that with the query, each with its encodings.
+        assert_eq!(answer.field("Cache-Purge-Result"), Some("url; count=3"), "{way}");
+        assert_eq!(server.fetch(&ways()[way]).cache(), "MISS", "{way}");
+        purge(&server, "/a", &[]);
+    }
+}
+
+#[test]
+fn requests_of_a_pipeline_find_the_purge_between_them() {
+    let (server, _origin) = start();
+    fill(&server, &["/a"]);
+    let mut client = server.connect();
+    let all = ["GET", "PURGE", "GET", "GET", "BAN", "GET"].map(|method| Request::new(method, "/a").bytes());
+    client.send(all.concat());
+    let answers: Vec<_> =
+        (0..6).map(|_| client.answer()).map(|answer| (answer.status, answer.cache().to_owned())).collect();
+    let expected = [(200, "HIT"), (200, "-"), (200, "MISS"), (200, "HIT"), (200, "-"), (200, "MISS")];
+    assert_eq!(answers, expected.map(|(status, cache)| (status, cache.to_owned())));
+}
+
+#[test]
+fn folder_and_file_are_purged_though_no_cache_answers_for_them() {
+    let mut place = Place::new();
+    let origin = Origin::start(tagged);
+    place.set("ORIGIN", &origin.address);
+    place.write("html/index.php", "");
+    place.write("html/file.txt", "text");
+    let http = "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m; server { listen 127.0.0.1:@PORT@; root @DIR@/html;
+        index index.php; @PARAMS@ location / { try_files $uri $uri/ /index.php; }
+        location ~ \\.php$ { fastcgi_pass @ORIGIN@; fastcgi_cache pages; fastcgi_cache_key $request_uri;
+        fastcgi_cache_valid 1h; fastcgi_cache_purge on; add_header X-Cache $upstream_cache_status; } }";
+    let server = Server::start(place, http);
+    fill(&server, &["/", "/post/"]);
+    assert_eq!(purge(&server, "/", &[]).status, 200);
+    assert_eq!(purge(&server, "/post/", &[]).status, 200);
+    assert!(!cached(&server, "/") && !cached(&server, "/post/"));
+    assert_eq!(purge(&server, "/file.txt", &[]).status, 412);
+    assert_eq!(purge(&server, "/file.txt", &[("Via", "x")]).status, 403);
+    assert_eq!(server.get("/file.txt").text(), "text");
+}
+
+/// An origin whose answers wait for the gate once it is closed.
+fn held() -> (Server, Origin, Arc<Gate>) {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;";
+    let (server, origin) = Cached { server, ..Cached::default() }.start(move |call| {
+        held.pass();
+        call.answer("Content-Type: text/plain\nSurrogate-Key: one", format!("page {}", call.number));
+    });
+    (server, origin, gate)
+}
+
+#[test]
+fn page_that_is_being_fetched_when_it_is_purged_is_not_stored() {
+    let ways: [(&str, &[(&str, &str)]); 5] = [
+        ("/a", &[]),
+        ("/", &[("Surrogate-Key", "one")]),
+        ("/a*", &[]),
+        ("/.*", &[("X-Purge-Method", "regex")]),
+        ("/purgeall", &[]),
+    ];
+    for (target, fields) in ways {
+        let (server, origin, gate) = held();
+        let mut visitor = server.connect();
+        visitor.send(Request::get("/a").bytes());
+        origin.wait_for(1);
+        let status = purge(&server, target, fields).status;
+        assert!(status == 200 || status == 412, "{target} {status}");
+        gate.open();
+        assert_eq!(visitor.answer().text(), "page 1");
+        let next = server.get("/a");
+        assert_eq!((next.cache(), next.text()), ("MISS", "page 2".to_owned()), "{target}");
+    }
+}
+
+#[test]
+fn tag_header_beyond_the_bounds_leaves_a_page_that_any_tag_covers() {
+    let server =
+        "fastcgi_cache_valid 1h; fastcgi_cache_purge on; fastcgi_buffer_size 128k; fastcgi_buffers 8 128k;
+                  fastcgi_busy_buffers_size 256k;";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(|call| {
+        let tags = (0..20_000).map(|n| format!("t{n}")).collect::<Vec<_>>().join(" ");
+        call.answer(&format!("Content-Type: text/plain\nSurrogate-Key: {}", &tags[..100 << 10]), "text");
+    });
+    fill(&server, &["/a"]);
+    server.log_has("more tags than a page may have");
+    let answer = purge(&server, "/", &[("Surrogate-Key", "t19000")]);
+    assert_eq!(answer.field("Cache-Purge-Result"), Some("tags; count=1"));
+    assert!(!cached(&server, "/a"));
+}
+
+#[test]
+fn regex_without_end_holds_nobody_up() {
+    let (server, _origin) = start();
+    let long = format!("/{}!", "a".repeat(2000));
+    fill(&server, &["/b", &long]);
+    assert_eq!(purge(&server, "/", &[("X-Purge-Regex", "^/(a+)+$")]).status, 200);
+    // What it cannot tell of within its bounds is fetched anew; the rest is told.
+    assert!(cached(&server, "/b") && !cached(&server, &long));
+}
+
+#[test]
+fn flood_of_purges_without_permission_is_a_few_lines() {
+    let (server, _origin) = start();
+    let mut client = server.connect();
+    for _ in 0..300 {
+        assert_eq!(client.fetch(&Request::new("PURGE", "/a").field("Via", "x")).status, 403);
+    }
+    server.log_has("purge forbidden");
+    let lines = server.read("error.log").matches("purge forbidden").count();
+    assert!(lines < 60, "{lines}");
+}
+
+#[test]
+fn dot_rules_of_the_site_do_not_stand_before_a_purge_of_all() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on; location ~ /\\. { deny all; }";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    fill(&server, &["/a"]);
+    assert_eq!(purge(&server, "/.*", &[]).status, 200);
+    assert!(!cached(&server, "/a"));
+}
+
+#[test]
+fn place_that_asks_who_comes_is_not_purged_past_it() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge PURGE from all;
+                  location /own/ { deny all; fastcgi_pass @ORIGIN@; }";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    assert_eq!(purge(&server, "/own/*", &[]).status, 403);
+}
+
+#[test]
+fn purge_of_one_zone_reaches_all_zones_of_the_server() {
+    let http = "fastcgi_cache_path @DIR@/other keys_zone=other:1m;";
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;
+                  location /x/ { fastcgi_cache other; fastcgi_pass @ORIGIN@; }";
+    let (server, _origin) = Cached { server, http, ..Cached::default() }.start(tagged);
+    fill(&server, &["/a", "/x/a"]);
+    let answer = purge(&server, "/", &[("X-Cache-Tags", "site")]);
+    assert_eq!(answer.field("Cache-Purge-Result"), Some("tags; count=2"));
+    assert!(!cached(&server, "/a") && !cached(&server, "/x/a"));
+}
+
+#[test]
+fn purges_that_an_answer_asks_for_hold_before_it_is_seen() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;";
+    let (server, _origin) =
+        Cached { server, ..Cached::default() }.start(|call| match call.param("REQUEST_METHOD") {
+            "POST" => call.answer("X-LiteSpeed-Purge: public, tag=a, /b; private, *", "saved"),
+            _ => tagged(call),
+        });
+    fill(&server, &["/a", "/b", "/c"]);
+    let answer = server.fetch(&Request::post("/wp-admin/post.php", "x=1"));
+    assert_eq!((answer.text(), answer.field("X-LiteSpeed-Purge")), ("saved".to_owned(), None));
+    assert!(cached(&server, "/c"));
+    assert!(!cached(&server, "/a") && !cached(&server, "/b"));
 }

@@ -228,6 +228,12 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
     })
 }
 
+/// Whether an application that takes this cache for LiteSpeed's says there that a page is one visitor's.
+fn is_private_to_litespeed(fields: &Fields) -> bool {
+    let control = CacheControl::parse(fields.known_all(Known::XLiteSpeedCacheControl));
+    control.no_store || control.no_cache || is_private(&control)
+}
+
 /// The rules that keep one visitor's page from another, and `Vary`, which does the same.
 fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), Refusal> {
     let fields = response.fields;
@@ -242,7 +248,7 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
     } else {
         CacheControl::parse(fields.known_all(Known::CacheControl))
     };
-    if is_private(&control) {
+    if is_private(&control) || is_private_to_litespeed(fields) {
         return Err(Refusal::Private);
     }
     if response.authorization && !rules.authorization_in_key && !allows_sharing(&control) {

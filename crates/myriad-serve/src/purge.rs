@@ -3,14 +3,22 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use myriad_policy::{Command, What};
 use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError};
 
+use crate::error_log::{ErrorLog, Level};
 use crate::runtime::{PageZone, covering};
 
 /// Longest name of a purge in the log, in bytes.
 const LONGEST_NAME: usize = 500;
+
+/// Pages of a zone that are asked in one go whether a purge covers them, how many such goes there are each second, and how
+/// long a worker is at it at most.
+const TEND_BATCH: usize = 1024;
+const TEND_BATCHES: usize = 64;
+const TEND_TIME: Duration = Duration::from_millis(10);
 
 /// What a purge came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +69,16 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+impl From<PurgeError> for Refused {
+    fn from(error: PurgeError) -> Self {
+        match error {
+            PurgeError::Rule => Self::Pattern("the pattern is too long".to_owned()),
+            PurgeError::TooMany => Self::TooMany,
+            PurgeError::Unlogged(error) => Self::Unlogged(error),
+        }
+    }
+}
+
 /// Purges in all `zones`; `keys` are purged beside what the command covers, where it covers pages that labels find. It holds
 /// from when this returns on, and after a crash.
 pub(crate) async fn run(
@@ -75,8 +93,24 @@ pub(crate) async fn run(
     Ok(outcome)
 }
 
+/// Makes the purges that an answer of an origin asks for. Those that name what they cover are one together.
+pub(crate) async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(), Refused> {
+    for soft in [false, true] {
+        let of_kind = || commands.iter().filter(|command| command.soft == soft);
+        let addresses: Vec<u64> = of_kind().flat_map(|command| command.what.addresses()).collect();
+        let labels: Vec<u64> = of_kind().flat_map(|command| command.what.labels()).collect();
+        if !addresses.is_empty() || !labels.is_empty() {
+            let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &labels };
+            zone.zone.purge(covered, kind(soft)).await?;
+        }
+        for command in of_kind().filter(|command| !command.what.is_exact()) {
+            run_in(zone, command, &[]).await?;
+        }
+    }
+    Ok(())
+}
+
 async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<Outcome, Refused> {
-    let purge = if command.soft { Purge::Soft } else { Purge::Hard };
     let (addresses, labels) = (command.what.addresses(), command.what.labels());
     let named = match &command.what {
         What::Keys(keys) => &keys[..],
@@ -97,15 +131,30 @@ async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<
         shorten(&mut name);
         Covered::Rule { name: &name, rule: &rule }
     };
-    match zone.zone.purge(covered, purge).await {
-        Ok(purged) => Ok(match purged.count {
-            Count::Exact(count) => Outcome::Done(count),
-            Count::AtLeast(count) => Outcome::AtLeast(count),
-            Count::Later => Outcome::Accepted,
-        }),
-        Err(PurgeError::Rule) => Err(Refused::Pattern("the pattern is too long".to_owned())),
-        Err(PurgeError::TooMany) => Err(Refused::TooMany),
-        Err(PurgeError::Unlogged(error)) => Err(Refused::Unlogged(error)),
+    Ok(match zone.zone.purge(covered, kind(command.soft)).await?.count {
+        Count::Exact(count) => Outcome::Done(count),
+        Count::AtLeast(count) => Outcome::AtLeast(count),
+        Count::Later => Outcome::Accepted,
+    })
+}
+
+fn kind(soft: bool) -> Purge {
+    if soft { Purge::Soft } else { Purge::Hard }
+}
+
+/// Looks a little further for what purges cover, and tells of those that are over.
+pub(crate) fn tend(zone: &PageZone, log: &ErrorLog) {
+    let began = Instant::now();
+    // A pattern may take its time over each page: what else this thread has to do comes in between.
+    for _ in 0..TEND_BATCHES {
+        if zone.zone.live_bans() == 0 || began.elapsed() >= TEND_TIME {
+            return;
+        }
+        for ban in zone.zone.tend_bans(TEND_BATCH) {
+            let (name, count) = (ban.name, ban.count);
+            let text = format_args!("purge of {name} in zone \"{}\": {count} pages", zone.zone.name());
+            log.write(Level::Notice, None, text);
+        }
     }
 }
 

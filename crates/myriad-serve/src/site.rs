@@ -22,7 +22,6 @@ use tokio::sync::mpsc as channel;
 
 use crate::compile::{self, Kept, Logs, Surroundings};
 use crate::counters::{Counters, Snapshot};
-use crate::error_log::Level;
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::passwords::Passwords;
@@ -41,8 +40,6 @@ const BREAKING_OFF: Duration = Duration::from_secs(1);
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
 /// Keys of a zone that one sweep looks at.
 const SWEEP_BUDGET: usize = 4096;
-/// Keys of a zone that are asked at once whether a purge covers them: a hundredth of a second's work.
-const BAN_BUDGET: usize = 65_536;
 
 /// What the supervisor opened for the worker process.
 #[derive(Debug)]
@@ -450,13 +447,7 @@ async fn housekeeping(service: Rc<SiteService>) {
         site.worker.files.sweep(now);
         for zone in site.runtime.zones.values() {
             zone.zone.sweep(now, SWEEP_BUDGET);
-            for ban in zone.zone.tend_bans(BAN_BUDGET) {
-                let text =
-                    format_args!("purge of {} in zone {}: {} pages", ban.name, zone.zone.name(), ban.count);
-                if let Some(server) = site.runtime.servers.first() {
-                    site.runtime.place(server.place).error_log.write(Level::Notice, None, text);
-                }
-            }
+            purge::tend(zone, &site.runtime.zone_log);
         }
     }
 }

@@ -297,6 +297,8 @@ fn a_304_renews_what_the_page_had_unless_it_says_otherwise() {
     assert!(matches!(renewed, Admission::Store(lifetime) if lifetime.fresh_until == later + 10_000));
     for (field, refusal) in [
         (("Cache-Control", "private"), Refusal::Private),
+        (("X-LiteSpeed-Cache-Control", "private,max-age=1800"), Refusal::Private),
+        (("X-LiteSpeed-Cache-Control", "no-cache"), Refusal::Private),
         (("Set-Cookie", "PHPSESSID=1"), Refusal::PersonalCookie),
         (("Set-Cookie", "a=b"), Refusal::SetCookie),
         (("Cache-Control", "no-store"), Refusal::CacheControl),

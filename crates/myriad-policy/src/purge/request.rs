@@ -98,7 +98,7 @@ fn is_soft(fields: &Fields) -> bool {
 }
 
 /// Fields of those who pass a request on, beside the registered ones.
-const PASSED_ON: [&[u8]; 9] = [
+const PASSED_ON: [&[u8]; 10] = [
     b"cdn-loop",
     b"cf-connecting-ip",
     b"cf-ray",
@@ -108,6 +108,8 @@ const PASSED_ON: [&[u8]; 9] = [
     b"x-client-ip",
     b"x-cluster-client-ip",
     b"x-original-forwarded-for",
+    // WordPress, where a stranger has it fetch the page of a pingback.
+    b"x-pingback-forwarded-for",
 ];
 
 /// Whether a request says that somebody passed it on (RFC 7239, RFC 9110 §7.6.3, and the fields of proxies): then the

@@ -78,8 +78,9 @@ impl Tags {
         hash(b't', &[tag])
     }
 
-    /// Whether a field names tags; such a field is not sent to visitors.
+    /// Whether a field names tags, or tells a cache of LiteSpeed something else: such fields are not sent to visitors.
     pub fn is_field(known: Known) -> bool {
-        FIELDS.contains(&known)
+        use Known::{XLiteSpeedCacheControl, XLiteSpeedPurge, XLiteSpeedVary};
+        FIELDS.contains(&known) || matches!(known, XLiteSpeedPurge | XLiteSpeedCacheControl | XLiteSpeedVary)
     }
 }

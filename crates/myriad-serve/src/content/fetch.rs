@@ -16,7 +16,7 @@ use super::group::Chosen;
 use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::revalidate::{self, Confirmed};
-use super::{group, origin, page, stored};
+use super::{group, origin, page, purge, stored};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
@@ -143,6 +143,7 @@ async fn run(job: Job) {
             return;
         }
     };
+    purge::by_origin(&exchange, Some(cache), &response.head).await;
     let now = myriad_net::clock::now_ms();
     let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
     if conditional && response.head.status == 304 {

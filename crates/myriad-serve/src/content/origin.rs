@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::nominated::Nominated;
 use super::params::{self, Purpose};
 use super::read_ahead::{Ahead, read_ahead};
-use super::{Step, bind, cached, error, fetch, group, invalidate, proxy_fields, upgrade, upload};
+use super::{Step, bind, cached, error, fetch, group, invalidate, proxy_fields, purge, upgrade, upload};
 use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
@@ -66,6 +66,7 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
     match fetched {
         Ok(response) => {
             invalidate::after(exchange, origin, &response.head);
+            purge::by_origin(exchange, origin.cache.of(exchange.request.cache.chosen), &response.head).await;
             let failure = Failure::Http(response.head.status);
             match cached::stale_instead(exchange, origin, failure) {
                 Some(step) => step,

@@ -5,8 +5,8 @@ mod answer;
 
 use std::sync::Arc;
 
-use myriad_http::{Known, Method};
-use myriad_policy::{Command, What, wanted};
+use myriad_http::{Known, Method, ResponseHead};
+use myriad_policy::{Command, What, litespeed, wanted};
 use myriad_script::{EvalError, Frame};
 
 use self::answer::Form;
@@ -36,33 +36,52 @@ fn is_one(request: &Request, methods: &[Box<[u8]>]) -> bool {
     methods.iter().any(|method| request.head.method_bytes() == &**method)
 }
 
-/// Answers a request for its whole server that purges anything but one URL, before any location is asked for: rules that
-/// forbid what begins with a dot would take `PURGE /.*` for such.
-pub(crate) fn of_server(exchange: &mut Exchange) -> Option<Step> {
-    let site = std::rc::Rc::clone(&exchange.request.site);
-    let purges = &site.runtime.server(exchange.request.server).purges;
+/// Whether a request purges in some place of its server.
+pub(super) fn is_purge(request: &Request) -> bool {
+    request.site.runtime.server(request.server).purges.iter().any(|purge| is_one(request, &purge.methods))
+}
+
+/// Answers a request that purges more than one URL, before any location is asked for: rules that forbid what begins with a
+/// dot would take `PURGE /.*` for such.
+pub(crate) fn before_locations(exchange: &mut Exchange) -> Option<Step> {
+    if !is_purge(&exchange.request) {
+        return None;
+    }
     let request = &exchange.request;
-    let asked = || purges.iter().filter(|purge| is_one(request, &purge.methods));
-    asked().next()?;
-    let command = match wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields()) {
-        Ok(Command { what: What::Url { .. }, .. }) => return None,
-        Ok(command) => command,
-        Err(why) => {
-            let may = asked().any(|purge| access::may(request, purge.from.as_deref()));
-            return Some(if may { answer::invalid(why) } else { access::refuse(request) });
-        }
-    };
+    match wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields()) {
+        Ok(Command { what: What::Url { .. }, .. }) => None,
+        wanted => Some(in_server(exchange, wanted)),
+    }
+}
+
+/// Answers a request that purges a URL whose place caches nothing itself: it may have been fetched by another.
+pub(super) fn of_file(exchange: &mut Exchange) -> Step {
+    let request = &exchange.request;
+    let wanted = wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields());
+    in_server(exchange, wanted)
+}
+
+/// Purges in all zones of the server that the request may purge in.
+fn in_server(exchange: &mut Exchange, wanted: Result<Command, &'static str>) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let request = &exchange.request;
+    let purges = site.runtime.server(request.server).purges.iter();
+    let mine =
+        purges.filter(|purge| is_one(request, &purge.methods) && access::may(request, purge.from.as_deref()));
     let mut zones: Vec<Arc<PageZone>> = Vec::new();
-    for purge in asked().filter(|purge| access::may(request, purge.from.as_deref())) {
+    for purge in mine {
         if !zones.iter().any(|zone| Arc::ptr_eq(zone, &purge.zone)) {
             zones.push(Arc::clone(&purge.zone));
         }
     }
     if zones.is_empty() {
-        return Some(access::refuse(request));
+        return access::refuse(request);
     }
     let form = Form::of_method(request);
-    Some(order(exchange, Order { zones, commands: vec![command], keys: Vec::new(), form }))
+    match wanted {
+        Ok(command) => order(exchange, Order { zones, commands: vec![command], keys: Vec::new(), form }),
+        Err(why) => answer::invalid(why),
+    }
 }
 
 /// Answers a request of a cached place that asks for a purge.
@@ -133,6 +152,10 @@ fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError>
     let (PurgeBy::Key(template) | PurgeBy::Url(template)) = &rules.by;
     template.eval(request, frame, &mut text)?;
     let command = match &rules.by {
+        // A link to it, which a stranger may have the application follow, is good for one URL only.
+        PurgeBy::Url(_) if matches!(request.head.method(), Method::Get | Method::Head) => {
+            Command::hard(What::Url { host: request.host.as_slice().into(), target: text.as_slice().into() })
+        }
         PurgeBy::Url(_) => match wanted(&text, &request.host, request.head.fields()) {
             Ok(command) => command,
             Err(why) => return Ok(answer::invalid(why)),
@@ -176,6 +199,22 @@ pub(super) async fn wait(exchange: &mut Exchange, ordered: Order) -> Step {
         }
     }
     answer::made(form, kind, outcome)
+}
+
+/// Makes the purges that an origin's answer asks for (`X-LiteSpeed-Purge`), where requests to its place may purge. They hold
+/// before anybody sees the answer.
+pub(super) async fn by_origin(exchange: &Exchange, cache: Option<&CachePlace>, head: &ResponseHead) {
+    let request = &exchange.request;
+    let Some(cache) = cache.filter(|cache| cache.purge.is_some()) else { return };
+    let mut commands = Vec::new();
+    for value in head.fields.known_all(Known::XLiteSpeedPurge) {
+        litespeed(value, &request.host, &mut commands);
+    }
+    if !commands.is_empty()
+        && let Err(error) = purge::run_all(&cache.zone, &commands).await
+    {
+        request.log(Level::Error, format_args!("purge that the upstream asked for failed: {error}"));
+    }
 }
 
 fn refused(exchange: &Exchange, error: &Refused) -> Step {

@@ -9,7 +9,7 @@ use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;
 use myriad_script::Frame;
 
-use super::{Step, Work, media_type, precompressed};
+use super::{Step, Work, media_type, precompressed, purge};
 use crate::error_log::Level as LogLevel;
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::path::{self, as_path};
@@ -28,9 +28,13 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     if request.uri.contains(&0) || !request.uri.starts_with(b"/") {
         return Step::Error(404);
     }
-    // A form may be posted to a folder: its index is a script as often as not.
-    if request.uri.ends_with(b"/") && (reads || posts) {
+    let purges = !reads && !posts && purge::is_purge(request);
+    // A form may be posted to a folder: its index is a script as often as not, whose pages may be purged too.
+    if request.uri.ends_with(b"/") && (reads || posts || purges) {
         return index(exchange);
+    }
+    if purges {
+        return purge::of_file(exchange);
     }
     if !reads && !posts {
         return Step::Error(405);

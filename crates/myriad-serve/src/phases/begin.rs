@@ -32,7 +32,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
                 if let Some(trace) = &exchange.request.trace {
                     trace.server(&exchange.request);
                 }
-                content::purge::of_server(exchange).map_or(Entry::Server, Entry::Step)
+                content::purge::before_locations(exchange).map_or(Entry::Server, Entry::Step)
             }
             Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
         },

@@ -22,7 +22,10 @@ pub(super) fn may(request: &Request, from: Option<&[Network]>) -> bool {
     }
     let own = request.connection.local().map(|local| local.ip().to_canonical());
     let near = peer.is_none_or(|peer| peer.is_loopback() || own == Some(peer));
-    near && request.connection.proxied.get().is_none() && !is_forwarded(request.head.fields())
+    let passed_on = request.connection.proxied.get().is_some()
+        || request.real.is_some()
+        || is_forwarded(request.head.fields());
+    near && !passed_on
 }
 
 /// Answers with 403, and writes a line, but no flood of them.
