@@ -1,0 +1,77 @@
+//! Bytes that may be anything, as text for people and JSON.
+
+use std::fmt::Write;
+
+/// Shows bytes as text: what is UTF-8 and no control character stands for itself, every other byte as `\xNN`. So what a
+/// visitor put into a URL can neither break a line nor steer a terminal.
+pub fn shown(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            if letter.is_control() || is_invisible(letter) {
+                let mut buffer = [0; 4];
+                letter.encode_utf8(&mut buffer).bytes().for_each(|byte| push_escape(&mut text, byte));
+            } else {
+                text.push(letter);
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| push_escape(&mut text, *byte));
+    }
+    text
+}
+
+/// The bytes that [`shown`] shows so.
+pub fn from_shown(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escape = after.strip_prefix(b"x").and_then(|digits| digits.get(..2));
+        let byte = escape
+            .filter(|_| first == b'\\')
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        match byte {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
+/// Marks of direction and of nothing: they make one name look like another.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+fn push_escape(text: &mut String, byte: u8) {
+    // Writing to a String cannot fail.
+    let _ = write!(text, "\\x{byte:02x}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_steer_a_terminal_is_escaped() {
+        assert_eq!(shown(b"/a?b=c"), "/a?b=c");
+        assert_eq!(shown("/日本".as_bytes()), "/日本");
+        assert_eq!(shown(b"a\0b\x1b[2J\r\n\xff"), "a\\x00b\\x1b[2J\\x0d\\x0a\\xff");
+        assert_eq!(shown("a\u{202e}b".as_bytes()), "a\\xe2\\x80\\xaeb");
+    }
+
+    #[test]
+    fn what_is_shown_is_read_back() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for _ in 0..2000 {
+            let bytes: Vec<u8> = (0..rng.usize(..40)).map(|_| rng.u8(..)).collect();
+            assert_eq!(from_shown(&shown(&bytes)), bytes);
+        }
+        assert_eq!(from_shown("\\x4 \\y \\"), b"\\x4 \\y \\");
+    }
+}

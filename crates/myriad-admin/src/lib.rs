@@ -1,0 +1,34 @@
+//! What administrators ask of a running server and are told: one language for the control socket, the HTTP API and the
+//! command line.
+//!
+//! | file | what |
+//! |---|---|
+//! | `request` | what is asked: one line of JSON on the socket, a body of the API |
+//! | `reply` | what is told: one line of JSON each |
+//! | `report` | the facts: of a zone, of a page, of a purge |
+//! | `pattern` | `--match`: a wildcard over URLs and keys |
+//! | `bytes` | keys and URLs, which may hold any byte, as text and back |
+//! | `render/` | reports as lines for a terminal |
+//!
+//! Nothing here has a socket, a file or a clock: who answers has zones, who asks has a terminal.
+
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod pattern;
+pub mod render;
+mod reply;
+mod report;
+mod request;
+
+pub use bytes::{from_shown, shown};
+pub use pattern::Pattern;
+pub use reply::{Ended, Reply};
+pub use report::{
+    BanReport, DiskReport, EncodingReport, MemoryReport, PageReport, PurgeReport, RequestCounts, Tier,
+    ZoneReport,
+};
+pub use request::{
+    MOST_PURGES, MOST_REQUEST_BYTES, PageRequest, PagesRequest, PurgeRequest, Request, RequestError,
+    StatsRequest, parse_purge,
+};

@@ -1,0 +1,85 @@
+//! `--match`: which pages are meant.
+
+/// A pattern over a URL or a key. With `*` it must fit the whole text, each `*` standing for any run of bytes; without, it
+/// need only be a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern(Vec<u8>);
+
+impl Pattern {
+    /// Reads a pattern; every text is one.
+    pub fn new(text: &str) -> Self {
+        if text.contains('*') {
+            return Self(text.as_bytes().to_vec());
+        }
+        Self([b"*", text.as_bytes(), b"*"].concat())
+    }
+
+    /// Whether the pattern fits. Takes time in the order of both lengths multiplied, at worst.
+    pub fn fits(&self, text: &[u8]) -> bool {
+        let pattern = &self.0;
+        let (mut at, mut in_text) = (0, 0);
+        // Where to go back to: behind the last `*`, and where in the text that star ends.
+        let mut star: Option<(usize, usize)> = None;
+        while in_text < text.len() {
+            match pattern.get(at) {
+                Some(b'*') => {
+                    star = Some((at + 1, in_text));
+                    at += 1;
+                }
+                Some(byte) if *byte == text[in_text] => (at, in_text) = (at + 1, in_text + 1),
+                _ => match star {
+                    // The star takes one byte more.
+                    Some((behind, end)) => {
+                        star = Some((behind, end + 1));
+                        (at, in_text) = (behind, end + 1);
+                    }
+                    None => return false,
+                },
+            }
+        }
+        pattern[at..].iter().all(|byte| *byte == b'*')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(pattern: &str, text: &str) -> bool {
+        Pattern::new(pattern).fits(text.as_bytes())
+    }
+
+    #[test]
+    fn a_star_is_any_run_and_the_rest_must_fit_whole() {
+        assert!(fits("http://a/*", "http://a/"));
+        assert!(fits("*/shop/*?page=*", "https://a/shop/x?page=2"));
+        assert!(!fits("/shop*", "http://a/shop"));
+        assert!(fits("*a*b*c", "aabbcc") && !fits("*a*b*c", "aabbccd"));
+        assert!(fits("*", "") && fits("**", "x"));
+    }
+
+    #[test]
+    fn without_a_star_a_part_is_enough() {
+        assert!(fits("shop", "http://a/shop/x") && !fits("shop", "http://a/"));
+        assert!(fits("", "anything"));
+    }
+
+    #[test]
+    fn it_agrees_with_the_plain_definition() {
+        fn plain(pattern: &[u8], text: &[u8]) -> bool {
+            match pattern.split_first() {
+                None => text.is_empty(),
+                Some((b'*', rest)) => (0..=text.len()).any(|at| plain(rest, &text[at..])),
+                Some((byte, rest)) => text.first() == Some(byte) && plain(rest, &text[1..]),
+            }
+        }
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..5000 {
+            let mut word = |letters: &[u8]| -> String {
+                (0..rng.usize(..8)).map(|_| char::from(letters[rng.usize(..letters.len())])).collect()
+            };
+            let (pattern, text) = (format!("*{}", word(b"ab*")), word(b"ab"));
+            assert_eq!(fits(&pattern, &text), plain(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
+        }
+    }
+}

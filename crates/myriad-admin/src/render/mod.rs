@@ -1,0 +1,12 @@
+//! Reports as lines for a terminal: aligned, and with nothing in them that could steer it.
+
+mod amount;
+mod list;
+mod page;
+mod purge;
+mod zone;
+
+pub use list::{list_head, list_line};
+pub use page::page;
+pub use purge::{purge, purge_total};
+pub use zone::zone;

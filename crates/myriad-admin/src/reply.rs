@@ -1,0 +1,77 @@
+//! What is told: a line of JSON each, the last of which says that it is the last.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{PageReport, PurgeReport, ZoneReport};
+
+/// One line of an answer over the control socket.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reply {
+    /// The figures of a zone.
+    Zone(Box<ZoneReport>),
+    /// A page.
+    Page(Box<PageReport>),
+    /// What became of one purge.
+    Purge(Box<PurgeReport>),
+    /// All was told.
+    End(Ended),
+    /// It could not be done, or no more of it; the last line too.
+    Error(String),
+}
+
+/// The end of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ended {
+    /// Where the next request goes on, where there may be more ([`crate::PagesRequest::after`]).
+    pub next: Option<String>,
+}
+
+impl Reply {
+    /// Reads one line; the error is for people.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(line).map_err(|error| error.to_string())
+    }
+
+    /// Appends the line, its line feed included.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        // Writing to memory cannot fail, and strings, numbers and lists always have a JSON.
+        let _ = serde_json::to_writer(&mut *out, self);
+        out.push(b'\n');
+    }
+
+    /// The JSON of what is told alone, without the word that says what it is: for programs that know what they asked.
+    pub fn json(&self) -> String {
+        let json = match self {
+            Self::Zone(zone) => serde_json::to_string(zone),
+            Self::Page(page) => serde_json::to_string(page),
+            Self::Purge(purge) => serde_json::to_string(purge),
+            Self::End(end) => serde_json::to_string(end),
+            Self::Error(error) => serde_json::to_string(error),
+        };
+        json.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let page = PageReport { key: "k\n".into(), hits: 3, ..PageReport::default() };
+        for reply in [
+            Reply::Zone(Box::default()),
+            Reply::Page(Box::new(page)),
+            Reply::Purge(Box::default()),
+            Reply::End(Ended { next: Some("m1.2".into()) }),
+            Reply::Error("no".into()),
+        ] {
+            let mut line = Vec::new();
+            reply.write(&mut line);
+            assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+            assert_eq!(Reply::parse(&line), Ok(reply));
+        }
+    }
+}

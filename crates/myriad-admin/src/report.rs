@@ -1,0 +1,218 @@
+//! The facts: of a zone, of a page, of a purge.
+
+use serde::{Deserialize, Serialize};
+
+/// The figures of one zone at one moment; counts since the worker process started unless stated otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ZoneReport {
+    /// Its name.
+    pub zone: String,
+    /// Where its files are.
+    pub path: String,
+    /// What is in memory.
+    pub memory: MemoryReport,
+    /// What is on disk; none where the folder was not opened.
+    pub disk: Option<DiskReport>,
+    /// What its requests came to.
+    pub requests: RequestCounts,
+    /// Fetches under way now.
+    pub fetching: usize,
+    /// Pages stored.
+    pub stored: u64,
+    /// Pages that were too large or came when there was no room.
+    pub rejected: u64,
+    /// Pages that purges took out of memory.
+    pub purged: u64,
+    /// Purges by pattern whose pages are still being looked for.
+    pub bans: Vec<BanReport>,
+}
+
+/// A tier in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemoryReport {
+    /// Pages now, each variant one.
+    pub pages: usize,
+    /// Keys now.
+    pub keys: usize,
+    /// Bytes now, overhead included.
+    pub bytes: u64,
+    /// The cap, bytes (`memory=`).
+    pub limit_bytes: u64,
+    /// Keys removed to hold the cap.
+    pub evicted: u64,
+    /// Keys removed because nobody asked for them (`inactive=`).
+    pub inactive: u64,
+}
+
+/// A tier on disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskReport {
+    /// Files now.
+    pub files: usize,
+    /// Bytes now, in blocks of 4 KB.
+    pub bytes: u64,
+    /// The cap, bytes (`max_size=`); none where there is none.
+    pub limit_bytes: Option<u64>,
+    /// Whether every file of the folder is known: false while a start still walks it.
+    pub recovered: bool,
+    /// Pages read.
+    pub reads: u64,
+    /// Pages written.
+    pub writes: u64,
+    /// Pages not written: a full queue, no room, a failing disk.
+    pub dropped: u64,
+    /// Files removed to hold the cap.
+    pub evicted: u64,
+    /// Files removed because nobody asked for them (`inactive=`).
+    pub inactive: u64,
+    /// Files that somebody else removed.
+    pub vanished: u64,
+    /// Files removed because they were damaged, cut short, foreign or of another version.
+    pub set_aside: u64,
+}
+
+/// Requests by `$upstream_cache_status`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestCounts {
+    /// `HIT`.
+    pub hit: u64,
+    /// `MISS`.
+    pub miss: u64,
+    /// `EXPIRED`.
+    pub expired: u64,
+    /// `STALE`.
+    pub stale: u64,
+    /// `UPDATING`.
+    pub updating: u64,
+    /// `REVALIDATED`.
+    pub revalidated: u64,
+    /// `BYPASS`.
+    pub bypass: u64,
+}
+
+impl RequestCounts {
+    /// Of the requests that asked the cache, the part that it answered without waiting for an origin; none where none asked.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let served = self.hit + self.stale + self.updating;
+        let asked = served + self.miss + self.expired + self.revalidated;
+        (asked > 0).then(|| served as f64 / asked as f64)
+    }
+}
+
+/// A purge by pattern that is not over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BanReport {
+    /// Its place in the zone's sequence.
+    pub number: u64,
+    /// What it covers, for people.
+    pub name: String,
+    /// Pages found so far.
+    pub count: usize,
+}
+
+/// Where a page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// In memory alone.
+    #[default]
+    Memory,
+    /// In memory and in a file.
+    Both,
+    /// In a file alone.
+    Disk,
+}
+
+/// One stored page: a variant of a key with its encodings. Times are milliseconds since the Unix epoch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageReport {
+    /// Its zone.
+    pub zone: String,
+    /// Its key.
+    pub key: String,
+    /// What it was fetched for; none where that is not known.
+    pub url: Option<String>,
+    /// Which variant of the key it is: what the fields that `Vary` names said; none where there are none.
+    pub variant: Option<String>,
+    /// The status.
+    pub status: u16,
+    /// The media type.
+    pub media_type: String,
+    /// When it was asked, for ages.
+    pub now_ms: u64,
+    /// When it was stored.
+    pub stored_ms: u64,
+    /// Until when it is fresh; 0 after a soft purge.
+    pub fresh_until_ms: u64,
+    /// Until when it may be served while somebody fetches a newer one; [`u64::MAX`] for any time.
+    pub stale_updating_until_ms: u64,
+    /// Until when it may be served in the place of an error; [`u64::MAX`] for any time.
+    pub stale_error_until_ms: u64,
+    /// Whether somebody fetches a newer one now.
+    pub updating: bool,
+    /// How often it was found since it came into memory.
+    pub hits: u64,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Where it is.
+    pub tier: Tier,
+    /// Bytes of the body.
+    pub bytes: u64,
+    /// Bytes of memory that all of it takes.
+    pub memory_bytes: u64,
+    /// The body in other codings.
+    pub encodings: Vec<EncodingReport>,
+    /// `ETag`.
+    pub etag: Option<String>,
+    /// `Last-Modified`.
+    pub last_modified: Option<String>,
+    /// Its file.
+    pub file: Option<String>,
+}
+
+impl PageReport {
+    /// Milliseconds since it was stored.
+    pub fn age_ms(&self) -> u64 {
+        self.now_ms.saturating_sub(self.stored_ms)
+    }
+
+    /// Whether it is fresh.
+    pub fn is_fresh(&self) -> bool {
+        self.now_ms < self.fresh_until_ms
+    }
+
+    /// Bytes of the body in all its codings.
+    pub fn all_bytes(&self) -> u64 {
+        self.bytes + self.encodings.iter().map(|encoding| encoding.bytes).sum::<u64>()
+    }
+}
+
+/// A body in another coding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EncodingReport {
+    /// `gzip`, `br`, `zstd`.
+    pub coding: String,
+    /// Its length.
+    pub bytes: u64,
+    /// The level that made it.
+    pub level: u8,
+}
+
+/// What became of one purge.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PurgeReport {
+    /// `url`, `tag`, `wildcard`, `regex`, `host` or `all`.
+    pub kind: String,
+    /// The URL, tag, host or pattern; empty for `all`.
+    pub what: String,
+    /// Pages that were purged; none where a pattern was accepted and its pages are still being looked for.
+    pub purged: Option<u64>,
+}
