@@ -70,7 +70,7 @@ mod tests {
         ] {
             let mut line = Vec::new();
             reply.write(&mut line);
-            assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+            assert_eq!(line.split(|byte| *byte == b'\n').count(), 2);
             assert_eq!(Reply::parse(&line), Ok(reply));
         }
     }

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `key` | keys and their hash |
 //! | `object`, `body` | what is stored |
-//! | `zone/` | look-up, claims, purge, eviction, sweep |
+//! | `zone/` | look-up, claims, purge, eviction, sweep, inspection |
 //! | `flight/` | the state machine of an object on its way; its writers and readers |
 //! | `shard`, `notes` | one lock's worth of a zone; small facts about keys not stored |
 //! | `s3_fifo`, `ghost` | the eviction queue of both tiers; what left it not long ago |
@@ -44,8 +44,8 @@ mod zone;
 pub use ban::{Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired};
 pub use body::Body;
 pub use disk::{
-    BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError, OpenBody,
-    Opening, Pace, ReadError, Report, StoredBody, examine,
+    BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPage, DiskPool, DiskStats, FormatError,
+    OpenBody, Opening, Pace, ReadError, Report, StoredBody, examine,
 };
 pub use flight::{
     Abort, Admission, BodyWriter, Capacity, Completed, Completion, Failure, FlightEnd, FlightHead,
@@ -55,4 +55,4 @@ pub use key::{Key, KeyRef};
 pub use limits::ZoneLimits;
 pub use object::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Persist, Selection};
 pub use stats::{Swept, ZoneStats};
-pub use zone::{Claim, ClaimOptions, Sought, Zone};
+pub use zone::{Claim, ClaimOptions, Cursor, LiveBan, Sought, Zone};

@@ -151,6 +151,13 @@ impl Catalogue {
         self.by_hash.find(hash as u64, is_it).and_then(|slot| self.queue.at(*slot)).copied()
     }
 
+    /// All files of a key.
+    pub(crate) fn of_hash(&self, hash: u128) -> impl Iterator<Item = &Filed> {
+        let halves = halves(hash);
+        let filed = self.by_hash.iter_hash(hash as u64).filter_map(|slot| self.queue.at(*slot));
+        filed.filter(move |filed| filed.hash == halves)
+    }
+
     /// In which file the object for a request may be; `variant` derives its variant key from a selector.
     pub(crate) fn seek(&self, key: &[u8], hash: u128, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Sought {
         let Some(filed) = self.of_key(hash) else {

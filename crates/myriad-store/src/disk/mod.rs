@@ -8,6 +8,7 @@
 //! | `stage`, `spill` | writing: aside, then renamed; bodies that are too long for memory |
 //! | `read`, `stored_body` | reading, whole or in pieces |
 //! | `tier` | pages in files, files as pages |
+//! | `inspect` | what files say of their pages, for people to see |
 //! | `recover`, `snapshot`, `sequence` | what a start finds |
 //! | `watch`, `tend` | what is done from time to time |
 //! | `pool`, `ticket` | threads of the disk, and waiting for them |
@@ -16,6 +17,7 @@
 
 mod catalogue;
 mod format;
+mod inspect;
 mod name;
 mod options;
 mod pool;
@@ -35,6 +37,7 @@ mod tier;
 mod watch;
 
 pub use format::{FormatError, examine};
+pub use inspect::DiskPage;
 pub(crate) use name::Name;
 pub use options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Pace, Report};
 pub use pool::DiskPool;

@@ -25,18 +25,18 @@ const CHANGED_AFTER_MS: u64 = 2000;
 const CHANGED: usize = 4096;
 
 /// The caller's metadata as bytes.
-struct Codec<M: Metadata> {
+pub(super) struct Codec<M: Metadata> {
     encode: fn(&M, &mut Vec<u8>),
-    decode: fn(&[u8]) -> Option<M>,
+    pub(super) decode: fn(&[u8]) -> Option<M>,
     encode_alternative: fn(&M::Alternative, &mut Vec<u8>),
-    decode_alternative: fn(&[u8]) -> Option<M::Alternative>,
+    pub(super) decode_alternative: fn(&[u8]) -> Option<M::Alternative>,
 }
 
 type Changed<M> = HashMap<usize, (Weak<Object<M>>, u64)>;
 
 pub(crate) struct Tier<M: Metadata> {
     pub(crate) shelf: Arc<Shelf>,
-    codec: Codec<M>,
+    pub(super) codec: Codec<M>,
     /// By the address of the object: pages to be written anew, and when.
     changed: Mutex<Changed<M>>,
 }

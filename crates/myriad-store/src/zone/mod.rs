@@ -3,6 +3,7 @@
 mod bans;
 mod claim;
 mod disk;
+mod inspect;
 mod purge;
 mod room;
 mod store;
@@ -16,6 +17,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 pub use claim::{Claim, ClaimOptions};
 pub use disk::Sought;
 pub(crate) use disk::finish_spill;
+pub use inspect::{Cursor, LiveBan};
 
 use crate::ban::Bans;
 use crate::disk::Tier;

@@ -3,6 +3,7 @@
 mod faults;
 mod files;
 mod format;
+mod inspect;
 mod large;
 mod limits;
 mod model;

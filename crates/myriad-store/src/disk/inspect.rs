@@ -1,0 +1,97 @@
+//! Files as what they hold, for people to see: read without becoming pages of the memory tier.
+
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::catalogue::Role;
+use super::format::{Kind, Tail};
+use super::name::Name;
+use super::read;
+use super::tier::Tier;
+use crate::{KeyRef, Metadata, Selection};
+
+/// Bytes around a body that are read to look at a page.
+const MOST_AROUND: u64 = 64 << 20;
+
+/// What a file says of its page, the bodies left out.
+#[derive(Debug)]
+pub struct DiskPage<M: Metadata> {
+    /// The key.
+    pub key: Box<[u8]>,
+    /// The caller's metadata.
+    pub meta: M,
+    /// Which variant of the key it is.
+    pub selection: Option<Selection>,
+    /// The sequence number at which its fetch began.
+    pub generation: u64,
+    /// When it was completed, in ms.
+    pub stored_at: u64,
+    /// When it stops being fresh, in ms.
+    pub fresh_until: u64,
+    /// Bytes of the body.
+    pub body_len: u64,
+    /// The other encodings: index, metadata, bytes.
+    pub encodings: Vec<(u8, M::Alternative, usize)>,
+    /// The file.
+    pub file: PathBuf,
+}
+
+impl<M: Metadata> Tier<M> {
+    /// The pages among some slots of the catalogue, and the slot to go on at; `None` at the end.
+    pub(crate) fn files(&self, slot: u32, count: u32) -> (Vec<Name>, Option<u32>) {
+        let catalogue = self.shelf.catalogue.lock();
+        let end = slot.saturating_add(count).min(catalogue.slots());
+        let pages =
+            (slot..end).filter_map(|slot| catalogue.at(slot)).filter(|filed| filed.role != Role::Marker);
+        (pages.map(|filed| filed.name).collect(), (end < catalogue.slots()).then_some(end))
+    }
+
+    /// The files of a key's pages, as far as they are known.
+    pub(crate) fn files_of(&self, key: KeyRef<'_>) -> Vec<Name> {
+        let catalogue = self.shelf.catalogue.lock();
+        let pages = catalogue.of_hash(key.hash()).filter(|filed| filed.role != Role::Marker);
+        pages.map(|filed| filed.name).collect()
+    }
+
+    /// The file of one page, where it is known to have one.
+    pub(crate) fn file_of(&self, key: KeyRef<'_>, variant: Option<&[u8]>) -> Option<PathBuf> {
+        let catalogue = self.shelf.catalogue.lock();
+        let main = Name::of_key(key.bytes());
+        let name = match variant {
+            None => main,
+            Some(variant) => Name::of_variant(key.bytes(), catalogue.marker(main)?.family, variant),
+        };
+        catalogue.find(name).map(|_| self.shelf.path(name))
+    }
+
+    /// Reads what a file says of its page.
+    pub(crate) fn read_page(&self, name: Name) -> Option<DiskPage<M>> {
+        let file = read::open(&self.shelf, name).ok()?;
+        let (header, len) = read::header(&self.shelf, &file).ok()?;
+        let is_void = header.generation < self.shelf.barrier.load(Relaxed);
+        if header.kind != Kind::Object || is_void || len - header.head_at() > MOST_AROUND {
+            return None;
+        }
+        let mut bytes = vec![0; (len - header.head_at()) as usize];
+        file.read_exact_at(&mut bytes, header.head_at()).ok()?;
+        let tail = Tail::parse(&header, &bytes).ok()?;
+        let encodings = tail
+            .encodings
+            .iter()
+            .map(|(index, meta, bytes)| Some((*index, (self.codec.decode_alternative)(meta)?, bytes.len())));
+        let selection = (header.family != 0)
+            .then(|| Selection { selector: tail.selector.into(), variant: tail.variant.into() });
+        Some(DiskPage {
+            key: tail.key.into(),
+            meta: (self.codec.decode)(tail.meta)?,
+            selection,
+            generation: header.generation,
+            stored_at: header.stored_at,
+            fresh_until: header.fresh_until,
+            body_len: header.body_len,
+            encodings: encodings.collect::<Option<_>>()?,
+            file: self.shelf.path(name),
+        })
+    }
+}

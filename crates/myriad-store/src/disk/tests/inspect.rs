@@ -1,0 +1,87 @@
+//! What people see of both tiers.
+
+use super::*;
+
+/// Everything that is shown, by key and body length: of memory, of disk alone.
+fn shown(zone: &Zone<Page>) -> (Vec<String>, Vec<String>) {
+    let name = |key: &[u8], len: u64| format!("{} {len}", key.escape_ascii());
+    let (mut memory, mut disk) = (Vec::new(), Vec::new());
+    let mut at = Some(Cursor::default());
+    while let Some(cursor) = at {
+        let (objects, next) = zone.inspect(cursor);
+        memory.extend(objects.iter().map(|object| name(object.key(), object.body().len())));
+        at = next;
+    }
+    let mut at = Some(0);
+    while let Some(slot) = at {
+        let (pages, next) = zone.inspect_disk(slot);
+        disk.extend(pages.iter().map(|page| name(&page.key, page.body_len)));
+        at = next;
+    }
+    memory.sort();
+    disk.sort();
+    (memory, disk)
+}
+
+#[test]
+fn every_page_of_both_tiers_is_shown_once() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    let mut keys: Vec<String> = (0..500).map(|number| format!("key {number:03}")).collect();
+    for (id, key) in keys.iter().enumerate() {
+        shop.put(key.as_bytes(), id as u64, 100);
+    }
+    shop.close();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    for key in &keys[..200] {
+        assert!(shop.id(key.as_bytes()).is_some());
+    }
+    let hits = shop.zone.stats().hits;
+    let (memory, disk) = shown(&shop.zone);
+    assert_eq!(shop.zone.stats().hits, hits, "looking is no use");
+    assert!(memory.len() >= 200, "{}", memory.len());
+    let mut all = [memory, disk].concat();
+    all.sort();
+    keys.iter_mut().for_each(|key| key.push_str(" 100"));
+    assert_eq!(all, keys);
+}
+
+#[test]
+fn variants_on_disk_are_shown_with_their_key() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put_variant(b"k", b"sel", b'1', 1);
+    shop.put_variant(b"k", b"sel", b'2', 2);
+    let object = shop.zone.peek(KeyRef::new(b"k"));
+    assert_eq!(object.len(), 2);
+    assert!(object.iter().all(|object| shop.zone.file_of(object).is_some_and(|file| file.exists())));
+    assert!(shop.zone.peek_disk(KeyRef::new(b"k")).is_empty(), "both are in memory");
+    shop.close();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    let pages = shop.zone.peek_disk(KeyRef::new(b"k"));
+    let in_memory = shop.zone.peek(KeyRef::new(b"k"));
+    assert_eq!(pages.len() + in_memory.len(), 2);
+    for page in pages {
+        assert_eq!((&page.key[..], page.body_len, page.file.exists()), (&b"k"[..], 500, true));
+        assert_eq!(&*page.selection.expect("a variant").selector, b"sel");
+    }
+}
+
+#[test]
+fn what_was_purged_is_shown_no_more() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    for (id, key) in [&b"a"[..], b"b", b"c"].into_iter().enumerate() {
+        shop.put(key, id as u64, 100);
+    }
+    shop.zone.ban("a", Purge::Hard, Box::new(|key, _| key == b"a"));
+    assert_eq!(shop.zone.bans().len(), 1);
+    assert!(shop.zone.peek(KeyRef::new(b"a")).is_empty());
+    let (memory, disk) = shown(&shop.zone);
+    assert_eq!(memory, ["b 100", "c 100"]);
+    assert!(disk.is_empty(), "{disk:?}");
+    shop.zone.remove(KeyRef::new(b"b"));
+    assert_eq!(shown(&shop.zone).0, ["c 100"]);
+}

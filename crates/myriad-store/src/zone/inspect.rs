@@ -1,0 +1,144 @@
+//! What is stored, for people to see: in batches that hold no lock for longer than a look-up would wait for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Zone;
+use crate::ban::{Ban, Purge};
+use crate::disk::{DiskLimits, DiskPage};
+use crate::{KeyRef, Metadata, Object};
+
+/// Slots that one call of [`Zone::inspect`] or [`Zone::inspect_disk`] looks at.
+const BATCH: u32 = 64;
+
+/// Where an inspection of the memory tier goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// The shard.
+    pub shard: u32,
+    /// The slot in it.
+    pub slot: u32,
+}
+
+/// A ban that is not retired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveBan {
+    /// What it was called when it was made.
+    pub name: Arc<str>,
+    /// Its place in the zone's sequence.
+    pub number: u64,
+    /// Objects found so far.
+    pub count: usize,
+}
+
+impl<M: Metadata> Zone<M> {
+    /// Some of the objects in memory, without counting as a use of them, and where to go on; `None` at the end. What
+    /// comes or goes meanwhile may be seen or not, everything else is seen once.
+    pub fn inspect(&self, at: Cursor) -> (Vec<Arc<Object<M>>>, Option<Cursor>) {
+        let Some(shard) = self.inner.shards.get(at.shard as usize) else { return (Vec::new(), None) };
+        let (mut objects, slots): (Vec<_>, u32) = {
+            let shard = shard.lock();
+            let slots = shard.queue.slots();
+            let range = at.slot..at.slot.saturating_add(BATCH).min(slots);
+            let entries = range.filter_map(|slot| shard.queue.at(slot));
+            (entries.flat_map(|entry| entry.objects.iter().cloned()).collect(), slots)
+        };
+        objects.retain(|object| self.is_there(object));
+        let next = at.slot.saturating_add(BATCH);
+        let next =
+            if next < slots { Cursor { slot: next, ..at } } else { Cursor { shard: at.shard + 1, slot: 0 } };
+        (objects, ((next.shard as usize) < self.inner.shards.len()).then_some(next))
+    }
+
+    /// All variants of a key that are in memory, without counting as a use of them.
+    pub fn peek(&self, key: KeyRef<'_>) -> Vec<Arc<Object<M>>> {
+        let mut objects: Vec<_> = {
+            let shard = self.shard(key);
+            shard.entry(key).map_or_else(Vec::new, |entry| entry.objects.iter().cloned().collect())
+        };
+        objects.retain(|object| self.is_there(object));
+        objects
+    }
+
+    /// The objects in memory that bear a label, without counting as a use of them.
+    pub fn labelled(&self, label: u64) -> Vec<Arc<Object<M>>> {
+        let mut found = Vec::new();
+        for shard in &self.inner.shards {
+            let shard = shard.lock();
+            let entries = shard.labels.slots(label).filter_map(|slot| shard.queue.at(slot));
+            found.extend(entries.flat_map(|entry| entry.objects.iter().filter(|o| bears(o, label)).cloned()));
+        }
+        found.retain(|object| self.is_there(object));
+        found
+    }
+
+    /// The bans that are not retired, oldest first.
+    pub fn bans(&self) -> Vec<LiveBan> {
+        let live = self.inner.bans.since(0);
+        let told = live.iter().map(|ban| LiveBan {
+            name: Arc::clone(&ban.name),
+            number: ban.number,
+            count: ban.count.load(Relaxed),
+        });
+        told.collect()
+    }
+
+    /// The limits of the disk tier, if there is one.
+    pub fn disk_limits(&self) -> Option<DiskLimits> {
+        Some(*self.disk()?.shelf.limits.read())
+    }
+
+    /// The file of an object in memory, where it is known to have one.
+    pub fn file_of(&self, object: &Object<M>) -> Option<PathBuf> {
+        let disk = self.disk()?;
+        let variant = object.selection().map(|selection| &selection.variant[..]);
+        disk.file_of(KeyRef::new(object.key()), variant)
+    }
+
+    /// Some of the pages that lie on disk alone, from the slot where the last call ended (0 at first), and where to go
+    /// on; `None` at the end. Reads the heads of their files on this thread, which must be one that may wait. A file
+    /// that cannot be read is passed over: whoever asks for its page will notice.
+    pub fn inspect_disk(&self, slot: u32) -> (Vec<DiskPage<M>>, Option<u32>) {
+        let Some(disk) = self.disk() else { return (Vec::new(), None) };
+        let (files, next) = disk.files(slot, BATCH);
+        let pages = files.into_iter().filter_map(|name| disk.read_page(name));
+        (pages.filter(|page| !self.has(page)).collect(), next)
+    }
+
+    /// All variants of a key that lie on disk alone. Reads on this thread, as [`Self::inspect_disk`] does.
+    pub fn peek_disk(&self, key: KeyRef<'_>) -> Vec<DiskPage<M>> {
+        let Some(disk) = self.disk() else { return Vec::new() };
+        let pages = disk.files_of(key).into_iter().filter_map(|name| disk.read_page(name));
+        pages.filter(|page| *page.key == *key.bytes() && !self.has(page)).collect()
+    }
+
+    /// Whether no ban has taken the object, though no look-up has found it out yet.
+    fn is_there(&self, object: &Object<M>) -> bool {
+        !self.is_taken(object.asked_by(), object.key(), object.meta())
+    }
+
+    fn is_taken(&self, since: u64, key: &[u8], meta: &M) -> bool {
+        let bans = &self.inner.bans;
+        let takes = |ban: &Arc<Ban<M>>| ban.purge == Purge::Hard && ban.covers(key, meta);
+        bans.any_since(since) && bans.since(since).iter().any(takes)
+    }
+
+    /// Whether the page of a file is purged, or in memory too.
+    fn has(&self, page: &DiskPage<M>) -> bool {
+        if self.is_taken(page.generation, &page.key, &page.meta) {
+            return true;
+        }
+        let is_it = |object: &Arc<Object<M>>| {
+            let variant = object.selection().map(|selection| &selection.variant[..]);
+            variant == page.selection.as_ref().map(|selection| &selection.variant[..])
+        };
+        self.peek(KeyRef::new(&page.key)).iter().any(is_it)
+    }
+}
+
+fn bears<M: Metadata>(object: &Object<M>, label: u64) -> bool {
+    let mut bears = false;
+    object.meta().labels(&mut |own| bears |= own == label);
+    bears
+}
