@@ -40,4 +40,4 @@ pub use validators::{
     Condition, Encoding, EntityTag, IfModifiedSince, StoredValidators, if_range_holds, judge_conditions,
 };
 pub use validity::{Freshness, Source};
-pub use vary::{VariantTooLong, VaryError, VaryRule};
+pub use vary::{VariantTooLong, VaryError, VaryRule, variant_fields};

@@ -203,5 +203,8 @@ fn write_normalised(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+mod shown;
 #[cfg(test)]
 mod tests;
+
+pub use shown::variant_fields;

@@ -16,10 +16,12 @@
 //! | `limits` | tables of visitors: how fast, how much at once |
 //! | `log` | the access log |
 //! | `local_time` | the time zone |
+//! | `admin` | what administrators see and change |
 //! | `syslog` | log lines to syslog servers |
 //! | `tls` | keys, certificates, whom to believe |
 //! | `site` | worker threads, reload, the end |
 
+mod admin;
 mod compile;
 mod content;
 mod counters;
@@ -42,6 +44,7 @@ pub mod syslog;
 mod tls;
 mod worker;
 
+pub use admin::Administrator;
 pub use compile::{TlsFiles, check, tls_files, tls_path};
 pub use counters::{Counter, Counters, Snapshot};
 pub use explain::{Line as ExplainedLine, Question, explain};

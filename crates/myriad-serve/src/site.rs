@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
 
+use crate::admin::Administrator;
 use crate::compile::{self, Kept, Logs, Surroundings};
 use crate::counters::{Counters, Snapshot};
 use crate::files::FileCache;
@@ -244,6 +245,11 @@ impl Site {
             }
         };
         purge::run(&zones, command, &[]).await
+    }
+
+    /// The zones as they are now, for who administers the site.
+    pub fn administrator(&self) -> Administrator {
+        Administrator::new(&self.inner.lock().runtime)
     }
 
     /// Returns when the last exchange has ended, or `worker_shutdown_timeout` has passed.

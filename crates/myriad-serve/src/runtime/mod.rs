@@ -56,7 +56,9 @@ pub(crate) use real_ip::{RealIp, RealIpSource};
 pub(crate) use referers::Referers;
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use ssi::{SsiRules, VariablesByName};
-pub(crate) use zone::{Page, PageFolder, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot};
+pub(crate) use zone::{
+    Page, PageFolder, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot, system_ms,
+};
 
 use crate::error_log::ErrorLog;
 use crate::exchange::variables::Source;

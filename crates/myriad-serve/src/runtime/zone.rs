@@ -131,7 +131,7 @@ fn describe(error: &std::io::Error) -> String {
 }
 
 /// The time of threads that no worker's clock is kept for.
-fn system_ms() -> u64 {
+pub(crate) fn system_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }
 

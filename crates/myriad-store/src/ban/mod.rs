@@ -217,6 +217,19 @@ impl<M: Metadata> Bans<M> {
         verdict
     }
 
+    /// What the purges after `since` say of a page, without being counted.
+    pub(crate) fn look_at(&self, since: u64, key: &[u8], meta: &M) -> Verdict {
+        if !self.any_since(since) {
+            return Verdict::Stays;
+        }
+        self.live.read().judge(since, key, meta, false)
+    }
+
+    /// The rules that are not retired, in the order of their numbers.
+    pub(crate) fn tests(&self) -> Vec<Arc<Test<M>>> {
+        self.live.read().tests.clone()
+    }
+
     /// Whether a flight that began at `generation` takes no newcomers: a purge covers it, or may, once there is a head.
     #[cold]
     pub(crate) fn may_cover(

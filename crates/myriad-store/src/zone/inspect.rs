@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Zone;
-use crate::ban::{Ban, Purge};
+use crate::ban::Verdict;
 use crate::disk::{DiskLimits, DiskPage};
 use crate::{KeyRef, Metadata, Object};
 
@@ -21,7 +21,7 @@ pub struct Cursor {
     pub slot: u32,
 }
 
-/// A ban that is not retired.
+/// A purge by rule that is not retired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveBan {
     /// What it was called when it was made.
@@ -73,9 +73,9 @@ impl<M: Metadata> Zone<M> {
         found
     }
 
-    /// The bans that are not retired, oldest first.
+    /// The purges by rule that are not retired, oldest first.
     pub fn bans(&self) -> Vec<LiveBan> {
-        let live = self.inner.bans.since(0);
+        let live = self.inner.bans.tests();
         let told = live.iter().map(|ban| LiveBan {
             name: Arc::clone(&ban.name),
             number: ban.number,
@@ -113,15 +113,13 @@ impl<M: Metadata> Zone<M> {
         pages.filter(|page| *page.key == *key.bytes() && !self.has(page)).collect()
     }
 
-    /// Whether no ban has taken the object, though no look-up has found it out yet.
+    /// Whether no purge has taken the object, though no look-up has found it out yet.
     fn is_there(&self, object: &Object<M>) -> bool {
         !self.is_taken(object.asked_by(), object.key(), object.meta())
     }
 
     fn is_taken(&self, since: u64, key: &[u8], meta: &M) -> bool {
-        let bans = &self.inner.bans;
-        let takes = |ban: &Arc<Ban<M>>| ban.purge == Purge::Hard && ban.covers(key, meta);
-        bans.any_since(since) && bans.since(since).iter().any(takes)
+        self.inner.bans.look_at(since, key, meta) == Verdict::Goes
     }
 
     /// Whether the page of a file is purged, or in memory too.

@@ -76,7 +76,7 @@ fn what_was_purged_is_shown_no_more() {
     for (id, key) in [&b"a"[..], b"b", b"c"].into_iter().enumerate() {
         shop.put(key, id as u64, 100);
     }
-    shop.zone.ban("a", Purge::Hard, Box::new(|key, _| key == b"a"));
+    crate::tests::ban(&shop.zone, "a", Purge::Hard, 0);
     assert_eq!(shop.zone.bans().len(), 1);
     assert!(shop.zone.peek(KeyRef::new(b"a")).is_empty());
     let (memory, disk) = shown(&shop.zone);

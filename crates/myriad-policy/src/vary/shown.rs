@@ -1,0 +1,72 @@
+//! Variants for people to read.
+
+/// What a variant's key ([`super::VaryRule::write_variant`]) says: field names, and their values where the request had
+/// them. Bytes that are no such key end the list.
+pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
+    let mut fields = Vec::new();
+    while let Some((name, value, rest)) = first(variant) {
+        let value =
+            value.map(|value| if name == b"accept-language" { languages(value) } else { value.to_vec() });
+        fields.push((name, value));
+        variant = rest;
+    }
+    fields
+}
+
+/// A field: its name, its value, what follows.
+type Field<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
+
+fn first(variant: &[u8]) -> Option<Field<'_>> {
+    let end = memchr::memchr(0, variant)?;
+    let (name, rest) = (&variant[..end], &variant[end + 1..]);
+    match rest.split_first()? {
+        (0, rest) => Some((name, None, rest)),
+        (1, rest) => {
+            let (length, rest) = rest.split_first_chunk::<4>()?;
+            let (value, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+            Some((name, Some(value), rest))
+        }
+        _ => None,
+    }
+}
+
+/// Languages are kept with their weights as numbers, in the order of these, which is all that people want to know.
+fn languages(value: &[u8]) -> Vec<u8> {
+    let mut names: Vec<&[u8]> = Vec::new();
+    let mut rest = value;
+    while let Some(end) = memchr::memchr(b';', rest) {
+        let Some(after) = rest.get(end + 3..) else { break };
+        names.push(&rest[..end]);
+        rest = after;
+    }
+    // It was too long to be put in order, and is as it was sent.
+    if rest.is_empty() { names.join(&b", "[..]) } else { value.to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::VaryRule;
+    use super::variant_fields;
+    use myriad_http::Fields;
+
+    #[test]
+    fn a_variant_is_shown_as_what_the_request_said() {
+        let rule = VaryRule::parse([&b"X-Device, Accept-Language, Cookie"[..]]).unwrap();
+        let sent = [("X-Device", "phone"), ("Accept-Language", "de;q=0.5, en")];
+        let fields: Fields = sent.into_iter().collect();
+        let mut variant = Vec::new();
+        rule.write_variant(&fields, &mut variant).unwrap();
+        let shown = variant_fields(&variant);
+        assert_eq!(
+            shown,
+            [
+                (&b"accept-language"[..], Some(b"en, de".to_vec())),
+                (b"cookie", None),
+                (b"x-device", Some(b"phone".to_vec())),
+            ]
+        );
+        for length in 0..variant.len() {
+            assert!(variant_fields(&variant[..length]).len() < 3);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A stored page as what is told of it.
+
+use std::sync::Arc;
+
+use myriad_admin::{EncodingReport, PageReport, Tier, shown};
+use myriad_encode::Coding;
+use myriad_policy::{Encoding, variant_fields};
+use myriad_store::{ALTERNATIVES, DiskPage, Selection};
+
+use crate::runtime::{Page, PageMeta, PageZone, STRONG_GZIP, slot};
+
+/// A page wherever it was found.
+pub(super) enum Found {
+    Memory(Arc<Page>),
+    /// On disk alone.
+    Disk(DiskPage<PageMeta>),
+}
+
+impl Found {
+    pub(super) fn key(&self) -> &[u8] {
+        match self {
+            Self::Memory(page) => page.key(),
+            Self::Disk(page) => &page.key,
+        }
+    }
+
+    pub(super) fn report(&self, zone: &PageZone, now_ms: u64) -> PageReport {
+        let report = PageReport {
+            zone: zone.zone.name().to_owned(),
+            key: shown(self.key()),
+            now_ms,
+            ..PageReport::default()
+        };
+        match self {
+            Self::Memory(page) => of_memory(page, zone, report),
+            Self::Disk(page) => of_disk(page, report),
+        }
+    }
+}
+
+fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
+    let file = zone.zone.file_of(page);
+    let encodings = (0..ALTERNATIVES as u8).filter_map(|index| {
+        let alternative = page.alternative(index)?;
+        Some(encoding(index, alternative.bytes.len(), alternative.meta))
+    });
+    PageReport {
+        variant: page.selection().map(variant),
+        stored_ms: page.stored_at(),
+        fresh_until_ms: page.fresh_until(),
+        updating: page.is_updating(report.now_ms),
+        hits: page.hits().into(),
+        tier: if file.is_some() { Tier::Both } else { Tier::Memory },
+        bytes: page.body().len(),
+        memory_bytes: page.weight() as u64,
+        encodings: in_order(encodings.collect()),
+        file: file.map(|file| file.to_string_lossy().into_owned()),
+        ..of_meta(page.meta(), report)
+    }
+}
+
+fn of_disk(page: &DiskPage<PageMeta>, report: PageReport) -> PageReport {
+    let encodings = page.encodings.iter().map(|(index, level, length)| encoding(*index, *length, *level));
+    PageReport {
+        variant: page.selection.as_ref().map(variant),
+        stored_ms: page.stored_at,
+        fresh_until_ms: page.fresh_until,
+        tier: Tier::Disk,
+        bytes: page.body_len,
+        encodings: in_order(encodings.collect()),
+        file: Some(page.file.to_string_lossy().into_owned()),
+        ..of_meta(&page.meta, report)
+    }
+}
+
+fn of_meta(meta: &PageMeta, report: PageReport) -> PageReport {
+    let etag = meta.tag.as_ref().map(|tag| {
+        let mut text = Vec::new();
+        tag.write(Encoding::IDENTITY, &mut text);
+        shown(&text)
+    });
+    PageReport {
+        status: meta.status,
+        media_type: shown(&meta.media_type),
+        stale_updating_until_ms: meta.lifetime.stale_updating_until,
+        stale_error_until_ms: meta.lifetime.stale_error_until,
+        etag,
+        last_modified: meta.last_modified.as_ref().map(|(text, _)| shown(text)),
+        ..report
+    }
+}
+
+fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {
+    let coding = match index {
+        STRONG_GZIP => Coding::Gzip,
+        index => [Coding::Gzip, Coding::Brotli, Coding::Zstd]
+            .into_iter()
+            .find(|coding| slot(*coding) == index)
+            .unwrap_or(Coding::Identity),
+    };
+    EncodingReport { coding: coding.as_str().to_owned(), bytes: length as u64, level }
+}
+
+/// By name and then by level, since their places in the store mean nothing to people.
+fn in_order(mut encodings: Vec<EncodingReport>) -> Vec<EncodingReport> {
+    encodings.sort_by(|one, other| (&other.coding, one.level).cmp(&(&one.coding, other.level)));
+    encodings
+}
+
+fn variant(selection: &Selection) -> String {
+    let fields = variant_fields(&selection.variant).into_iter().map(|(name, value)| match value {
+        Some(value) => format!("{}: {}", shown(name), shown(&value)),
+        None => format!("no {}", shown(name)),
+    });
+    fields.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,67 @@
+//! The figures of zones.
+
+use myriad_admin::{
+    BanReport, DiskReport, Ended, MemoryReport, Reply, RequestCounts, StatsRequest, ZoneReport,
+};
+
+use super::{Administrator, End, Tell};
+use crate::runtime::PageZone;
+
+impl Administrator {
+    pub(super) fn stats(&self, request: &StatsRequest, tell: &mut Tell<'_>) -> End {
+        for zone in self.named(request.zone.as_deref())? {
+            if !tell(Reply::Zone(Box::new(report(zone)))) {
+                break;
+            }
+        }
+        Ok(Ended::default())
+    }
+}
+
+fn report(zone: &PageZone) -> ZoneReport {
+    let stats = zone.zone.stats();
+    let bans = zone.zone.bans().into_iter();
+    ZoneReport {
+        zone: zone.zone.name().to_owned(),
+        path: zone.folder.path.to_string_lossy().into_owned(),
+        memory: MemoryReport {
+            pages: stats.objects,
+            keys: stats.keys,
+            bytes: stats.bytes as u64,
+            limit_bytes: stats.limit_bytes as u64,
+            evicted: stats.evictions,
+            inactive: stats.expired,
+        },
+        disk: disk(zone),
+        requests: RequestCounts::default(),
+        fetching: stats.flights,
+        stored: stats.stored,
+        rejected: stats.rejected,
+        purged: stats.purged,
+        bans: bans
+            .map(|ban| BanReport {
+                number: ban.number,
+                name: myriad_admin::shown(ban.name.as_bytes()),
+                count: ban.count,
+            })
+            .collect(),
+    }
+}
+
+fn disk(zone: &PageZone) -> Option<DiskReport> {
+    let stats = zone.zone.disk_stats()?;
+    let limits = zone.zone.disk_limits()?;
+    Some(DiskReport {
+        files: stats.files,
+        bytes: stats.bytes,
+        limit_bytes: Some(limits.max_bytes).filter(|bytes| *bytes < u64::MAX),
+        recovered: stats.recovered,
+        reads: stats.reads,
+        writes: stats.writes,
+        dropped: stats.dropped,
+        evicted: stats.evictions,
+        inactive: stats.expired,
+        vanished: stats.vanished,
+        set_aside: stats.set_aside,
+    })
+}
