@@ -79,6 +79,12 @@ impl Configuration {
     }
 }
 
+/// Reads and builds a configuration without asking whether it could run here: for who only wants to know what it says.
+pub(crate) fn read_main(origin: &Origin) -> Result<Model, Vec<String>> {
+    let parsed = myriad_conf::parse(&Files, &origin.paths.configuration, &origin.directives);
+    myriad_conf::build(&parsed).map_err(|errors| render_all(&parsed, &errors))
+}
+
 /// Reads the certificates and keys that the servers name.
 fn read_tls_files(model: &Model, folder: &Path) -> Result<TlsFiles, Vec<Diagnostic>> {
     let mut files = TlsFiles::new();

@@ -9,9 +9,10 @@ use std::path::Path;
 use myriad_conf::model::WorkerProcesses;
 use myriad_conf::settings::BodyInFile;
 use myriad_conf::{Model, Span};
-use myriad_serve::error_log::ErrorLog;
+use myriad_serve::error_log::{ErrorLog, Level};
 
 use crate::accounts::Account;
+use crate::admin::socket;
 use crate::configuration::{Configuration, Origin};
 use crate::handover::Handover;
 use crate::listeners::Listeners;
@@ -45,7 +46,23 @@ impl Generation {
         make_folders(model, origin, account.as_ref()).map_err(|error| vec![error])?;
         let logs = Logs::open(model, paths).map_err(|error| vec![error])?;
         let log = logs.main(model, paths).map_err(|error| vec![error.to_string()])?;
-        let listeners = Listeners::open(model, threads(model), current)?;
+        let mut listeners = Listeners::open(model, threads(model), current)?;
+        if let Some((path, is_written)) = socket::path(model, paths)
+            && let Err(error) = listeners.add_control(&path, current)
+        {
+            let reason = reason(&error);
+            let text = format!("the control socket \"{}\" could not be made ({reason})", path.display());
+            if is_written {
+                listeners.discard_fresh();
+                return Err(vec![format!("{text}: name another path in \"control_socket\", or \"off\"")]);
+            }
+            // Nobody asked for it: the site comes first.
+            log.write(
+                Level::Warn,
+                None,
+                format_args!("{text}; \"myriad purge\" and \"myriad cache\" will not work"),
+            );
+        }
         Ok(Self { origin: origin.clone(), configuration, listeners, logs, log, account })
     }
 

@@ -16,6 +16,7 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with, sockopt,
 };
 
+use crate::admin::socket;
 use crate::pidfile::reason;
 
 /// nginx asks for 511, which a rush of visitors overflows; the kernel caps this at `net.core.somaxconn`.
@@ -23,6 +24,9 @@ const DEFAULT_BACKLOG: u32 = 4096;
 /// A server that was just stopped may need a moment to let its sockets go.
 const BIND_ATTEMPTS: u32 = 4;
 const BIND_PAUSE: Duration = Duration::from_millis(100);
+
+/// What the name of the control socket begins with, where the names of listeners do with `unix:` or an address.
+pub(crate) const CONTROL: &str = "control:";
 
 /// An address to listen on, with the options of the `listen` that set them.
 #[derive(Clone, Debug)]
@@ -95,6 +99,18 @@ impl Listeners {
         Err(failures)
     }
 
+    /// Adds the control socket, which goes the same way as the others.
+    pub(crate) fn add_control(&mut self, path: &Path, current: &Self) -> io::Result<()> {
+        let name = format!("{CONTROL}{}", path.display());
+        let kept = current.all.iter().find(|listener| listener.name == name);
+        let socket = match kept.and_then(|listener| listener.sockets.first()) {
+            Some(socket) => socket.try_clone()?,
+            None => socket::make(path)?,
+        };
+        self.all.push(Listener { name, sockets: vec![socket], fresh: kept.is_none() });
+        Ok(())
+    }
+
     /// Undoes [`Listeners::open`]: what was kept stays with its earlier owner.
     pub(crate) fn discard_fresh(self) {
         for listener in self.all.iter().filter(|listener| listener.fresh) {
@@ -126,7 +142,7 @@ impl Listeners {
 
 impl Listener {
     fn unlink(&self) {
-        if let Some(path) = self.name.strip_prefix("unix:") {
+        if let Some(path) = self.name.strip_prefix("unix:").or_else(|| self.name.strip_prefix(CONTROL)) {
             let _ = fs::remove_file(path);
         }
     }

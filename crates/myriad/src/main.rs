@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod admin;
 mod cli;
 mod configuration;
 mod control;
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|first| first == worker::ARGUMENT) {
         return worker::run();
+    }
+    if let Some(command) = arguments.first().and_then(admin::Command::named) {
+        return command.run(arguments.into_iter().skip(1));
     }
     run::run(arguments)
 }

@@ -154,13 +154,23 @@ impl Options {
 
 /// In the foreground, errors on standard error, a pid file, and whose rights the worker takes where root starts it.
 fn process_directives(prefix: &Path, user: Option<&str>) -> Result<String, String> {
-    let pid = quoted(&prefix.join("myriad.pid"))?;
+    let pid = quoted(&pid_file(Some(prefix)))?;
     let mut text = format!("daemon off;\nerror_log stderr warn;\npid {pid};\n");
     if let Some(user) = user {
         let _ = writeln!(text, "user {user};");
     }
     text.push('\n');
     Ok(text)
+}
+
+/// Where `myriad wordpress` has its files: what `--prefix` said, or its default.
+pub(crate) fn prefix(said: Option<&Path>) -> PathBuf {
+    said.map_or_else(|| default_prefix(rustix::process::geteuid().is_root()), Path::to_owned)
+}
+
+/// Where it has its pid file.
+pub(crate) fn pid_file(said: Option<&Path>) -> PathBuf {
+    prefix(said).join("myriad.pid")
 }
 
 fn default_prefix(as_root: bool) -> PathBuf {

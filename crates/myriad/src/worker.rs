@@ -18,9 +18,11 @@ use myriad_conf::Model;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
+use crate::admin::door::Door;
 use crate::configuration;
 use crate::control::{Channel, Kind, Message};
 use crate::handover::{Handover, decode_paths};
+use crate::listeners::CONTROL;
 use crate::paths::Paths;
 use crate::signals::Signals;
 use crate::stdio;
@@ -47,6 +49,10 @@ struct Worker {
     channel: Arc<Channel>,
     signals: Signals,
     site: Option<Arc<Site>>,
+    /// The control socket.
+    door: Option<Door>,
+    /// Who started the server, and may speak to the control socket.
+    owner: u32,
     draining: bool,
 }
 
@@ -55,7 +61,9 @@ impl Worker {
         let watched = [&[Signal::TERM, Signal::QUIT][..], &IGNORED].concat();
         let signals = Signals::watch(&watched)?;
         let channel = Channel::new(UnixStream::from(stdio::take_stdin()?))?;
-        Ok(Self { channel: Arc::new(channel), signals, site: None, draining: false })
+        // Before another account is assumed.
+        let owner = rustix::process::geteuid().as_raw();
+        Ok(Self { channel: Arc::new(channel), signals, site: None, door: None, owner, draining: false })
     }
 
     fn serve(mut self) -> io::Result<()> {
@@ -125,11 +133,14 @@ impl Worker {
         let handover = Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
         let Handover { paths, directives, files, tls_files, hosts, listeners, logs, account } = handover;
         let model = configuration::rebuild(&files, &paths, &directives, &hosts)?;
-        let inherited = inherited(listeners, logs, tls_files, message.descriptors, &paths)?;
+        let mut inherited = inherited(listeners, logs, tls_files, message.descriptors, &paths)?;
+        let is_control = |(name, _): &mut (String, OwnedFd)| name.starts_with(CONTROL);
+        let control = inherited.listeners.extract_if(.., is_control).next().map(|(_, socket)| socket);
         if let Some(site) = &self.site {
             let channel = Arc::clone(&self.channel);
             let drained = Box::new(move || drop(channel.send(Kind::Drained, b"", &[])));
-            return site.reload(&model, inherited, drained).map_err(|error| error.to_string());
+            site.reload(&model, inherited, drained).map_err(|error| error.to_string())?;
+            return self.open_door(control);
         }
         if let Err(error) = limit(&model) {
             // As nginx: a server with fewer descriptors is better than none.
@@ -144,6 +155,14 @@ impl Worker {
         }
         let site = Site::start(&model, inherited).map_err(|error| error.to_string())?;
         self.site = Some(Arc::new(site));
+        self.open_door(control)
+    }
+
+    /// Answers at the control socket from now on, and no more at the one before.
+    fn open_door(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
+        let asked = self.site.as_ref().zip(control);
+        let door = asked.map(|(site, socket)| Door::open(socket, Arc::clone(site), self.owner));
+        self.door = door.transpose().map_err(|error| format!("the control socket: {error}"))?;
         Ok(())
     }
 
@@ -152,6 +171,7 @@ impl Worker {
         if std::mem::replace(&mut self.draining, true) {
             return;
         }
+        self.door = None;
         let site = self.site.take();
         thread::spawn(move || {
             if let Some(site) = site {

@@ -12,6 +12,18 @@ pub enum WorkerProcesses {
     Count(u32),
 }
 
+/// `control_socket`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ControlSocket {
+    /// Not written: beside the pid file.
+    #[default]
+    BesidePid,
+    /// `off`.
+    Off,
+    /// A path relative to the prefix.
+    At(Text),
+}
+
 /// Main context, with `events`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MainConf {
@@ -35,6 +47,8 @@ pub struct MainConf {
     pub group: Option<Text>,
     /// `pid`, relative to the prefix; `None` where not written.
     pub pid: Option<Text>,
+    /// `control_socket`.
+    pub control_socket: ControlSocket,
     /// `daemon`; `None` where not written.
     pub daemon: Option<bool>,
     /// `master_process`.
@@ -60,6 +74,7 @@ impl Default for MainConf {
             user: None,
             group: None,
             pid: None,
+            control_socket: ControlSocket::default(),
             daemon: None,
             master_process: true,
             error_logs: Vec::new(),

@@ -18,7 +18,7 @@ pub use limit_zone::{LimitKind, LimitZoneConf};
 pub use location::{
     Condition, FileTest, IfBlock, LimitExcept, LocationConf, Matcher, RewriteFlag, RewriteStep, StringTest,
 };
-pub use main_conf::{MainConf, WorkerProcesses};
+pub use main_conf::{ControlSocket, MainConf, WorkerProcesses};
 pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};
 pub use upstream::{Balance, UpstreamAddress, UpstreamConf, UpstreamServer};
 pub use zone::CacheZoneConf;

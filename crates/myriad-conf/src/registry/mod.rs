@@ -15,6 +15,7 @@ mod client;
 mod condition;
 mod content;
 mod contexts;
+mod control;
 mod early_hints;
 mod encoding;
 mod filters;
@@ -251,6 +252,7 @@ pub fn directives() -> &'static [Directive] {
     ALL.get_or_init(|| {
         let families: &[(&'static str, &[Directive])] = &[
             ("process", process::ROWS),
+            ("control", control::ROWS),
             ("server", server::ROWS),
             ("client", client::ROWS),
             ("content", content::ROWS),

@@ -13,7 +13,7 @@ use crate::runtime::{Page, PageMeta, PageZone, STRONG_GZIP, slot};
 pub(super) enum Found {
     Memory(Arc<Page>),
     /// On disk alone.
-    Disk(DiskPage<PageMeta>),
+    Disk(Box<DiskPage<PageMeta>>),
 }
 
 impl Found {

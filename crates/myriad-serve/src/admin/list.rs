@@ -81,7 +81,7 @@ impl Position {
                     Some(slot) => go_on(At::Disk(slot)),
                     None => Self { zone: self.zone + 1, ..Self::FIRST },
                 };
-                (pages.into_iter().map(Found::Disk).collect(), next)
+                (pages.into_iter().map(|page| Found::Disk(Box::new(page))).collect(), next)
             }
         }
     }

@@ -25,5 +25,5 @@ impl Administrator {
 fn under_key(zone: &PageZone, key: &[u8]) -> Vec<Found> {
     let key = KeyRef::new(key);
     let in_memory = zone.zone.peek(key).into_iter().map(Found::Memory);
-    in_memory.chain(zone.zone.peek_disk(key).into_iter().map(Found::Disk)).collect()
+    in_memory.chain(zone.zone.peek_disk(key).into_iter().map(|page| Found::Disk(Box::new(page)))).collect()
 }

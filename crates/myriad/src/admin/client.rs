@@ -1,0 +1,114 @@
+//! Asking a running server over its control socket.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use myriad_admin::{Ended, Reply, Request};
+
+use super::socket;
+use crate::configuration::{self, Origin};
+use crate::paths::Paths;
+use crate::pidfile::reason;
+use crate::{accounts, wordpress};
+
+/// How long a server may be silent in the middle of an answer: a purge may wait for a sweep of everything.
+const SILENCE: Duration = Duration::from_mins(5);
+/// Bytes of the longest line of an answer that is read.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// The running server that a command line means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Running {
+    socket: PathBuf,
+    /// What it was found by, for messages.
+    named: String,
+}
+
+impl Running {
+    /// Finds the control socket: named, or of the configuration that `-c`, `-p` and `-g` name. Without a
+    /// configuration file it is where `myriad wordpress` has it.
+    pub(crate) fn find(server: &super::Server, named: Option<&Path>) -> Result<Self, String> {
+        if let Some(path) = named {
+            let socket = std::path::absolute(path).map_err(|error| error.to_string())?;
+            return Ok(Self { named: format!("with the control socket {}", socket.display()), socket });
+        }
+        let paths = Paths::new(server);
+        let directives = server.directives.clone().unwrap_or_default();
+        if server.configuration.is_none() && !paths.configuration.exists() {
+            let prefix = server.prefix.is_some().then_some(paths.prefix);
+            let socket = socket::beside(&wordpress::pid_file(prefix.as_deref()));
+            return Ok(Self {
+                named: format!("at {}", wordpress::prefix(prefix.as_deref()).display()),
+                socket,
+            });
+        }
+        let origin = Origin { paths, directives, preset: None };
+        let model = configuration::read_main(&origin).map_err(|errors| errors.join("\n"))?;
+        let file = origin.paths.configuration.display();
+        match socket::path(&model, &origin.paths) {
+            Some((socket, _)) => Ok(Self { socket, named: format!("for the configuration {file}") }),
+            None => Err(format!("{file} says \"control_socket off\": nobody can be asked")),
+        }
+    }
+
+    /// Asks, and gives each line of the answer to `tell` until that says false. The answer's end comes back, none where
+    /// `tell` ended it.
+    pub(crate) fn ask(
+        &self,
+        request: &Request,
+        mut tell: impl FnMut(Reply) -> Result<bool, String>,
+    ) -> Result<Option<Ended>, String> {
+        let mut stream = socket::reach(&self.socket).map_err(|error| self.unreachable(&error))?;
+        let failed = |error: &io::Error| format!("{}: {}", self.socket.display(), reason(error));
+        stream.set_read_timeout(Some(SILENCE)).map_err(|error| failed(&error))?;
+        // A server that refuses at once may close before it has read all: its answer says why.
+        let sent = stream.write_all(request.line().as_bytes());
+        let mut lines = BufReader::with_capacity(64 << 10, stream);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line);
+            match read {
+                Ok(0) => {
+                    let why = sent.err().map(|error| format!(" ({})", reason(&error))).unwrap_or_default();
+                    return Err(format!("the server broke the answer off{why}"));
+                }
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    return Err(format!("the server was silent for {} s", SILENCE.as_secs()));
+                }
+                Err(error) => return Err(failed(&error)),
+            }
+            match Reply::parse(&line).map_err(|error| format!("an answer that makes no sense: {error}"))? {
+                Reply::End(end) => return Ok(Some(end)),
+                Reply::Error(error) => return Err(error),
+                reply => {
+                    if !tell(reply)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn unreachable(&self, error: &io::Error) -> String {
+        let path = self.socket.display();
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => format!(
+                "no Myriad is running {}: connect() to \"{path}\" failed ({}); name another one by -c FILE, \
+                 -p PREFIX or --socket PATH",
+                self.named,
+                reason(error)
+            ),
+            ErrorKind::PermissionDenied => {
+                let owner = std::fs::metadata(&self.socket).ok().map(|file| file.uid());
+                let owner = owner.map(|uid| accounts::name_of(uid).unwrap_or_else(|| format!("user {uid}")));
+                let who = owner.filter(|owner| owner != "root").map(|owner| format!(" or {owner}"));
+                format!("\"{path}\": permission denied: ask as root{}", who.unwrap_or_default())
+            }
+            _ => format!("connect() to \"{path}\" failed ({})", reason(error)),
+        }
+    }
+}

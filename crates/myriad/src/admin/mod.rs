@@ -1,0 +1,96 @@
+//! The control socket and the commands that speak to it.
+//!
+//! ```text
+//! myriad purge, myriad cache --JSON lines--> control socket ---> worker process: door -> Administrator
+//!                                            made by the supervisor, which keeps it over reloads and respawns
+//! ```
+
+mod cache;
+mod client;
+pub(crate) mod door;
+mod options;
+pub(crate) mod socket;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::{cli, version};
+
+/// The first word of a command line that asks a running server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Cache,
+}
+
+impl Command {
+    /// The command that a first argument names.
+    pub(crate) fn named(word: &OsString) -> Option<Self> {
+        (word == "cache").then_some(Self::Cache)
+    }
+
+    /// Runs it. The exit status: 0 done, 1 not done, 2 nothing was found.
+    pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
+        let parsed = match self {
+            Self::Cache => cache::parse(arguments),
+        };
+        let command = match parsed {
+            Ok(Some(command)) => command,
+            Ok(None) => {
+                let usage = match self {
+                    Self::Cache => cache::USAGE,
+                };
+                eprint!("{}\n{usage}", version::text(false));
+                return ExitCode::SUCCESS;
+            }
+            Err(error) => {
+                eprintln!("myriad: {error}");
+                return ExitCode::FAILURE;
+            }
+        };
+        let done = cache::run(&command);
+        match done {
+            Ok(code) => code,
+            Err(error) => {
+                eprintln!("myriad: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// What a command found, if anything.
+fn found(any: bool) -> ExitCode {
+    if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
+}
+
+/// Where output goes: a reader that has seen enough (`| head`) is no error.
+struct Output {
+    out: io::BufWriter<io::StdoutLock<'static>>,
+}
+
+impl Output {
+    fn new() -> Self {
+        Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
+    }
+
+    /// Writes a line; false where nobody reads any more.
+    fn line(&mut self, text: &str) -> Result<bool, String> {
+        Self::judged(writeln!(self.out, "{text}"))
+    }
+
+    fn finish(mut self) -> Result<bool, String> {
+        Self::judged(self.out.flush())
+    }
+
+    fn judged(written: io::Result<()>) -> Result<bool, String> {
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(format!("standard output: {error}")),
+        }
+    }
+}
+
+/// The general options that name a server, as `-c`, `-p` and `-g` do for all of Myriad.
+type Server = cli::Options;

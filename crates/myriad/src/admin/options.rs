@@ -1,0 +1,127 @@
+//! Words of a command line: options that stand anywhere, `--name value` or `--name=value`, the rest in order.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use super::Server;
+
+/// A command line, taken apart.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    /// `-c`, `-p`, `-g`.
+    pub(super) server: Server,
+    /// `--socket`.
+    pub(super) socket: Option<PathBuf>,
+    /// `-h`, `--help`.
+    pub(super) help: bool,
+    options: Vec<(&'static str, Option<String>)>,
+    /// What is no option.
+    pub(super) plain: Vec<String>,
+}
+
+/// An option of a command, and whether a value follows it.
+pub(super) type Known = (&'static str, bool);
+
+impl Words {
+    /// Takes the arguments apart by what the command knows; the error is a sentence.
+    pub(super) fn parse(
+        mut arguments: impl Iterator<Item = OsString>,
+        known: &[Known],
+    ) -> Result<Self, String> {
+        let mut words = Self::default();
+        let mut only_plain = false;
+        while let Some(argument) = arguments.next() {
+            let text = argument.to_string_lossy().into_owned();
+            if only_plain || !text.starts_with('-') || text == "-" {
+                words.plain.push(text);
+                continue;
+            }
+            if text == "--" {
+                only_plain = true;
+                continue;
+            }
+            let (name, glued) = match text.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(OsString::from(value))),
+                _ => (text.as_str(), None),
+            };
+            if matches!(name, "-h" | "-?" | "--help") {
+                words.help = true;
+                continue;
+            }
+            let mut value = || {
+                let value = glued.clone().or_else(|| arguments.next());
+                value
+                    .filter(|value| !value.is_empty())
+                    .ok_or_else(|| format!("option \"{name}\" requires a value"))
+            };
+            match name {
+                "-c" => words.server.configuration = Some(value()?.into()),
+                "-p" => words.server.prefix = Some(value()?.into()),
+                "-g" => words.server.directives = Some(value()?.into_vec()),
+                "--socket" => words.socket = Some(value()?.into()),
+                _ => {
+                    let Some((known, takes_value)) = known.iter().find(|(known, _)| *known == name) else {
+                        return Err(format!("invalid option: \"{text}\" (see --help)"));
+                    };
+                    let value = if *takes_value { Some(into_text(value()?)?) } else { None };
+                    if glued.is_some() && !takes_value {
+                        return Err(format!("option \"{name}\" takes no value"));
+                    }
+                    words.options.push((known, value));
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// Whether an option was said.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|(known, _)| *known == name)
+    }
+
+    /// The value of an option, the last that was said.
+    pub(super) fn value(&self, name: &str) -> Option<String> {
+        self.values(name).pop()
+    }
+
+    /// All values of an option.
+    pub(super) fn values(&self, name: &str) -> Vec<String> {
+        let said = self.options.iter().filter(|(known, _)| *known == name);
+        said.filter_map(|(_, value)| value.clone()).collect()
+    }
+}
+
+fn into_text(value: OsString) -> Result<String, String> {
+    value.into_string().map_err(|value| format!("\"{}\" is not UTF-8", value.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[Known] = &[("--tag", true), ("--all", false)];
+
+    fn parsed(arguments: &[&str]) -> Result<Words, String> {
+        Words::parse(arguments.iter().map(OsString::from), KNOWN)
+    }
+
+    #[test]
+    fn options_stand_anywhere_and_values_may_be_glued() {
+        let words =
+            parsed(&["a", "--tag", "x", "-c", "f", "--tag=y=z", "b", "--all", "--", "--tag"]).expect("words");
+        assert_eq!(words.plain, ["a", "b", "--tag"]);
+        assert_eq!(words.values("--tag"), ["x", "y=z"]);
+        assert_eq!(words.value("--tag").as_deref(), Some("y=z"));
+        assert!(words.has("--all") && !words.help);
+        assert_eq!(words.server.configuration, Some("f".into()));
+    }
+
+    #[test]
+    fn what_is_unknown_or_lacks_its_value_is_told() {
+        assert!(parsed(&["--tags", "x"]).expect_err("unknown").contains("invalid option: \"--tags\""));
+        assert!(parsed(&["--tag"]).expect_err("no value").contains("requires a value"));
+        assert!(parsed(&["--all=x"]).expect_err("a value").contains("takes no value"));
+        assert!(parsed(&["--tag="]).is_err());
+    }
+}

@@ -1,0 +1,199 @@
+//! The control socket as a file: where it is, how it is made, how it is reached.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use myriad_conf::Model;
+use myriad_conf::model::ControlSocket;
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
+
+use crate::paths::Paths;
+
+/// A server that was just killed may need a moment to let its socket go.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(100);
+/// Commands that may wait to be heard.
+const BACKLOG: i32 = 16;
+/// Bytes of the longest path that the kernel takes as an address (`sun_path`, less its final zero).
+const LONGEST_ADDRESS: usize = 107;
+
+/// Where a configuration has its control socket; none with `control_socket off`. The flag says that it was written.
+pub(crate) fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
+    match &model.main.control_socket {
+        ControlSocket::Off => None,
+        ControlSocket::At(path) => Some((paths.complete(path.bytes()), true)),
+        ControlSocket::BesidePid => {
+            let pid = model.main.pid.as_ref().map(myriad_conf::Text::bytes);
+            Some((beside(&paths.pid(pid)), false))
+        }
+    }
+}
+
+/// `nginx.sock` for `nginx.pid`.
+pub(crate) fn beside(pid: &Path) -> PathBuf {
+    match pid.extension() {
+        Some(extension) if extension == "pid" => pid.with_extension("sock"),
+        _ => {
+            let mut name = pid.as_os_str().to_owned();
+            name.push(".sock");
+            PathBuf::from(name)
+        }
+    }
+}
+
+/// Makes the socket, for its owner alone. A file that a crash has left is replaced; one behind which somebody listens is
+/// not, nor is any other file.
+pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
+    let mut attempt = 1;
+    loop {
+        match check_free(path) {
+            Ok(()) => break,
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempt < ATTEMPTS => {
+                attempt += 1;
+                std::thread::sleep(PAUSE);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    // Under a name of its own first: nobody may connect before its rights are set, and what was there goes at once.
+    let mut aside = OsString::from(".");
+    aside.push(path.file_name().unwrap_or_default());
+    aside.push(format!(".{}", std::process::id()));
+    let aside = path.with_file_name(aside);
+    let _ = fs::remove_file(&aside);
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let address = Address::of(&aside)?;
+    bind(&socket, &address.address)?;
+    let named = fs::set_permissions(&aside, fs::Permissions::from_mode(0o600))
+        .and_then(|()| Ok(listen(&socket, BACKLOG)?))
+        .and_then(|()| fs::rename(&aside, path));
+    if let Err(error) = named {
+        let _ = fs::remove_file(&aside);
+        return Err(error);
+    }
+    Ok(socket)
+}
+
+/// Whether the name is free, or nobody is behind it any more.
+fn check_free(path: &Path) -> io::Result<()> {
+    let Ok(file) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !file.file_type().is_socket() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of another kind"));
+    }
+    match reach(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there")),
+    }
+}
+
+/// Connects to it.
+pub(crate) fn reach(path: &Path) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let address = Address::of(path)?;
+    connect(&socket, &address.address)?;
+    Ok(socket.into())
+}
+
+/// A path as an address. One that is too long for the kernel is reached through its folder.
+struct Address {
+    address: SocketAddrUnix,
+    _folder: Option<OwnedFd>,
+}
+
+impl Address {
+    fn of(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().len() <= LONGEST_ADDRESS {
+            return Ok(Self { address: SocketAddrUnix::new(path)?, _folder: None });
+        }
+        let parent = path.parent().unwrap_or(Path::new("/"));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(parent, flags, Mode::empty())?;
+        let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
+        let short = short.join(path.file_name().unwrap_or_default());
+        Ok(Self { address: SocketAddrUnix::new(&short)?, _folder: Some(folder) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("myriad-socket-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).expect("folder");
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_socket_lies_beside_the_pid_file() {
+        assert_eq!(beside(Path::new("/run/nginx.pid")), Path::new("/run/nginx.sock"));
+        assert_eq!(beside(Path::new("/run/nginx")), Path::new("/run/nginx.sock"));
+        assert_eq!(beside(Path::new("/run/a.b")), Path::new("/run/a.b.sock"));
+    }
+
+    #[test]
+    fn only_the_owner_may_connect_and_nothing_else_is_left() {
+        let folder = Folder::new("rights");
+        let path = folder.0.join("s.sock");
+        let _socket = make(&path).expect("a socket");
+        let mode = fs::metadata(&path).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        reach(&path).expect("somebody listens");
+        assert_eq!(fs::read_dir(&folder.0).expect("folder").count(), 1);
+    }
+
+    #[test]
+    fn what_a_crash_has_left_is_replaced_and_what_is_in_use_is_not() {
+        let folder = Folder::new("stale");
+        let path = folder.0.join("s.sock");
+        let first = make(&path).expect("a socket");
+        assert_eq!(make(&path).expect_err("in use").kind(), io::ErrorKind::AddrInUse);
+        reach(&path).expect("the first one still listens");
+        drop(first);
+        assert!(path.exists());
+        let _second = make(&path).expect("in the place of the one that was left");
+        reach(&path).expect("the second listens");
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_left_alone() {
+        let folder = Folder::new("file");
+        let path = folder.0.join("s.sock");
+        fs::write(&path, "mine").expect("a file");
+        assert_eq!(make(&path).expect_err("a file").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "mine");
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_for_an_address_will_do() {
+        let folder = Folder::new("long");
+        let deep = folder.0.join("x".repeat(90)).join("y".repeat(90));
+        fs::create_dir_all(&deep).expect("folders");
+        let path = deep.join("s.sock");
+        let _socket = make(&path).expect("a socket");
+        reach(&path).expect("somebody listens");
+    }
+}

@@ -1,0 +1,30 @@
+//! What is said over the control socket and to the HTTP API: read without harm, and as the same when it is said back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use myriad_admin::{MOST_PURGES, Pattern, Reply, Request, from_shown, parse_purge, shown};
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(request) = Request::parse(bytes) {
+        let line = request.line();
+        assert_eq!(line.matches('\n').count(), 1);
+        assert_eq!(Request::parse(line.as_bytes()), Ok(request));
+    }
+    if let Ok(purge) = parse_purge(bytes) {
+        assert!((1..=MOST_PURGES).contains(&purge.len()));
+    }
+    if let Ok(reply) = Reply::parse(bytes) {
+        let mut line = Vec::new();
+        reply.write(&mut line);
+        assert_eq!(Reply::parse(&line), Ok(reply));
+    }
+    // What visitors put into keys reaches terminals as text only, and comes back as it was where it held no escape.
+    let text = shown(bytes);
+    assert!(!text.chars().any(char::is_control));
+    if !bytes.contains(&b'\\') {
+        assert_eq!(from_shown(&text), bytes);
+    }
+    if let Some((pattern, text)) = bytes.split_at_checked(bytes.len().min(16)) {
+        Pattern::new(&String::from_utf8_lossy(pattern)).fits(text);
+    }
+});

@@ -1,0 +1,177 @@
+//! The control socket, and the commands that ask a running server over it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Command, Output};
+
+use myriad_tests::{Cached, Request, Server, Signal, binary, wait_for};
+
+const SITE: Cached<'static> = Cached {
+    main: "",
+    http: "gzip on;",
+    zone: "levels=1:2",
+    key: "$scheme$request_method$host$request_uri",
+    server: "fastcgi_cache_valid 200 1h;",
+};
+
+fn command(server: &Server, arguments: &[&str]) -> Output {
+    let mut command = Command::new(binary());
+    command.args(arguments).arg("-p").arg(server.folder()).args(["-c", "myriad.conf"]);
+    command.output().expect("myriad starts")
+}
+
+/// What a command prints, which must succeed.
+#[track_caller]
+fn told(server: &Server, arguments: &[&str]) -> String {
+    let output = command(server, arguments);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// What a command says of its failure.
+#[track_caller]
+fn refused(server: &Server, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = command(server, arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn ask(server: &Server, line: &[u8]) -> String {
+    let mut stream = UnixStream::connect(server.path("myriad.sock")).expect("a control socket");
+    // A request that is too long is answered before it is read.
+    let _ = stream.write_all(line);
+    let mut text = String::new();
+    let _ = stream.read_to_string(&mut text);
+    text
+}
+
+#[test]
+fn pages_are_listed_and_shown_as_they_are() {
+    let (server, _origin) = SITE.start(|call| {
+        let vary = "Content-Type: text/plain\r\nVary: X-Device";
+        call.answer(vary, "a page that is long enough to be compressed ".repeat(20));
+    });
+    server.get("/a");
+    server.get("/a");
+    server.fetch(&Request::get("/a").field("X-Device", "phone"));
+    server.get("/b");
+    let list = told(&server, &["cache", "ls"]);
+    assert_eq!(list.lines().count(), 4, "{list}");
+    assert!(list.lines().next().is_some_and(|head| head.ends_with("PAGE")), "{list}");
+    let most = told(&server, &["cache", "ls", "--sort", "hits", "--limit", "1"]);
+    assert_eq!(most.lines().count(), 2, "{most}");
+    assert!(most.contains("[no x-device]") && most.contains("/a"), "{most}");
+    assert_eq!(told(&server, &["cache", "ls", "--match", "*host/b", "--json"]).lines().count(), 1);
+    let shown = told(&server, &["cache", "show", "httpGETlocalhost/a"]);
+    for part in
+        ["  variant   x-device: phone", "  status    200 text/plain", "  hits      1", "gzip", "880 bytes"]
+    {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    assert_eq!(server.get("/a").cache(), "HIT");
+    assert!(
+        told(&server, &["cache", "show", "httpGETlocalhost/a"]).contains("  hits      2"),
+        "looking is no hit"
+    );
+    assert_eq!(refused(&server, &["cache", "show", "httpGETlocalhost/c"]).0, Some(2));
+}
+
+#[test]
+fn what_lies_on_disk_alone_is_listed_too() {
+    let (mut server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
+    for number in 0..70 {
+        server.get(&format!("/{number}"));
+    }
+    let on_disk = |server: &Server| told(server, &["cache", "ls"]).matches(" both ").count();
+    wait_for("all pages on disk", || on_disk(&server) == 70);
+    server.restart(Signal::QUIT);
+    let mut list = String::new();
+    wait_for("all pages known", || {
+        list = told(&server, &["cache", "ls"]);
+        list.lines().count() == 71
+    });
+    let file = told(&server, &["cache", "show", "httpGETlocalhost/7"]);
+    let file = file.lines().find_map(|line| line.strip_prefix("  on disk   ")).expect("a file");
+    assert!(fs::metadata(file).is_ok(), "{file}");
+}
+
+#[test]
+fn figures_are_those_of_the_zone() {
+    let (server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
+    server.get("/a");
+    let text = told(&server, &["cache", "stats"]);
+    assert!(text.starts_with(&format!("zone pages  {}/cache\n", server.folder().display())), "{text}");
+    assert!(text.contains("          1 pages"), "{text}");
+    let json = told(&server, &["cache", "stats", "--json"]);
+    assert!(json.starts_with("{\"zone\":\"pages\"") && json.contains("\"pages\":1,"), "{json}");
+    assert!(refused(&server, &["cache", "stats", "--zone", "x"]).1.contains("there is \"pages\""));
+}
+
+#[test]
+fn the_socket_is_the_owner_s_alone_and_outlives_workers_and_reloads() {
+    let (mut server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
+    let path = server.path("myriad.sock");
+    let mode = fs::metadata(&path).expect("a socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    server.get("/a");
+    server.signal(Signal::HUP);
+    server.log_has("the new configuration runs");
+    assert_eq!(told(&server, &["cache", "ls"]).lines().count(), 2);
+    let worker = server.workers()[0];
+    myriad_tests::signal(worker, Signal::KILL);
+    wait_for("another worker", || {
+        command(&server, &["cache", "stats"]).status.success() && !server.workers().contains(&worker)
+    });
+    server.signal(Signal::QUIT);
+    assert!(server.ended() && !path.exists());
+    let (code, why) = refused(&server, &["cache", "stats"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        why.contains("no Myriad is running for the configuration") && why.contains("myriad.sock"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_socket_that_a_crash_left_is_replaced_and_one_in_use_is_not() {
+    let (mut server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
+    server.restart(Signal::KILL);
+    assert!(told(&server, &["cache", "stats"]).starts_with("zone pages"));
+    let mut other = None;
+    let path = server.path("myriad.sock");
+    server.restart_after(Signal::QUIT, || other = UnixListener::bind(&path).ok());
+    assert!(other.is_some());
+    server.log_has("another server listens there");
+    assert_eq!(server.get("/a").status, 200);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_harms_nobody() {
+    let (server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
+    assert!(ask(&server, b"hello\n").starts_with("{\"error\":"));
+    assert!(ask(&server, b"{\"purge\":{}}\n").contains("nothing to purge"));
+    assert!(ask(&server, &vec![b'['; 3 << 20]).contains("error"));
+    // Those who say nothing do not keep others waiting.
+    let silent: Vec<_> = (0..3).map(|_| UnixStream::connect(server.path("myriad.sock"))).collect();
+    assert!(silent.iter().all(Result::is_ok));
+    assert_eq!(ask(&server, b"{\"stats\":{}}\n").lines().count(), 2);
+}
+
+#[test]
+fn off_and_another_path_are_heeded() {
+    let site = Cached { main: "control_socket off;", ..SITE };
+    let (server, _origin) = site.start(|call| call.answer("", "page"));
+    assert!(!server.path("myriad.sock").exists());
+    assert!(refused(&server, &["cache", "stats"]).1.contains("control_socket off"));
+    let site = Cached { main: "control_socket logs/ctl;", ..SITE };
+    let (server, _origin) = site.start(|call| call.answer("", "page"));
+    assert!(told(&server, &["cache", "stats"]).starts_with("zone pages"));
+    let socket = server.path("logs/ctl").display().to_string();
+    let mut command = Command::new(binary());
+    let output = command.args(["cache", "stats", "--socket", &socket]).output().expect("myriad starts");
+    assert!(output.status.success());
+}
