@@ -35,6 +35,7 @@ deny: ## licences, sources and duplicates of the dependencies (deny.toml)
 test: ## everything that must pass before a change lands
 	@$(NEEDS_CARGO)
 	@scripts/install-packages test
+	@scripts/install-pebble
 	@$(MAKE) --no-print-directory lint deny
 	$(CARGO) test --workspace
 

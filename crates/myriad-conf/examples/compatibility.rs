@@ -240,6 +240,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("filters", "Body filters"),
     ("blocks", "Variables by table"),
     ("tls", "TLS"),
+    ("acme", "Certificates that renew themselves"),
     ("early_hints", "Early hints"),
     ("slice", "Slices"),
     ("upstream", "Groups of origins"),

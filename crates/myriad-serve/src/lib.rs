@@ -2,6 +2,7 @@
 //!
 //! | room | what |
 //! |---|---|
+//! | `acme` | certificates that renew themselves: the issuers at work |
 //! | `compile` | the only place that sees both the configuration model and the runtime |
 //! | `runtime` | the site as it runs: immutable, replaced whole by a reload |
 //! | `exchange` | one request: what scripts may read of it |
@@ -21,6 +22,7 @@
 //! | `tls` | keys, certificates, whom to believe |
 //! | `site` | worker threads, reload, the end |
 
+mod acme;
 mod admin;
 mod compile;
 mod content;
@@ -44,8 +46,9 @@ pub mod syslog;
 mod tls;
 mod worker;
 
+pub use acme::Keeper;
 pub use admin::Administrator;
-pub use compile::{TlsFiles, check, tls_files, tls_path};
+pub use compile::{TlsFiles, acme_orders, acme_state, check, tls_files, tls_path};
 pub use counters::{Counter, Counters, Snapshot};
 pub use explain::{Line as ExplainedLine, Question, explain};
 pub use purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};

@@ -137,7 +137,9 @@ impl Service for SiteService {
     }
 
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
-        self.current.borrow().runtime.tls(connection, hello.server_name())
+        let current = self.current.borrow();
+        let challenge = current.runtime.acme.as_ref().and_then(|plan| plan.handshake(hello));
+        challenge.or_else(|| current.runtime.tls(connection, hello.server_name()))
     }
 
     fn tls_failed(&self, connection: &Connection, error: &rustls::Error) {

@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
 
+use crate::acme::{Agents, Keeper};
 use crate::admin::Administrator;
 use crate::compile::{self, Kept, Logs, Surroundings};
 use crate::counters::{Counters, Snapshot};
@@ -51,6 +52,8 @@ pub struct Inherited {
     pub logs: Vec<(PathBuf, OwnedFd)>,
     /// Certificates and keys, read by whoever may.
     pub tls_files: crate::TlsFiles,
+    /// Who keeps what must outlive the process.
+    pub keeper: Keeper,
     /// What relative paths start from.
     pub prefix: PathBuf,
     /// The folder of the main configuration file.
@@ -126,6 +129,7 @@ struct Inner {
     numbers: HashMap<String, u32>,
     runtime: Arc<Runtime>,
     workers: Vec<WorkerThread>,
+    agents: Agents,
 }
 
 struct WorkerThread {
@@ -170,7 +174,9 @@ impl Site {
             workers.push(WorkerThread::spawn(index, connections, shared.clone())?);
         }
         run(&workers, &runtime, &sockets, None)?;
-        let inner = Inner { kept, numbers, runtime, workers };
+        let mut agents = Agents::default();
+        agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
+        let inner = Inner { kept, numbers, runtime, workers, agents };
         Ok(Self {
             inner: Mutex::new(inner),
             logs,
@@ -203,6 +209,8 @@ impl Site {
         open_zones(&runtime, &self.disks);
         let tunnels_end = *self.shutdown_timeout.lock();
         run(&inner.workers, &runtime, &sockets, tunnels_end)?;
+        inner.agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
+        inner.kept.acme.settle(runtime.acme.as_deref());
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
         inner.kept.limits.settle(model.http.as_ref().map_or(&[], |http| &http.limit_zones));
@@ -220,7 +228,9 @@ impl Site {
 
     /// Stops accepting; idle connections close at once, the others after their answer.
     pub fn quit(&self) {
-        for worker in &self.inner.lock().workers {
+        let mut inner = self.inner.lock();
+        inner.agents.end();
+        for worker in &inner.workers {
             // A worker that has ended already has no need of the order.
             let _ = worker.orders.send(Order::Quit(*self.shutdown_timeout.lock()));
         }

@@ -39,18 +39,21 @@ pub(crate) enum Kind {
     Failed,
     /// From the worker: the last connection of an older configuration has ended.
     Drained,
+    /// From the worker: a file to be kept ([`crate::state`]); the payload is its path and its bytes.
+    Keep,
     /// From an old supervisor to a new one: listening sockets; the payload names them.
     Listeners,
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Configure,
         Self::Reopen,
         Self::Quit,
         Self::Ready,
         Self::Failed,
         Self::Drained,
+        Self::Keep,
         Self::Listeners,
     ];
 

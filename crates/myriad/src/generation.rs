@@ -18,6 +18,7 @@ use crate::handover::Handover;
 use crate::listeners::Listeners;
 use crate::logs::Logs;
 use crate::pidfile::reason;
+use crate::state;
 
 /// Whom nginx's workers become when nothing is written.
 const DEFAULT_USER: &str = "nobody";
@@ -73,7 +74,7 @@ impl Generation {
             paths: self.origin.paths.clone(),
             directives: self.origin.directives.clone(),
             files: files.collect(),
-            tls_files: self.configuration.tls_files.clone().into_iter().collect(),
+            tls_files: self.configuration.tls_files.clone().into_iter().chain(state::read(self)).collect(),
             hosts: self.configuration.hosts.clone(),
             listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
             logs: self.logs.iter().map(|(path, _)| path.to_owned()).collect(),

@@ -95,6 +95,19 @@ pub(crate) fn decode_paths(bytes: &[u8]) -> Option<Vec<PathBuf>> {
     Reader { rest: bytes }.list(Reader::path)
 }
 
+/// A file with its path: the payload of [`crate::control::Kind::Keep`].
+pub(crate) fn encode_file(path: &Path, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_path(&mut out, path);
+    put(&mut out, bytes);
+    out
+}
+
+/// The file that [`encode_file`] wrote.
+pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
+    Reader { rest: bytes }.file()
+}
+
 /// A list of names: what a new binary is told of the listeners it inherits.
 pub(crate) fn encode_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
     let mut out = Vec::new();

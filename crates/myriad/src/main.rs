@@ -25,6 +25,7 @@ mod process;
 mod report;
 mod run;
 mod signals;
+mod state;
 mod stdio;
 mod supervisor;
 mod version;

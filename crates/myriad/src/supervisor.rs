@@ -26,7 +26,7 @@ use crate::pidfile::{PidFile, reason};
 use crate::process::{State, WorkerProcess, describe};
 use crate::report::report;
 use crate::signals::{self, Signals};
-use crate::stdio;
+use crate::{state, stdio};
 
 /// How long a worker that was told to stop may take, as nginx's master grants it.
 const STOP_LIMIT: Duration = Duration::from_secs(1);
@@ -327,7 +327,16 @@ impl Supervisor {
                 );
                 self.log(Level::Notice, &text);
             }
+            Kind::Keep => self.keep(&message.payload),
             Kind::Configure | Kind::Reopen | Kind::Quit | Kind::Listeners => {}
+        }
+    }
+
+    fn keep(&self, payload: &[u8]) {
+        let next = self.pending.iter().map(|pending| &pending.next);
+        let generations: Vec<&Generation> = std::iter::once(&self.current).chain(next).collect();
+        if let Err(error) = state::keep(&generations, payload) {
+            self.log(Level::Alert, &error);
         }
     }
 

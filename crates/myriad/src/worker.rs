@@ -21,12 +21,12 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use crate::admin::door::Door;
 use crate::configuration;
 use crate::control::{Channel, Kind, Message};
-use crate::handover::{Handover, decode_paths};
+use crate::handover::{Handover, decode_paths, encode_file};
 use crate::listeners::CONTROL;
 use crate::paths::Paths;
 use crate::signals::Signals;
 use crate::stdio;
-use myriad_serve::{Inherited, Site};
+use myriad_serve::{Inherited, Keeper, Site};
 
 /// The hidden argument that makes this binary a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
@@ -124,7 +124,7 @@ impl Worker {
                 }
             }
             Kind::Quit => self.drain(),
-            Kind::Ready | Kind::Failed | Kind::Drained | Kind::Listeners => {}
+            Kind::Ready | Kind::Failed | Kind::Drained | Kind::Keep | Kind::Listeners => {}
         }
         Ok(())
     }
@@ -133,7 +133,8 @@ impl Worker {
         let handover = Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
         let Handover { paths, directives, files, tls_files, hosts, listeners, logs, account } = handover;
         let model = configuration::rebuild(&files, &paths, &directives, &hosts)?;
-        let mut inherited = inherited(listeners, logs, tls_files, message.descriptors, &paths)?;
+        let mut inherited =
+            inherited(listeners, logs, tls_files, message.descriptors, &paths, self.keeper())?;
         let is_control = |(name, _): &mut (String, OwnedFd)| name.starts_with(CONTROL);
         let control = inherited.listeners.extract_if(.., is_control).next().map(|(_, socket)| socket);
         if let Some(site) = &self.site {
@@ -166,6 +167,16 @@ impl Worker {
         Ok(())
     }
 
+    /// Hands files over to the supervisor, who keeps them.
+    fn keeper(&self) -> Keeper {
+        let channel = Arc::clone(&self.channel);
+        Keeper::new(move |path, bytes| {
+            if let Err(error) = channel.send(Kind::Keep, &encode_file(path, bytes), &[]) {
+                eprintln!("myriad: [alert] \"{}\" could not be handed over: {error}", path.display());
+            }
+        })
+    }
+
     /// Begins to end, once; the process exits when the last exchange has.
     fn drain(&mut self) {
         if std::mem::replace(&mut self.draining, true) {
@@ -189,6 +200,7 @@ fn inherited(
     tls_files: Vec<(PathBuf, Vec<u8>)>,
     descriptors: Vec<OwnedFd>,
     paths: &Paths,
+    keeper: Keeper,
 ) -> Result<Inherited, String> {
     if descriptors.len() != listeners.len() + logs.len() {
         return Err("a descriptor is missing".into());
@@ -198,7 +210,8 @@ fn inherited(
     let folder = paths.configuration.parent().unwrap_or(&paths.prefix).to_owned();
     let prefix = paths.prefix.clone();
     let logs = logs.into_iter().zip(descriptors).collect();
-    Ok(Inherited { listeners, logs, tls_files: tls_files.into_iter().collect(), prefix, folder })
+    let tls_files = tls_files.into_iter().collect();
+    Ok(Inherited { listeners, logs, tls_files, keeper, prefix, folder })
 }
 
 /// `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first, as many descriptors as may be had: a soft limit

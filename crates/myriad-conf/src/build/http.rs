@@ -19,6 +19,7 @@ impl Builder<'_> {
             settings: Settings::default(),
             servers: Vec::new(),
             cache_zones: Vec::new(),
+            acme_issuers: Vec::new(),
             limit_zones: Vec::new(),
             maps: Vec::new(),
             geos: Vec::new(),
@@ -37,6 +38,10 @@ impl Builder<'_> {
                     self.note(done);
                 }
                 Set::Block(Block::Server) => servers.push(node),
+                Set::Block(Block::AcmeIssuer) => {
+                    let issuer = self.acme_issuer(node, &http);
+                    http.acme_issuers.extend(issuer);
+                }
                 Set::Block(Block::Upstream) => {
                     let upstream = self.upstream(node, &http);
                     http.upstreams.extend(upstream);
@@ -56,6 +61,7 @@ impl Builder<'_> {
             listens: Vec::new(),
             names: vec![ServerName::Exact(String::new())],
             primary_name: Text::default(),
+            acme: None,
             settings: around.within(),
             rewrite: Vec::new(),
             locations: Vec::new(),

@@ -3,6 +3,7 @@
 //! Each block is walked twice: first its plain directives, laid over a copy of what the level around it says, then its
 //! inner blocks, which start from the outcome. So it does not matter whether a directive stands before or after a block.
 
+pub(crate) mod acme;
 mod checks;
 mod http;
 mod level;
@@ -22,8 +23,9 @@ const MAX_FINDINGS: usize = 200;
 /// Checks a configuration against the registry and resolves it; every error of every file comes back at once.
 pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
     let mut builder = Builder { parsed, findings: parsed.errors.clone(), uses: Vec::new() };
-    let (main, http) = builder.main(&parsed.nodes);
-    if let Some(http) = &http {
+    let (main, mut http) = builder.main(&parsed.nodes);
+    if let Some(http) = &mut http {
+        builder.check_acme(http);
         builder.check_uses(http);
         builder.check_servers(http);
     }

@@ -1,5 +1,6 @@
 //! The configuration as the server runs it: typed, inherited, fully resolved.
 
+mod acme;
 mod blocks;
 mod charset;
 mod levels;
@@ -10,6 +11,9 @@ mod server;
 mod upstream;
 mod zone;
 
+pub use acme::{
+    AccountKeyConf, AcmeCertificateConf, AcmeChallenge, AcmeIdentifier, AcmeIssuerConf, ExternalAccountConf,
+};
 pub use blocks::{
     GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,
 };
@@ -45,6 +49,8 @@ pub struct HttpConf {
     pub servers: Vec<ServerConf>,
     /// `fastcgi_cache_path` and `proxy_cache_path`.
     pub cache_zones: Vec<CacheZoneConf>,
+    /// `acme_issuer` blocks.
+    pub acme_issuers: Vec<AcmeIssuerConf>,
     /// `limit_req_zone` and `limit_conn_zone`.
     pub limit_zones: Vec<LimitZoneConf>,
     /// `map` blocks.

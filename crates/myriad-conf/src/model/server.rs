@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{LocationConf, RewriteStep};
+use super::{AcmeCertificateConf, LocationConf, RewriteStep};
 use crate::{settings::Settings, span::Span, text::Text};
 
 /// Where a server listens.
@@ -113,6 +113,8 @@ pub struct ServerConf {
     pub names: Vec<ServerName>,
     /// The first `server_name` as written, for `$server_name` and redirects; empty if none.
     pub primary_name: Text,
+    /// `acme_certificate`.
+    pub acme: Option<AcmeCertificateConf>,
     /// What holds where no location does.
     pub settings: Settings,
     /// The rewrite directives of the server itself, in source order.

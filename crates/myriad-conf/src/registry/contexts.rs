@@ -25,6 +25,8 @@ impl Contexts {
     pub const LIMIT_EXCEPT: Self = Self(1 << 7);
     /// `upstream`.
     pub const UPSTREAM: Self = Self(1 << 8);
+    /// `acme_issuer`.
+    pub const ACME_ISSUER: Self = Self(1 << 9);
 
     pub(crate) const HTTP_SERVER: Self = Self::HTTP.or(Self::SERVER);
     pub(crate) const HSL: Self = Self::HTTP_SERVER.or(Self::LOCATION);
@@ -32,7 +34,7 @@ impl Contexts {
     pub(crate) const REWRITE: Self =
         Self::SERVER.or(Self::SERVER_IF).or(Self::LOCATION).or(Self::LOCATION_IF);
 
-    const NAMES: [(Self, &'static str); 9] = [
+    const NAMES: [(Self, &'static str); 10] = [
         (Self::MAIN, "main"),
         (Self::EVENTS, "events"),
         (Self::HTTP, "http"),
@@ -42,6 +44,7 @@ impl Contexts {
         (Self::LOCATION_IF, "if in location"),
         (Self::LIMIT_EXCEPT, "limit_except"),
         (Self::UPSTREAM, "upstream"),
+        (Self::ACME_ISSUER, "acme_issuer"),
     ];
 
     #[cfg(test)]

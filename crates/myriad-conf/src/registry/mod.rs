@@ -5,6 +5,7 @@
 #![allow(clippy::unnecessary_wraps, reason = "setters and readers share one signature each")]
 
 mod access;
+mod acme;
 mod arguments;
 mod auth_request;
 mod autoindex;
@@ -57,7 +58,7 @@ pub use variables::{Variable, variable, variables};
 
 use crate::{
     diagnostic::Diagnostic,
-    model::{HttpConf, MainConf, RewriteStep, ServerConf, UpstreamConf},
+    model::{AcmeIssuerConf, HttpConf, MainConf, RewriteStep, ServerConf, UpstreamConf},
     settings::{OriginSettings, Protocol, Settings},
 };
 
@@ -121,6 +122,7 @@ pub(crate) enum Block {
     If,
     LimitExcept,
     Upstream,
+    AcmeIssuer,
 }
 
 /// What a directive sets, by the part of the model it belongs to.
@@ -132,6 +134,7 @@ pub(crate) enum Set {
     Server(fn(&mut ServerConf, &mut Arguments<'_>) -> Done),
     Settings(fn(&mut Settings, &mut Arguments<'_>) -> Done),
     Origin(fn(&mut OriginSettings, &mut Arguments<'_>) -> Done),
+    AcmeIssuer(fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> Done),
     Upstream(fn(&mut UpstreamConf, &mut Arguments<'_>) -> Done),
     Rewrite(fn(&mut Arguments<'_>) -> Result<RewriteStep, Diagnostic>),
     Block(Block),
@@ -278,6 +281,7 @@ pub fn directives() -> &'static [Directive] {
             ("cache", cache::OWN),
             ("tls", tls::ROWS),
             ("http2", http2::ROWS),
+            ("acme", acme::ROWS),
             ("tuning", tuning::ROWS),
         ];
         let mut all: Vec<Directive> = Vec::new();

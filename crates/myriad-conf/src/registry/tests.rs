@@ -6,7 +6,7 @@ use super::{Contexts, Set, Status, directives, known, rows};
 fn a_name_stands_once_in_each_context() {
     let mut seen = HashSet::new();
     for directive in directives() {
-        for bit in 0..9 {
+        for bit in 0..10 {
             let context = Contexts::bit(bit);
             if directive.contexts.contains(context) {
                 assert!(seen.insert((directive.name.clone(), bit)), "{} twice in {context}", directive.name);

@@ -20,6 +20,9 @@ const HANDSHAKE_RECORD: u8 = 22;
 /// Room for a PROXY protocol header with everything that proxies add to it; nginx has 4 KB too.
 const LONGEST_HEADER: usize = 4096;
 
+/// What an authority speaks that looks for a challenge (RFC 8737 section 4): it wants the handshake alone.
+const CHALLENGE: &[u8] = b"acme-tls/1";
+
 /// How the connection goes on.
 pub(crate) enum Greeting {
     /// By TLS.
@@ -91,12 +94,22 @@ impl Handshake {
                     let Self::Keys(session) = std::mem::replace(self, Self::First) else {
                         return Poll::Ready(Greeting::Failed(None));
                     };
+                    if session.alpn_protocol() == Some(CHALLENGE) {
+                        bid_farewell(session, connection);
+                        return Poll::Ready(Greeting::Failed(None));
+                    }
                     connection.secure(TlsFacts::of(&session), Session::new(*session));
                     return Poll::Ready(Greeting::Secure);
                 }
             }
         }
     }
+}
+
+/// Ends a session in peace, as far as the client takes it.
+fn bid_farewell(mut session: Box<ServerConnection>, connection: &Connection) {
+    session.send_close_notify();
+    let _ = session.write_tls(&mut &connection.socket);
 }
 
 /// Reads a PROXY protocol header and not a byte more. Returns whether there was one.

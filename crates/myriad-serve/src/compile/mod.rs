@@ -1,5 +1,6 @@
 //! From the configuration's model to the runtime: the only place that sees both.
 
+mod acme;
 mod atlas;
 mod cache;
 mod charset;
@@ -34,8 +35,10 @@ use myriad_upstream::{Registry, ResolverConfig};
 
 use crate::exchange::variables::{Source, VariableNames};
 use crate::log::Format;
-use crate::runtime::{Atlas, Charsets, OriginGroup, PageZone, Place, Runtime, Server};
+use crate::runtime::{AcmePlan, Atlas, Charsets, OriginGroup, PageZone, Place, Runtime, Server};
 
+pub(crate) use acme::AcmeKept;
+pub use acme::{acme_orders, acme_state};
 pub(crate) use limits::LimitTables;
 use limits::LimitZones;
 pub(crate) use logs::Logs;
@@ -54,6 +57,8 @@ pub(crate) struct Kept {
     pub limits: LimitTables,
     /// Sessions of TLS.
     pub tls: TlsKept,
+    /// Certificates that renew themselves.
+    pub acme: AcmeKept,
 }
 
 /// What a configuration is compiled with.
@@ -99,6 +104,7 @@ pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<R
             settings: myriad_conf::Settings::default(),
             servers: Vec::new(),
             cache_zones: Vec::new(),
+            acme_issuers: Vec::new(),
             limit_zones: Vec::new(),
             maps: Vec::new(),
             geos: Vec::new(),
@@ -117,7 +123,8 @@ pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<R
     compile.charset_maps();
     let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();
     let listeners = compile.listeners();
-    compile.finish(servers, listeners)
+    let acme = compile.acme_plan();
+    compile.finish(servers, listeners, acme)
 }
 
 /// A compilation under way. Errors are gathered, so that all of a file come out in one go.
@@ -161,6 +168,7 @@ impl<'a> Compile<'a> {
         self,
         servers: Vec<Server>,
         listeners: HashMap<u32, crate::runtime::Listener>,
+        acme: Option<Box<AcmePlan>>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
         let disk_limits = self.disk_limits();
         let mut zones = self.around.kept.zones.clone();
@@ -212,6 +220,7 @@ impl<'a> Compile<'a> {
                 .collect(),
             listeners: by_number(listeners),
             servers,
+            acme,
             places,
             reads_sent_fields: variables.iter().any(|source| matches!(source, Source::SentField(_))),
             names_bodies: variables.contains(&Source::RequestBodyFile),

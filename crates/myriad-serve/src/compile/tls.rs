@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use myriad_acme::Slot;
 use myriad_conf::model::ServerConf;
 use myriad_conf::settings::{Handler, Protocol, SessionCache, TlsSettings};
 use myriad_conf::{Diagnostic, Model, Text};
@@ -51,7 +52,8 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
     let places = model.http.iter().flat_map(|http| http.levels()).filter(|settings| {
         matches!(settings.handler, Some(Handler::Origin { protocol: Protocol::Http, .. }))
     });
-    own.chain(places.flat_map(|settings| origin::files(&settings.proxy.tls)))
+    let of_origins = places.flat_map(|settings| origin::files(&settings.proxy.tls));
+    own.chain(of_origins).chain(super::acme::files(model))
 }
 
 /// Whether a name of a certificate or key is that of a file.
@@ -74,7 +76,8 @@ impl Compile<'_> {
         if settings.certificates.is_empty() {
             return ServerTls::None;
         }
-        match self.server_config(settings) {
+        let ordered = self.acme_slot(server);
+        match self.server_config(settings, ordered.as_ref()) {
             Ok(config) => ServerTls::Speaks(Arc::new(config)),
             Err(error) => {
                 self.errors.push(*error);
@@ -95,11 +98,15 @@ impl Compile<'_> {
         Some(Arc::new(config))
     }
 
-    fn server_config(&mut self, settings: &TlsSettings) -> Result<ServerConfig, Box<Diagnostic>> {
+    fn server_config(
+        &mut self,
+        settings: &TlsSettings,
+        ordered: Option<&Arc<Slot>>,
+    ) -> Result<ServerConfig, Box<Diagnostic>> {
         let offer =
             Offer { ciphers: settings.ciphers.as_ref(), curves: settings.curves.as_ref(), commands: &[] };
         let provider = provider(&offer)?;
-        let identities = Identities::read(settings, self.tls_reader(), &provider)?;
+        let identities = Identities::read(settings, ordered, self.tls_reader(), &provider)?;
         let mut versions = Vec::new();
         if settings.tls13 {
             versions.push(&version::TLS13);

@@ -4,14 +4,15 @@ use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{Known, Method, Version};
 use myriad_net::service::Rejection;
 
-use super::{Decision, Entry, real_ip, run, shortcut};
+use super::{Decision, Entry, challenge, real_ip, run, shortcut};
 use crate::content::{self, Step, error};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 
 /// Takes a request whose head has been read through the phases.
 pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
-    if let Some(step) = shortcut::take(exchange) {
+    let challenged = challenge::is_pending(exchange);
+    if !challenged && let Some(step) = shortcut::take(exchange) {
         return run(exchange, Entry::Step(step));
     }
     let entry = match choose_server(exchange) {
@@ -32,7 +33,9 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
                 if let Some(trace) = &exchange.request.trace {
                     trace.server(&exchange.request);
                 }
-                content::purge::before_locations(exchange).map_or(Entry::Server, Entry::Step)
+                let answer = if challenged { challenge::answer(exchange) } else { None };
+                let answer = answer.or_else(|| content::purge::before_locations(exchange));
+                answer.map_or(Entry::Server, Entry::Step)
             }
             Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
         },

@@ -7,6 +7,7 @@
 //! ```
 
 mod begin;
+mod challenge;
 pub(crate) mod gate;
 mod locate;
 mod memo;

@@ -1,5 +1,6 @@
 //! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
 
+mod acme;
 mod atlas;
 mod caches;
 mod charset;
@@ -32,6 +33,7 @@ use myriad_script::{Frame, Program};
 use myriad_store::DiskLimits;
 use myriad_upstream::ResolverConfig;
 
+pub(crate) use acme::{AcmePlan, PlannedIssuer};
 pub(crate) use atlas::{Atlas, Label};
 pub(crate) use caches::{Caches, NamedCaches};
 pub(crate) use charset::{Charsets, Recode};
@@ -81,6 +83,8 @@ pub(crate) struct Runtime {
     pub listeners: Vec<Option<Listener>>,
     /// Virtual servers.
     pub servers: Vec<Server>,
+    /// Certificates that renew themselves; none where no issuer is written.
+    pub acme: Option<Box<AcmePlan>>,
     /// Servers, locations and ifs, resolved.
     pub places: Vec<Place>,
     /// What the compiled scripts' built-in variables read.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use myriad_conf::Diagnostic;
+use myriad_acme::{KeyKind, Slot};
 use myriad_conf::settings::TlsSettings;
+use myriad_conf::{Diagnostic, Text};
 use rustls::crypto::CryptoProvider;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -15,9 +16,42 @@ use super::files::{Files, fail};
 #[derive(Debug)]
 pub(super) struct Identities {
     /// Those with ECDSA come first, being cheaper.
-    all: Vec<Arc<CertifiedKey>>,
+    all: Vec<Identity>,
     /// The suites of the server.
     suites: Vec<SupportedCipherSuite>,
+}
+
+/// A certificate with its key.
+#[derive(Debug)]
+enum Identity {
+    /// From files.
+    Fixed(Arc<CertifiedKey>),
+    /// Ordered from an authority: it comes, and is renewed, while clients do.
+    Ordered(Arc<Slot>),
+}
+
+impl Identity {
+    /// As it is now; none while it has not come.
+    fn certified(&self) -> Option<Arc<CertifiedKey>> {
+        match self {
+            Self::Fixed(certified) => Some(Arc::clone(certified)),
+            Self::Ordered(slot) => slot.certified(),
+        }
+    }
+
+    fn is_rsa(&self) -> bool {
+        match self {
+            Self::Fixed(certified) => certified.key.algorithm() == rustls::SignatureAlgorithm::RSA,
+            Self::Ordered(slot) => {
+                matches!(slot.order.key, KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096)
+            }
+        }
+    }
+}
+
+/// Whether the name stands for what `acme_certificate` orders.
+pub(super) fn is_ordered(name: &Text) -> bool {
+    matches!(name.bytes(), b"$acme_certificate" | b"$acme_certificate_key")
 }
 
 impl ResolvesServerCert for Identities {
@@ -25,7 +59,7 @@ impl ResolvesServerCert for Identities {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let schemes = hello.signature_schemes();
         let shared = || self.suites.iter().filter(|suite| hello.cipher_suites().contains(&suite.suite()));
-        let fits = |identity: &&Arc<CertifiedKey>| {
+        let fits = |identity: &Arc<CertifiedKey>| {
             let signs = |schemes: &[SignatureScheme]| identity.key.choose_scheme(schemes).is_some();
             signs(schemes)
                 && shared().any(|suite| match suite {
@@ -33,13 +67,14 @@ impl ResolvesServerCert for Identities {
                     SupportedCipherSuite::Tls13(_) => true,
                 })
         };
-        self.all.iter().find(fits).cloned()
+        self.all.iter().filter_map(Identity::certified).find(fits)
     }
 }
 
 impl Identities {
     pub(super) fn read(
         settings: &TlsSettings,
+        ordered: Option<&Arc<Slot>>,
         files: Files<'_>,
         provider: &CryptoProvider,
     ) -> Result<Self, Box<Diagnostic>> {
@@ -53,10 +88,13 @@ impl Identities {
                 );
                 return Err(fail(certificate, error));
             };
-            identities.push(files.certified((certificate, key), &passwords, provider)?);
+            if is_ordered(certificate) || is_ordered(key) {
+                identities.push(Identity::Ordered(both_ordered(certificate, key, ordered)?));
+                continue;
+            }
+            identities.push(Identity::Fixed(files.certified((certificate, key), &passwords, provider)?));
         }
-        identities
-            .sort_by_key(|identity| u8::from(identity.key.algorithm() == rustls::SignatureAlgorithm::RSA));
+        identities.sort_by_key(Identity::is_rsa);
         let spoken = |suite: &&SupportedCipherSuite| match suite {
             SupportedCipherSuite::Tls12(_) => settings.tls12,
             SupportedCipherSuite::Tls13(_) => settings.tls13,
@@ -64,4 +102,19 @@ impl Identities {
         let suites = provider.cipher_suites.iter().filter(spoken).copied().collect();
         Ok(Self { all: identities, suites })
     }
+}
+
+/// `$acme_certificate` and `$acme_certificate_key` go together, and where something is ordered.
+fn both_ordered(
+    certificate: &Text,
+    key: &Text,
+    ordered: Option<&Arc<Slot>>,
+) -> Result<Arc<Slot>, Box<Diagnostic>> {
+    if !is_ordered(certificate) || !is_ordered(key) || certificate.bytes() == key.bytes() {
+        let error =
+            "\"ssl_certificate $acme_certificate\" goes with \"ssl_certificate_key $acme_certificate_key\"";
+        return Err(fail(key, error.to_owned()));
+    }
+    let missing = || fail(certificate, "nothing is ordered by \"acme_certificate\" here".to_owned());
+    ordered.map(Arc::clone).ok_or_else(missing)
 }

@@ -1,0 +1,126 @@
+//! What is signed with a certificate's own key: the request for it (RFC 2986), and the answer to `tls-alpn-01`.
+
+use std::net::IpAddr;
+
+use aws_lc_rs::digest;
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+
+use crate::der::{self, oid, tag};
+use crate::error::Error;
+use crate::issuer::Identifier;
+use crate::key::SigningKey;
+use crate::time;
+
+/// Days that the answer to a challenge would be valid.
+const CHALLENGE_DAYS: u64 = 7;
+
+/// A certificate signing request for these names, in DER. `common_name` is the subject's, which most authorities do
+/// without.
+pub fn request(
+    key: &SigningKey,
+    identifiers: &[Identifier],
+    common_name: Option<&str>,
+) -> Result<Vec<u8>, Error> {
+    let extensions = der::sequence(&[&alternative_names(identifiers)]);
+    let attribute = der::sequence(&[
+        &der::value(tag::OID, oid::EXTENSION_REQUEST),
+        &der::holding(tag::SET, &[&extensions]),
+    ]);
+    let information = der::sequence(&[
+        &der::integer(&[0]),
+        &name(common_name),
+        &key.public_key_info()?,
+        &der::holding(tag::context(0), &[&attribute]),
+    ]);
+    signed(key, &information)
+}
+
+/// The certificate that answers `tls-alpn-01` for a name (RFC 8737 section 3), in DER: self-signed, with the digest of
+/// the key authorization in it.
+pub fn challenge_certificate(
+    key: &SigningKey,
+    identifier: &Identifier,
+    key_authorization: &str,
+    now_s: u64,
+) -> Result<Vec<u8>, Error> {
+    let digest = digest::digest(&digest::SHA256, key_authorization.as_bytes());
+    let acme_identifier = der::sequence(&[
+        &der::value(tag::OID, oid::ACME_IDENTIFIER),
+        &der::value(tag::BOOLEAN, &[0xff]),
+        &der::value(tag::OCTET_STRING, &der::value(tag::OCTET_STRING, digest.as_ref())),
+    ]);
+    let extensions = der::sequence(&[&alternative_names(std::slice::from_ref(identifier)), &acme_identifier]);
+    let mut serial = [0; 16];
+    SystemRandom::new().fill(&mut serial).map_err(|_| Error::Cryptography("choosing a number"))?;
+    // Neither negative nor zero (RFC 5280 section 4.1.2.2).
+    serial[0] = serial[0] & 0x7f | 0x40;
+    let moment = |seconds| der::value(tag::GENERALIZED_TIME, &time::to_x509(seconds));
+    let version = der::holding(tag::context(0), &[&der::integer(&[2])]);
+    let issuer = name(Some("ACME challenge"));
+    let certificate = der::sequence(&[
+        &version,
+        &der::integer(&serial),
+        &key.signature_algorithm(),
+        &issuer,
+        &der::sequence(&[&moment(now_s.saturating_sub(86_400)), &moment(now_s + CHALLENGE_DAYS * 86_400)]),
+        &issuer,
+        &key.public_key_info()?,
+        &der::holding(tag::context(3), &[&extensions]),
+    ]);
+    signed(key, &certificate)
+}
+
+fn signed(key: &SigningKey, content: &[u8]) -> Result<Vec<u8>, Error> {
+    let signature = key.sign_x509(content)?;
+    Ok(der::sequence(&[content, &key.signature_algorithm(), &der::bit_string(&signature)]))
+}
+
+/// `Name`, of one common name or of nothing.
+fn name(common_name: Option<&str>) -> Vec<u8> {
+    let Some(common_name) = common_name else { return der::sequence(&[]) };
+    let attribute = der::sequence(&[
+        &der::value(tag::OID, oid::COMMON_NAME),
+        &der::value(tag::UTF8_STRING, common_name.as_bytes()),
+    ]);
+    der::sequence(&[&der::holding(tag::SET, &[&attribute])])
+}
+
+fn alternative_names(identifiers: &[Identifier]) -> Vec<u8> {
+    let names: Vec<Vec<u8>> = identifiers
+        .iter()
+        .map(|identifier| match identifier {
+            Identifier::Dns(name) => der::value(tag::context_plain(2), name.as_bytes()),
+            Identifier::Ip(IpAddr::V4(address)) => der::value(tag::context_plain(7), &address.octets()),
+            Identifier::Ip(IpAddr::V6(address)) => der::value(tag::context_plain(7), &address.octets()),
+        })
+        .collect();
+    let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    der::sequence(&[
+        &der::value(tag::OID, oid::SUBJECT_ALT_NAME),
+        &der::value(tag::OCTET_STRING, &der::sequence(&names)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::KeyKind;
+    use crate::x509::Certificate;
+
+    #[test]
+    fn answer_to_a_challenge_is_a_certificate_for_the_name_alone() {
+        let key = SigningKey::generate(KeyKind::P256).expect("key");
+        let name = Identifier::Dns("one.test".into());
+        let certificate = challenge_certificate(&key, &name, "token.thumb", 1_795_246_560).expect("made");
+        let read = Certificate::from_der(&certificate).expect("read");
+        assert_eq!(read.names, ["one.test"]);
+        assert!(read.not_before_s < 1_795_246_560 && read.not_after_s > 1_795_246_560);
+        let digest = digest::digest(&digest::SHA256, b"token.thumb");
+        let at =
+            certificate.windows(oid::ACME_IDENTIFIER.len()).position(|part| part == oid::ACME_IDENTIFIER);
+        let extension = &certificate[at.expect("extension") + oid::ACME_IDENTIFIER.len()..];
+        // Critical, then an octet string in an octet string.
+        assert_eq!(extension[..7], [1, 1, 0xff, 4, 34, 4, 32]);
+        assert_eq!(&extension[7..39], digest.as_ref());
+    }
+}

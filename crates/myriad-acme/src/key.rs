@@ -1,0 +1,299 @@
+//! Private keys of accounts and certificates.
+
+use std::fmt;
+
+use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa::KeySize;
+use aws_lc_rs::signature::{self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair, RsaKeyPair};
+
+use crate::der::{self, Reader, oid, tag};
+use crate::error::Error;
+use crate::pem;
+
+/// Algorithm and size, as `account_key` and `key=` name them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum KeyKind {
+    /// `ecdsa:256`, the default: small, fast, understood by all clients.
+    #[default]
+    P256,
+    /// `ecdsa:384`.
+    P384,
+    /// `ecdsa:521`.
+    P521,
+    /// `rsa:2048`.
+    Rsa2048,
+    /// `rsa:3072`.
+    Rsa3072,
+    /// `rsa:4096`.
+    Rsa4096,
+}
+
+impl KeyKind {
+    /// As the configuration names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P256 => "ecdsa:256",
+            Self::P384 => "ecdsa:384",
+            Self::P521 => "ecdsa:521",
+            Self::Rsa2048 => "rsa:2048",
+            Self::Rsa3072 => "rsa:3072",
+            Self::Rsa4096 => "rsa:4096",
+        }
+    }
+
+    /// The kind of that name. An algorithm alone means its default size.
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [Self::P256, Self::P384, Self::P521, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
+        match name {
+            "ecdsa" => Some(Self::P256),
+            "rsa" => Some(Self::Rsa2048),
+            name => all.into_iter().find(|kind| kind.name() == name),
+        }
+    }
+
+    fn curve(self) -> Option<&'static Curve> {
+        CURVES.iter().find(|curve| curve.kind == self)
+    }
+}
+
+/// An elliptic curve, and what it is called where.
+struct Curve {
+    kind: KeyKind,
+    /// Signatures of two numbers of fixed length (RFC 7518 section 3.4).
+    fixed: &'static EcdsaSigningAlgorithm,
+    /// Signatures in DER.
+    der: &'static EcdsaSigningAlgorithm,
+    jwa: &'static str,
+    jwk: &'static str,
+    signature: &'static [u8],
+}
+
+static CURVES: [Curve; 3] = [
+    Curve {
+        kind: KeyKind::P256,
+        fixed: &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
+        der: &signature::ECDSA_P256_SHA256_ASN1_SIGNING,
+        jwa: "ES256",
+        jwk: "P-256",
+        signature: oid::ECDSA_WITH_SHA256,
+    },
+    Curve {
+        kind: KeyKind::P384,
+        fixed: &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
+        der: &signature::ECDSA_P384_SHA384_ASN1_SIGNING,
+        jwa: "ES384",
+        jwk: "P-384",
+        signature: oid::ECDSA_WITH_SHA384,
+    },
+    Curve {
+        kind: KeyKind::P521,
+        fixed: &signature::ECDSA_P521_SHA512_FIXED_SIGNING,
+        der: &signature::ECDSA_P521_SHA512_ASN1_SIGNING,
+        jwa: "ES512",
+        jwk: "P-521",
+        signature: oid::ECDSA_WITH_SHA512,
+    },
+];
+
+enum Pair {
+    Ec { curve: &'static Curve, fixed: Box<EcdsaKeyPair>, der: Box<EcdsaKeyPair> },
+    Rsa(Box<RsaKeyPair>),
+}
+
+/// A private key that signs.
+pub struct SigningKey {
+    pair: Pair,
+    pkcs8: Vec<u8>,
+}
+
+impl fmt::Debug for SigningKey {
+    /// Nothing of the key itself.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey").field("algorithm", &self.jwa()).finish_non_exhaustive()
+    }
+}
+
+/// The public half, as a JSON Web Key has it (RFC 7517).
+pub(crate) enum PublicParts {
+    Ec { curve: &'static str, x: Vec<u8>, y: Vec<u8> },
+    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+}
+
+impl SigningKey {
+    /// A new key.
+    pub fn generate(kind: KeyKind) -> Result<Self, Error> {
+        let failed = |_| Error::Cryptography("making a key");
+        let size = match kind {
+            KeyKind::Rsa2048 => KeySize::Rsa2048,
+            KeyKind::Rsa3072 => KeySize::Rsa3072,
+            KeyKind::Rsa4096 => KeySize::Rsa4096,
+            KeyKind::P256 | KeyKind::P384 | KeyKind::P521 => {
+                let curve = kind.curve().ok_or(Error::Cryptography("finding a curve"))?;
+                let pair = EcdsaKeyPair::generate(curve.fixed).map_err(failed)?;
+                let pkcs8 = pair.to_pkcs8v1().map_err(failed)?;
+                return Self::from_pkcs8(pkcs8.as_ref()).ok_or(Error::Cryptography("reading a new key"));
+            }
+        };
+        let pair = RsaKeyPair::generate(size).map_err(failed)?;
+        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(failed)?.as_ref().to_vec();
+        Ok(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8 })
+    }
+
+    /// A key by PKCS #8.
+    pub fn from_pkcs8(pkcs8: &[u8]) -> Option<Self> {
+        for curve in &CURVES {
+            let pairs =
+                (EcdsaKeyPair::from_pkcs8(curve.fixed, pkcs8), EcdsaKeyPair::from_pkcs8(curve.der, pkcs8));
+            if let (Ok(fixed), Ok(der)) = pairs {
+                let pair = Pair::Ec { curve, fixed: Box::new(fixed), der: Box::new(der) };
+                return Some(Self { pair, pkcs8: pkcs8.to_vec() });
+            }
+        }
+        let pair = RsaKeyPair::from_pkcs8(pkcs8).ok()?;
+        Some(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8: pkcs8.to_vec() })
+    }
+
+    /// The first private key in a PEM file: PKCS #8, or the older forms of one algorithm.
+    pub fn from_pem(text: &[u8]) -> Option<Self> {
+        pem::blocks(text).into_iter().find_map(|(label, bytes)| match label.as_str() {
+            "PRIVATE KEY" => Self::from_pkcs8(&bytes),
+            "EC PRIVATE KEY" => CURVES.iter().find_map(|curve| {
+                let pair = EcdsaKeyPair::from_private_key_der(curve.fixed, &bytes).ok()?;
+                Self::from_pkcs8(pair.to_pkcs8v1().ok()?.as_ref())
+            }),
+            "RSA PRIVATE KEY" => {
+                let pair = RsaKeyPair::from_der(&bytes).ok()?;
+                let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).ok()?.as_ref().to_vec();
+                Some(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8 })
+            }
+            _ => None,
+        })
+    }
+
+    /// The key as PKCS #8 in PEM.
+    pub fn to_pem(&self) -> String {
+        pem::block("PRIVATE KEY", &self.pkcs8)
+    }
+
+    /// The key as PKCS #8 in DER.
+    pub fn pkcs8(&self) -> &[u8] {
+        &self.pkcs8
+    }
+
+    /// The algorithm's name in JSON Web Signatures (RFC 7518 section 3.1).
+    pub(crate) fn jwa(&self) -> &'static str {
+        match &self.pair {
+            Pair::Ec { curve, .. } => curve.jwa,
+            Pair::Rsa(_) => "RS256",
+        }
+    }
+
+    /// A signature as JSON Web Signatures have it.
+    pub(crate) fn sign_jws(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        match &self.pair {
+            Pair::Ec { fixed, .. } => sign_ec(fixed, message),
+            Pair::Rsa(pair) => sign_rsa(pair, message),
+        }
+    }
+
+    /// A signature as X.509 has it.
+    pub(crate) fn sign_x509(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        match &self.pair {
+            Pair::Ec { der, .. } => sign_ec(der, message),
+            Pair::Rsa(pair) => sign_rsa(pair, message),
+        }
+    }
+
+    /// `AlgorithmIdentifier` of [`SigningKey::sign_x509`].
+    pub(crate) fn signature_algorithm(&self) -> Vec<u8> {
+        match &self.pair {
+            Pair::Ec { curve, .. } => der::sequence(&[&der::value(tag::OID, curve.signature)]),
+            Pair::Rsa(_) => {
+                let name = der::value(tag::OID, oid::SHA256_WITH_RSA);
+                der::sequence(&[&name, &der::value(tag::NULL, b"")])
+            }
+        }
+    }
+
+    /// `SubjectPublicKeyInfo`.
+    pub(crate) fn public_key_info(&self) -> Result<Vec<u8>, Error> {
+        let encoded = match &self.pair {
+            Pair::Ec { fixed, .. } => AsDer::<PublicKeyX509Der<'_>>::as_der(fixed.public_key()),
+            Pair::Rsa(pair) => AsDer::<PublicKeyX509Der<'_>>::as_der(pair.public_key()),
+        };
+        Ok(encoded.map_err(|_| Error::Cryptography("writing a public key"))?.as_ref().to_vec())
+    }
+
+    pub(crate) fn public_parts(&self) -> Result<PublicParts, Error> {
+        const FAILED: Error = Error::Cryptography("reading a public key");
+        match &self.pair {
+            Pair::Ec { curve, fixed, .. } => {
+                // An uncompressed point (SEC 1 section 2.3.3): 4, then both coordinates.
+                let point = fixed.public_key().as_ref().strip_prefix(&[4]).ok_or(FAILED)?;
+                let (x, y) = point.split_at(point.len() / 2);
+                Ok(PublicParts::Ec { curve: curve.jwk, x: x.to_vec(), y: y.to_vec() })
+            }
+            Pair::Rsa(pair) => {
+                // RSAPublicKey (RFC 8017 appendix A.1.1).
+                let mut inside =
+                    Reader::new(pair.public_key().as_ref()).inside(tag::SEQUENCE).ok_or(FAILED)?;
+                let mut number = || {
+                    let number = inside.expect(tag::INTEGER).ok_or(FAILED)?;
+                    Ok::<_, Error>(number.strip_prefix(&[0]).unwrap_or(number).to_vec())
+                };
+                Ok(PublicParts::Rsa { modulus: number()?, exponent: number()? })
+            }
+        }
+    }
+}
+
+fn sign_ec(pair: &EcdsaKeyPair, message: &[u8]) -> Result<Vec<u8>, Error> {
+    let signature = pair.sign(&SystemRandom::new(), message);
+    signature.map(|signature| signature.as_ref().to_vec()).map_err(|_| Error::Cryptography("signing"))
+}
+
+fn sign_rsa(pair: &RsaKeyPair, message: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut signature = vec![0; pair.public_modulus_len()];
+    pair.sign(&signature::RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature)
+        .map_err(|_| Error::Cryptography("signing"))?;
+    Ok(signature)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_made_written_and_read_again() {
+        for name in ["ecdsa:256", "ecdsa:384", "ecdsa:521", "rsa:2048"] {
+            let kind = KeyKind::parse(name).expect(name);
+            assert_eq!(kind.name(), name);
+            let key = SigningKey::generate(kind).expect(name);
+            let again = SigningKey::from_pem(key.to_pem().as_bytes()).expect(name);
+            assert_eq!(again.pkcs8(), key.pkcs8());
+            assert_eq!(again.jwa(), key.jwa());
+            assert!(again.sign_jws(b"x").is_ok() && again.sign_x509(b"x").is_ok());
+        }
+    }
+
+    #[test]
+    fn names_that_no_key_has_are_refused() {
+        for name in ["", "ecdsa:", "ecdsa:234", "rsa:1024", "ed25519", "rsa:2048 "] {
+            assert_eq!(KeyKind::parse(name), None, "{name}");
+        }
+        assert_eq!(KeyKind::parse("rsa"), Some(KeyKind::Rsa2048));
+    }
+
+    #[test]
+    fn text_without_a_key_is_none() {
+        assert!(SigningKey::from_pem(b"nothing").is_none());
+        assert!(SigningKey::from_pem(pem::block("PRIVATE KEY", b"no key").as_bytes()).is_none());
+    }
+
+    #[test]
+    fn debug_output_tells_nothing_of_the_key() {
+        let key = SigningKey::generate(KeyKind::P256).expect("key");
+        assert_eq!(format!("{key:?}"), "SigningKey { algorithm: \"ES256\", .. }");
+    }
+}

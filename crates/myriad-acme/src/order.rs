@@ -1,0 +1,377 @@
+//! From an order to a certificate (RFC 8555 section 7.4).
+//!
+//! ```text
+//! newOrder --> pending --challenges--> ready --finalize--> processing --> valid --> certificate
+//!                 '---------'--------------- invalid <-------'
+//! ```
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::ServerConfig;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use serde_json::{Value, json};
+
+use crate::challenges::{ALPN, Challenges, Pending};
+use crate::csr;
+use crate::error::{Error, one_line};
+use crate::https::Reply;
+use crate::issuer::{CertificateOrder, ChallengeKind, Identifier, Issuer};
+use crate::jws::{self, encode};
+use crate::key::{KeyKind, SigningKey};
+use crate::pem;
+use crate::protocol::{Client, json_of, location, problem, retry_after, text};
+use crate::roots;
+use crate::schedule::Window;
+use crate::time::from_rfc3339;
+use crate::x509::Certificate;
+
+/// How long the authority may take to validate names, and to issue.
+const PATIENCE: Duration = Duration::from_mins(3);
+/// First and longest pause between two looks.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
+/// A pause that the authority asks for between two looks is heeded up to here.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Other chains that are looked at for the preferred one.
+const MOST_CHAINS: usize = 8;
+
+/// Waits; false where there is no point in going on.
+pub type Wait<'a> = &'a dyn Fn(Duration) -> bool;
+
+/// What an order needs beside the authority.
+pub struct Surroundings<'a> {
+    /// Who issues.
+    pub issuer: &'a Issuer,
+    /// Where visitors find the answers to challenges.
+    pub challenges: &'a Arc<Challenges>,
+    /// Seconds since the epoch.
+    pub now_s: u64,
+    /// How time passes.
+    pub wait: Wait<'a>,
+}
+
+/// Orders a certificate: its chain and its key, in one PEM text. `replaces` names the one that it renews (RFC 9773
+/// section 5).
+pub fn run(
+    client: &mut Client,
+    around: &Surroundings<'_>,
+    order: &CertificateOrder,
+    replaces: Option<&str>,
+) -> Result<String, Error> {
+    let profile = profile(client, around.issuer)?;
+    client.account(around.issuer)?;
+    let placed = match place(client, order, profile, replaces) {
+        Err(error) if error.is_problem("accountDoesNotExist") => {
+            client.forget_account();
+            client.account(around.issuer)?;
+            place(client, order, profile, None)
+        }
+        // The authority may know better what was replaced already.
+        Err(Error::Problem(_)) if replaces.is_some() => place(client, order, profile, None),
+        placed => placed,
+    };
+    let (url, mut state) = placed?;
+    let pending = prove(client, around, &state)?;
+    state = settle(client, around, &url, state, &["pending"])?;
+    drop(pending);
+    let key = SigningKey::generate(order.key)?;
+    if state["status"] == "ready" {
+        let first = order.identifiers.first().map(ToString::to_string).filter(|_| around.issuer.common_name);
+        let request = csr::request(&key, &order.identifiers, first.as_deref())?;
+        let finalize = text(&state, "finalize").ok_or_else(|| missing("finalize"))?;
+        state = json_of(&client.post(&finalize, &json!({ "csr": encode(&request) }))?)?;
+        state = settle(client, around, &url, state, &["ready", "processing"])?;
+    }
+    if state["status"] != "valid" {
+        return Err(failure(&state));
+    }
+    let certificate = text(&state, "certificate").ok_or_else(|| missing("certificate"))?;
+    Ok(chain(client, around.issuer, &certificate)? + &key.to_pem())
+}
+
+fn missing(what: &str) -> Error {
+    Error::Protocol(format!("an order without \"{what}\""))
+}
+
+/// The profile to ask for (draft-ietf-acme-profiles): one that is not offered is left out, unless it is required.
+fn profile<'a>(client: &Client, issuer: &'a Issuer) -> Result<Option<&'a str>, Error> {
+    let Some((name, required)) = &issuer.profile else { return Ok(None) };
+    if client.directory.profiles.contains(name) {
+        return Ok(Some(name));
+    }
+    if *required {
+        let known = client.directory.profiles.join(", ");
+        return Err(Error::Refused(format!("the authority offers no profile \"{name}\", but: {known}")));
+    }
+    Ok(None)
+}
+
+fn place(
+    client: &mut Client,
+    order: &CertificateOrder,
+    profile: Option<&str>,
+    replaces: Option<&str>,
+) -> Result<(String, Value), Error> {
+    let identifiers: Vec<Value> = order
+        .identifiers
+        .iter()
+        .map(|identifier| json!({ "type": identifier.kind(), "value": identifier.to_string() }))
+        .collect();
+    let mut payload = json!({ "identifiers": identifiers });
+    if let Some(profile) = profile {
+        payload["profile"] = profile.into();
+    }
+    if let Some(replaces) = replaces {
+        payload["replaces"] = replaces.into();
+    }
+    let url = client.directory.new_order.clone();
+    let reply = client.post(&url, &payload)?;
+    let url = location(&reply).ok_or_else(|| missing("Location"))?;
+    Ok((url, json_of(&reply)?))
+}
+
+/// Answers one challenge of each name that is not proved yet, and waits for the authority's word.
+fn prove(client: &mut Client, around: &Surroundings<'_>, order: &Value) -> Result<Vec<Pending>, Error> {
+    let mut pending = Vec::new();
+    let mut open = Vec::new();
+    for url in order["authorizations"].as_array().into_iter().flatten() {
+        let url = url.as_str().ok_or_else(|| missing("authorizations"))?;
+        let state = json_of(&client.fetch(url, "")?)?;
+        if state["status"] != "pending" {
+            continue;
+        }
+        let (identifier, challenge) = begin(client, around, &state, &mut pending)?;
+        open.push((url.to_owned(), identifier, challenge));
+    }
+    for (_, _, challenge) in &open {
+        client.post(challenge, &json!({}))?;
+    }
+    for (url, identifier, _) in &open {
+        let reply = poll(client, around, url, |state| state["status"] != "pending")?;
+        let state = json_of(&reply)?;
+        if state["status"] != "valid" {
+            return Err(not_valid(&state, identifier, around.issuer.challenge));
+        }
+    }
+    Ok(pending)
+}
+
+/// Readies the answer to a challenge of the chosen kind; gives the name and the challenge's URL.
+fn begin(
+    client: &Client,
+    around: &Surroundings<'_>,
+    authorization: &Value,
+    pending: &mut Vec<Pending>,
+) -> Result<(String, String), Error> {
+    let kind = around.issuer.challenge;
+    let name = text(&authorization["identifier"], "value").ok_or_else(|| missing("identifier"))?;
+    let mut offered = authorization["challenges"].as_array().into_iter().flatten();
+    let Some(challenge) = offered.find(|challenge| challenge["type"] == kind.name()) else {
+        let why = format!("it offers no {} for this name", kind.name());
+        return Err(Error::Validation { identifier: one_line(&name), why });
+    };
+    let token = text(challenge, "token").filter(|token| is_token(token)).ok_or_else(|| missing("token"))?;
+    let url = text(challenge, "url").ok_or_else(|| missing("url"))?;
+    let answer = jws::key_authorization(client.key(), &token)?;
+    pending.push(match kind {
+        ChallengeKind::Http01 => around.challenges.answer_token(&token, &answer),
+        ChallengeKind::TlsAlpn01 => {
+            let identifier = match name.parse() {
+                Ok(address) => Identifier::Ip(address),
+                Err(_) => Identifier::Dns(name.to_ascii_lowercase()),
+            };
+            let config = handshake(&identifier, &answer, around.now_s)?;
+            around.challenges.answer_handshake(identifier.server_name(), config)
+        }
+    });
+    Ok((name, url))
+}
+
+/// RFC 8555 section 8.3: base64url; and not as long as to fill tables.
+fn is_token(token: &str) -> bool {
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=256).contains(&token.len()) && token.bytes().all(is_base64url)
+}
+
+/// How a handshake of the authority is answered (RFC 8737 section 3).
+fn handshake(identifier: &Identifier, answer: &str, now_s: u64) -> Result<Arc<ServerConfig>, Error> {
+    let key = SigningKey::generate(KeyKind::P256)?;
+    let certificate = csr::challenge_certificate(&key, identifier, answer, now_s)?;
+    let failed = |_: rustls::Error| Error::Cryptography("readying a handshake");
+    let provider = roots::provider();
+    let signing = provider
+        .key_provider
+        .load_private_key(PrivatePkcs8KeyDer::from(key.pkcs8().to_vec()).into())
+        .map_err(failed)?;
+    // Nothing asks here whether key and certificate belong together: that would stumble over the critical extension.
+    let certified = CertifiedKey::new(vec![CertificateDer::from(certificate)], signing);
+    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .map_err(failed)?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.send_tls13_tickets = 0;
+    Ok(Arc::new(config))
+}
+
+fn not_valid(authorization: &Value, identifier: &str, kind: ChallengeKind) -> Error {
+    let mut challenges = authorization["challenges"].as_array().into_iter().flatten();
+    let failed = challenges.find(|challenge| !challenge["error"].is_null());
+    let said = failed.map(|challenge| problem(&challenge["error"], 0, None).detail);
+    let said = said.filter(|said| !said.is_empty()).unwrap_or_else(|| {
+        format!(
+            "the authorization is {}",
+            one_line(authorization["status"].as_str().unwrap_or("of no state"))
+        )
+    });
+    let why = format!("{said} ({}: {})", kind.name(), kind.looks_at());
+    Error::Validation { identifier: one_line(identifier), why }
+}
+
+/// Looks at an order until it leaves these states.
+fn settle(
+    client: &mut Client,
+    around: &Surroundings<'_>,
+    url: &str,
+    state: Value,
+    unsettled: &[&str],
+) -> Result<Value, Error> {
+    let is_settled = |state: &Value| !unsettled.iter().any(|unsettled| state["status"] == *unsettled);
+    let state = if is_settled(&state) { state } else { json_of(&poll(client, around, url, is_settled)?)? };
+    if state["status"] == "invalid" { Err(failure(&state)) } else { Ok(state) }
+}
+
+fn failure(order: &Value) -> Error {
+    if order["error"].is_null() {
+        let status = one_line(order["status"].as_str().unwrap_or("of no state"));
+        return Error::Protocol(format!("the order is {status}"));
+    }
+    Error::Problem(problem(&order["error"], 0, None))
+}
+
+/// Asks again and again until what is there is done.
+fn poll(
+    client: &mut Client,
+    around: &Surroundings<'_>,
+    url: &str,
+    is_done: impl Fn(&Value) -> bool,
+) -> Result<Reply, Error> {
+    let began = Instant::now();
+    let mut pause = PAUSE.0;
+    loop {
+        let reply = client.fetch(url, "")?;
+        if is_done(&json_of(&reply)?) {
+            return Ok(reply);
+        }
+        if began.elapsed() >= PATIENCE {
+            let why = "it has not made up its mind in time".to_owned();
+            return Err(Error::Connection { url: url.to_owned(), why });
+        }
+        let asked = retry_after(&reply).map_or(Duration::ZERO, Duration::from_secs).min(LONGEST_PAUSE);
+        if !(around.wait)(pause.max(asked)) {
+            return Err(Error::Stopped);
+        }
+        pause = (pause * 2).min(PAUSE.1);
+    }
+}
+
+/// The chain, the preferred one where there is one.
+fn chain(client: &mut Client, issuer: &Issuer, url: &str) -> Result<String, Error> {
+    const ACCEPT: &str = "application/pem-certificate-chain";
+    let reply = client.fetch(url, ACCEPT)?;
+    let first = certificates(&reply)?;
+    let Some(preferred) = &issuer.preferred_chain else { return Ok(first) };
+    if ends_at(&first, preferred) {
+        return Ok(first);
+    }
+    let links: Vec<Vec<u8>> = reply.fields.get_all(b"link").map(<[u8]>::to_vec).collect();
+    for url in links.iter().filter_map(|link| alternate(link)).take(MOST_CHAINS) {
+        let other = certificates(&client.fetch(url, ACCEPT)?)?;
+        if ends_at(&other, preferred) {
+            return Ok(other);
+        }
+    }
+    Ok(first)
+}
+
+/// The certificates of a reply and nothing else of it: a key, or text for people, is not to be taken from an authority.
+fn certificates(reply: &Reply) -> Result<String, Error> {
+    let certificates = pem::certificates(&reply.body);
+    if certificates.is_empty() {
+        return Err(Error::Protocol("a chain without certificates".to_owned()));
+    }
+    Ok(certificates.iter().map(|certificate| pem::block("CERTIFICATE", certificate)).collect())
+}
+
+/// Whether the topmost certificate of a chain was issued by this name.
+fn ends_at(chain: &str, name: &str) -> bool {
+    let top = pem::certificates(chain.as_bytes()).last().and_then(|top| Certificate::from_der(top));
+    top.is_some_and(|top| top.issuer == name)
+}
+
+/// The URL of `<URL>;rel="alternate"` (RFC 8288).
+fn alternate(link: &[u8]) -> Option<&str> {
+    let (url, parameters) = std::str::from_utf8(link).ok()?.trim().strip_prefix('<')?.split_once('>')?;
+    let rel = |parameter: &str| {
+        let parameter: String = parameter.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
+        parameter.eq_ignore_ascii_case("rel=alternate")
+    };
+    parameters.split(';').any(rel).then_some(url)
+}
+
+/// Renewal information: when the authority would like a certificate to be renewed, and when to ask again, seconds from
+/// now. None where it has none to give.
+pub(crate) fn renewal_information(
+    client: &Client,
+    certificate: &Certificate,
+) -> Result<Option<(Window, Option<u64>)>, Error> {
+    let (Some(base), Some(id)) = (&client.directory.renewal_info, &certificate.renewal_id) else {
+        return Ok(None);
+    };
+    let reply = client.get(&format!("{}/{id}", base.trim_end_matches('/')))?;
+    let value = json_of(&reply)?;
+    let moment = |name: &str| value["suggestedWindow"][name].as_str().and_then(from_rfc3339);
+    let (Some(start_s), Some(end_s)) = (moment("start"), moment("end")) else {
+        return Err(Error::Protocol("renewal information without a window".to_owned()));
+    };
+    if end_s < start_s {
+        return Err(Error::Protocol("a window for renewal that ends before it begins".to_owned()));
+    }
+    Ok(Some((Window { start_s, end_s }, retry_after(&reply))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alternate_chains_are_found_in_links() {
+        assert_eq!(alternate(b"<https://ca.test/1>;rel=\"alternate\""), Some("https://ca.test/1"));
+        assert_eq!(alternate(b" <https://ca.test/2>; title=x; rel=alternate"), Some("https://ca.test/2"));
+        for link in [&b"<https://ca.test/1>;rel=\"up\""[..], b"https://ca.test/1;rel=alternate", b"<x", b""] {
+            assert_eq!(alternate(link), None);
+        }
+    }
+
+    #[test]
+    fn tokens_are_of_the_alphabet_that_the_standard_gives_them() {
+        assert!(is_token("aZ09-_"));
+        for token in ["", "a/b", "a.b", "a b", "ä", &"x".repeat(257)] {
+            assert!(!is_token(token), "{token}");
+        }
+    }
+
+    #[test]
+    fn failed_challenge_is_told_with_the_authoritys_words_and_where_it_looked() {
+        let state = json!({ "status": "invalid", "challenges": [
+            { "type": "dns-01" },
+            { "type": "http-01", "error": { "detail": "Connection refused" } } ] });
+        let told = not_valid(&state, "a.test", ChallengeKind::Http01).to_string();
+        assert!(told.contains("\"a.test\": Connection refused") && told.contains("port 80"), "{told}");
+        let silent =
+            not_valid(&json!({ "status": "expired" }), "a.test", ChallengeKind::TlsAlpn01).to_string();
+        assert!(silent.contains("is expired") && silent.contains("port 443"), "{silent}");
+    }
+}

@@ -1,0 +1,84 @@
+//! The place of a certificate: handshakes take from it, the agent puts into it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::RwLock;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::sign::CertifiedKey;
+
+use crate::error::Error;
+use crate::issuer::CertificateOrder;
+use crate::key::SigningKey;
+use crate::pem;
+use crate::x509::Certificate;
+
+/// A certificate that comes and is renewed while handshakes use it.
+pub struct Slot {
+    /// What it is for.
+    pub order: CertificateOrder,
+    ready: AtomicBool,
+    held: RwLock<Option<Held>>,
+}
+
+#[derive(Clone)]
+struct Held {
+    certified: Arc<CertifiedKey>,
+    facts: Arc<Certificate>,
+}
+
+impl Slot {
+    /// A place without a certificate.
+    pub fn new(order: CertificateOrder) -> Arc<Self> {
+        Arc::new(Self { order, ready: AtomicBool::new(false), held: RwLock::new(None) })
+    }
+
+    /// Whether there is a certificate.
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// The certificate with its key, for a handshake.
+    pub fn certified(&self) -> Option<Arc<CertifiedKey>> {
+        self.held.read().as_ref().map(|held| Arc::clone(&held.certified))
+    }
+
+    /// What the certificate says of itself.
+    pub fn facts(&self) -> Option<Arc<Certificate>> {
+        self.held.read().as_ref().map(|held| Arc::clone(&held.facts))
+    }
+
+    /// Takes over a chain and its key, both in one PEM text, if they belong together and are for these names.
+    pub fn fill(&self, text: &[u8], provider: &CryptoProvider) -> Result<Arc<Certificate>, Error> {
+        let refuse = |why: &str| Error::Protocol(format!("the certificate {why}"));
+        let chain: Vec<_> = pem::certificates(text).into_iter().map(CertificateDer::from).collect();
+        let facts = chain.first().and_then(|first| Certificate::from_der(first));
+        let facts = Arc::new(facts.ok_or_else(|| refuse("cannot be read"))?);
+        for identifier in &self.order.identifiers {
+            if !facts.is_for(&identifier.to_string()) {
+                return Err(refuse(&format!("is not for {identifier}")));
+            }
+        }
+        let key = SigningKey::from_pem(text).ok_or_else(|| refuse("comes without its key"))?;
+        let signing = provider
+            .key_provider
+            .load_private_key(PrivatePkcs8KeyDer::from(key.pkcs8().to_vec()).into())
+            .map_err(|error| refuse(&error.to_string()))?;
+        let certified = CertifiedKey::new(chain, signing);
+        certified.keys_match().map_err(|error| refuse(&error.to_string()))?;
+        *self.held.write() = Some(Held { certified: Arc::new(certified), facts: Arc::clone(&facts) });
+        self.ready.store(true, Ordering::Release);
+        Ok(facts)
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot")
+            .field("order", &self.order)
+            .field("ready", &self.is_ready())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,203 @@
+//! `acme_issuer` blocks, and what `acme_certificate` refers to.
+
+use std::net::IpAddr;
+
+use super::{Builder, Level};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{AcmeCertificateConf, AcmeIdentifier, AcmeIssuerConf, HttpConf, ServerConf, ServerName},
+    parsed::Node,
+    registry::{Contexts, Set, nearest},
+    text::Text,
+};
+
+/// The variables that stand for what an `acme_certificate` brings.
+pub(crate) const VARIABLES: [&[u8]; 2] = [b"$acme_certificate", b"$acme_certificate_key"];
+
+impl Builder<'_> {
+    pub(super) fn acme_issuer(&mut self, node: &Node, http: &HttpConf) -> Option<AcmeIssuerConf> {
+        let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
+        let mut issuer = AcmeIssuerConf::new(name.clone(), node.span);
+        let errors = self.findings.len();
+        // It becomes part of a path.
+        if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {
+            let message = format!("invalid issuer name \"{name}\"");
+            self.findings.push(Diagnostic::error(node.args[0].span, message));
+        }
+        if let Some(other) = http.acme_issuers.iter().find(|other| other.name == name) {
+            let message = format!("duplicate acme_issuer \"{name}\"");
+            self.findings
+                .push(Diagnostic::error(node.span, message).related(other.span, "first defined here"));
+        }
+        let mut level = Level::new(Contexts::ACME_ISSUER);
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            if let Set::AcmeIssuer(set) = args.directive.set {
+                let done = set(&mut issuer, &mut args);
+                self.note(done);
+            }
+        }
+        if issuer.uri.value.is_empty() && self.findings.len() == errors {
+            let message = format!("\"uri\" is missing in acme_issuer \"{name}\"");
+            self.findings.push(
+                Diagnostic::error(node.span, message)
+                    .help("name the directory: uri https://acme-v02.api.letsencrypt.org/directory;"),
+            );
+        }
+        (self.findings.len() == errors || !issuer.uri.value.is_empty()).then_some(issuer)
+    }
+
+    /// Every `acme_certificate` has an issuer and names; `$acme_certificate` stands in servers that have one.
+    pub(super) fn check_acme(&mut self, http: &mut HttpConf) {
+        let issuers: Vec<String> = http.acme_issuers.iter().map(|issuer| issuer.name.clone()).collect();
+        let outside = http.settings.tls.certificates.iter().chain(&http.settings.tls.keys);
+        for text in outside.filter(|text| is_variable(text)) {
+            let message = format!("\"{}\" belongs into a server with \"acme_certificate\"", text.lossy());
+            self.findings.push(Diagnostic::error(text.span, message));
+        }
+        for server in &mut http.servers {
+            let Some(mut certificate) = server.acme.take() else {
+                self.check_no_acme(server);
+                continue;
+            };
+            self.check_issuer(&certificate.issuer, &issuers);
+            self.identify(&mut certificate, server);
+            server.acme = Some(certificate);
+        }
+    }
+
+    fn check_no_acme(&mut self, server: &ServerConf) {
+        let tls = &server.settings.tls;
+        for text in tls.certificates.iter().chain(&tls.keys).filter(|text| is_variable(text)) {
+            let said = self.findings.iter().any(|finding| finding.span == text.span);
+            if !said {
+                let message = format!("\"{}\" stands in a server without \"acme_certificate\"", text.lossy());
+                self.findings.push(
+                    Diagnostic::error(text.span, message)
+                        .help("write acme_certificate ISSUER; in the server"),
+                );
+            }
+        }
+    }
+
+    fn check_issuer(&mut self, issuer: &Text, issuers: &[String]) {
+        let name = issuer.lossy();
+        if issuers.iter().any(|known| *known == name) {
+            return;
+        }
+        let diagnostic = Diagnostic::error(issuer.span, format!("issuer \"{name}\" is missing"));
+        self.findings.push(match nearest(&name, issuers.iter().map(String::as_str)) {
+            Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
+            None => diagnostic.help(format!("define it in http: acme_issuer {name} {{ uri URL; … }}")),
+        });
+    }
+
+    /// Finds out what a certificate is for: what is written, else the server's names.
+    fn identify(&mut self, certificate: &mut AcmeCertificateConf, server: &ServerConf) {
+        let errors = self.findings.len();
+        let mut found = Vec::new();
+        for text in &certificate.written {
+            if let Some(identifiers) = identifiers(&text.lossy()) {
+                found.extend(identifiers);
+                continue;
+            }
+            let message = format!("invalid server name \"{}\" in \"acme_certificate\"", text.lossy());
+            self.findings.push(Diagnostic::error(text.span, message).help(
+                "a certificate is for host names and addresses; wildcards would need a challenge by DNS",
+            ));
+        }
+        if certificate.written.is_empty() {
+            for name in &server.names {
+                self.identify_by_name(name, certificate, &mut found);
+            }
+        }
+        let mut unique = Vec::new();
+        for identifier in found {
+            if !unique.contains(&identifier) {
+                unique.push(identifier);
+            }
+        }
+        if unique.is_empty() && self.findings.len() == errors {
+            let message = "no identifiers for \"acme_certificate\": the server has no name";
+            self.findings.push(
+                Diagnostic::error(certificate.span, message)
+                    .help("write server_name NAME; or name the certificate's names behind its issuer"),
+            );
+        }
+        certificate.identifiers = unique;
+    }
+
+    fn identify_by_name(
+        &mut self,
+        name: &ServerName,
+        certificate: &AcmeCertificateConf,
+        found: &mut Vec<AcmeIdentifier>,
+    ) {
+        let refused = match name {
+            ServerName::Exact(name) if name.is_empty() || name == "_" => return,
+            ServerName::Exact(name) | ServerName::Dot(name) => match identifiers(name) {
+                Some(identifiers) => return found.extend(identifiers),
+                None => name.clone(),
+            },
+            ServerName::WildcardPrefix(name) => format!("*{name}"),
+            ServerName::WildcardSuffix(name) => format!("{name}*"),
+            ServerName::Hostname => "$hostname".to_owned(),
+            ServerName::Regex(text) => {
+                let message =
+                    format!("the regex \"{}\" names nothing that a certificate can be for", text.lossy());
+                self.findings.push(Diagnostic::warning(text.span, message));
+                return;
+            }
+        };
+        let message = format!("invalid server name \"{refused}\" for \"acme_certificate\"");
+        self.findings.push(
+            Diagnostic::error(certificate.span, message).help(
+                "name the certificate's names behind its issuer: wildcards would need a challenge by DNS",
+            ),
+        );
+    }
+}
+
+fn is_variable(text: &Text) -> bool {
+    VARIABLES.contains(&text.bytes())
+}
+
+/// What a name stands for: with a dot before it the name itself and `www.` before it, as nginx's module has it. None where
+/// no certificate can be for it.
+fn identifiers(name: &str) -> Option<Vec<AcmeIdentifier>> {
+    if let Ok(address) = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        return Some(vec![AcmeIdentifier::Ip(address)]);
+    }
+    let (bare, dotted) = name.strip_prefix('.').map_or((name, false), |bare| (bare, true));
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    // RFC 1035 section 2.3.4.
+    if bare.len() > 253 || !bare.split('.').all(is_label) {
+        return None;
+    }
+    let bare = bare.to_ascii_lowercase();
+    let www = dotted.then(|| AcmeIdentifier::Dns(format!("www.{bare}")));
+    Some(std::iter::once(AcmeIdentifier::Dns(bare)).chain(www).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_identifiers_or_nothing() {
+        let dns = |name: &str| AcmeIdentifier::Dns(name.to_owned());
+        assert_eq!(identifiers("A.test"), Some(vec![dns("a.test")]));
+        assert_eq!(identifiers(".a.test"), Some(vec![dns("a.test"), dns("www.a.test")]));
+        assert_eq!(identifiers("192.0.2.1"), Some(vec![AcmeIdentifier::Ip("192.0.2.1".parse().unwrap())]));
+        assert_eq!(identifiers("[::1]"), identifiers("::1"));
+        for name in ["", ".", "*.a.test", "a..test", ".a..test", "a.test.", "-a.test", "a b", "ä.test", "a/b"]
+        {
+            assert_eq!(identifiers(name), None, "{name}");
+        }
+    }
+}

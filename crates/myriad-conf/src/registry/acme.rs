@@ -1,0 +1,241 @@
+//! `acme_issuer` and what stands in it, `acme_certificate`: nginx's own module for certificates that renew themselves.
+
+use super::{
+    Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, block,
+    exactly,
+};
+use crate::{
+    diagnostic::Diagnostic,
+    model::{
+        AccountKeyConf, AcmeCertificateConf, AcmeChallenge, AcmeIssuerConf, ExternalAccountConf, HttpConf,
+        ServerConf,
+    },
+    number::parse_size,
+};
+
+const ISSUER: Contexts = Contexts::ACME_ISSUER;
+
+/// A row of `acme_issuer`.
+const fn inside(
+    name: &'static str,
+    arity: Arity,
+    set: fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> Done,
+    doc: &'static str,
+) -> Directive {
+    Directive::new(name, ISSUER, arity, Set::AcmeIssuer(set), doc)
+}
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "acme_issuer",
+        Contexts::HTTP,
+        block(1, 1),
+        Set::Block(Block::AcmeIssuer),
+        "An authority that issues certificates by ACME.",
+    )
+    .repeats()
+    .differs("without a `resolver` the system's own looks up the authority's name"),
+    inside("uri", ONE, uri, "The URL of the authority's directory."),
+    inside("account_key", ONE, account_key, "The key of the account: what is made, or a file.")
+        .default("ecdsa:256"),
+    inside("challenge", ONE, challenge, "How names are proved.").default("http-01"),
+    inside(
+        "common_name_in_csr",
+        FLAG,
+        |issuer, args| {
+            issuer.common_name_in_csr = args.flag(0)?;
+            Ok(())
+        },
+        "Whether a request names its first identifier as the subject.",
+    )
+    .default("off"),
+    inside("contact", at_least(1), contact, "Whom the authority may write to.").repeats(),
+    inside(
+        "external_account_key",
+        TWO,
+        external_account_key,
+        "An account that was made elsewhere, and its key.",
+    ),
+    inside(
+        "preferred_chain",
+        ONE,
+        |issuer, args| {
+            issuer.preferred_chain = Some(args.text(0)?);
+            Ok(())
+        },
+        "The authority that should stand on top of the chain.",
+    ),
+    inside("profile", between(1, 2), profile, "The profile of certificates that is asked for."),
+    inside(
+        "ssl_trusted_certificate",
+        ONE,
+        |issuer, args| {
+            issuer.trusted_certificate = Some(args.text(0)?);
+            Ok(())
+        },
+        "Authorities that the directory's own certificate is checked by.",
+    ),
+    inside(
+        "ssl_verify",
+        FLAG,
+        |issuer, args| {
+            issuer.verify = args.flag(0)?;
+            Ok(())
+        },
+        "Whether the directory's own certificate is checked.",
+    )
+    .default("on"),
+    inside("state_path", ONE, state_path, "Where the account's key and the certificates are kept.")
+        .default("acme_NAME")
+        .differs("it belongs to who starts the server, root as a rule, and not to the worker's user"),
+    inside(
+        "accept_terms_of_service",
+        exactly(0),
+        |issuer, _| {
+            issuer.accepts_terms = true;
+            Ok(())
+        },
+        "The authority's terms are accepted.",
+    ),
+    Directive::new(
+        "acme_certificate",
+        Contexts::SERVER,
+        at_least(1),
+        Set::Server(certificate),
+        "A certificate that is ordered and renewed: `$acme_certificate`, `$acme_certificate_key`.",
+    )
+    .differs(
+        "its variables are known to `ssl_certificate` and `ssl_certificate_key` alone, where no key can leak",
+    ),
+    Directive::new("acme_shared_zone", Contexts::HTTP, ONE, Set::Http(shared_zone), "Room for certificates.")
+        .default("zone=ngx_acme_shared:256k")
+        .no_effect("what is issued needs no zone of a fixed size: all workers are threads of one process"),
+];
+
+fn uri(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+    let text = args.text(0)?;
+    let is_url = text.value.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https://"))
+        && text.value.len() > 8
+        && text.value.iter().all(u8::is_ascii_graphic);
+    if !is_url {
+        return Err(args.invalid(0, "an https URL, such as https://acme-v02.api.letsencrypt.org/directory"));
+    }
+    issuer.uri = text;
+    Ok(())
+}
+
+const ECDSA: [&str; 3] = ["256", "384", "521"];
+const RSA: [&str; 3] = ["2048", "3072", "4096"];
+
+/// `ecdsa`, `rsa:3072`, …, completed with the default size; none for another word.
+fn key_kind(args: &Arguments<'_>, index: usize, word: &[u8]) -> Result<Option<String>, Diagnostic> {
+    let word = String::from_utf8_lossy(word);
+    let (algorithm, size) = word.split_once(':').map_or((&*word, None), |(name, size)| (name, Some(size)));
+    let (sizes, what) = match algorithm {
+        "ecdsa" => (ECDSA, "curve"),
+        "rsa" => (RSA, "key size"),
+        _ => return Ok(None),
+    };
+    let size = size.unwrap_or(sizes[0]);
+    if !sizes.contains(&size) {
+        let message = format!("unsupported {what} \"{size}\" in \"{}\"", args.directive.name);
+        let help = format!("write {}", sizes.map(|size| format!("{algorithm}:{size}")).join(", "));
+        return Err(args.error(index, message).help(help));
+    }
+    Ok(Some(format!("{algorithm}:{size}")))
+}
+
+fn account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+    issuer.account_key = match key_kind(args, 0, args.bytes(0))? {
+        Some(kind) => AccountKeyConf::Kind(kind),
+        None => AccountKeyConf::File(args.text(0)?),
+    };
+    Ok(())
+}
+
+fn challenge(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+    issuer.challenge = match args.bytes(0) {
+        b"http" | b"http-01" => AcmeChallenge::Http01,
+        b"tls-alpn" | b"tls-alpn-01" => AcmeChallenge::TlsAlpn01,
+        word => {
+            let message = format!("unsupported challenge \"{}\"", String::from_utf8_lossy(word));
+            return Err(args.error(0, message).help("write http-01 or tls-alpn-01"));
+        }
+    };
+    Ok(())
+}
+
+fn contact(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+    for index in 0..args.len() {
+        let mut text = args.text(index)?;
+        if text.value.is_empty() || text.value.iter().any(|byte| !byte.is_ascii_graphic()) {
+            return Err(args.invalid(index, "an address, such as admin@example.com"));
+        }
+        if !text.value.contains(&b':') {
+            text.value.splice(..0, *b"mailto:");
+        }
+        issuer.contacts.push(text);
+    }
+    Ok(())
+}
+
+fn external_account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+    let (kid, key) = (args.text(0)?, args.text(1)?);
+    for (index, text) in [&kid, &key].into_iter().enumerate() {
+        if text.value.is_empty() {
+            return Err(args.invalid(index, "the key's identifier, then its file or `data:` and the key"));
+        }
+    }
+    issuer.external_account = Some(ExternalAccountConf { kid, key });
+    Ok(())
+}
+
+fn profile(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+    let required = args.len() == 2;
+    if required && args.bytes(1) != b"require" {
+        return Err(args.invalid(1, "`require`, or left out"));
+    }
+    issuer.profile = Some((args.text(0)?, required));
+    Ok(())
+}
+
+fn state_path(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+    let text = args.text(0)?;
+    issuer.state_path = (text.value != b"off").then_some(text);
+    Ok(())
+}
+
+fn certificate(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+    let mut certificate = AcmeCertificateConf {
+        issuer: args.text(0)?,
+        written: Vec::new(),
+        identifiers: Vec::new(),
+        key: "ecdsa:256".to_owned(),
+        span: args.node.span,
+    };
+    for index in 1..args.len() {
+        let word = args.bytes(index);
+        if let Some(kind) = word.strip_prefix(b"key=") {
+            certificate.key = key_kind(args, index, kind)?.ok_or_else(|| {
+                args.invalid(index, "key=ecdsa:256, ecdsa:384, ecdsa:521, rsa:2048, rsa:3072 or rsa:4096")
+            })?;
+        } else {
+            certificate.written.push(args.text(index)?);
+        }
+    }
+    server.acme = Some(certificate);
+    Ok(())
+}
+
+fn shared_zone(_: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+    let Some(zone) = args.bytes(0).strip_prefix(b"zone=") else {
+        let message = "\"acme_shared_zone\" must have \"zone\" parameter";
+        return Err(args.error(0, message).help("write zone=NAME:256k"));
+    };
+    let colon = zone.iter().position(|byte| *byte == b':').filter(|at| *at > 0);
+    if colon.and_then(|at| parse_size(&zone[at + 1..]).ok()).is_none() {
+        let zone = String::from_utf8_lossy(zone);
+        return Err(args.error(0, format!("invalid zone size \"{zone}\"")).help("write zone=NAME:256k"));
+    }
+    Ok(())
+}

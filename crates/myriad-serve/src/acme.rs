@@ -1,0 +1,118 @@
+//! The agents of the issuers, from one reload to the next.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use myriad_acme::https::Resolve;
+use myriad_acme::{Agent, Outside, Severity};
+use myriad_upstream::{Resolver, ResolverConfig};
+use tokio::runtime::{Builder, LocalOptions};
+
+use crate::error_log::{ErrorLog, Level};
+use crate::runtime::{AcmePlan, PlannedIssuer};
+
+/// Takes a file to be kept over restarts, by whoever may write it.
+#[derive(Clone)]
+pub struct Keeper(Arc<KeepFile>);
+
+type KeepFile = dyn Fn(&Path, &[u8]) + Send + Sync;
+
+impl Keeper {
+    /// Passes files on to `keep`.
+    pub fn new(keep: impl Fn(&Path, &[u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(keep))
+    }
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keeper")
+    }
+}
+
+/// The issuers at work, by name.
+#[derive(Default)]
+pub(crate) struct Agents {
+    running: HashMap<String, Agent>,
+}
+
+impl Agents {
+    /// Does what a configuration says: issuers that are still there go on with what they are doing.
+    pub(crate) fn follow(&mut self, plan: Option<&AcmePlan>, keeper: &Keeper) -> std::io::Result<()> {
+        let mut before = std::mem::take(&mut self.running);
+        let Some(plan) = plan else { return Ok(()) };
+        for planned in &plan.issuers {
+            let name = planned.issuer.name.clone();
+            let outside = outside(plan, planned, keeper);
+            let known = before.remove(&name).filter(|agent| agent.is_for(&planned.issuer));
+            if let Some(agent) = known {
+                agent.set(planned.slots.clone(), outside);
+                self.running.insert(name, agent);
+            } else if !planned.slots.is_empty() {
+                let agent = Agent::start(
+                    planned.issuer.clone(),
+                    planned.slots.clone(),
+                    planned.account.clone(),
+                    Arc::clone(&plan.challenges),
+                    outside,
+                )?;
+                self.running.insert(name, agent);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all of them; what is under way is given up.
+    pub(crate) fn end(&mut self) {
+        self.running.clear();
+    }
+}
+
+fn outside(plan: &AcmePlan, planned: &PlannedIssuer, keeper: &Keeper) -> Outside {
+    let log = plan.log.clone();
+    let (keeper, state) = (keeper.clone(), planned.state.clone());
+    Outside {
+        log: Arc::new(move |severity, message| write(&log, severity, message)),
+        keep: Arc::new(move |name, bytes| {
+            if let Some(folder) = &state {
+                (keeper.0)(&folder.join(name), bytes);
+            }
+        }),
+        resolve: resolve(plan.resolver.clone()),
+    }
+}
+
+fn write(log: &ErrorLog, severity: Severity, message: &str) {
+    let level = match severity {
+        Severity::Error => Level::Error,
+        Severity::Warn => Level::Warn,
+        Severity::Notice => Level::Notice,
+        Severity::Info => Level::Info,
+    };
+    log.write(level, None, format_args!("{message}"));
+}
+
+/// How an authority's name is looked up: by `resolver`, else by the system, which may block a thread of its own.
+fn resolve(resolver: Option<(Arc<ResolverConfig>, u64)>) -> Resolve {
+    let Some((config, timeout_ms)) = resolver else {
+        return Arc::new(|name| {
+            let found = std::net::ToSocketAddrs::to_socket_addrs(&(name, 0));
+            let found = found.map_err(|error| format!("\"{name}\" could not be resolved: {error}"))?;
+            Ok(found.map(|address| address.ip()).collect())
+        });
+    };
+    Arc::new(move |name| {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build_local(LocalOptions::default())
+            .map_err(|error| error.to_string())?;
+        let resolver = Resolver::new(Arc::clone(&config));
+        let found = runtime.block_on(resolver.resolve(name, timeout_ms));
+        let found: Arc<[IpAddr]> =
+            found.map_err(|error| format!("\"{name}\" could not be resolved ({error})"))?;
+        Ok(found.to_vec())
+    })
+}

@@ -1,0 +1,47 @@
+//! What issuers of certificates are to do.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use myriad_acme::challenges::ALPN;
+use myriad_acme::{Challenges, Issuer, Slot};
+use myriad_upstream::ResolverConfig;
+use rustls::ServerConfig;
+use rustls::server::ClientHello;
+
+use crate::error_log::ErrorLog;
+
+/// All issuers of a configuration.
+pub(crate) struct AcmePlan {
+    /// What authorities are answered, now or later.
+    pub challenges: Arc<Challenges>,
+    /// The issuers.
+    pub issuers: Vec<PlannedIssuer>,
+    /// `resolver` of `http` with its time-out in milliseconds; the system's own where there is none.
+    pub resolver: Option<(Arc<ResolverConfig>, u64)>,
+    /// `error_log` of `http`.
+    pub log: ErrorLog,
+}
+
+impl AcmePlan {
+    /// How an authority is answered that wants to see a name's challenge in a handshake (RFC 8737 section 3); none for all
+    /// other clients.
+    pub(crate) fn handshake(&self, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
+        if !self.challenges.are_pending() || !hello.alpn()?.eq([ALPN]) {
+            return None;
+        }
+        self.challenges.handshake(hello.server_name()?)
+    }
+}
+
+/// An issuer with its certificates.
+pub(crate) struct PlannedIssuer {
+    /// Whom to ask, and how.
+    pub issuer: Issuer,
+    /// Where its certificates go.
+    pub slots: Vec<Arc<Slot>>,
+    /// The folder of its state, if it is kept.
+    pub state: Option<PathBuf>,
+    /// The account's key as it was kept.
+    pub account: Option<Vec<u8>>,
+}

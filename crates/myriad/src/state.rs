@@ -1,0 +1,86 @@
+//! State that the worker wants to keep: written here, where its files belong to whoever started the server.
+//!
+//! The worker talks to authorities and holds their answers; it may not be able to write anywhere, and what it could write
+//! whoever shares its user could read. So it hands its files over, and only those that the configuration names are taken.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::generation::Generation;
+use crate::handover::decode_file;
+use crate::pidfile::reason;
+
+/// The largest file: a chain of certificates with its key has some kilobytes.
+const LARGEST: usize = 256 << 10;
+
+/// The files of a generation that are there, with what they hold.
+pub(crate) fn read(generation: &Generation) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = names(generation).into_iter();
+    files.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect()
+}
+
+/// Writes a file that a worker asks to be kept; an error is a sentence.
+pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
+    let Some((path, bytes)) = decode_file(payload) else {
+        return Err("a worker process asks to keep what makes no sense".to_owned());
+    };
+    let is_named = generations.iter().any(|generation| names(generation).contains(&path));
+    if !is_named || bytes.len() > LARGEST {
+        return Err(format!("a worker process asks to keep \"{}\", which is refused", path.display()));
+    }
+    write(&path, &bytes)
+        .map_err(|error| format!("\"{}\" could not be kept: {}", path.display(), reason(&error)))
+}
+
+fn names(generation: &Generation) -> Vec<PathBuf> {
+    myriad_serve::acme_state(&generation.configuration.model, &generation.origin.paths.prefix)
+}
+
+/// Replaces a file as a whole: after a crash it is the old one or the new one.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    if !folder.is_dir() {
+        if let Some(above) = folder.parent() {
+            fs::create_dir_all(above)?;
+        }
+        fs::DirBuilder::new().mode(0o700).create(folder)?;
+    }
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".new");
+    let aside = PathBuf::from(aside);
+    // Left over from a crash. Nobody's link is followed: the new one is made, or nothing is.
+    if let Err(error) = fs::remove_file(&aside)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&aside, path)?;
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn file_is_replaced_whole_and_is_its_owners_alone() {
+        let folder = std::env::temp_dir().join(format!("myriad-state-{}", std::process::id()));
+        let path = folder.join("deep/state/account.key");
+        write(&path, b"one").expect("written");
+        // A crash in the middle of the next one, and somebody's link in its place.
+        let aside = folder.join("deep/state/account.key.new");
+        std::os::unix::fs::symlink("/nowhere/else", &aside).expect("link");
+        write(&path, b"two").expect("written");
+        assert_eq!(fs::read(&path).expect("read"), b"two");
+        assert!(!aside.exists());
+        let mode = |path: &Path| fs::metadata(path).expect("metadata").permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().expect("folder"))), (0o600, 0o700));
+        fs::remove_dir_all(&folder).expect("clean");
+    }
+}

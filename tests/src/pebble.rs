@@ -1,0 +1,171 @@
+//! Pebble, Let's Encrypt's ACME server for tests: a real authority, but that nobody believes it.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use crate::place::free_port;
+use crate::{NameServer, Place, wait_for, workspace};
+
+/// What is to be different.
+#[derive(Clone, Debug)]
+pub struct PebbleOptions {
+    /// The port where it asks for `http-01`.
+    pub http_port: u16,
+    /// The port where it asks for `tls-alpn-01`.
+    pub tls_port: u16,
+    /// Seconds that certificates of the profile `short` are valid.
+    pub short_s: u32,
+    /// Accounts must be made elsewhere, by the key `kid-1`.
+    pub external_accounts: bool,
+    /// Per cent of the good nonces that are refused.
+    pub refused_nonces: u8,
+    /// Seconds of a validation, at most; none for at once.
+    pub slow_s: Option<u8>,
+}
+
+/// The secret of `kid-1`.
+pub const EXTERNAL_KEY: &str = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
+
+/// A running Pebble, killed when dropped. Its files are in the place of the server under test.
+#[derive(Debug)]
+pub struct Pebble {
+    child: Child,
+    port: u16,
+    management: u16,
+    log: PathBuf,
+    /// Whom it asks for names, and whom the server may ask.
+    pub names: NameServer,
+}
+
+/// Where Pebble is; a test cannot do without.
+fn program() -> PathBuf {
+    let built = workspace().join("target/pebble/bin/pebble");
+    let found = std::env::var_os("PATH").and_then(|path| {
+        std::env::split_paths(&path).map(|folder| folder.join("pebble")).find(|path| path.is_file())
+    });
+    let program = if built.is_file() { Some(built) } else { found };
+    program.expect("Pebble is missing: run scripts/install-pebble, as `make test` does")
+}
+
+impl Pebble {
+    /// Starts it, its certificate made by an authority whose own is in `pebble-ca.crt`.
+    pub fn start(place: &Place, options: &PebbleOptions) -> Self {
+        let (port, management) = (free_port(), free_port());
+        make_certificates(place);
+        let path = |name: &str| place.path(name).display().to_string();
+        let profile =
+            |seconds: u32| format!(r#"{{ "description": "for tests", "validityPeriod": {seconds} }}"#);
+        place.write(
+            "pebble.json",
+            format!(
+                r#"{{ "pebble": {{
+                    "listenAddress": "127.0.0.1:{port}", "managementListenAddress": "127.0.0.1:{management}",
+                    "certificate": "{}", "privateKey": "{}",
+                    "httpPort": {}, "tlsPort": {}, "ocspResponderURL": "", "keyAlgorithm": "ecdsa",
+                    "retryAfter": {{ "authz": 1, "order": 1 }},
+                    "externalAccountBindingRequired": {},
+                    "externalAccountMACKeys": {{ "kid-1": "{EXTERNAL_KEY}" }},
+                    "profiles": {{ "default": {}, "short": {} }} }} }}"#,
+                path("pebble.crt"),
+                path("pebble.key"),
+                options.http_port,
+                options.tls_port,
+                options.external_accounts,
+                profile(7_776_000),
+                profile(options.short_s),
+            ),
+        );
+        let names = NameServer::new();
+        let log = place.path("pebble.log");
+        let output = File::create(&log).expect("log");
+        let mut command = Command::new(program());
+        command.arg("-config").arg(place.path("pebble.json"));
+        command.arg("-dnsserver").arg(format!("127.0.0.1:{}", names.port));
+        command.env("PEBBLE_WFE_NONCEREJECT", options.refused_nonces.to_string());
+        match options.slow_s {
+            Some(seconds) => command.env("PEBBLE_VA_SLEEPTIME", seconds.to_string()),
+            None => command.env("PEBBLE_VA_NOSLEEP", "1"),
+        };
+        command.stdin(Stdio::null()).stdout(output.try_clone().expect("log")).stderr(output);
+        let mut child = command.spawn().expect("pebble starts");
+        wait_for("Pebble", || {
+            let ended = child.try_wait().expect("wait");
+            assert!(ended.is_none(), "Pebble ended:\n{}", place.read("pebble.log"));
+            let listens = |port| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+            listens(port) && listens(management)
+        });
+        Self { child, port, management, log, names }
+    }
+
+    /// The URL of its directory.
+    pub fn directory(&self) -> String {
+        format!("https://localhost:{}/dir", self.port)
+    }
+
+    /// Puts the root of what it issues into `issued-by.crt` of the place.
+    pub fn save_root(&self, place: &Place) {
+        let output = Command::new("curl")
+            .args(["-sk", "--max-time", "20", "--noproxy", "*"])
+            .arg(format!("https://127.0.0.1:{}/roots/0", self.management))
+            .output()
+            .expect("curl runs");
+        assert!(output.stdout.starts_with(b"-----BEGIN"), "no root from Pebble");
+        place.write("issued-by.crt", output.stdout);
+    }
+
+    /// How often its log holds a text.
+    pub fn said(&self, text: &str) -> usize {
+        std::fs::read_to_string(&self.log).unwrap_or_default().matches(text).count()
+    }
+
+    /// Whether it is one that knows renewal information and profiles.
+    pub fn is_new(&self) -> bool {
+        let output = Command::new("curl")
+            .args(["-sk", "--max-time", "20", "--noproxy", "*"])
+            .arg(format!("https://127.0.0.1:{}/dir", self.port))
+            .output()
+            .expect("curl runs");
+        String::from_utf8_lossy(&output.stdout).contains("renewalInfo")
+    }
+}
+
+impl Drop for Pebble {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+            eprintln!("--- what Pebble said ---\n{said}");
+        }
+    }
+}
+
+/// An authority for Pebble's own server, and a certificate for `localhost`.
+fn make_certificates(place: &Place) {
+    let path = |name: &str| place.path(name).display().to_string();
+    let (ca_key, ca, key, request, certificate) = (
+        path("pebble-ca.key"),
+        path("pebble-ca.crt"),
+        path("pebble.key"),
+        path("pebble.csr"),
+        path("pebble.crt"),
+    );
+    place.write("pebble.ext", "subjectAltName=DNS:localhost,IP:127.0.0.1\n");
+    let ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+    openssl(&[
+        &["req", "-x509", "-days", "2", "-subj", "/CN=test authority"][..],
+        &ec,
+        &["-keyout", &ca_key, "-out", &ca],
+    ]);
+    openssl(&[&["req", "-subj", "/CN=localhost"][..], &ec, &["-keyout", &key, "-out", &request]]);
+    openssl(&[
+        &["x509", "-req", "-days", "2", "-in", &request, "-CA", &ca, "-CAkey", &ca_key, "-CAcreateserial"][..],
+        &["-extfile", &path("pebble.ext"), "-out", &certificate],
+    ]);
+}
+
+fn openssl(arguments: &[&[&str]]) {
+    let output = Command::new("openssl").args(arguments.concat()).output().expect("openssl runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
