@@ -22,6 +22,7 @@
 //! | `tls` | keys, certificates, whom to believe |
 //! | `site` | worker threads, reload, the end |
 
+mod access_log;
 mod acme;
 mod admin;
 mod compile;
@@ -31,9 +32,11 @@ pub mod error_log;
 mod exchange;
 mod explain;
 mod files;
+mod level;
 mod limits;
 mod local_time;
 mod log;
+mod memory;
 mod output;
 mod passwords;
 mod phases;

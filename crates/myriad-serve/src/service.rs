@@ -10,10 +10,10 @@ use myriad_net::{Connection, Limits, Outcome, RequestBody, Sent, Service, Stream
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
+use crate::access_log;
 use crate::content;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, scratch};
-use crate::log;
 use crate::output;
 use crate::phases::{self, Decision};
 use crate::worker::{Generation, WorkerState};
@@ -74,7 +74,7 @@ impl Drop for Waiting {
             exchange.request.answered.status = 499;
             exchange.request.finished_ms = myriad_net::clock::now_ms();
             exchange.request.site.worker.counters.requests.add(1);
-            log::write(&mut exchange);
+            access_log::write(&mut exchange);
         }
     }
 }
@@ -185,7 +185,7 @@ impl Service for SiteService {
         exchange.request.sent = *sent;
         if !exchange.request.place().access_logs.is_empty() {
             exchange.request.finished_ms = myriad_net::clock::now_ms();
-            log::write(&mut exchange);
+            access_log::write(&mut exchange);
         }
         exchange.recycle();
     }

@@ -10,7 +10,7 @@ use myriad_conf::settings::{SyslogConf, SyslogServer};
 use myriad_http::date;
 use parking_lot::Mutex;
 
-use crate::error_log::Level;
+use crate::level::Level;
 use crate::local_time;
 
 /// A syslog server; a message that it does not take is lost.

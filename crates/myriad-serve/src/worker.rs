@@ -8,12 +8,11 @@ use std::sync::Arc;
 use myriad_encode::Pool;
 use myriad_upstream::{HttpPool, Resolver};
 
-use crate::content::early::Budget;
 use crate::counters::{Counters, Snapshot};
 use crate::files::FileCache;
 use crate::log::LogWriter;
+use crate::memory::{Budget, Memo, Shortcuts};
 use crate::passwords::Passwords;
-use crate::phases::{Memo, Shortcuts};
 use crate::runtime::{OriginGroup, Runtime};
 
 /// A worker thread's own state; it outlives reloads.

@@ -16,9 +16,8 @@ use myriad_script::{Program, Template};
 
 use super::Compile;
 use super::timeouts::timeouts;
-use crate::content::{Naming, TempFolder};
 use crate::exchange::variables::Source;
-use crate::files::{LinkRule, Validity};
+use crate::files::{LinkRule, Naming, TempFolder, Validity};
 use crate::runtime::{
     BodyRules, Candidate, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer,
     OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,

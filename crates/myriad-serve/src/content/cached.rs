@@ -22,11 +22,10 @@ use super::fetch::{self, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
 use super::stored::{self, Reading};
-use super::{Step, Work, error, origin, page, proxy_fields, purge, upload};
+use super::{Step, Work, error, origin, page, proxy_fields, purge, upload, way};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
-use crate::phases;
 use crate::runtime::{CachePlace, Caches, Handler, OriginPlace, Page, PageMeta};
 
 /// How long a reader that has the head waits for the whole page, so that it can be sent compressed and with its tag.
@@ -129,7 +128,7 @@ fn look_up(
     );
     match found {
         Some(page) if page.is_fresh(now) => {
-            phases::keep_shortcut(&exchange.request);
+            way::keep(&exchange.request);
             if early::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
                 early::refresh(exchange, origin, cache, &page, lease_ms(origin));
             }

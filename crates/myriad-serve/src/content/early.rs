@@ -1,6 +1,5 @@
 //! Hot pages refreshed before they expire, within a budget: one at a time on each worker, and a pause between them.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,15 +12,6 @@ use crate::worker::Generation;
 
 /// Least time between two early refreshes on a worker, ms: an origin that fails is not asked without end.
 const PAUSE_MS: u64 = 250;
-
-/// What a worker may spend on early refreshes.
-#[derive(Default)]
-pub(crate) struct Budget {
-    /// One is under way.
-    busy: Cell<bool>,
-    /// None before this time, ms since the epoch.
-    next_ms: Cell<u64>,
-}
 
 /// The early refresh under way; gives the budget back when it is over.
 pub(crate) struct Spent(Rc<Generation>);

@@ -4,10 +4,9 @@ use bytes::Bytes;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 
-use super::Step;
+use super::{Step, redirect};
 use crate::exchange::Exchange;
 use crate::output::{Answer, error_body, msie};
-use crate::phases;
 use crate::runtime::{ErrorPage, ErrorTarget, Place};
 
 /// What an error comes to: an internal redirect to its page, a redirect of the client, or the built-in page.
@@ -64,14 +63,14 @@ fn lead(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> Step {
         return unpaged(exchange, 500);
     }
     if target.starts_with(b"/") {
-        phases::local_redirect(request, &target);
+        redirect::local_redirect(request, &target);
         // The page is fetched by GET whatever was asked; HEAD stays what it is.
         request.as_get |= !matches!(request.head.method(), Method::Get | Method::Head);
         return Step::Redirect;
     }
     request.forced_status = None;
     let code = page.answer.filter(|code| matches!(code, 301 | 302 | 303 | 307 | 308)).unwrap_or(302);
-    Step::Answer(phases::redirect(request, code, &target))
+    Step::Answer(redirect::redirect(request, code, &target))
 }
 
 /// The status that a client sees for nginx's own codes.

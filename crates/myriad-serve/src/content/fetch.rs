@@ -19,7 +19,7 @@ use super::revalidate::{self, Confirmed};
 use super::{group, origin, page, purge, stored};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
-use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta};
+use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta, conditions};
 
 /// What the visitor who caused the fetch gets besides the page.
 pub(crate) enum Own {
@@ -117,7 +117,7 @@ fn begin(
 }
 
 fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
-    cache.rules.revalidate && !revalidate::conditions(page).is_empty()
+    cache.rules.revalidate && !conditions(page).is_empty()
 }
 
 async fn run(job: Job) {

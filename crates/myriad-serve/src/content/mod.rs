@@ -3,10 +3,9 @@
 mod autoindex;
 mod bind;
 pub(crate) mod cached;
-pub(crate) mod early;
+mod early;
 pub(crate) mod error;
 mod fetch;
-mod gathered;
 mod group;
 mod invalidate;
 mod nominated;
@@ -24,21 +23,19 @@ mod proxy_url;
 pub(crate) mod purge;
 mod read_ahead;
 mod reader;
+pub(crate) mod redirect;
 pub(crate) mod revalidate;
 mod static_file;
 mod stored;
 pub(crate) mod streamed;
 mod stub_status;
-mod temp_file;
 mod unbuffered;
 mod upgrade;
 mod upload;
+mod way;
 
 pub(crate) use group::HTTP_IDLE;
 pub(crate) use origin::passes_behind as passes;
-
-pub(crate) use gathered::Gathered;
-pub(crate) use temp_file::{Naming, TempFolder};
 
 use std::borrow::Cow;
 use std::path::PathBuf;

@@ -15,11 +15,12 @@ use tokio::sync::oneshot;
 use super::nominated::Nominated;
 use super::params::{self, Purpose};
 use super::read_ahead::{Ahead, read_ahead};
-use super::{Step, bind, cached, error, fetch, group, invalidate, proxy_fields, purge, upgrade, upload};
+use super::{
+    Step, bind, cached, error, fetch, group, invalidate, proxy_fields, purge, redirect, upgrade, upload,
+};
 use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
-use crate::phases;
 use crate::runtime::{Caches, Handler, OriginGroup, OriginPlace};
 use crate::subrequest;
 
@@ -246,7 +247,7 @@ pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &R
         return Some(Step::Error(404));
     };
     let request = &mut exchange.request;
-    phases::local_redirect_to(request, &path, args);
+    redirect::local_redirect_to(request, &path, args);
     // As nginx: what was posted was for the application; the place it names is asked by GET.
     request.as_get |= !matches!(request.head.method(), Method::Get | Method::Head);
     request.body = RequestBody::empty();

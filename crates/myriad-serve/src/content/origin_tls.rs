@@ -7,19 +7,17 @@ use myriad_script::Template;
 use myriad_upstream::OriginTls;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::exchange::Exchange;
+use super::params::MakeError;
+use crate::exchange::{Exchange, origin_uri};
 use crate::runtime::{HttpPlace, NamedPair, PassUrl};
 use crate::tls::OneCertificate;
-
-use super::params::MakeError;
-use super::proxy_request;
 
 /// What cannot be had is in the error log; the status is the answer.
 pub(super) fn of_request(
     exchange: &mut Exchange,
     http: &HttpPlace,
 ) -> Result<Option<Rc<OriginTls>>, MakeError> {
-    let url = proxy_request::url(&exchange.request, http);
+    let url = origin_uri::url(&exchange.request, http);
     let (Some(place), Some(url)) = (&http.tls, url.filter(|url| url.is_secure())) else { return Ok(None) };
     let host = PassUrl::proxy_host(url);
     let name = match &place.name {

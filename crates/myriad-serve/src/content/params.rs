@@ -8,10 +8,9 @@ use myriad_http::{Known, Method};
 use myriad_script::EvalError;
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
-use super::revalidate::{self, Conditions};
 use super::{origin_tls, proxy_request};
 use crate::exchange::{Exchange, scratch};
-use crate::runtime::{OriginPlace, Page};
+use crate::runtime::{Conditions, OriginPlace, Page, conditions};
 
 /// Why a request could not be made; the client gets 500.
 #[derive(Debug)]
@@ -56,7 +55,7 @@ impl Purpose<'_> {
     /// The conditions on which the origin need not send the page again.
     pub(super) fn conditions(self) -> Conditions {
         match self {
-            Purpose::Store(Some(page)) => revalidate::conditions(page),
+            Purpose::Store(Some(page)) => conditions(page),
             _ => Conditions::new(),
         }
     }

@@ -6,7 +6,8 @@ use myriad_encode::Coding;
 use myriad_script::Frame;
 
 use crate::exchange::Request;
-use crate::files::{Entry, look};
+use crate::exchange::paths::look;
+use crate::files::Entry;
 use crate::output;
 use crate::runtime::ProxiedFacts;
 

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use myriad_script::{EvalError, Frame};
 
-use super::proxy_cookies;
+use super::{proxy_cookies, redirect};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::{Answer, Source};
-use crate::phases;
 use crate::runtime::{HttpPlace, OriginPlace, Rewriting};
 
 /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer.
@@ -93,7 +92,7 @@ fn location(
             return value;
         }
         let mut url = Vec::with_capacity(value.len() + 64);
-        phases::write_origin(request, &mut url);
+        redirect::write_origin(request, &mut url);
         url.extend_from_slice(&value);
         url
     }))

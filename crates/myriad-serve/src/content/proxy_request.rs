@@ -7,13 +7,13 @@ use std::io::Write;
 
 use bytes::Bytes;
 use myriad_http::h1::connection_options;
-use myriad_http::uri::{Escape, escape};
 use myriad_http::{Known, Method};
 use myriad_script::{EvalError, Template};
 use myriad_upstream::{Protocol, RequestPayload};
 
 use super::nominated::Nominated;
 use super::params::Purpose;
+use crate::exchange::origin_uri::{url, write_uri};
 use crate::exchange::{Exchange, Request, scratch};
 use crate::runtime::{HttpPlace, OriginPlace, PassUrl};
 
@@ -60,49 +60,6 @@ fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     write_uri(request, http, head);
     head.extend_from_slice(if http.http_1_1 { b" HTTP/1.1\r\n" } else { b" HTTP/1.0\r\n" });
     Ok(method)
-}
-
-/// The URL that is asked now: the place's own, or what its variables made.
-pub(crate) fn url<'a>(request: &'a Request, http: &'a HttpPlace) -> Option<&'a PassUrl> {
-    http.url.as_ref().or_else(|| request.origin.as_ref()?.url.as_ref())
-}
-
-/// Writes the URI as the origin is asked for it.
-///
-/// Without a path in the URL it is the client's own, to the letter, unless a rewrite or an internal redirect has made
-/// another; with one, the path takes the place of the location's prefix. A path that variables made is the whole URI.
-pub(crate) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) {
-    let path = url(request, http).map_or(&b""[..], |url| &url.uri);
-    if http.url.is_none() && !path.is_empty() {
-        return write_visible(path, out);
-    }
-    if path.is_empty()
-        && !request.uri_changed
-        && let Some(target) = request.sent_uri()
-    {
-        return write_visible(target, out);
-    }
-    let mut skipped = 0;
-    if !path.is_empty() && !request.off_location {
-        write_visible(path, out);
-        skipped = http.prefix.len().min(request.uri.len());
-    }
-    escape(&request.uri[skipped..], Escape::Uri, out);
-    if !request.args.is_empty() {
-        out.push(b'?');
-        write_visible(&request.args, out);
-    }
-}
-
-/// Blanks and control bytes would end the URI, or the line: they go escaped.
-fn write_visible(text: &[u8], out: &mut Vec<u8>) {
-    for &byte in text {
-        if byte <= b' ' || byte == 0x7f {
-            let _ = write!(out, "%{byte:02X}");
-        } else {
-            out.push(byte);
-        }
-    }
 }
 
 /// HTTP/1.1 has no request without `Host` (RFC 9112 section 3.2): an empty value gives way to the URL's.

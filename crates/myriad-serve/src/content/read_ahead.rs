@@ -20,7 +20,7 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_net::ResponseBody;
 
 use super::pace::Pace;
-use super::temp_file::{Reading, TempFile};
+use crate::files::{Reading, TempFile};
 
 /// How far ahead an answer is read.
 #[derive(Clone, Copy, Debug)]

@@ -9,15 +9,13 @@ use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;
 use myriad_script::Frame;
 
-use super::{Step, Work, media_type, precompressed, purge};
+use super::{Step, Work, media_type, precompressed, purge, redirect, way};
 use crate::error_log::Level as LogLevel;
+use crate::exchange::paths::{believes_no_absence, look, look_for_certain, of_uri};
 use crate::exchange::{Exchange, Request, scratch};
-use crate::files::path::{self, as_path};
-use crate::files::{
-    Entry, FileCache, FileEntry, Kind, SystemError, believes_no_absence, look, look_for_certain,
-};
+use crate::files::path::as_path;
+use crate::files::{Entry, FileCache, FileEntry, Kind, SystemError};
 use crate::output::{self, Answer, Source};
-use crate::phases;
 use crate::runtime::ProxiedFacts;
 
 /// Serves the file that the URI names, the index of a directory, or a redirect to it.
@@ -44,7 +42,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
         Ok((found, _)) if !reads && found.entry.file().is_some() => Step::Error(405),
         Ok((found, None)) => {
             if found.entry.file().is_some() {
-                phases::keep_shortcut(&exchange.request);
+                way::keep(&exchange.request);
             }
             serve(exchange, &found)
         }
@@ -68,7 +66,7 @@ pub(super) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
 fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_script::EvalError> {
     scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
-        path::of_uri(request, &request.uri, frame, file)?;
+        of_uri(request, &request.uri, frame, file)?;
         let packed = precompressed::find(request, frame, file);
         let varies = packed.varies;
         let (entry, coding) = match packed.file {
@@ -139,12 +137,12 @@ fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
         }
         if target.starts_with(b"/") {
             let args = std::mem::take(&mut request.args);
-            phases::local_redirect(request, &target);
+            redirect::local_redirect(request, &target);
             request.args = args;
             return Some(Step::Redirect);
         }
         let found = scratch::with_buffer(|file| {
-            path::of_uri(request, &request.uri, frame, file).ok()?;
+            of_uri(request, &request.uri, frame, file).ok()?;
             file.extend_from_slice(&target);
             look(request, frame, file).file().map(|_| ())
         });
@@ -159,7 +157,7 @@ fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
 fn directory_without_index(exchange: &mut Exchange) -> Step {
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|file| {
-        let _ = path::of_uri(request, &request.uri, frame, file);
+        let _ = of_uri(request, &request.uri, frame, file);
         let entry = look(request, frame, file);
         let shown = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         let shown = String::from_utf8_lossy(&file[..shown]);
@@ -189,12 +187,12 @@ fn serve(exchange: &mut Exchange, found: &Found) -> Step {
     match &found.entry.kind {
         Kind::File(file) if found.coding != Coding::Identity => coded(exchange, found, file),
         Kind::File(file) => answer(exchange, found, file),
-        Kind::Directory => crate::phases::add_slash(exchange),
+        Kind::Directory => redirect::add_slash(exchange),
         Kind::Other => Step::Error(404),
         Kind::Missing(error) => {
             let Exchange { request, frame } = exchange;
             let mut file = Vec::new();
-            if path::of_uri(request, &request.uri, frame, &mut file).is_err() {
+            if of_uri(request, &request.uri, frame, &mut file).is_err() {
                 return Step::Error(500);
             }
             not_opened(request, &file, *error)

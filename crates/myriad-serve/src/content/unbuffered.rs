@@ -12,9 +12,8 @@ use myriad_http::body::{Body, BodyError};
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use super::Gathered;
 use crate::error_log::Level;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Gathered};
 
 /// Most bytes that are taken before the origin is asked.
 const AT_ONCE: usize = 64 << 10;

@@ -11,10 +11,10 @@ use myriad_http::body::{Body, BodyError};
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use super::temp_file::{Naming, TempFile};
-use super::{Gathered, unbuffered};
+use super::unbuffered;
 use crate::error_log::Level;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Gathered};
+use crate::files::{Naming, TempFile};
 use crate::runtime::{BodyRules, OriginPlace};
 
 /// Least that is written to a file at a time, bytes.

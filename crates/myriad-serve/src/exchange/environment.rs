@@ -5,9 +5,8 @@ use std::fmt::{self, Write};
 use myriad_http::Known;
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
-use super::{Request, origin_facts, variables};
+use super::{Request, origin_facts, paths, variables};
 use crate::error_log::Level;
-use crate::files;
 
 impl Environment for Request {
     fn traces(&self) -> bool {
@@ -48,7 +47,7 @@ impl Environment for Request {
     }
 
     fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
-        files::look(self, frame, path).passes(test)
+        paths::look(self, frame, path).passes(test)
     }
 
     fn uri(&self) -> &[u8] {

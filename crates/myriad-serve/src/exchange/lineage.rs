@@ -6,9 +6,9 @@ use std::rc::Rc;
 use myriad_http::{Known, RequestHead};
 use myriad_net::RequestBody;
 
+use super::Slice;
 use super::scratch::Scratch;
 use super::{Exchange, Request};
-use crate::output::Slice;
 
 /// How deep subrequests may stand in each other, as in nginx (one more than `NGX_HTTP_MAX_SUBREQUESTS`).
 const DEEPEST: u8 = 51;

@@ -2,10 +2,14 @@
 
 mod credentials;
 pub(crate) mod environment;
+mod gathered;
 mod lineage;
 mod origin_facts;
+pub(crate) mod origin_uri;
+pub(crate) mod paths;
 mod request;
 pub(crate) mod scratch;
+mod slice;
 pub(crate) mod variables;
 mod visit;
 
@@ -16,9 +20,11 @@ use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
 pub(crate) use credentials::Credentials;
+pub(crate) use gathered::Gathered;
 pub(crate) use lineage::{Lineage, TooMany};
 pub(crate) use origin_facts::OriginFacts;
 pub(crate) use request::{Carried, Request, Tally};
+pub(crate) use slice::{Slice, current_slice};
 
 pub(crate) use visit::Visit;
 

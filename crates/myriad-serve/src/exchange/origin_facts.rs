@@ -6,7 +6,7 @@ use myriad_http::ResponseHead;
 use myriad_upstream::{Attempt, Attempts, Trailers};
 
 use super::Request;
-use crate::content::proxy_request;
+use super::origin_uri;
 use crate::runtime::{Handler, PassUrl};
 
 /// What is known of the origin's part in an exchange.
@@ -59,8 +59,8 @@ pub(super) fn shown_upstream(request: &Request) -> String {
                 if attempt.address.starts_with("unix:") {
                     uri.push(b':');
                 }
-                proxy_request::write_uri(request, http, &mut uri);
-                proxy_request::url(request, http).map_or("http", PassUrl::scheme)
+                origin_uri::write_uri(request, http, &mut uri);
+                origin_uri::url(request, http).map_or("http", PassUrl::scheme)
             }
             None => "fastcgi",
         },

@@ -12,10 +12,9 @@ use myriad_policy::CacheStatus;
 
 use super::Visit;
 use super::scratch::Scratch;
+use super::{Gathered, Slice};
 use super::{Lineage, OriginFacts};
-use crate::content::Gathered;
 use crate::explain::Trace;
-use crate::output::Slice;
 use crate::runtime::{Page, Place, PlaceId, Runtime, Server, ServerId};
 use crate::worker::Generation;
 

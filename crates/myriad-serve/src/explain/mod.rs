@@ -180,7 +180,7 @@ fn answered(exchange: &mut Exchange, trace: &Rc<Trace>, answer: &Answer) {
     if let crate::output::Source::File(_) = &answer.source {
         let mut path = Vec::new();
         let Exchange { request, frame } = exchange;
-        let _ = crate::files::path::of_uri(request, &request.uri, frame, &mut path);
+        let _ = crate::exchange::paths::of_uri(request, &request.uri, frame, &mut path);
         let path = String::from_utf8_lossy(&path).into_owned();
         trace.note("content", format!("the file {path}"), String::new(), None);
         compression::explain(exchange, trace, answer.media_type.as_deref());

@@ -2,13 +2,13 @@
 
 mod cache;
 mod entry;
-mod look;
 pub(crate) mod path;
 mod symlinks;
 mod system_error;
+mod temp_file;
 
 pub(crate) use cache::{FileCache, Validity};
 pub(crate) use entry::{Entry, FileEntry, Kind};
-pub(crate) use look::{believes_no_absence, look, look_for_certain};
 pub(crate) use symlinks::{LinkRule, Walk};
 pub(crate) use system_error::SystemError;
+pub(crate) use temp_file::{FileBody, Naming, Reading, TempFile, TempFolder};

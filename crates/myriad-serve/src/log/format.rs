@@ -1,9 +1,8 @@
 //! A compiled `log_format`.
 
-use myriad_script::{EvalError, Frame, Piece, Template};
+use myriad_script::{Environment, EvalError, Frame, Piece, Template};
 
 use super::Escaping;
-use crate::exchange::Request;
 
 /// A `log_format`.
 pub(crate) struct Format {
@@ -19,7 +18,7 @@ impl Format {
     /// Appends a line, without its end.
     pub(crate) fn write(
         &self,
-        request: &Request,
+        request: &impl Environment,
         frame: &mut Frame,
         line: &mut Vec<u8>,
     ) -> Result<(), EvalError> {

@@ -8,13 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use myriad_encode::{Coding, compress};
-use myriad_script::{Frame, Template};
+use myriad_script::Template;
 use tokio::sync::Notify;
 
 use super::open_files::{OpenFiles, OpenLogs};
 use crate::error_log::LogFile;
-use crate::exchange::{Request, scratch};
-use crate::files::{self, path::as_path};
 use crate::syslog::Syslog;
 
 /// The destination of an `access_log`.
@@ -41,26 +39,6 @@ pub(crate) struct BufferRules {
     pub flush_ms: Option<u64>,
     /// `gzip=`: what is gathered is compressed at this level.
     pub gzip: Option<u8>,
-}
-
-impl LogTarget {
-    /// The path of a variable target for this request.
-    pub(crate) fn path(&self, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
-        let Self::Variable(template, _) = self else { return None };
-        let has_root = scratch::with_buffer(|root| {
-            files::path::root(request, frame, root).is_ok()
-                && files::look(request, frame, root).is_directory()
-        });
-        if !has_root {
-            // As nginx: a name that a client made up, `$host` for instance, must not fill the disk.
-            return None;
-        }
-        let mut path = Vec::new();
-        template.eval(request, frame, &mut path).ok()?;
-        // What a client sent may be part of the path: it must not climb.
-        let climbs = path.split(|byte| *byte == b'/').any(|part| part == b"..") || path.contains(&0);
-        (!climbs && !path.is_empty()).then(|| request.runtime().prefix.join(as_path(&path)))
-    }
 }
 
 /// A worker's buffers of log lines, and the logs it keeps open.

@@ -21,7 +21,6 @@ pub(crate) use charset::names_utf8;
 pub(crate) use encoding::{Encodings, accepted, encodings};
 pub(crate) use error_body::error_body;
 pub(crate) use fields::{copy_lines, line_named, lines_named};
-pub(crate) use filters::{Transform, body_of_subrequest, pulled, transformed, write_date};
+pub(crate) use filters::{Transform, body_of_subrequest, pulled, transformed};
 pub(crate) use refusal::refusal;
 pub(crate) use send::send;
-pub(crate) use slice::{Slice, current as current_slice};

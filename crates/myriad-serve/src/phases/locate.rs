@@ -1,8 +1,8 @@
 //! Finding the location and running what stands before its content.
 
 use super::rewrite::Rewritten;
-use super::{MAX_REDIRECTS, failed, gate, real_ip, redirect, rewrite, try_files};
-use crate::content::{self, Step};
+use super::{MAX_REDIRECTS, failed, gate, real_ip, rewrite, try_files};
+use crate::content::{self, Step, redirect};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::Found;

@@ -10,19 +10,12 @@ mod begin;
 mod challenge;
 pub(crate) mod gate;
 mod locate;
-mod memo;
 mod real_ip;
-mod redirect;
 mod rewrite;
 mod shortcut;
 mod try_files;
 
 pub(crate) use begin::{begin, begin_in_place, begin_subrequest, reject};
-pub(crate) use memo::Memo;
-pub(crate) use redirect::{
-    add_slash, local_redirect, local_redirect_to, redirect, redirect_or_page, write_origin,
-};
-pub(crate) use shortcut::{Shortcuts, keep as keep_shortcut};
 
 use crate::content::{self, Step, Work};
 use crate::error_log::Level;

@@ -6,6 +6,7 @@ use myriad_script::{Action, Flow, Program};
 
 use super::failed;
 use crate::content::Step;
+use crate::content::redirect::redirect_or_page;
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::output::Answer;
@@ -65,7 +66,7 @@ fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
         Action::UriChanged => Rewritten::Again,
         Action::Redirect { status } => {
             let url = exchange.frame.output().to_vec();
-            Rewritten::Step(super::redirect_or_page(exchange, status, &url))
+            Rewritten::Step(redirect_or_page(exchange, status, &url))
         }
         Action::Return { status, text: true } => {
             let text = exchange.frame.output().to_vec();

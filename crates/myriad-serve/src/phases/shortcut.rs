@@ -6,48 +6,23 @@
 //! for as long as the file tests among them are believed. The next such visitor costs one look-up, whatever the number
 //! of rules. The policy that protects visitors (`Authorization`, personal cookies, upgrades) is asked every time.
 
-use std::cell::RefCell;
-use std::hash::BuildHasher;
-
-use foldhash::fast::RandomState;
 use myriad_http::{Known, Method};
 
 use super::real_ip;
 use crate::content::{self, Step};
 use crate::exchange::{Exchange, Request};
-use crate::runtime::{FieldRead, PlaceId, ServerId};
+use crate::memory::Shortcuts;
+use crate::runtime::FieldRead;
 
-/// Slots of the table; a power of two.
-const SLOTS: usize = 1024;
 /// Longer requests take the long way.
 const LONGEST: usize = 768;
-
-/// What the rules came to, by the bytes that they read.
-#[derive(Default)]
-pub(crate) struct Shortcuts {
-    hasher: RandomState,
-    slots: RefCell<Vec<Slot>>,
-}
-
-#[derive(Default)]
-struct Slot {
-    hash: u64,
-    read: Vec<u8>,
-    until_ms: u64,
-    server: ServerId,
-    place: PlaceId,
-    uri: Vec<u8>,
-    args: Vec<u8>,
-    host: Vec<u8>,
-    key: Vec<u8>,
-}
 
 /// Takes the short way, if this request may and somebody went before. None: the long way.
 pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let rules = site.runtime.shortcut.as_ref()?;
     read(&mut exchange.request, &rules.fields)?;
-    site.shortcuts.restore(&mut exchange.request)?;
+    restore(&mut exchange.request, &site.shortcuts)?;
     real_ip::find_at_both(&mut exchange.request);
     let step = content::shortcut(exchange);
     if step.is_none() {
@@ -61,13 +36,16 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     step
 }
 
-/// Keeps what the rules came to for the request, which has just found its page or its file.
-pub(crate) fn keep(request: &Request) {
-    let strayed = request.strayed.get() || request.error_status.is_some() || request.limit_rate.is_some();
-    if request.read.is_empty() || strayed || !request.place().shortcut {
-        return;
-    }
-    request.site.shortcuts.keep(request);
+/// Puts the request where one like it came to.
+fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
+    let way = shortcuts.find(&request.read, request.received_ms)?;
+    request.server = way.server;
+    request.place = way.place;
+    request.uri.extend_from_slice(&way.uri);
+    request.args.extend_from_slice(&way.args);
+    request.host.extend_from_slice(&way.host);
+    request.cache.key.extend_from_slice(&way.key);
+    Some(())
 }
 
 /// Gathers the bytes that the rules read. None where the request is of a kind that takes the long way.
@@ -125,45 +103,4 @@ fn append_field(request: &Request, field: &FieldRead, out: &mut Vec<u8>) -> bool
     out.push(u8::from(value.is_some()));
     out.extend_from_slice(value.unwrap_or_default());
     true
-}
-
-impl Shortcuts {
-    fn restore(&self, request: &mut Request) -> Option<()> {
-        let hash = self.hasher.hash_one(&request.read);
-        let slots = self.slots.borrow();
-        let slot = slots.get(hash as usize & (SLOTS - 1))?;
-        if slot.hash != hash || request.received_ms >= slot.until_ms || slot.read != request.read {
-            return None;
-        }
-        request.server = slot.server;
-        request.place = slot.place;
-        request.uri.extend_from_slice(&slot.uri);
-        request.args.extend_from_slice(&slot.args);
-        request.host.extend_from_slice(&slot.host);
-        request.cache.key.extend_from_slice(&slot.key);
-        Some(())
-    }
-
-    fn keep(&self, request: &Request) {
-        let hash = self.hasher.hash_one(&request.read);
-        let mut slots = self.slots.borrow_mut();
-        if slots.is_empty() {
-            slots.resize_with(SLOTS, Slot::default);
-        }
-        let slot = &mut slots[hash as usize & (SLOTS - 1)];
-        slot.hash = hash;
-        slot.until_ms = request.believed_until_ms.get();
-        slot.server = request.server;
-        slot.place = request.place;
-        for (kept, now) in [
-            (&mut slot.read, &request.read),
-            (&mut slot.uri, &request.uri),
-            (&mut slot.args, &request.args),
-            (&mut slot.host, &request.host),
-            (&mut slot.key, &request.cache.key),
-        ] {
-            kept.clear();
-            kept.extend_from_slice(now);
-        }
-    }
 }

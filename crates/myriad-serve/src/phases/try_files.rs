@@ -4,10 +4,11 @@ use myriad_encode::Coding;
 use myriad_script::{EvalError, Frame, Template};
 
 use super::failed;
-use super::memo::Tried;
 use crate::content::Step;
+use crate::content::redirect::local_redirect;
+use crate::exchange::paths::{look, of_uri};
 use crate::exchange::{Exchange, Request, scratch};
-use crate::files::{look, path};
+use crate::memory::Tried;
 use crate::runtime::{Candidate, Place, ProxiedFacts, Rooting, TryEnd, TryFiles};
 
 /// Tries the names in order; none when a file was found, or nothing is to be tried: the content follows.
@@ -77,7 +78,7 @@ fn look_for(
             return Ok(false);
         }
         let entry = scratch::with_buffer(|file| {
-            path::of_uri(request, uri, frame, file)?;
+            of_uri(request, uri, frame, file)?;
             Ok((!file.contains(&0)).then(|| look(request, frame, file)))
         })?;
         let is_there = entry.is_some_and(|entry| {
@@ -181,7 +182,7 @@ fn end(exchange: &mut Exchange, end: &TryEnd) -> Step {
             let mut target = Vec::new();
             match template.eval(request, frame, &mut target) {
                 Ok(()) => {
-                    super::local_redirect(request, &target);
+                    local_redirect(request, &target);
                     if !target.starts_with(b"/") {
                         // As nginx: `try_files $uri = 404` asks for the URI `404`, which no prefix and no file has.
                         request.uri.remove(0);

@@ -12,9 +12,8 @@ use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 pub(crate) use myriad_conf::settings::AutoindexFormat as ListingFormat;
 
 use super::{BodyFilters, Caches, Gate, HttpPlace, PageZone, PlaceId, RealIp, Referers, TypeSet};
-use crate::content::{Naming, TempFolder};
 use crate::error_log::ErrorLog;
-use crate::files::{LinkRule, Validity};
+use crate::files::{LinkRule, Naming, TempFolder, Validity};
 use crate::log::LogTarget;
 
 /// Settings of a level, compiled.

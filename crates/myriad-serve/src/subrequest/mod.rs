@@ -18,10 +18,10 @@ use myriad_http::body::BoxBody;
 use myriad_http::uri::unescape;
 use myriad_net::ResponseBody;
 
+use crate::access_log;
 use crate::content;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, TooMany};
-use crate::log;
 use crate::output::{self, Answer, Source, lines_named};
 use crate::phases::{self, Decision};
 
@@ -141,7 +141,7 @@ impl Drop for Child {
         request.sent.bytes = self.bytes;
         request.sent.complete = self.whole;
         request.finished_ms = myriad_net::clock::now_ms();
-        log::write(&mut self.exchange);
+        access_log::write(&mut self.exchange);
     }
 }
 

@@ -9,16 +9,13 @@ use myriad_http::uri::parse_host;
 use myriad_http::{Known, date};
 use myriad_script::{EvalError, Frame};
 
-use super::{Source, TcpFigure, borrow};
-use crate::content::proxy_request;
-use crate::content::revalidate::{Condition, conditions};
+use super::{Source, TcpFigure, borrow, write_date};
 use crate::exchange::Credentials;
-use crate::exchange::Request;
 use crate::exchange::origin_facts::seconds;
+use crate::exchange::{Request, current_slice, origin_uri, paths};
 use crate::files;
 use crate::local_time;
-use crate::output::{current_slice, write_date};
-use crate::runtime::Handler;
+use crate::runtime::{Condition, Handler, conditions};
 
 /// How `$date_local` and `$date_gmt` are written outside of pages with SSI, which may say it themselves (`timefmt`).
 const DATE_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
@@ -35,10 +32,10 @@ pub(crate) fn append(
         return Ok(value.is_some());
     }
     match source {
-        Source::DocumentRoot => files::path::root(request, frame, out)?,
+        Source::DocumentRoot => paths::root(request, frame, out)?,
         Source::RealpathRoot => {
             let mut root = frame.take_buffer();
-            files::path::root(request, frame, &mut root)?;
+            paths::root(request, frame, &mut root)?;
             let real = std::fs::canonicalize(files::path::as_path(&root));
             frame.give_buffer(root);
             match real {
@@ -46,7 +43,7 @@ pub(crate) fn append(
                 Err(_) => return Ok(false),
             }
         }
-        Source::RequestFilename => files::path::of_uri(request, &request.uri, frame, out)?,
+        Source::RequestFilename => paths::of_uri(request, &request.uri, frame, out)?,
         Source::FastCgiScriptName => split_uri(request, Half::Script, out)?,
         Source::FastCgiPathInfo => split_uri(request, Half::PathInfo, out)?,
         Source::ContentLength => match (request.head.known(Known::ContentLength), request.body_length) {
@@ -396,12 +393,12 @@ fn origin_cookie(request: &Request, name: &[u8], out: &mut Vec<u8>) -> bool {
 fn proxy(request: &Request, source: &Source, out: &mut Vec<u8>) -> bool {
     let Handler::Origin(origin) = &request.place().handler else { return false };
     let Some(http) = &origin.http else { return false };
-    let Some(url) = proxy_request::url(request, http) else { return false };
+    let Some(url) = origin_uri::url(request, http) else { return false };
     match source {
         Source::ProxyHost => out.extend_from_slice(url.proxy_host().as_bytes()),
         Source::ProxyPort => out.extend_from_slice(url.proxy_port().as_bytes()),
         Source::ProxyScheme => out.extend_from_slice(url.scheme().as_bytes()),
-        _ => proxy_request::write_uri(request, http, out),
+        _ => origin_uri::write_uri(request, http, out),
     }
     true
 }

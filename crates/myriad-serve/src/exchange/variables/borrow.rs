@@ -6,8 +6,7 @@ use myriad_net::TlsFacts;
 use myriad_policy::DeviceClass;
 
 use super::{Source, TlsFact};
-use crate::content::Gathered;
-use crate::exchange::{Request, Visit};
+use crate::exchange::{Gathered, Request, Visit};
 use crate::limits::LimitStatus;
 
 /// What [`borrow`] gives: whether the value lies ready, and if so, whether there is one.

@@ -2,10 +2,12 @@
 
 mod append;
 mod borrow;
+mod date;
 mod names;
 
 pub(crate) use append::append;
 pub(crate) use borrow::{borrow, request_uri};
+pub(crate) use date::write_date;
 pub(crate) use names::VariableNames;
 
 use myriad_encode::Coding;

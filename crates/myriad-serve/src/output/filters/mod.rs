@@ -21,7 +21,7 @@ use myriad_script::Frame;
 
 pub(crate) use recode::Converter;
 pub(crate) use source::pulled;
-pub(crate) use ssi::{apply as include, write_date};
+pub(crate) use ssi::apply as include;
 pub(crate) use transform::{Transform, transformed};
 
 use self::gunzip::Gunzip;

@@ -7,9 +7,8 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody};
 
-use super::Slice;
 use crate::error_log::Level;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Slice};
 use crate::subrequest::{Asked, Subanswer};
 
 /// What all pieces are of.

@@ -9,7 +9,6 @@
 //! of the same whole, by tag and length, else the answer breaks off.
 
 mod body;
-mod variable;
 
 use bytes::Bytes;
 use myriad_encode::Coding;
@@ -20,13 +19,11 @@ use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;
 use myriad_policy::{Condition, Encoding, EntityTag, StoredValidators, if_range_holds, judge_conditions};
 
-pub(crate) use variable::{Slice, current};
-
 use self::body::{Piece, SliceBody};
 use super::filters::pulled;
 use super::{Answer, Source, error_body, line_named};
 use crate::error_log::Level;
-use crate::exchange::{Exchange, Request};
+use crate::exchange::{Exchange, Request, Slice};
 
 /// The piece that an answer holds, and the whole that it is of.
 struct Part {

@@ -16,8 +16,6 @@ use myriad_http::Method;
 use myriad_http::body::{BoxBody, Empty, Full};
 use myriad_net::ResponseBody;
 
-pub(crate) use self::surroundings::write_date;
-
 use self::body::SsiBody;
 use super::pulled;
 use crate::exchange::Exchange;

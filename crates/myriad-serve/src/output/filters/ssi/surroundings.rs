@@ -2,14 +2,12 @@
 
 use std::fmt;
 
-use myriad_http::date::{Zone, write_time};
 use myriad_script::{Catalogue, search_once};
 use myriad_ssi::{Groups, Surroundings};
 
 use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::exchange::variables::{self, Source, VariableNames};
-use crate::local_time;
 
 /// A request as a page sees it.
 pub(super) struct Around<'a>(pub(super) &'a mut Exchange);
@@ -34,8 +32,8 @@ impl Surroundings for Around<'_> {
         let mut names = VariableNames::default();
         let (id, _) = names.builtin(name)?;
         match names.source(id) {
-            Source::DateLocal => write_date(time_format, false, &mut value),
-            Source::DateGmt => write_date(time_format, true, &mut value),
+            Source::DateLocal => variables::write_date(time_format, false, &mut value),
+            Source::DateGmt => variables::write_date(time_format, true, &mut value),
             source => match variables::append(request, source, frame, &mut value) {
                 Ok(true) => {}
                 Ok(false) => return None,
@@ -61,19 +59,4 @@ impl Surroundings for Around<'_> {
     fn log(&mut self, message: fmt::Arguments<'_>) {
         self.0.request.log(Level::Error, message);
     }
-}
-
-/// The time now as `format` says, of the server's zone or of Greenwich.
-pub(crate) fn write_date(format: &[u8], gmt: bool, out: &mut Vec<u8>) {
-    let now_s = myriad_net::clock::now_ms() / 1000;
-    if gmt {
-        return write_time(format, now_s, Zone { offset_minutes: 0, name: "GMT" }, out);
-    }
-    let offset_minutes = local_time::offset_minutes(now_s);
-    let sign = if offset_minutes < 0 { '-' } else { '+' };
-    let name = match offset_minutes.unsigned_abs() {
-        0 => "UTC".to_owned(),
-        minutes => format!("{sign}{:02}{:02}", minutes / 60, minutes % 60),
-    };
-    write_time(format, now_s, Zone { offset_minutes, name: &name }, out);
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use myriad_http::body::BoxBody;
 use myriad_upstream::RequestPayload;
 
-use super::temp_file::{FileBody, TempFile};
+use crate::files::{FileBody, TempFile};
 
 /// A whole body.
 #[derive(Clone)]

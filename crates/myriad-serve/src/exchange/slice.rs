@@ -2,7 +2,7 @@
 
 use myriad_http::Known;
 
-use crate::exchange::Request;
+use super::Request;
 
 /// A piece of a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Slice {
 /// The piece to be asked for: the one that the client's range begins in. None where the place does not slice.
 ///
 /// From the first time this is read the exchange slices.
-pub(crate) fn current(request: &Request) -> Option<Slice> {
+pub(crate) fn current_slice(request: &Request) -> Option<Slice> {
     if let Some(slice) = request.slice.get() {
         return Some(slice);
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use myriad_http::uri::{Escape, escape};
 use myriad_net::ResponseBody;
 
-use crate::content::{Step, error};
+use super::{Step, error};
 use crate::exchange::{Exchange, Request};
 use crate::output::{Answer, error_body, msie};
 

@@ -1,0 +1,56 @@
+//! How much a line of the error log matters.
+
+/// Severity of a line, most severe first, with the names of nginx's `error_log` directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The server cannot run.
+    Emerg,
+    /// Something that must never happen did.
+    Alert,
+    /// A resource of the whole server failed.
+    Crit,
+    /// One request failed; nginx's default threshold.
+    Error,
+    /// Suspicious but served.
+    Warn,
+    /// Life of the processes.
+    Notice,
+    /// Ordinary events, such as a client that hung up.
+    Info,
+    /// For whoever debugs the server.
+    Debug,
+}
+
+impl Level {
+    /// The word between brackets, as nginx writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Emerg => "emerg",
+            Self::Alert => "alert",
+            Self::Crit => "crit",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Notice => "notice",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+
+    /// The level of that name; nginx's `debug_core`, `debug_http` and so on all mean [`Level::Debug`].
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [
+            Self::Emerg,
+            Self::Alert,
+            Self::Crit,
+            Self::Error,
+            Self::Warn,
+            Self::Notice,
+            Self::Info,
+            Self::Debug,
+        ];
+        if name.starts_with("debug_") {
+            return Some(Self::Debug);
+        }
+        all.into_iter().find(|level| level.name() == name)
+    }
+}
