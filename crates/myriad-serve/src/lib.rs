@@ -14,8 +14,9 @@
 //! | `explain` | `-t --explain`: the same way, written down, up to where it would have an effect |
 //! | `subrequest` | requests within a request: SSI, `auth_request` |
 //! | `files` | what is known of paths, small files in memory |
+//! | `memory` | what a worker remembers between requests |
 //! | `limits` | tables of visitors: how fast, how much at once |
-//! | `log` | the access log |
+//! | `log`, `access_log` | where lines go; the access log |
 //! | `local_time` | the time zone |
 //! | `admin` | what administrators see and change |
 //! | `syslog` | log lines to syslog servers |
