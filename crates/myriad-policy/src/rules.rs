@@ -64,15 +64,19 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// Which entry of [`Rules::valid`] is for `status`.
+    pub fn valid_at(&self, status: u16) -> Option<usize> {
+        self.valid.iter().position(|rule| match rule.status {
+            StatusMatch::Code(code) => code == status,
+            StatusMatch::Any => status < 500,
+        })
+    }
+
     /// The validity that `*_cache_valid` gives to `status`, in ms; `None` where no entry matches.
     ///
     /// `any` does not reach server errors: a 5xx needs its own code.
     pub fn valid_for(&self, status: u16) -> Option<u64> {
-        let matches = |rule: &&ValidFor| match rule.status {
-            StatusMatch::Code(code) => code == status,
-            StatusMatch::Any => status < 500,
-        };
-        self.valid.iter().find(matches).map(|rule| rule.ms)
+        self.valid_at(status).map(|at| self.valid[at].ms)
     }
 }
 

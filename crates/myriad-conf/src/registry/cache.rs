@@ -42,7 +42,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "How long an answer is fresh.",
         )
         .repeats()
-        .differs("`any` does not store a 5xx"),
+        .differs("`any` does not store a 5xx; the time may hold variables, and where it comes to nothing or 0 nothing is stored"),
     ),
     FamilyRow::both(
         Directive::new(
@@ -213,9 +213,11 @@ fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     let list = &mut origin.cache.valid;
     args.start(list);
     let last = args.len() - 1;
-    let valid = args.millis(last)?;
+    let text = args.bytes(last).contains(&b'$').then(|| args.text(last)).transpose()?;
+    let valid = if text.is_some() { 0 } else { args.millis(last)? };
+    let of = |status| CacheValid { status, valid, text: text.clone() };
     if last == 0 {
-        list.extend(DEFAULT_STATUSES.map(|code| CacheValid { status: CacheStatus::Code(code), valid }));
+        list.extend(DEFAULT_STATUSES.map(|code| of(CacheStatus::Code(code))));
     }
     for index in 0..last {
         let status = match args.bytes(index) {
@@ -225,7 +227,7 @@ fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
                 _ => return Err(args.invalid(index, "\"any\" or a status from 100 to 599")),
             },
         };
-        list.push(CacheValid { status, valid });
+        list.push(of(status));
     }
     Ok(())
 }

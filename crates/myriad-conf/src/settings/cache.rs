@@ -23,12 +23,14 @@ pub enum CacheStatus {
 }
 
 /// One status of a `*_cache_valid`; the first that matches decides, an exact code or `any` alike, in source order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheValid {
     /// The status.
     pub status: CacheStatus,
     /// Milliseconds; 0 means that it is not stored.
     pub valid: u64,
+    /// What comes to the time for each answer, where it holds variables; then `valid` is 0.
+    pub text: Option<Text>,
 }
 
 /// `*_cache_methods`; GET and HEAD always count.

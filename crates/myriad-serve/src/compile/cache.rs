@@ -64,7 +64,16 @@ impl Compile<'_> {
             uri_in_key,
             convert_head: cache.convert_head,
             purge: self.purge(settings),
+            valid_texts: self.valid_texts(origin),
         })
+    }
+
+    fn valid_texts(&mut self, origin: &OriginSettings) -> Option<Box<[Option<Template>]>> {
+        let valid = &origin.cache.valid;
+        valid
+            .iter()
+            .any(|valid| valid.text.is_some())
+            .then(|| valid.iter().map(|valid| valid.text.as_ref().map(|text| self.template(text))).collect())
     }
 
     pub(super) fn predicates(&mut self, texts: &[Text]) -> Predicates {

@@ -16,7 +16,7 @@ use super::group::Chosen;
 use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::revalidate::{self, Confirmed};
-use super::{group, origin, page, purge, stored};
+use super::{group, origin, page, purge, stored, validity};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta, conditions};
@@ -147,7 +147,9 @@ async fn run(job: Job) {
     let now = myriad_net::clock::now_ms();
     let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
     if conditional && response.head.status == 304 {
-        let confirmed = revalidate::confirm(&exchange, place, &cache.rules, writer, &response.head, arrival);
+        let stored = writer.previous().map_or(200, |page| page.meta().status);
+        let rules = validity::rules(&mut exchange, cache, &response.head, stored);
+        let confirmed = revalidate::confirm(&exchange, place, &rules, writer, &response.head, arrival);
         if let Some(own) = own {
             let _ = own.send(match confirmed {
                 Confirmed::Page => Own::Confirmed,
@@ -194,6 +196,7 @@ fn judge(
     arrival: Arrival,
 ) -> Admission {
     exchange.request.origin_mut().head = Some(head.clone());
+    let rules = validity::rules(exchange, cache, head, head.status);
     let Exchange { request, frame } = exchange;
     // What cannot be judged is not stored.
     let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
@@ -212,7 +215,7 @@ fn judge(
         usable_page,
         delay_ms: arrival.delay_ms,
     };
-    admit(&facts, &cache.rules, arrival.now)
+    admit(&facts, &rules, arrival.now)
 }
 
 /// Whether an answer is the piece that the request's key names (`slice`).

@@ -32,6 +32,7 @@ mod stub_status;
 mod unbuffered;
 mod upgrade;
 mod upload;
+mod validity;
 mod way;
 
 pub(crate) use group::HTTP_IDLE;

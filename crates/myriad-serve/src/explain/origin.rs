@@ -135,12 +135,14 @@ fn why(exchange: &Exchange, cache: &CachePlace, reason: BypassReason, condition:
 /// For how long which answers are stored.
 fn stores(cache: &CachePlace) -> String {
     let rules = &cache.rules;
-    let each = rules.valid.iter().map(|valid| {
+    let told = |at: usize| cache.valid_texts.as_ref().is_some_and(|texts| texts[at].is_some());
+    let each = rules.valid.iter().enumerate().map(|(at, valid)| {
         let status = match valid.status {
             StatusMatch::Any => "any below 500".to_owned(),
             StatusMatch::Code(code) => code.to_string(),
         };
-        format!("{status} for {}", duration(valid.ms))
+        let time = if told(at) { "as long as a variable says".to_owned() } else { duration(valid.ms) };
+        format!("{status} for {time}")
     });
     let each = each.collect::<Vec<_>>().join(", ");
     let each = if each.is_empty() { "what the answer itself gives a time".to_owned() } else { each };

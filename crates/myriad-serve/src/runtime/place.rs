@@ -530,6 +530,8 @@ pub(crate) struct CachePlace {
     pub convert_head: bool,
     /// `*_cache_purge` without a zone: which requests purge, and whose.
     pub purge: Option<Box<PurgeRules>>,
+    /// `*_cache_valid` with variables: what comes to the time of each entry of the rules that holds some.
+    pub valid_texts: Option<Box<[Option<Template>]>>,
 }
 
 /// `*_cache_purge` for the requests of a place.

@@ -1,0 +1,45 @@
+//! `*_cache_valid` with variables: the time is told once the answer is there.
+
+use std::borrow::Cow;
+
+use myriad_conf::parse_time_ms;
+use myriad_http::ResponseHead;
+use myriad_policy::Rules;
+
+use crate::error_log::Level;
+use crate::exchange::Exchange;
+use crate::runtime::CachePlace;
+
+/// The rules of a place for an answer with that head, its page having `status`: what holds variables is evaluated. What comes
+/// to no time stores nothing.
+pub(super) fn rules<'a>(
+    exchange: &mut Exchange,
+    cache: &'a CachePlace,
+    head: &ResponseHead,
+    status: u16,
+) -> Cow<'a, Rules> {
+    let found = cache.valid_texts.as_ref().zip(cache.rules.valid_at(status));
+    let Some((at, text)) = found.and_then(|(texts, at)| Some((at, texts[at].as_ref()?))) else {
+        return Cow::Borrowed(&cache.rules);
+    };
+    // It may follow from what the origin says.
+    exchange.request.origin_mut().head = Some(head.clone());
+    let Exchange { request, frame } = exchange;
+    let mut time = Vec::new();
+    let evaluated = text.eval(request, frame, &mut time);
+    let ms = match evaluated {
+        Ok(()) if time.is_empty() => 0,
+        Ok(()) => std::str::from_utf8(&time).ok().and_then(parse_time_ms).unwrap_or_else(|| {
+            let time = time.escape_ascii();
+            request.log(Level::Error, format_args!("invalid time \"{time}\" for which an answer is valid"));
+            0
+        }),
+        Err(error) => {
+            request.log(Level::Error, format_args!("{error}"));
+            0
+        }
+    };
+    let mut rules = cache.rules.clone();
+    rules.valid[at].ms = ms;
+    Cow::Owned(rules)
+}
