@@ -4,9 +4,9 @@
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) method: String,
-    target: String,
-    fields: Vec<(String, String)>,
-    body: Option<Vec<u8>>,
+    pub(crate) target: String,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Option<Vec<u8>>,
 }
 
 impl Request {
@@ -28,6 +28,12 @@ impl Request {
     /// `POST` with a body of this length.
     pub fn post(target: &str, body: impl Into<Vec<u8>>) -> Self {
         Self { body: Some(body.into()), ..Self::new("POST", target) }
+    }
+
+    /// The same by another method.
+    #[must_use]
+    pub fn by(self, method: &str) -> Self {
+        Self { method: method.into(), ..self }
     }
 
     /// Adds a field.

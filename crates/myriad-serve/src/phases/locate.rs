@@ -88,6 +88,10 @@ fn limit_methods(request: &mut Request) {
 /// Refuses a body that announces more than `client_max_body_size`, as nginx does before the location's rules run.
 fn too_large(exchange: &Exchange) -> Option<Step> {
     let request = &exchange.request;
+    if request.error_status.is_some() {
+        // The page for this very error.
+        return None;
+    }
     let limit = request.place().max_body;
     let length = request.body.length().filter(|length| limit > 0 && *length > limit)?;
     request.log(Level::Error, format_args!("client intended to send too large body: {length} bytes"));
