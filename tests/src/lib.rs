@@ -12,6 +12,7 @@ mod binary;
 mod cached;
 mod client;
 mod crowd;
+mod curl;
 mod fastcgi;
 pub mod golden;
 mod http_origin;

@@ -275,6 +275,22 @@ const SUITE: &[(&str, &str, &str)] = &[
         "a new handshake for each request: the connection is kept, so there is none to resume a session",
     ),
     (
+        "h2_priority.t",
+        "of weights and dependencies, 10 of 22",
+        "the dependency trees of RFC 7540, which RFC 9113 has deprecated and clients have given up; answers leave by the \
+         priorities of RFC 9218",
+    ),
+    (
+        "h2.t",
+        "`dup stream - error code`",
+        "`PROTOCOL_ERROR` for a request on a stream that is closed; RFC 9113 section 5.1 has `STREAM_CLOSED`",
+    ),
+    (
+        "h2_request_body.t",
+        "`request body - empty body file`, `request body - empty content`",
+        "a file for a body of no bytes (`client_body_in_file_only`)",
+    ),
+    (
         "auth_request.t",
         "`proxy auth cached`",
         "a page that a request with `Authorization` made, kept for others",

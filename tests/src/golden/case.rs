@@ -99,6 +99,8 @@ pub(super) enum Connection {
     Last,
     /// A new one to another port.
     To(String),
+    /// A new one that speaks HTTP/2 from the beginning.
+    Http2,
 }
 
 struct Section<'a> {
@@ -257,6 +259,7 @@ fn sections(text: &str) -> Result<Vec<Section<'_>>, String> {
 fn connection(rest: &str) -> Result<Connection, String> {
     match (rest, rest.strip_prefix("to ")) {
         ("", _) => Ok(Connection::New),
+        ("by http2", _) => Ok(Connection::Http2),
         ("on the same connection", _) => Ok(Connection::Last),
         (_, Some(port)) => Ok(Connection::To(port.to_owned())),
         (other, None) => Err(format!("a request is not `{other}`")),

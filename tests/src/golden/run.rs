@@ -15,7 +15,7 @@ use super::case::{Action, Config, Connection, Kind, Packing, SiteFile, Step};
 use super::expect::{Expectation, says};
 use super::{Case, Outcome, Subject};
 use crate::place::free_port;
-use crate::{Answer, Client, PATIENCE, Place, Server};
+use crate::{Answer, Client, PATIENCE, Place, Request, Server, curl};
 
 impl Case {
     /// Plays the case against a subject.
@@ -54,7 +54,8 @@ impl Case {
             return (!wrong.is_empty()).then(|| wrong.join("\n"));
         }
         let server = subject.start(place);
-        let mut talk = Talk { server: &server, client: None, method: String::new(), asked: String::new() };
+        let mut talk =
+            Talk { server: &server, client: None, given: None, method: String::new(), asked: String::new() };
         let wrong = steps.into_iter().find_map(|step| talk.play(step))?;
         Some(format!("{wrong}\n  --- error log\n{}", indented(&server.read("error.log"))))
     }
@@ -181,6 +182,8 @@ fn words(text: &str) -> Vec<String> {
 struct Talk<'a> {
     server: &'a Server,
     client: Option<Client>,
+    /// What came back over HTTP/2.
+    given: Option<Result<Answer, String>>,
     method: String,
     asked: String,
 }
@@ -214,7 +217,14 @@ impl Talk<'_> {
         let bytes = wire(text);
         text.split(' ').next().unwrap_or_default().clone_into(&mut self.method);
         text.lines().next().unwrap_or_default().clone_into(&mut self.asked);
+        self.given = None;
         match on {
+            Connection::Http2 => {
+                let origin = format!("http://127.0.0.1:{}", self.server.port);
+                let fetched = curl::fetch(self.server, "--http2-prior-knowledge", &origin, &[request(text)]);
+                self.given = Some(fetched.map(|mut answers| answers.remove(0)));
+                return;
+            }
             Connection::Last if self.client.is_some() => {}
             Connection::To(port) => {
                 let port = self.server.fill(port);
@@ -230,6 +240,14 @@ impl Talk<'_> {
 
     fn listen(&mut self, expected: &Expectation, line: usize) -> Option<String> {
         let asked = &self.asked;
+        if let Some(given) = self.given.take() {
+            let wrong = match given {
+                Ok(answer) => wrong_with(&answer, &expected.judge(self.server, &answer)),
+                Err(_) if !expected.expects_answer() => return None,
+                Err(why) => Some(format!("  no answer: {why}")),
+            };
+            return wrong.map(|wrong| format!("line {line}: {asked}\n{wrong}"));
+        }
         let Some(client) = self.client.as_mut() else {
             return Some(format!("line {line}: nothing was asked"));
         };
@@ -247,10 +265,28 @@ impl Talk<'_> {
         if wrong.is_empty() && expected.closes && !client.is_closed() {
             wrong.push("bytes follow the answer".to_owned());
         }
-        let wrong = wrong.iter().fold(String::new(), |all, wrong| all + "  " + wrong + "\n");
-        (!wrong.is_empty())
-            .then(|| format!("line {line}: {asked}\n{wrong}  --- found\n{}", indented(&shown(&answer))))
+        wrong_with(&answer, &wrong).map(|wrong| format!("line {line}: {asked}\n{wrong}"))
     }
+}
+
+/// What is wrong with an answer, and the answer; none where nothing is.
+fn wrong_with(answer: &Answer, wrong: &[String]) -> Option<String> {
+    let all = wrong.iter().fold(String::new(), |all, wrong| all + "  " + wrong + "\n");
+    (!wrong.is_empty()).then(|| format!("{all}  --- found\n{}", indented(&shown(answer))))
+}
+
+/// A request of a method, a target, fields and a body.
+fn request(text: &str) -> Request {
+    let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
+    let mut lines = head.lines();
+    let (method, target) = lines.next().and_then(|line| line.split_once(' ')).expect("a method and a target");
+    let request = match body {
+        "" => Request::new(method, target),
+        body => Request::post(target, body).by(method),
+    };
+    lines
+        .filter_map(|line| line.split_once(':'))
+        .fold(request, |request, (name, value)| request.field(name, value.trim()))
 }
 
 /// A request as bytes. One without a version is completed: `HTTP/1.1`, a `Host`, the length of its body.
