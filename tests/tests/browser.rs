@@ -1,0 +1,77 @@
+//! A browser on a WordPress site: everything of a page arrives, and the console stays silent.
+//!
+//! Needs chromium, which is no package of the tests' own: `cargo test -p myriad-tests --test browser -- --ignored`. Another
+//! browser of that family is named by `MYRIAD_CHROMIUM`.
+
+use std::process::Command;
+
+use myriad_tests::{Place, Server, WordPress, wait_for};
+
+/// The site behind TLS and HTTP/2, every request in `browser.log`.
+fn serve(site: &WordPress, place: Place) -> Server {
+    let port = place.port;
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-newkey", "ec"])
+        .args(["-pkeyopt", "ec_paramgen_curve:P-256", "-keyout"])
+        .arg(place.path("own.key"))
+        .arg("-out")
+        .arg(place.path("own.crt"))
+        .output()
+        .expect("openssl runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let folder = place.folder().display().to_string();
+    site.serve_changed(place, &site.php().display().to_string(), |preset| {
+        let listen = format!("listen 127.0.0.1:{port}");
+        let at = preset.find(&listen).expect("the preset's listen");
+        let end = at + preset[at..].find(';').expect("the end of listen");
+        let tls = format!(
+            "{listen} ssl; http2 on; ssl_certificate {folder}/own.crt; ssl_certificate_key {folder}/own.key; \
+             access_log {folder}/browser.log browser"
+        );
+        let http = preset.find("http {").expect("the http block") + "http {".len();
+        let format = "\nlog_format browser '$server_protocol $status $request_method $request_uri';\n";
+        format!("{}{format}{}{tls}{}", &preset[..http], &preset[http..at], &preset[end..])
+    })
+}
+
+/// The page as the browser has it after its scripts have run, and what it said of it.
+fn load(url: &str, profile: &str) -> (String, String) {
+    let program = std::env::var("MYRIAD_CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
+    let output = Command::new(program)
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--ignore-certificate-errors"])
+        .args(["--disable-background-networking", "--no-first-run", "--disable-component-update"])
+        .args(["--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom"])
+        .arg(format!("--user-data-dir={profile}"))
+        .arg(url)
+        .output()
+        .expect("chromium runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn wordpress_loads_over_http2_without_a_word_on_the_console() {
+    let site = WordPress::shared();
+    let server = serve(&site, Place::new());
+    let profile = server.path("profile").display().to_string();
+    for target in ["/", "/?p=1", "/wp-login.php"] {
+        let (page, said) = load(&format!("https://127.0.0.1:{}{target}", server.port), &profile);
+        assert!(page.contains("</html>") && page.contains("<title>"), "{target}: {page}\n{said}");
+        // jQuery Migrate introduces itself; the browser logs errors no differently.
+        let is_greeting = |line: &str| line.contains("JQMIGRATE: Migrate is installed");
+        let console = said.lines().filter(|line| line.contains(":CONSOLE"));
+        let complaints: Vec<&str> = console.filter(|line| !is_greeting(line)).collect();
+        assert!(complaints.is_empty(), "{target}: {complaints:#?}");
+    }
+    wait_for("the log", || server.read("browser.log").lines().count() > 10);
+    let log = server.read("browser.log");
+    for line in log.lines() {
+        assert!(line.starts_with("HTTP/2.0 "), "{line}");
+        let status = line.split(' ').nth(1).unwrap_or_default();
+        assert!(
+            status.starts_with(['2', '3']) || line.contains("/?p=1") || line.ends_with("/favicon.ico"),
+            "{line}"
+        );
+    }
+}
