@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+import h2
 import load
 import report
 from rows import CANDIDATES, ROWS, judge
@@ -117,7 +118,7 @@ class Bench:
         self.results[row.name] = {}
         running = self.start(row)
         try:
-            {"hit": self.loaded, "revalidate": self.loaded, "miss": self.loaded, "crowd": self.crowded,
+            {"hit": self.loaded, "h2": self.loaded, "revalidate": self.loaded, "miss": self.loaded, "crowd": self.crowded,
              "idle": self.idle}[row.kind](row, running)
         finally:
             for server in running.values():
@@ -147,6 +148,8 @@ class Bench:
         return self.options.cores.split(",")[1] if server.workers == 1 else self.options.cores
 
     def wrk(self, row, server, asked):
+        if row.kind == "h2":
+            return h2.measured(server, row.path, asked, self.options.seconds, self.client_cores(server))
         return load.measured_wrk(server, row.path, asked, self.options.seconds,
                                  connections=self.options.connections, cores=self.client_cores(server))
 
@@ -247,6 +250,8 @@ class Bench:
         keep = [field for field in row.fields if field[0] != "Connection"]
         if load.decoded_body(server.port, row.path, keep) != reference:
             raise load.Wrong("another body than the origin's")
+        if row.kind == "h2":
+            h2.check(server, row.path, row.fields, reference)
         if row.kind != "revalidate":
             return row.fields
         return self.validated(row, server, fields)

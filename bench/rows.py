@@ -18,7 +18,7 @@ class Row:
     path: str = "/"
     fields: tuple = ()
     servers: tuple = tuple(CANDIDATES)
-    kind: str = "hit"           # hit | revalidate | miss | crowd | idle
+    kind: str = "hit"           # hit | h2 | revalidate | miss | crowd | idle
     codings: tuple = ("",)
     cached: bool = True         # an X-Cache other than HIT disqualifies
     close: bool = False
@@ -65,6 +65,10 @@ ROWS = [
         targets=(("myriad", "crowd", 1, 10.0),)),
     Row("crowd-2w", "The same, two workers", kind="crowd", fields=(GZIP,), workers=2, floor=False,
         targets=(("myriad", "crowd", 1, 10.0),)),
+    Row("h2-gzip", "Home page, gzip, HTTP/2 over TLS", kind="h2", fields=(GZIP,), codings=("gzip",), floor=False,
+        servers=("myriad", "nginx-recipe"), targets=(("myriad", "ratio", "nginx-recipe", 1 / 15),)),
+    Row("h2-identity", "Home page, identity, HTTP/2 over TLS", kind="h2", floor=False, servers=("myriad", "nginx-recipe"), targets=(
+        ("myriad", "ratio", "nginx-recipe", 0.9),)),
     Row("idle", "10,000 idle connections", kind="idle", fields=(GZIP,), codings=("gzip",), floor=False,
         targets=(("myriad", "idle", 2.0, 1.1),)),
     Row("idle-2w", "The same, two workers", kind="idle", fields=(GZIP,), codings=("gzip",), workers=2, floor=False,

@@ -194,7 +194,7 @@ class Stand:
             "php": f"unix:{self.site}/run/php.sock", "cache": server.folder / "cache"})
         text = text.replace("worker_processes auto;",
                             f"worker_processes {server.workers};\ndaemon off;\npid {server.folder}/server.pid;")
-        text = text.replace("        server_name ", f"        listen 127.0.0.1:{server.tls_port} ssl;\n"
+        text = text.replace("        server_name ", f"        listen 127.0.0.1:{server.tls_port} ssl;\n        http2 on;\n"
                             f"        ssl_certificate {certificate};\n        ssl_certificate_key {certificate};\n        server_name ", 1)
         path = server.folder / "server.conf"
         path.write_text(text)
@@ -239,7 +239,7 @@ class Stand:
         path = self.configuration(server, "recipe.conf")
         certificate = self.certificate()
         path.write_text(path.read_text().replace(
-            "        root ", f"        listen 127.0.0.1:{server.tls_port} ssl backlog=4096;\n        ssl_certificate {certificate};\n"
+            "        root ", f"        listen 127.0.0.1:{server.tls_port} ssl http2 backlog=4096;\n        ssl_certificate {certificate};\n"
             f"        ssl_certificate_key {certificate};\n        root ", 1))
         server.spawn([program("nginx"), "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
@@ -276,7 +276,7 @@ def myriad_binary():
 STARTERS = {
     "myriad": Stand.myriad_preset,
     "myriad-bare": Stand.myriad_bare,
-    "nginx-recipe": lambda stand, server: stand.nginx(server, "recipe.conf"),
+    "nginx-recipe": Stand.nginx_tls,
     "nginx-best": lambda stand, server: stand.nginx(server, "best.conf"),
     "varnish": Stand.varnish,
     "apache": Stand.apache,

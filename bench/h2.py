@@ -1,0 +1,67 @@
+"""Load over HTTP/2: h2load with ten connections of twenty streams, over TLS."""
+
+import re
+import subprocess
+
+import load
+
+CONNECTIONS = 10
+STREAMS = 20
+
+
+def check(server, path, fields, reference):
+    """Raises unless curl gets the very page over HTTP/2."""
+    command = ["curl", "-sSk", "--http2", "--compressed", "--max-time", "30", "-w", "%{stderr}%{http_version}",
+               "--resolve", f"{load.HOST}:{server.tls_port}:127.0.0.1", f"https://{load.HOST}:{server.tls_port}{path}"]
+    if not any(name == "Accept-Encoding" for name, _ in fields):
+        command += ["-H", "Accept-Encoding:"]  # curl's way to send none
+    for name, value in (("Host", load.HOST), *fields):
+        command += ["-H", f"{name}: {value}"]
+    done = subprocess.run(command, check=True, capture_output=True)
+    if done.stderr.strip() != b"2":
+        raise load.Wrong(f"speaks HTTP/{done.stderr.decode().strip()}")
+    # The scheme stands in the page's own links.
+    if done.stdout.replace(b"https:", b"http:") != reference.replace(b"https:", b"http:"):
+        raise load.Wrong("another body than the origin's over HTTP/2")
+
+
+def h2load(port, path, fields, seconds, cores):
+    command = ["taskset", "--cpu-list", cores, "h2load", "-t", "1", "-c", CONNECTIONS, "-m", STREAMS, "-D", seconds,
+               "-H", f"Host: {load.HOST}"]
+    for name, value in fields:
+        command += ["-H", f"{name}: {value}"]
+    command.append(f"https://127.0.0.1:{port}{path}")
+    return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+
+
+def report(output):
+    """h2load's report as a dictionary, in wrk's words; of single requests it tells the slowest."""
+    def number(pattern):
+        found = re.search(pattern, output)
+        if not found:
+            raise load.Wrong(f"h2load says nothing of {pattern}")
+        return float(found.group(1))
+
+    slowest = re.search(r"time for request:\s+\S+\s+([\d.]+)(us|ms|s)", output)
+    unit = {"us": 1, "ms": 1e3, "s": 1e6}
+    requests = number(r"(\d+) succeeded")
+    return {
+        "requests": requests, "seconds": number(r"finished in ([\d.]+)s"), "bytes": number(r"traffic: \S+ \((\d+)\) total"),
+        "status_errors": requests - number(r"status codes: (\d+) 2xx"),
+        "socket_errors": number(r"(\d+) failed") + number(r"(\d+) timeout"),
+        "p99_us": float(slowest.group(1)) * unit[slowest.group(2)] if slowest else 0.0,
+    }
+
+
+def measured(server, path, fields, seconds, cores):
+    """The report with the server's CPU time per request, as load.measured_wrk has it."""
+    before, client_before = server.cpu(), load.ended_children()
+    figures = report(h2load(server.tls_port, path, fields, seconds, cores))
+    spent, client_spent = server.cpu() - before, load.ended_children() - client_before
+    if figures["requests"] == 0:
+        raise load.Wrong("no request was answered")
+    figures["cpu_us"] = spent * 1e6 / figures["requests"]
+    figures["busy"] = spent / figures["seconds"]
+    figures["client_busy"] = client_spent / figures["seconds"]
+    figures["per_second"] = figures["requests"] / figures["seconds"]
+    return figures
