@@ -65,7 +65,12 @@ fn pages_are_listed_and_shown_as_they_are() {
     let most = told(&server, &["cache", "ls", "--sort", "hits", "--limit", "1"]);
     assert_eq!(most.lines().count(), 2, "{most}");
     assert!(most.contains("[no x-device]") && most.contains("/a"), "{most}");
+    assert!(most.contains("http://localhost/a  ["), "{most}");
     assert_eq!(told(&server, &["cache", "ls", "--match", "*host/b", "--json"]).lines().count(), 1);
+    assert_eq!(told(&server, &["cache", "ls", "--host", "LOCALHOST"]).lines().count(), 4);
+    assert_eq!(refused(&server, &["cache", "ls", "--host", "other"]).0, Some(2));
+    let by_url = told(&server, &["cache", "show", "http://localhost/a"]);
+    assert_eq!(by_url.matches("http://localhost/a\n").count(), 2, "{by_url}");
     let shown = told(&server, &["cache", "show", "httpGETlocalhost/a"]);
     for part in
         ["  variant   x-device: phone", "  status    200 text/plain", "  hits      1", "gzip", "880 bytes"]
@@ -109,6 +114,42 @@ fn figures_are_those_of_the_zone() {
     let json = told(&server, &["cache", "stats", "--json"]);
     assert!(json.starts_with("{\"zone\":\"pages\"") && json.contains("\"pages\":1,"), "{json}");
     assert!(refused(&server, &["cache", "stats", "--zone", "x"]).1.contains("there is \"pages\""));
+}
+
+#[test]
+fn requests_are_counted_by_what_the_cache_did() {
+    let site = Cached {
+        server: "fastcgi_cache_valid 200 1h; fastcgi_cache_bypass $arg_new; fastcgi_cache_use_stale updating; \
+                 fastcgi_cache_background_update on;",
+        ..SITE
+    };
+    let (server, _origin) = site.start(|call| {
+        let soon = if call.uri().contains("soon") { "X-Accel-Expires: 1\r\n" } else { "" };
+        call.answer(&format!("{soon}Content-Type: text/plain"), "page");
+    });
+    for target in ["/a", "/a", "/a", "/b?new=1", "/soon"] {
+        server.get(target);
+    }
+    wait_for("a stale page", || server.get("/soon").cache() == "STALE");
+    let counts = told(&server, &["cache", "stats", "--json"]);
+    let count = |name: &str| {
+        let text = counts.split_once(&format!("\"{name}\":")).expect("a count").1;
+        text.split(|letter: char| !letter.is_ascii_digit())
+            .next()
+            .and_then(|digits| digits.parse::<u64>().ok())
+    };
+    assert_eq!(
+        (count("miss"), count("bypass"), count("stale"), count("expired")),
+        (Some(2), Some(1), Some(1), Some(0))
+    );
+    assert!(count("hit") >= Some(2), "{counts}");
+    server.signal(Signal::HUP);
+    server.log_has("the new configuration runs");
+    let later = told(&server, &["cache", "stats", "--json"]);
+    let requests = |text: &str| {
+        text.split("\"requests\":").nth(1).and_then(|rest| rest.split('}').next()).map(str::to_owned)
+    };
+    assert_eq!(requests(&later), requests(&counts), "a reload keeps them");
 }
 
 #[test]
@@ -174,4 +215,63 @@ fn off_and_another_path_are_heeded() {
     let mut command = Command::new(binary());
     let output = command.args(["cache", "stats", "--socket", &socket]).output().expect("myriad starts");
     assert!(output.status.success());
+}
+
+/// A site whose pages bear tags, `/a` to `/d` stored.
+fn tagged() -> (Server, myriad_tests::Origin) {
+    let (server, origin) = SITE.start(|call| {
+        let tag = if call.uri().contains('a') { "first" } else { "other" };
+        let body = call.uri().to_owned();
+        call.answer(&format!("Content-Type: text/plain\r\nSurrogate-Key: all {tag}"), body);
+    });
+    for target in ["/a", "/a?x=1", "/b", "/c", "/d"] {
+        assert_eq!(server.get(target).cache(), "MISS");
+    }
+    (server, origin)
+}
+
+#[test]
+fn purges_by_url_and_tag_tell_exact_counts() {
+    let (server, _origin) = tagged();
+    assert!(told(&server, &["cache", "show", "http://localhost/b"]).contains("  tags      all other\n"));
+    let text = told(&server, &["purge", "http://localhost/a", "--tag", "other", "--tag", "none"]);
+    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+    assert_eq!(
+        lines,
+        [
+            "2 pages  url       http://localhost/a",
+            "3 pages  tag       other",
+            "0 pages  tag       none",
+            "5 pages purged"
+        ]
+    );
+    for target in ["/a", "/a?x=1", "/b"] {
+        assert_eq!(server.get(target).cache(), "MISS", "{target}");
+    }
+    server.log_has("by an administrator: 3 pages");
+}
+
+#[test]
+fn a_soft_purge_leaves_stale_pages() {
+    let (server, _origin) = tagged();
+    told(&server, &["purge", "--all", "--soft"]);
+    let list = told(&server, &["cache", "ls"]);
+    assert_eq!((list.lines().count(), list.matches(" stale ").count()), (6, 5), "{list}");
+    assert!(told(&server, &["cache", "show", "http://localhost/b"]).contains("fresh     no: purged softly"));
+    assert_eq!(server.get("/b").cache(), "EXPIRED");
+}
+
+#[test]
+fn a_purge_that_makes_no_sense_purges_nothing() {
+    let (server, _origin) = tagged();
+    for (arguments, part) in [
+        (&["purge"][..], "purge: what?"),
+        (&["purge", "--all", "--regex", "("], "does not compile"),
+        (&["purge", "--all", "--zone", "x"], "there is no zone"),
+        (&["purge", "http://localhost/b", "http:///"], "is no URL"),
+    ] {
+        let (code, why) = refused(&server, arguments);
+        assert_eq!((code, why.contains(part)), (Some(1), true), "{why}");
+    }
+    assert_eq!(server.get("/b").cache(), "HIT");
 }

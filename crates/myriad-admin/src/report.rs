@@ -215,4 +215,6 @@ pub struct PurgeReport {
     pub what: String,
     /// Pages that were purged; none where a pattern was accepted and its pages are still being looked for.
     pub purged: Option<u64>,
+    /// There may have been more: files of a former start are still being found. They are covered.
+    pub at_least: bool,
 }

@@ -88,7 +88,7 @@ pub(crate) async fn run(
 ) -> Result<Outcome, Refused> {
     let mut outcome = Outcome::Done(0);
     for zone in zones {
-        outcome = outcome.and(run_in(zone, command, keys).await?);
+        outcome = outcome.and(run_in(zone, command, keys).await?.outcome);
     }
     Ok(outcome)
 }
@@ -110,7 +110,22 @@ pub(crate) async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(),
     Ok(())
 }
 
-async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<Outcome, Refused> {
+/// A purge of one zone that holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    /// What it came to.
+    pub outcome: Outcome,
+    /// Its place in the zone's sequence ([`crate::runtime::PurgeEnds`]).
+    pub number: u64,
+}
+
+/// Whether a purge would be made: its pattern is sound.
+pub(crate) fn check(what: &What) -> Result<(), String> {
+    if what.is_exact() || *what == What::All { Ok(()) } else { covering(what).map(drop) }
+}
+
+/// Purges in one zone, as [`run`] does.
+pub(crate) async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<Made, Refused> {
     let (addresses, labels) = (command.what.addresses(), command.what.labels());
     let named = match &command.what {
         What::Keys(keys) => &keys[..],
@@ -131,11 +146,13 @@ async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<
         shorten(&mut name);
         Covered::Rule { name: &name, rule: &rule }
     };
-    Ok(match zone.zone.purge(covered, kind(command.soft)).await?.count {
+    let purged = zone.zone.purge(covered, kind(command.soft)).await?;
+    let outcome = match purged.count {
         Count::Exact(count) => Outcome::Done(count),
         Count::AtLeast(count) => Outcome::AtLeast(count),
         Count::Later => Outcome::Accepted,
-    })
+    };
+    Ok(Made { outcome, number: purged.number })
 }
 
 fn kind(soft: bool) -> Purge {
@@ -151,6 +168,7 @@ pub(crate) fn tend(zone: &PageZone, log: &ErrorLog) {
             return;
         }
         for ban in zone.zone.tend_bans(TEND_BATCH) {
+            zone.ends.note(ban.number, ban.count);
             let (name, count) = (ban.name, ban.count);
             let text = format_args!("purge of {name} in zone \"{}\": {count} pages", zone.zone.name());
             log.write(Level::Notice, None, text);

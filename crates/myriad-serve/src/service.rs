@@ -74,6 +74,7 @@ impl Drop for Waiting {
             exchange.request.answered.status = 499;
             exchange.request.finished_ms = myriad_net::clock::now_ms();
             exchange.request.site.worker.counters.requests.add(1);
+            exchange.request.count_cache_status();
             access_log::write(&mut exchange);
         }
     }
@@ -182,6 +183,7 @@ impl Service for SiteService {
         let counters = &self.worker.counters;
         counters.requests.add(1);
         counters.bytes.add(sent.bytes);
+        exchange.request.count_cache_status();
         exchange.request.sent = *sent;
         if !exchange.request.place().access_logs.is_empty() {
             exchange.request.finished_ms = myriad_net::clock::now_ms();

@@ -388,7 +388,10 @@ async fn work(
     shared: Shared,
     counters: Arc<Counters>,
 ) {
+    let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
     let state = Rc::new(WorkerState {
+        // Its counters are among those of all: this is only to be total.
+        number: number.unwrap_or(usize::MAX),
         files: shared.files,
         passwords: shared.passwords,
         logs: LogWriter::default(),

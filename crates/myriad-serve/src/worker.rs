@@ -17,6 +17,8 @@ use crate::runtime::{OriginGroup, Runtime};
 
 /// A worker thread's own state; it outlives reloads.
 pub(crate) struct WorkerState {
+    /// Which of the workers it is, from 0.
+    pub number: usize,
     /// What is known of files; shared with the other workers.
     pub files: Arc<FileCache>,
     /// Password checks; shared with the other workers.

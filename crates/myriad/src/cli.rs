@@ -17,6 +17,8 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [--listen ADDRESS] [--name HOST]... [--prefix DIR]
               [--user NAME] [-tTq] [--explain URL ...]
        myriad wordpress --print [--root DIR --php ...]
+       myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
+       myriad cache ls | show URL | stats        (each has its --help)
 
 Options:
   -?,-h         : this help

@@ -6,6 +6,7 @@ use crate::PurgeReport;
 /// One purge.
 pub fn purge(report: &PurgeReport) -> String {
     let outcome = match report.purged {
+        Some(pages) if report.at_least => format!("{}+ pages", count(pages)),
         Some(1) => "1 page".to_owned(),
         Some(pages) => format!("{} pages", count(pages)),
         None => "accepted".to_owned(),
@@ -31,8 +32,12 @@ mod tests {
 
     #[test]
     fn counts_and_acceptances_are_told_apart() {
-        let report =
-            |kind: &str, what: &str, purged| PurgeReport { kind: kind.into(), what: what.into(), purged };
+        let report = |kind: &str, what: &str, purged| PurgeReport {
+            kind: kind.into(),
+            what: what.into(),
+            purged,
+            ..PurgeReport::default()
+        };
         let reports = [report("url", "http://a/", Some(1)), report("all", "", None)];
         assert_eq!(purge(&reports[0]), "        1 page  url       http://a/");
         assert_eq!(purge(&reports[1]), "      accepted  all");

@@ -24,10 +24,25 @@ impl Found {
         }
     }
 
+    pub(super) fn meta(&self) -> &PageMeta {
+        match self {
+            Self::Memory(page) => page.meta(),
+            Self::Disk(page) => &page.meta,
+        }
+    }
+
+    /// What it was fetched for.
+    pub(super) fn url(&self) -> Vec<u8> {
+        let marks = &self.meta().marks;
+        [marks.subject().scheme, b"://", marks.host(), marks.target()].concat()
+    }
+
     pub(super) fn report(&self, zone: &PageZone, now_ms: u64) -> PageReport {
         let report = PageReport {
             zone: zone.zone.name().to_owned(),
             key: shown(self.key()),
+            url: Some(shown(&self.url())),
+            tags: self.meta().marks.tags().map(shown).collect(),
             now_ms,
             ..PageReport::default()
         };
@@ -47,7 +62,7 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
     PageReport {
         variant: page.selection().map(variant),
         stored_ms: page.stored_at(),
-        fresh_until_ms: page.fresh_until(),
+        fresh_until_ms: if zone.zone.is_made_stale(page) { 0 } else { page.fresh_until() },
         updating: page.is_updating(report.now_ms),
         hits: page.hits().into(),
         tier: if file.is_some() { Tier::Both } else { Tier::Memory },

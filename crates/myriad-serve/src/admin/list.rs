@@ -32,7 +32,7 @@ impl Administrator {
             Some(text) => Position::parse(text, &zones).ok_or("\"after\" is no end of an earlier answer")?,
             None => Position::FIRST,
         };
-        let pattern = request.matching.as_deref().map(Pattern::new);
+        let filter = Filter::new(request);
         let mut left = request.limit.unwrap_or(u64::MAX);
         let (mut batches, now_ms) = (0, system_ms());
         while let Some(zone) = zones.get(position.zone) {
@@ -42,7 +42,7 @@ impl Administrator {
             batches += 1;
             let (batch, next) = position.batch(zone);
             for (index, found) in batch.into_iter().enumerate().skip(position.skip) {
-                if !pattern.as_ref().is_none_or(|pattern| fits(pattern, &found)) {
+                if !filter.fits(&found) {
                     continue;
                 }
                 if left == 0 {
@@ -59,8 +59,26 @@ impl Administrator {
     }
 }
 
-fn fits(pattern: &Pattern, found: &Found) -> bool {
-    pattern.fits(found.key()) || pattern.fits(shown(found.key()).as_bytes())
+/// Which pages are meant.
+struct Filter {
+    host: Option<String>,
+    pattern: Option<Pattern>,
+}
+
+impl Filter {
+    fn new(request: &PagesRequest) -> Self {
+        Self {
+            host: request.host.as_deref().map(str::to_ascii_lowercase),
+            pattern: request.matching.as_deref().map(Pattern::new),
+        }
+    }
+
+    fn fits(&self, found: &Found) -> bool {
+        self.host.as_ref().is_none_or(|host| *host.as_bytes() == *found.meta().marks.host())
+            && self.pattern.as_ref().is_none_or(|pattern| {
+                pattern.fits(&found.url()) || pattern.fits(shown(found.key()).as_bytes())
+            })
+    }
 }
 
 impl Position {

@@ -5,6 +5,7 @@
 
 mod describe;
 mod list;
+mod purge;
 mod show;
 mod stats;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use myriad_admin::{Ended, Reply, Request};
 
+use crate::error_log::ErrorLog;
 use crate::runtime::{PageZone, Runtime};
 
 /// The zones of a site, as administrators reach them. Made for each request, so that a reload is noticed.
@@ -20,6 +22,7 @@ pub struct Administrator {
     zones: Vec<Arc<PageZone>>,
     /// Slots that one request looks at before it says where the next goes on.
     patience: u64,
+    log: ErrorLog,
 }
 
 /// Takes a line of the answer; false where nobody wants more.
@@ -29,7 +32,7 @@ impl Administrator {
     pub(crate) fn new(runtime: &Runtime) -> Self {
         let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
         zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
-        Self { zones, patience: u64::MAX }
+        Self { zones, patience: u64::MAX, log: runtime.zone_log.clone() }
     }
 
     /// Answers a request: `tell` is given each line of the answer. The last is [`Reply::End`] or [`Reply::Error`],
@@ -39,7 +42,7 @@ impl Administrator {
             Request::Stats(request) => self.stats(request, tell),
             Request::Pages(request) => self.list(request, tell),
             Request::Page(request) => self.show(request, tell),
-            Request::Purge(_) => Err("purging by this way is not possible yet".to_owned()),
+            Request::Purge(request) => self.purge(request, tell),
         };
         match end {
             Ok(end) => tell(Reply::End(end)),

@@ -4,6 +4,8 @@ use myriad_admin::{
     BanReport, DiskReport, Ended, MemoryReport, Reply, RequestCounts, StatsRequest, ZoneReport,
 };
 
+use myriad_policy::CacheStatus;
+
 use super::{Administrator, End, Tell};
 use crate::runtime::PageZone;
 
@@ -33,7 +35,7 @@ fn report(zone: &PageZone) -> ZoneReport {
             inactive: stats.expired,
         },
         disk: disk(zone),
-        requests: RequestCounts::default(),
+        requests: requests(zone),
         fetching: stats.flights,
         stored: stats.stored,
         rejected: stats.rejected,
@@ -45,6 +47,19 @@ fn report(zone: &PageZone) -> ZoneReport {
                 count: ban.count,
             })
             .collect(),
+    }
+}
+
+fn requests(zone: &PageZone) -> RequestCounts {
+    let of = |status| zone.counts.of(status);
+    RequestCounts {
+        hit: of(CacheStatus::Hit),
+        miss: of(CacheStatus::Miss),
+        expired: of(CacheStatus::Expired),
+        stale: of(CacheStatus::Stale),
+        updating: of(CacheStatus::Updating),
+        revalidated: of(CacheStatus::Revalidated),
+        bypass: of(CacheStatus::Bypass),
     }
 }
 

@@ -37,6 +37,7 @@ impl Compile<'_> {
 
     /// The cache of a place in the zone of that name.
     fn cache_in(&mut self, zone: &str, settings: &Settings, origin: &OriginSettings) -> Option<CachePlace> {
+        let number = self.http.cache_zones.iter().position(|conf| conf.name == zone)?;
         let zone = self.zone(zone)?;
         let cache = &origin.cache;
         let key = match &cache.key {
@@ -55,6 +56,7 @@ impl Compile<'_> {
         let rules = self.rules(settings, origin, &key);
         Some(CachePlace {
             zone,
+            zone_number: u16::try_from(number).unwrap_or(u16::MAX),
             key,
             bypass: self.in_rules(|compile| compile.predicates(&cache.bypass)),
             no_cache: self.predicates(&cache.no_cache),
@@ -148,7 +150,7 @@ impl Compile<'_> {
             zone.zone.resize(limits);
             return Some(Arc::clone(zone));
         }
-        let zone = Arc::new(PageZone { zone: Zone::new(name, limits), folder });
+        let zone = Arc::new(PageZone::new(Zone::new(name, limits), folder));
         self.around.kept.zones.insert(name.to_owned(), Arc::clone(&zone));
         Some(zone)
     }

@@ -173,6 +173,7 @@ impl<'a> Compile<'a> {
         let disk_limits = self.disk_limits();
         let mut zones = self.around.kept.zones.clone();
         zones.retain(|name, _| disk_limits.contains_key(name));
+        let zone_list = self.http.cache_zones.iter().map(|conf| zones.get(&conf.name).cloned()).collect();
         let zone_log = self.error_log(&self.http.settings.log.error);
         let Self {
             model,
@@ -229,6 +230,7 @@ impl<'a> Compile<'a> {
             shortcut,
             formats,
             zones,
+            zone_list,
             disk_limits,
             zone_log,
             groups,

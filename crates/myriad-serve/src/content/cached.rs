@@ -87,6 +87,7 @@ fn look_up(
 ) -> Result<Step, myriad_script::EvalError> {
     let Exchange { request, frame } = exchange;
     request.cache.fetched = false;
+    request.cache.zone = cache.zone_number;
     if let Some(rules) = &cache.purge
         && purge::asks(request, frame, rules)?
     {
@@ -169,6 +170,7 @@ pub(super) fn shortcut(exchange: &mut Exchange, origin: &OriginPlace) -> Option<
         return None;
     }
     let request = &mut exchange.request;
+    request.cache.zone = cache.zone_number;
     request.as_get |= request.head.method() == Method::Head && cache.convert_head;
     Some(serve(exchange, origin, page, CacheStatus::Hit))
 }

@@ -126,6 +126,8 @@ pub(crate) struct CacheFacts {
     pub stale: Option<Arc<Page>>,
     /// `$upstream_cache_age`, seconds.
     pub age_s: Option<u64>,
+    /// The zone that has set [`Self::status`], by its place in [`Runtime::zone_list`].
+    pub zone: u16,
     /// Which zone a variable has chosen, where one does.
     pub chosen: Option<u16>,
     /// The origin's head at hand came with the page that this request itself has fetched here.
@@ -254,6 +256,14 @@ impl Request {
     /// What is known of the visitor, made where there is nothing yet.
     pub(crate) fn visit(&mut self) -> &Rc<Visit> {
         self.visit.get_or_insert_default()
+    }
+
+    /// Counts what the cache did for the request, once it is over.
+    pub(crate) fn count_cache_status(&self) {
+        let Some(status) = self.cache.status else { return };
+        if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.zone)) {
+            zone.counts.add(self.site.worker.number, status);
+        }
     }
 
     /// The origin's part, made where there is none yet.

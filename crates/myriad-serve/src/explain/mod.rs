@@ -90,6 +90,7 @@ pub fn explain(
         Surroundings { prefix, folder, tls_files, listeners: &listeners, logs: &logs, kept: &mut kept };
     let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
     let worker = WorkerState {
+        number: 0,
         files: Arc::default(),
         passwords: Arc::default(),
         logs: LogWriter::default(),

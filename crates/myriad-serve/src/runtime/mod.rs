@@ -23,6 +23,7 @@ mod referers;
 mod rewriting;
 mod ssi;
 mod zone;
+mod zone_counts;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -63,6 +64,7 @@ pub(crate) use ssi::{SsiRules, VariablesByName};
 pub(crate) use zone::{
     Page, PageFolder, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot, system_ms,
 };
+pub(crate) use zone_counts::{PurgeEnds, ZoneCounts};
 
 use crate::error_log::ErrorLog;
 use crate::exchange::variables::Source;
@@ -103,6 +105,8 @@ pub(crate) struct Runtime {
     pub shortcut: Option<Shortcut>,
     /// Cache zones by name.
     pub zones: HashMap<String, Arc<PageZone>>,
+    /// The same in the order of [`CachePlace::zone_number`].
+    pub zone_list: Vec<Option<Arc<PageZone>>>,
     /// What the zones may take of the disk.
     pub disk_limits: HashMap<String, DiskLimits>,
     /// Where the zones tell of trouble: the error log of `http`.

@@ -512,6 +512,8 @@ pub(crate) struct Param {
 pub(crate) struct CachePlace {
     /// The zone.
     pub zone: Arc<PageZone>,
+    /// Its place in [`super::Runtime::zone_list`].
+    pub zone_number: u16,
     /// `*_cache_key`.
     pub key: Template,
     /// `*_cache_bypass`.

@@ -13,6 +13,7 @@ use myriad_store::{
 use crate::error_log::{ErrorLog, Level};
 
 use super::{Marks, covering};
+use super::{PurgeEnds, ZoneCounts};
 
 /// What is kept with a stored page.
 #[derive(Clone)]
@@ -96,6 +97,10 @@ pub(crate) struct PageZone {
     pub zone: Zone<PageMeta>,
     /// Where its files are.
     pub folder: PageFolder,
+    /// What its requests came to.
+    pub counts: ZoneCounts,
+    /// How its purges ended.
+    pub ends: PurgeEnds,
 }
 
 /// Where the files of a zone are: what a zone cannot change while it lives.
@@ -108,6 +113,11 @@ pub(crate) struct PageFolder {
 }
 
 impl PageZone {
+    /// An empty zone.
+    pub(crate) fn new(zone: Zone<PageMeta>, folder: PageFolder) -> Self {
+        Self { zone, folder, counts: ZoneCounts::default(), ends: PurgeEnds::default() }
+    }
+
     /// Opens the disk tier, if it is not open yet, or changes its limits. What goes wrong is told to `log`.
     pub(crate) fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog) {
         let (log, name) = (log.clone(), self.zone.name().to_owned());

@@ -131,6 +131,7 @@ struct Child {
 impl Drop for Child {
     fn drop(&mut self) {
         let request = &mut self.exchange.request;
+        request.count_cache_status();
         if !request.place().log_subrequest {
             return;
         }

@@ -97,35 +97,39 @@ impl<M: Metadata> Zone<M> {
         let Some(disk) = self.disk() else { return (Vec::new(), None) };
         let (files, next) = disk.files(slot, BATCH);
         let pages = files.into_iter().filter_map(|name| disk.read_page(name));
-        (pages.filter(|page| !self.has(page)).collect(), next)
+        (pages.filter_map(|page| self.on_disk_alone(page)).collect(), next)
     }
 
     /// All variants of a key that lie on disk alone. Reads on this thread, as [`Self::inspect_disk`] does.
     pub fn peek_disk(&self, key: KeyRef<'_>) -> Vec<DiskPage<M>> {
         let Some(disk) = self.disk() else { return Vec::new() };
         let pages = disk.files_of(key).into_iter().filter_map(|name| disk.read_page(name));
-        pages.filter(|page| *page.key == *key.bytes() && !self.has(page)).collect()
+        pages.filter(|page| *page.key == *key.bytes()).filter_map(|page| self.on_disk_alone(page)).collect()
+    }
+
+    /// Whether a soft purge has made the object stale, though no look-up has found it out yet.
+    pub fn is_made_stale(&self, object: &Object<M>) -> bool {
+        self.inner.bans.look_at(object.asked_by(), object.key(), object.meta()) == Verdict::Stale
     }
 
     /// Whether no purge has taken the object, though no look-up has found it out yet.
     fn is_there(&self, object: &Object<M>) -> bool {
-        !self.is_taken(object.asked_by(), object.key(), object.meta())
+        self.inner.bans.look_at(object.asked_by(), object.key(), object.meta()) != Verdict::Goes
     }
 
-    fn is_taken(&self, since: u64, key: &[u8], meta: &M) -> bool {
-        self.inner.bans.look_at(since, key, meta) == Verdict::Goes
-    }
-
-    /// Whether the page of a file is purged, or in memory too.
-    fn has(&self, page: &DiskPage<M>) -> bool {
-        if self.is_taken(page.generation, &page.key, &page.meta) {
-            return true;
+    /// The page of a file as it is to be shown: unless it is purged, or in memory too.
+    fn on_disk_alone(&self, mut page: DiskPage<M>) -> Option<DiskPage<M>> {
+        match self.inner.bans.look_at(page.generation, &page.key, &page.meta) {
+            Verdict::Goes => return None,
+            Verdict::Stale => page.fresh_until = 0,
+            Verdict::Stays => {}
         }
         let is_it = |object: &Arc<Object<M>>| {
             let variant = object.selection().map(|selection| &selection.variant[..]);
             variant == page.selection.as_ref().map(|selection| &selection.variant[..])
         };
-        self.peek(KeyRef::new(&page.key)).iter().any(is_it)
+        let in_memory = self.peek(KeyRef::new(&page.key)).iter().any(is_it);
+        (!in_memory).then_some(page)
     }
 }
 

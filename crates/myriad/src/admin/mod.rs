@@ -9,6 +9,7 @@ mod cache;
 mod client;
 pub(crate) mod door;
 mod options;
+mod purge;
 pub(crate) mod socket;
 
 use std::ffi::OsString;
@@ -21,42 +22,39 @@ use crate::{cli, version};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Cache,
+    Purge,
 }
 
 impl Command {
     /// The command that a first argument names.
     pub(crate) fn named(word: &OsString) -> Option<Self> {
-        (word == "cache").then_some(Self::Cache)
+        match word.to_str() {
+            Some("cache") => Some(Self::Cache),
+            Some("purge") => Some(Self::Purge),
+            _ => None,
+        }
     }
 
     /// Runs it. The exit status: 0 done, 1 not done, 2 nothing was found.
     pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
-        let parsed = match self {
-            Self::Cache => cache::parse(arguments),
+        let ran = match self {
+            Self::Cache => cache::parse(arguments).and_then(|command| {
+                command.map_or_else(|| Ok(help(cache::USAGE)), |command| cache::run(&command))
+            }),
+            Self::Purge => purge::parse(arguments).and_then(|command| {
+                command.map_or_else(|| Ok(help(purge::USAGE)), |command| purge::run(&command))
+            }),
         };
-        let command = match parsed {
-            Ok(Some(command)) => command,
-            Ok(None) => {
-                let usage = match self {
-                    Self::Cache => cache::USAGE,
-                };
-                eprint!("{}\n{usage}", version::text(false));
-                return ExitCode::SUCCESS;
-            }
-            Err(error) => {
-                eprintln!("myriad: {error}");
-                return ExitCode::FAILURE;
-            }
-        };
-        let done = cache::run(&command);
-        match done {
-            Ok(code) => code,
-            Err(error) => {
-                eprintln!("myriad: {error}");
-                ExitCode::FAILURE
-            }
-        }
+        ran.unwrap_or_else(|error| {
+            eprintln!("myriad: {error}");
+            ExitCode::FAILURE
+        })
     }
+}
+
+fn help(usage: &str) -> ExitCode {
+    eprint!("{}\n{usage}", version::text(false));
+    ExitCode::SUCCESS
 }
 
 /// What a command found, if anything.

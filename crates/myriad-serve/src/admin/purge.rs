@@ -1,0 +1,144 @@
+//! Purges as administrators ask for them.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use myriad_admin::{Ended, PurgeReport, PurgeRequest, Reply};
+use myriad_policy::{Command, Tags, What, Wildcard};
+
+use super::{Administrator, End, Tell};
+use crate::error_log::Level;
+use crate::purge::{self, Outcome};
+use crate::runtime::PageZone;
+
+/// How long `wait` waits for the pages of a pattern: a fetch from before the purge may keep it from ending.
+const PATIENCE: Duration = Duration::from_mins(4);
+/// Between two looks at whether it has ended.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// One purge, and what it is called where its end is told.
+struct Order {
+    kind: &'static str,
+    what: String,
+    command: Command,
+}
+
+impl Administrator {
+    /// Makes the purges one after the other. Nothing is purged where one of them makes no sense.
+    pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut Tell<'_>) -> End {
+        let zones = self.named(request.zone.as_deref())?;
+        for order in orders(request)? {
+            let report = self.run(&zones, order, request.wait)?;
+            if !tell(Reply::Purge(Box::new(report))) {
+                break;
+            }
+        }
+        Ok(Ended::default())
+    }
+
+    fn run(&self, zones: &[&Arc<PageZone>], order: Order, wait: bool) -> Result<PurgeReport, String> {
+        let Order { kind, what, command } = order;
+        let mut outcome = Outcome::Done(0);
+        for zone in zones {
+            let made = block_on(purge::run_in(zone, &command, &[]))
+                .map_err(|error| format!("{kind} {what}: {error}"))?;
+            let counted = (wait && made.outcome == Outcome::Accepted)
+                .then(|| self.wait_for(zone, made.number))
+                .flatten();
+            outcome = outcome.and(counted.map_or(made.outcome, Outcome::Done));
+        }
+        let (purged, at_least) = match outcome {
+            Outcome::Done(count) => (Some(count as u64), false),
+            Outcome::AtLeast(count) => (Some(count as u64), true),
+            Outcome::Accepted => (None, false),
+        };
+        if let Some(count) = purged {
+            let text = format_args!("purge of {} by an administrator: {count} pages", command.what);
+            self.log.write(Level::Notice, None, text);
+        }
+        Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least })
+    }
+
+    /// Waits until all pages were asked about a purge, and says how many it covered.
+    fn wait_for(&self, zone: &PageZone, number: u64) -> Option<usize> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            purge::tend(zone, &self.log);
+            if let Some(count) = zone.ends.of(number) {
+                return Some(count);
+            }
+            if Instant::now() >= until {
+                return None;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// What is asked for, each by itself, so that each has its count.
+fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
+    let mut orders = Vec::with_capacity(request.len());
+    let mut add = |kind, what: &str, covered| {
+        let command = Command { what: covered, soft: request.soft };
+        orders.push(Order { kind, what: what.to_owned(), command });
+    };
+    for url in &request.urls {
+        let covered = What::url(url.as_bytes());
+        add("url", url, covered.ok_or_else(|| format!("\"{url}\" is no URL: http://host/path?query"))?);
+    }
+    for tag in &request.tags {
+        let tags = Tags::parse(tag.as_bytes());
+        if tags.is_empty() {
+            return Err(format!("\"{tag}\" is no tag"));
+        }
+        add("tag", tag, What::Tags(tags));
+    }
+    for pattern in &request.wildcards {
+        // Which host is meant is for who administers to say: without one, all of them.
+        add("wildcard", pattern, What::Wildcard(Wildcard::parse(pattern.as_bytes(), b"*")));
+    }
+    for pattern in &request.regexes {
+        let covered = What::regex(None, pattern.as_bytes());
+        add("regex", pattern, covered.map_err(|why| format!("regex {pattern}: {why}"))?);
+    }
+    for host in &request.hosts {
+        let covered = What::url(host.as_bytes());
+        match covered {
+            Some(What::Url { host: name, target }) if *target == *b"/" => add("host", host, What::Host(name)),
+            _ => return Err(format!("\"{host}\" is no host")),
+        }
+    }
+    if request.all {
+        add("all", "", What::All);
+    }
+    for order in &orders {
+        purge::check(&order.command.what).map_err(|why| format!("{} {}: {why}", order.kind, order.what))?;
+    }
+    Ok(orders)
+}
+
+/// Wakes a thread that sleeps until a future is done.
+struct Sleeper(Thread);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a purge on this thread, which serves nobody else.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Sleeper(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
