@@ -16,7 +16,7 @@ mod frame;
 pub mod hpack;
 mod output;
 mod priority;
-mod request;
+pub(crate) mod request;
 mod settings;
 
 pub use connection::{Config, Connection, Input, Over, Received, Volume};

@@ -16,6 +16,7 @@ pub mod fields;
 pub mod forwarded;
 pub mod h1;
 pub mod h2;
+pub mod h3;
 pub mod head;
 mod known;
 mod list;

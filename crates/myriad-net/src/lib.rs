@@ -1,4 +1,4 @@
-//! Listeners and the drivers of HTTP/1 and HTTP/2 that yield exchanges.
+//! Listeners and the drivers of HTTP/1, HTTP/2 and HTTP/3 that yield exchanges.
 //!
 //! One OS thread is one worker with a current-thread runtime; a connection stays on its thread. The driver reads a
 //! request head, hands it to a [`Service`], and writes what comes back. An answer that needs no waiting
@@ -10,6 +10,7 @@ pub mod connection;
 pub mod deadline;
 mod h1;
 mod h2;
+pub mod h3;
 mod linger;
 pub mod listener;
 pub mod multiplex;
@@ -25,7 +26,8 @@ mod work;
 
 pub use connection::{Connection, Peer};
 pub use h1::end_tunnels;
-pub use listener::{Acceptor, Worker};
+pub use h3::{ChooseTls, Crossing, QuicSecret, QuicSettings, Refusal};
+pub use listener::{Acceptor, QuicPlace, Worker};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
 pub use service::{Limits, Outcome, Service, StreamLimits};

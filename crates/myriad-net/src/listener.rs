@@ -1,11 +1,13 @@
 //! A worker's listening sockets and its connections.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer};
+use crate::h3::{Crossing, Hub, QuicSecret, Users, WeakUsers};
 use crate::service::{ConnectionEvent, Service};
 use crate::socket::{Registered, Socket};
 use crate::{deadline, h1};
@@ -27,10 +30,12 @@ static SERIAL: AtomicU64 = AtomicU64::new(1);
 pub struct Worker<S> {
     service: Rc<S>,
     live: Rc<Live>,
+    /// Listeners for QUIC, by number.
+    hubs: Rc<RefCell<HashMap<u32, WeakUsers>>>,
 }
 
 /// The connections of a worker, counted.
-struct Live {
+pub(crate) struct Live {
     count: Cell<usize>,
     /// Each of them, at the place that its guard holds.
     all: RefCell<Vec<Option<Weak<Connection>>>>,
@@ -41,20 +46,45 @@ struct Live {
 
 /// Accepts from one listening socket until dropped.
 pub struct Acceptor {
-    task: JoinHandle<()>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Connections of TCP or unix sockets.
+    Stream(JoinHandle<()>),
+    /// Connections of QUIC, whose task ends with the last of them.
+    Quic(#[expect(dead_code, reason = "it is held, not asked")] Users),
 }
 
 impl Drop for Acceptor {
     fn drop(&mut self) {
-        self.task.abort();
+        if let Kind::Stream(task) = &self.kind {
+            task.abort();
+        }
     }
+}
+
+/// The sockets of a listener for QUIC, as one worker has them.
+pub struct QuicPlace {
+    /// The number of its listener.
+    pub number: u32,
+    /// The number of the worker; below that of the crossing's workers.
+    pub worker: u8,
+    /// The number of the process, modulo 256.
+    pub process: u8,
+    /// Whether no other worker reads these sockets.
+    pub alone: bool,
+    /// What tokens and connection IDs are made with.
+    pub secret: QuicSecret,
+    /// Where workers pass on what is not theirs.
+    pub crossing: Arc<Crossing>,
 }
 
 impl<S: Service> Worker<S> {
     /// A worker that holds at most `most` connections (`worker_connections`). Must be made on the worker's runtime.
     pub fn new(service: Rc<S>, most: usize) -> Self {
         tokio::task::spawn_local(deadline::run());
-        Self { service, live: Rc::new(Live::new(most)) }
+        Self { service, live: Rc::new(Live::new(most)), hubs: Rc::default() }
     }
 
     /// Starts to accept connections from a TCP or unix socket; they bear `number` as their listener.
@@ -68,7 +98,20 @@ impl<S: Service> Worker<S> {
                 worker.take(number, accepted).await;
             }
         });
-        Ok(Acceptor { task })
+        Ok(Acceptor { kind: Kind::Stream(task) })
+    }
+
+    /// Starts to accept connections of QUIC from sockets of one address, or goes on where their listener is accepted from
+    /// already.
+    pub fn listen_quic(&self, sockets: Vec<OwnedFd>, place: QuicPlace) -> io::Result<Acceptor> {
+        let mut hubs = self.hubs.borrow_mut();
+        if let Some(users) = hubs.get(&place.number).and_then(WeakUsers::join) {
+            return Ok(Acceptor { kind: Kind::Quic(users) });
+        }
+        let number = place.number;
+        let users = Hub::start(Rc::clone(&self.service), Rc::clone(&self.live), sockets, place)?;
+        hubs.insert(number, users.downgrade());
+        Ok(Acceptor { kind: Kind::Quic(users) })
     }
 
     /// Connections open now.
@@ -114,7 +157,7 @@ impl<S: Service> Worker<S> {
     }
 
     fn share(&self) -> Self {
-        Self { service: Rc::clone(&self.service), live: Rc::clone(&self.live) }
+        Self { service: Rc::clone(&self.service), live: Rc::clone(&self.live), hubs: Rc::clone(&self.hubs) }
     }
 
     async fn take(&self, number: u32, accepted: io::Result<(Socket, Peer)>) {
@@ -129,7 +172,7 @@ impl<S: Service> Worker<S> {
                 return;
             }
         };
-        let connection = Connection::new(SERIAL.fetch_add(1, Ordering::Relaxed), number, peer, socket);
+        let connection = Connection::new(next_serial(), number, peer, socket);
         let guard = Guard::new(&self.live, &connection);
         let service = Rc::clone(&self.service);
         service.note(ConnectionEvent::Accepted);
@@ -166,16 +209,26 @@ impl Live {
             changed: Notify::new(),
         }
     }
+
+    /// Whether there are as many as there may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count.get() >= self.most
+    }
+}
+
+/// The next connection's number.
+pub(crate) fn next_serial() -> u64 {
+    SERIAL.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Counts a connection for as long as it is driven.
-struct Guard {
+pub(crate) struct Guard {
     live: Rc<Live>,
     at: usize,
 }
 
 impl Guard {
-    fn new(live: &Rc<Live>, connection: &Rc<Connection>) -> Self {
+    pub(crate) fn new(live: &Rc<Live>, connection: &Rc<Connection>) -> Self {
         live.count.set(live.count.get() + 1);
         let mut all = live.all.borrow_mut();
         let connection = Some(Rc::downgrade(connection));

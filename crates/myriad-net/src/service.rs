@@ -12,6 +12,7 @@ use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
 use crate::connection::Connection;
+use crate::h3::QuicSettings;
 use crate::request_body::RequestBody;
 use crate::response::{Response, Sent};
 use crate::timeouts::Timeouts;
@@ -63,6 +64,12 @@ pub trait Service: 'static {
     /// A client of HTTP/2 went too far, or away in the middle of something; for the error log.
     fn http2_failed(&self, connection: &Connection, reason: &str) {
         let _ = (connection, reason);
+    }
+
+    /// How a client of a listener for QUIC is spoken to that comes now; none sends it away.
+    fn quic(&self, connection: &Connection) -> Option<QuicSettings> {
+        let _ = connection;
+        None
     }
 
     /// A handshake failed, for the error log.

@@ -58,7 +58,8 @@ impl Registered {
         }
     }
 
-    fn poll_output<R>(
+    /// Runs `work` when the socket is writable; `EAGAIN` from it waits for the next event.
+    pub(crate) fn poll_output<R>(
         &self,
         cx: &mut Context<'_>,
         mut work: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use myriad_http::RequestHead;
 use myriad_net::service::{ConnectionEvent, Rejection};
-use myriad_net::{Connection, Limits, Outcome, RequestBody, Sent, Service, StreamLimits};
+use myriad_net::{Connection, Limits, Outcome, QuicSettings, RequestBody, Sent, Service, StreamLimits};
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
@@ -119,6 +119,10 @@ impl Service for SiteService {
 
     fn is_secure(&self, connection: &Connection) -> bool {
         self.current.borrow().runtime.is_secure(connection)
+    }
+
+    fn quic(&self, connection: &Connection) -> Option<QuicSettings> {
+        crate::quic::settings(&self.current.borrow().runtime, connection)
     }
 
     fn http2(&self, connection: &Connection) -> Option<StreamLimits> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
-use myriad_net::{Acceptor, Worker};
+use myriad_net::{Acceptor, QuicPlace, Worker};
 use myriad_policy::Command;
 use myriad_store::DiskPool;
 use parking_lot::Mutex;
@@ -28,6 +28,7 @@ use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::passwords::Passwords;
 use crate::purge::{self, Outcome, Refused};
+use crate::quic::Quic;
 use crate::runtime::Runtime;
 use crate::service::SiteService;
 use crate::worker::{Generation, WorkerState};
@@ -48,6 +49,10 @@ const SWEEP_BUDGET: usize = 4096;
 pub struct Inherited {
     /// Listening sockets under the name of their address; several of one name with `reuseport`.
     pub listeners: Vec<(String, OwnedFd)>,
+    /// What QUIC makes tokens and connection IDs with, where no `quic_host_key` is written.
+    pub quic_secret: Vec<u8>,
+    /// The number of this process, modulo 256.
+    pub process: u8,
     /// Log files under their absolute paths.
     pub logs: Vec<(PathBuf, OwnedFd)>,
     /// Certificates and keys, read by whoever may.
@@ -99,6 +104,7 @@ enum Order {
     Run {
         runtime: Arc<Runtime>,
         sockets: Vec<Socket>,
+        quic: Vec<QuicSockets>,
         /// When tunnels of the configuration before end (`worker_shutdown_timeout` of that one).
         tunnels_end: Option<Duration>,
         done: mpsc::Sender<std::io::Result<()>>,
@@ -116,6 +122,12 @@ struct Socket {
     descriptor: OwnedFd,
 }
 
+/// A listener for QUIC, as one worker has it.
+struct QuicSockets {
+    descriptors: Vec<OwnedFd>,
+    place: QuicPlace,
+}
+
 /// A running site.
 pub struct Site {
     inner: Mutex<Inner>,
@@ -127,6 +139,7 @@ pub struct Site {
 struct Inner {
     kept: Kept,
     numbers: HashMap<String, u32>,
+    quic: Quic,
     runtime: Arc<Runtime>,
     workers: Vec<WorkerThread>,
     agents: Agents,
@@ -155,6 +168,7 @@ impl Site {
             kept: &mut kept,
         };
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
+        let quic = Quic::new(&inherited.quic_secret, inherited.process);
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks);
         let count = match model.main.worker_processes {
@@ -173,10 +187,11 @@ impl Site {
         for index in 0..count {
             workers.push(WorkerThread::spawn(index, connections, shared.clone())?);
         }
-        run(&workers, &runtime, &sockets, None)?;
+        let mut quic = quic;
+        run(&workers, &runtime, &sockets, &mut quic, None)?;
         let mut agents = Agents::default();
         agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
-        let inner = Inner { kept, numbers, runtime, workers, agents };
+        let inner = Inner { kept, numbers, quic, runtime, workers, agents };
         Ok(Self {
             inner: Mutex::new(inner),
             logs,
@@ -208,7 +223,7 @@ impl Site {
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
         open_zones(&runtime, &self.disks);
         let tunnels_end = *self.shutdown_timeout.lock();
-        run(&inner.workers, &runtime, &sockets, tunnels_end)?;
+        run(&inner.workers, &runtime, &sockets, &mut inner.quic, tunnels_end)?;
         inner.agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
         inner.kept.acme.settle(runtime.acme.as_deref());
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
@@ -322,21 +337,38 @@ fn run(
     workers: &[WorkerThread],
     runtime: &Arc<Runtime>,
     sockets: &[Socket],
+    quic: &mut Quic,
     tunnels_end: Option<Duration>,
 ) -> std::io::Result<()> {
     let (done, started) = mpsc::channel();
     for (index, worker) in workers.iter().enumerate() {
         let mut own = Vec::new();
+        let mut own_quic: Vec<QuicSockets> = Vec::new();
         for (position, socket) in sockets.iter().enumerate() {
             let twins = sockets.iter().filter(|twin| twin.number == socket.number).count();
             let rank = sockets[..position].iter().filter(|twin| twin.number == socket.number).count();
             if twins == 1 || rank % workers.len() == index % twins.min(workers.len()) {
                 let descriptor = socket.descriptor.try_clone()?;
-                own.push(Socket { number: socket.number, descriptor });
+                let Some(listener) = runtime.quic_listener(socket.number) else {
+                    own.push(Socket { number: socket.number, descriptor });
+                    continue;
+                };
+                match own_quic.iter_mut().find(|known| known.place.number == socket.number) {
+                    Some(known) => known.descriptors.push(descriptor),
+                    None => own_quic.push(QuicSockets {
+                        descriptors: vec![descriptor],
+                        place: quic.place(socket.number, listener, (index, workers.len()), twins),
+                    }),
+                }
             }
         }
-        let order =
-            Order::Run { runtime: Arc::clone(runtime), sockets: own, tunnels_end, done: done.clone() };
+        let order = Order::Run {
+            runtime: Arc::clone(runtime),
+            sockets: own,
+            quic: own_quic,
+            tunnels_end,
+            done: done.clone(),
+        };
         let _ = worker.orders.send(order);
     }
     drop(done);
@@ -416,7 +448,7 @@ async fn work(
                 }
             }
             Order::Reopen => state.logs.reopen(),
-            Order::Run { runtime, sockets, tunnels_end, done } => {
+            Order::Run { runtime, sockets, quic, tunnels_end, done } => {
                 if let Some(after) = tunnels_end {
                     myriad_net::end_tunnels(after.as_millis() as u64);
                 }
@@ -430,7 +462,7 @@ async fn work(
                     tokio::task::spawn_local(housekeeping(Rc::clone(&service)));
                     (Rc::clone(&service), Worker::new(service, connections))
                 };
-                let accepted = accept(&worker, sockets);
+                let accepted = accept(&worker, sockets, quic);
                 running = Some((service, worker));
                 let _ = done.send(accepted.map(|next| acceptors = next));
             }
@@ -452,8 +484,14 @@ async fn work(
 }
 
 /// Accepts from the sockets of a configuration; those of the one before are dropped once these are all there.
-fn accept(worker: &Worker<SiteService>, sockets: Vec<Socket>) -> std::io::Result<Vec<Acceptor>> {
-    sockets.into_iter().map(|socket| worker.listen(socket.number, socket.descriptor)).collect()
+fn accept(
+    worker: &Worker<SiteService>,
+    sockets: Vec<Socket>,
+    quic: Vec<QuicSockets>,
+) -> std::io::Result<Vec<Acceptor>> {
+    let streams = sockets.into_iter().map(|socket| worker.listen(socket.number, socket.descriptor));
+    let quic = quic.into_iter().map(|sockets| worker.listen_quic(sockets.descriptors, sockets.place));
+    streams.chain(quic).collect()
 }
 
 /// Sweeps zones and files, flushes logs.

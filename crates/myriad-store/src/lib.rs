@@ -41,9 +41,7 @@ mod stats;
 mod tests;
 mod zone;
 
-pub use ban::{
-    Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired, examine_purges,
-};
+pub use ban::{Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired};
 pub use body::Body;
 pub use disk::{
     BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPage, DiskPool, DiskStats, FormatError,

@@ -46,8 +46,8 @@ impl Birth {
         let channel = Channel::new(stdio::take_stdin()?.into())?;
         let message = channel.receive()?.filter(|message| message.kind == Kind::Listeners);
         let message = message.ok_or_else(|| io::Error::other("the old process handed over no sockets"))?;
-        let names = decode_names(&message.payload).unwrap_or_default();
-        Ok(Self::Upgrade(Listeners::inherit(names.into_iter().zip(message.descriptors))))
+        let (names, secret) = decode_names(&message.payload).unwrap_or_default();
+        Ok(Self::Upgrade(Listeners::inherit(names.into_iter().zip(message.descriptors), secret)))
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn upgrade(binary: PathBuf, listeners: &Listeners) -> io::Result<Chil
     let mut command = again(binary);
     command.env(UPGRADE, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let child = command.spawn()?;
-    let names = encode_names(listeners.iter().map(|(name, _)| name));
+    let names = encode_names(listeners.iter().map(|(name, _)| name), listeners.secret());
     let sockets: Vec<_> = listeners.iter().map(|(_, socket)| socket).collect();
     channel.send(Kind::Listeners, &names, &sockets)?;
     Ok(child)

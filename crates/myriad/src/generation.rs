@@ -67,8 +67,8 @@ impl Generation {
         Ok(Self { origin: origin.clone(), configuration, listeners, logs, log, account })
     }
 
-    /// What the worker is told.
-    pub(crate) fn handover(&self) -> Handover {
+    /// What the worker process of that number is told.
+    pub(crate) fn handover(&self, process: u8) -> Handover {
         let files = self.configuration.files().map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
         Handover {
             paths: self.origin.paths.clone(),
@@ -77,6 +77,7 @@ impl Generation {
             tls_files: self.configuration.tls_files.clone().into_iter().chain(state::read(self)).collect(),
             hosts: self.configuration.hosts.clone(),
             listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
+            quic: (self.listeners.secret().to_vec(), process),
             logs: self.logs.iter().map(|(path, _)| path.to_owned()).collect(),
             account: self.account.clone(),
         }

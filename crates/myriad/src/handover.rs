@@ -20,6 +20,8 @@ pub(crate) struct Handover {
     pub(crate) tls_files: Vec<(PathBuf, Vec<u8>)>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) listeners: Vec<String>,
+    /// QUIC's secret, and the number of the process that is told.
+    pub(crate) quic: (Vec<u8>, u8),
     pub(crate) logs: Vec<PathBuf>,
     /// Whom to become before a client is met.
     pub(crate) account: Option<Account>,
@@ -46,6 +48,8 @@ impl Handover {
             put_all(&mut out, addresses.iter().map(SocketAddr::to_string));
         }
         put_all(&mut out, self.listeners.iter());
+        put(&mut out, &self.quic.0);
+        put_count(&mut out, usize::from(self.quic.1));
         out.extend(encode_paths(self.logs.iter().map(PathBuf::as_path)));
         let account = self.account.as_ref();
         let ids = account
@@ -71,6 +75,7 @@ impl Handover {
             Some((host, reader.list(|reader| reader.text()?.parse().ok())?))
         })?;
         let listeners = reader.list(Reader::text)?;
+        let quic = (reader.bytes()?.to_vec(), u8::try_from(reader.count()?).ok()?);
         let logs = reader.list(Reader::path)?;
         let ids = reader.list(|reader| reader.count().map(|id| id as u32))?;
         let account = match ids.as_slice() {
@@ -78,7 +83,7 @@ impl Handover {
             _ => None,
         };
         let paths = Paths { prefix, configuration, error_log };
-        Some(Self { paths, directives, files, tls_files, hosts, listeners, logs, account })
+        Some(Self { paths, directives, files, tls_files, hosts, listeners, quic, logs, account })
     }
 }
 
@@ -108,16 +113,19 @@ pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
     Reader { rest: bytes }.file()
 }
 
-/// A list of names: what a new binary is told of the listeners it inherits.
-pub(crate) fn encode_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
+/// A list of names: what a new binary is told of the listeners it inherits; and QUIC's secret.
+pub(crate) fn encode_names<'a>(names: impl Iterator<Item = &'a str>, secret: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     put_all(&mut out, names.collect::<Vec<_>>().into_iter());
+    put(&mut out, secret);
     out
 }
 
-/// The names that [`encode_names`] wrote.
-pub(crate) fn decode_names(bytes: &[u8]) -> Option<Vec<String>> {
-    Reader { rest: bytes }.list(Reader::text)
+/// What [`encode_names`] wrote. A binary of before there was QUIC tells of no secret.
+pub(crate) fn decode_names(bytes: &[u8]) -> Option<(Vec<String>, Vec<u8>)> {
+    let mut reader = Reader { rest: bytes };
+    let names = reader.list(Reader::text)?;
+    Some((names, reader.bytes().unwrap_or_default().to_vec()))
 }
 
 fn put_count(out: &mut Vec<u8>, count: usize) {
@@ -189,6 +197,7 @@ mod tests {
                 vec!["127.0.0.1:80".parse().expect("address"), "[::1]:80".parse().expect("address")],
             )],
             listeners: vec!["127.0.0.1:80".into(), "unix:/s".into()],
+            quic: (vec![1, 2, 3], 255),
             logs: vec!["/l/error.log".into()],
             account: Some(Account { uid: 33, gid: 34, groups: vec![34, 110] }),
         }

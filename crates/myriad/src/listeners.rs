@@ -1,5 +1,7 @@
 //! Listening sockets: made once, kept through reloads and upgrades, handed to workers as descriptors.
 
+mod udp;
+
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
@@ -48,21 +50,25 @@ struct Listener {
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     all: Vec<Listener>,
+    /// What QUIC makes tokens and connection IDs with; as old as the oldest of the sockets may be.
+    secret: Vec<u8>,
 }
 
-/// How the model names an address: `127.0.0.1:80`, `[::1]:80`, `unix:/run/site.sock`.
-pub(crate) fn name(address: &ListenAddress) -> String {
-    match address {
-        ListenAddress::Ip(address) => address.to_string(),
-        ListenAddress::Host(host, port) => format!("{host}:{port}"),
-        ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),
+/// Bytes of the secret.
+const SECRET: usize = 32;
+
+fn random_secret() -> Result<Vec<u8>, String> {
+    let mut secret = vec![0; SECRET];
+    match rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty()) {
+        Ok(SECRET) => Ok(secret),
+        outcome => Err(format!("getrandom() failed ({outcome:?})")),
     }
 }
 
 impl Listeners {
     /// Sockets that another process made, under their names; those of one name are one listener.
-    pub(crate) fn inherit(named: impl Iterator<Item = (String, OwnedFd)>) -> Self {
-        let mut listeners = Self::default();
+    pub(crate) fn inherit(named: impl Iterator<Item = (String, OwnedFd)>, secret: Vec<u8>) -> Self {
+        let mut listeners = Self { all: Vec::new(), secret };
         for (name, socket) in named {
             match listeners.all.iter_mut().find(|listener| listener.name == name) {
                 Some(listener) => listener.sockets.push(socket),
@@ -75,7 +81,11 @@ impl Listeners {
     /// What the model asks for: kept where `current` has it, made where it has not. Every failure is reported; then
     /// nothing that was made is left.
     pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<String>> {
-        let mut opened = Self::default();
+        let secret = match &current.secret[..] {
+            [] => random_secret().map_err(|error| vec![error])?,
+            secret => secret.to_vec(),
+        };
+        let mut opened = Self { all: Vec::new(), secret };
         let mut failures = Vec::new();
         for wanted in wanted(model) {
             let kept = current.all.iter().find(|listener| listener.name == wanted.name);
@@ -132,6 +142,11 @@ impl Listeners {
         self.all.iter().for_each(Listener::unlink);
     }
 
+    /// What QUIC makes tokens and connection IDs with.
+    pub(crate) fn secret(&self) -> &[u8] {
+        &self.secret
+    }
+
     /// Name and descriptor of every socket.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
         self.all.iter().flat_map(|listener| {
@@ -154,19 +169,24 @@ fn wanted(model: &Model) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     let listens = model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
     for conf in listens {
-        let name = name(&conf.address);
+        let name = myriad_serve::address_name(conf);
         match all.iter_mut().find(|wanted| wanted.name == name) {
             Some(known) if has_options(conf) && !has_options(&known.conf) => known.conf = conf.clone(),
             Some(_) => {}
             None => all.push(Wanted { name, conf: conf.clone() }),
         }
     }
-    let wildcards: Vec<SocketAddr> =
-        all.iter().filter_map(|wanted| ip(&wanted.conf)).filter(is_wildcard).collect();
+    let wildcards: Vec<(SocketAddr, bool)> = all
+        .iter()
+        .filter_map(|wanted| Some((ip(&wanted.conf)?, wanted.conf.quic)))
+        .filter(|(address, _)| is_wildcard(address))
+        .collect();
     all.retain(|wanted| {
         let Some(address) = ip(&wanted.conf) else { return true };
-        let covers = |wildcard: &SocketAddr| {
-            wildcard.port() == address.port() && wildcard.is_ipv4() == address.is_ipv4()
+        let covers = |(wildcard, quic): &(SocketAddr, bool)| {
+            wildcard.port() == address.port()
+                && wildcard.is_ipv4() == address.is_ipv4()
+                && *quic == wanted.conf.quic
         };
         is_wildcard(&address) || !wildcards.iter().any(covers)
     });
@@ -195,6 +215,7 @@ fn has_options(conf: &ListenConf) -> bool {
 
 fn make(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
     match &conf.address {
+        ListenAddress::Ip(address) if conf.quic => udp::make(conf, *address, threads),
         ListenAddress::Ip(address) => make_ip(conf, *address, threads),
         ListenAddress::Unix(path) => {
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
@@ -204,19 +225,22 @@ fn make(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
     }
 }
 
-fn make_ip(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
-    let bind_patiently = |reuseport| {
-        let mut attempt = 1;
-        loop {
-            match bound(conf, address, reuseport) {
-                Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempt < BIND_ATTEMPTS => {
-                    attempt += 1;
-                    std::thread::sleep(BIND_PAUSE);
-                }
-                other => return other,
+/// Tries again where another has the address for a moment.
+fn patiently(bind: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+    let mut attempt = 1;
+    loop {
+        match bind() {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempt < BIND_ATTEMPTS => {
+                attempt += 1;
+                std::thread::sleep(BIND_PAUSE);
             }
+            other => return other,
         }
-    };
+    }
+}
+
+fn make_ip(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
+    let bind_patiently = |reuseport| patiently(|| bound(conf, address, reuseport));
     // Without SO_REUSEPORT, even where it is asked for: two programs that both set it would bind silently.
     let probe = bind_patiently(false)?;
     let sockets = if conf.reuseport {

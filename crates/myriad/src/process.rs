@@ -3,6 +3,8 @@
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use myriad_conf::model::MainConf;
@@ -34,6 +36,15 @@ pub(crate) struct WorkerProcess {
     pub(crate) channel: Option<Channel>,
     pub(crate) state: State,
     pub(crate) since: Instant,
+    /// Modulo 256; connections of QUIC bear it, so that those of a process that is no more are known.
+    number: u8,
+}
+
+/// The number of the next worker process. The first of a supervisor is any, so that an upgrade hardly ever has two of one
+/// number.
+fn next_number() -> u8 {
+    static NEXT: OnceLock<AtomicU8> = OnceLock::new();
+    NEXT.get_or_init(|| AtomicU8::new(std::process::id() as u8)).fetch_add(1, Ordering::Relaxed)
 }
 
 impl WorkerProcess {
@@ -48,7 +59,13 @@ impl WorkerProcess {
         }
         set_environment(&mut command, &generation.configuration.model.main);
         let child = command.spawn()?;
-        let process = Self { child, channel: Some(channel), state: State::Starting, since: Instant::now() };
+        let process = Self {
+            child,
+            channel: Some(channel),
+            state: State::Starting,
+            since: Instant::now(),
+            number: next_number(),
+        };
         process.configure(generation)?;
         Ok(process)
     }
@@ -62,7 +79,7 @@ impl WorkerProcess {
         let listeners = generation.listeners.iter().map(|(_, socket)| socket);
         let logs = generation.logs.iter().map(|(_, file)| file);
         let descriptors: Vec<_> = listeners.chain(logs).collect();
-        self.tell(Kind::Configure, &generation.handover().encode(), &descriptors)
+        self.tell(Kind::Configure, &generation.handover(self.number).encode(), &descriptors)
     }
 
     /// Sends one message.

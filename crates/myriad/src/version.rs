@@ -127,7 +127,8 @@ mod tests {
         }
         assert!(said.contains(&"--with-http_gzip_static_module".to_owned()));
         assert!(said.contains(&"--with-http_ssl_module".to_owned()));
-        assert!(!said.contains(&"--with-http_v2_module".to_owned()));
+        assert!(said.contains(&"--with-http_v2_module".to_owned()));
+        assert!(said.contains(&"--with-http_v3_module".to_owned()));
     }
 
     #[test]

@@ -131,10 +131,12 @@ impl Worker {
 
     fn configure(&mut self, message: Message) -> Result<(), String> {
         let handover = Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
-        let Handover { paths, directives, files, tls_files, hosts, listeners, logs, account } = handover;
+        let Handover { paths, directives, files, tls_files, hosts, listeners, quic, logs, account } =
+            handover;
         let model = configuration::rebuild(&files, &paths, &directives, &hosts)?;
+        let descriptors = message.descriptors;
         let mut inherited =
-            inherited(listeners, logs, tls_files, message.descriptors, &paths, self.keeper())?;
+            inherited((listeners, quic), logs, tls_files, descriptors, &paths, self.keeper())?;
         let is_control = |(name, _): &mut (String, OwnedFd)| name.starts_with(CONTROL);
         let control = inherited.listeners.extract_if(.., is_control).next().map(|(_, socket)| socket);
         if let Some(site) = &self.site {
@@ -195,7 +197,7 @@ impl Worker {
 }
 
 fn inherited(
-    listeners: Vec<String>,
+    (listeners, (quic_secret, process)): (Vec<String>, (Vec<u8>, u8)),
     logs: Vec<PathBuf>,
     tls_files: Vec<(PathBuf, Vec<u8>)>,
     descriptors: Vec<OwnedFd>,
@@ -211,7 +213,7 @@ fn inherited(
     let prefix = paths.prefix.clone();
     let logs = logs.into_iter().zip(descriptors).collect();
     let tls_files = tls_files.into_iter().collect();
-    Ok(Inherited { listeners, logs, tls_files, keeper, prefix, folder })
+    Ok(Inherited { listeners, quic_secret, process, logs, tls_files, keeper, prefix, folder })
 }
 
 /// `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first, as many descriptors as may be had: a soft limit

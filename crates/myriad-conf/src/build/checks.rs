@@ -138,15 +138,15 @@ impl Builder<'_> {
 
     /// Addresses and names across servers.
     pub(super) fn check_servers(&mut self, http: &HttpConf) {
-        let mut defaults: HashMap<&ListenAddress, Span> = HashMap::new();
-        let mut options: HashMap<&ListenAddress, &ListenConf> = HashMap::new();
-        let mut names: HashMap<(&ListenAddress, &ServerName), Span> = HashMap::new();
+        let mut defaults: HashMap<Endpoint<'_>, Span> = HashMap::new();
+        let mut options: HashMap<Endpoint<'_>, &ListenConf> = HashMap::new();
+        let mut names: HashMap<(Endpoint<'_>, &ServerName), Span> = HashMap::new();
         for server in &http.servers {
-            let mut own: HashSet<&ListenAddress> = HashSet::new();
+            let mut own: HashSet<Endpoint<'_>> = HashSet::new();
             for listen in &server.listens {
-                let address = &listen.address;
+                let address = Endpoint::of(listen);
                 if !own.insert(address) {
-                    let message = format!("a duplicate listen {}", show(address));
+                    let message = format!("a duplicate listen {}", address.show());
                     self.findings.push(Diagnostic::error(listen.span, message));
                     continue;
                 }
@@ -162,20 +162,20 @@ impl Builder<'_> {
     fn check_listen<'h>(
         &mut self,
         listen: &'h ListenConf,
-        defaults: &mut HashMap<&'h ListenAddress, Span>,
-        options: &mut HashMap<&'h ListenAddress, &'h ListenConf>,
+        defaults: &mut HashMap<Endpoint<'h>, Span>,
+        options: &mut HashMap<Endpoint<'h>, &'h ListenConf>,
     ) {
-        let address = &listen.address;
+        let address = Endpoint::of(listen);
         if listen.default_server
             && let Some(first) = defaults.insert(address, listen.span)
         {
-            let message = format!("a duplicate default server for {}", show(address));
+            let message = format!("a duplicate default server for {}", address.show());
             self.findings.push(Diagnostic::error(listen.span, message).related(first, "first written here"));
         }
         if has_socket_options(listen)
             && let Some(first) = options.insert(address, listen)
         {
-            let message = format!("duplicate listen options for {}", show(address));
+            let message = format!("duplicate listen options for {}", address.show());
             self.findings.push(
                 Diagnostic::error(listen.span, message)
                     .related(first.span, "first written here")
@@ -187,11 +187,17 @@ impl Builder<'_> {
     /// A server that a client of TLS may reach by default needs something to show.
     fn check_certificates(&mut self, server: &ServerConf, listen: &ListenConf) {
         let tls = &server.settings.tls;
-        if !listen.ssl || tls.reject_handshake {
+        if !(listen.ssl || listen.quic) || tls.reject_handshake {
             return;
         }
+        if listen.quic && !tls.tls13 {
+            let message = "\"listen ... quic\" needs TLSv1.3 in \"ssl_protocols\"";
+            self.findings.push(Diagnostic::error(listen.span, message).help("QUIC knows no other version"));
+        }
         if tls.certificates.is_empty() {
-            let message = "no \"ssl_certificate\" is defined for the \"listen ... ssl\" directive";
+            let kind = if listen.quic { "quic" } else { "ssl" };
+            let message =
+                format!("no \"ssl_certificate\" is defined for the \"listen ... {kind}\" directive");
             self.findings.push(
                 Diagnostic::error(listen.span, message)
                     .help("write ssl_certificate and ssl_certificate_key, or ssl_reject_handshake on"),
@@ -206,17 +212,17 @@ impl Builder<'_> {
 
     fn check_name<'h>(
         &mut self,
-        address: &'h ListenAddress,
+        address: Endpoint<'h>,
         name: &'h ServerName,
         at: Span,
-        names: &mut HashMap<(&'h ListenAddress, &'h ServerName), Span>,
+        names: &mut HashMap<(Endpoint<'h>, &'h ServerName), Span>,
     ) {
         if matches!(name, ServerName::Regex(_)) {
             return;
         }
         if let Some(first) = names.insert((address, name), at) {
             let message =
-                format!("conflicting server name \"{}\" on {}, ignored", show_name(name), show(address));
+                format!("conflicting server name \"{}\" on {}, ignored", show_name(name), address.show());
             self.findings.push(Diagnostic::warning(at, message).related(first, "this server is taken"));
         }
     }
@@ -246,11 +252,24 @@ fn has_socket_options(listen: &ListenConf) -> bool {
         || listen.so_keepalive.is_some()
 }
 
-fn show(address: &ListenAddress) -> String {
-    match address {
-        ListenAddress::Ip(address) => address.to_string(),
-        ListenAddress::Host(host, port) => format!("{host}:{port}"),
-        ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),
+/// An address and how it is spoken to: TCP and UDP ports are two, even of one number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Endpoint<'a> {
+    address: &'a ListenAddress,
+    quic: bool,
+}
+
+impl<'a> Endpoint<'a> {
+    fn of(listen: &'a ListenConf) -> Self {
+        Self { address: &listen.address, quic: listen.quic }
+    }
+
+    fn show(self) -> String {
+        match self.address {
+            ListenAddress::Ip(address) => address.to_string(),
+            ListenAddress::Host(host, port) => format!("{host}:{port}"),
+            ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub struct ListenConf {
     pub ssl: bool,
     /// `http2`.
     pub http2: bool,
+    /// `quic`: datagrams, not connections of TCP.
+    pub quic: bool,
     /// `proxy_protocol`.
     pub proxy_protocol: bool,
     /// `backlog=`.
@@ -72,6 +74,7 @@ impl ListenConf {
             default_server: false,
             ssl: false,
             http2: false,
+            quic: false,
             proxy_protocol: false,
             backlog: None,
             reuseport: false,

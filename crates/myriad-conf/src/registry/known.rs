@@ -27,7 +27,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("kqueue", OTHER_SYSTEM, "kqueue_changes kqueue_events"),
     ("event_openssl", NOT_YET, "ssl_engine"),
     ("event_openssl_cache", NOT_YET, "ssl_object_cache_inheritable"),
-    ("event_quic_bpf", NOT_YET, "quic_bpf"),
     ("addition", NO_MODULE, "add_before_body add_after_body addition_types"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),
@@ -123,12 +122,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ),
     ("perl", NO_MODULE, "perl_modules perl_require perl perl_set"),
     ("core", NOT_YET, "client_body_early_read post_action"),
-    (
-        "v3",
-        NOT_YET,
-        "http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size quic_retry quic_gso \
-         quic_host_key quic_active_connection_id_limit",
-    ),
     (
         "mail",
         NO_MODULE,

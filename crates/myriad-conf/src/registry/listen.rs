@@ -2,14 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use super::{Arguments, Done, NOT_YET};
+use super::{Arguments, Done};
 use crate::{
     diagnostic::Diagnostic,
     model::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf},
 };
-
-/// Parameters of nginx that a later version brings.
-const LATER: [&str; 1] = ["quic"];
 
 pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
     let addresses = addresses(args)?;
@@ -17,15 +14,38 @@ pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done 
     for index in 1..args.len() {
         parameter(&mut conf, args, index)?;
     }
+    if conf.quic {
+        check_quic(&conf, args)?;
+    }
     server.listens.extend(addresses.into_iter().map(|address| ListenConf { address, ..conf.clone() }));
+    Ok(())
+}
+
+/// Refuses what has no meaning for datagrams, as nginx does.
+fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> Done {
+    let incompatible = [
+        ("fastopen", conf.fastopen.is_some()),
+        ("backlog", conf.backlog.is_some()),
+        ("deferred", conf.deferred),
+        ("ssl", conf.ssl),
+        ("http2", conf.http2),
+        ("so_keepalive", conf.so_keepalive.is_some()),
+        ("proxy_protocol", conf.proxy_protocol),
+    ];
+    if let Some((name, _)) = incompatible.iter().find(|(_, written)| *written) {
+        let at = (1..args.len()).find(|index| args.bytes(*index).starts_with(name.as_bytes())).unwrap_or(0);
+        let message = format!("\"{name}\" parameter is incompatible with \"quic\"");
+        let help = "write a second \"listen\" for TCP: QUIC has its own socket, and TLS of its own";
+        return Err(args.error(at, message).help(help));
+    }
+    if matches!(conf.address, ListenAddress::Unix(_)) {
+        return Err(args.error(0, "\"quic\" needs an address and a port: it is spoken over UDP"));
+    }
     Ok(())
 }
 
 fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> Done {
     let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
-    if LATER.contains(&word.as_str()) {
-        return Err(args.error(index, format!("\"{word}\" in \"listen\" is {NOT_YET}")));
-    }
     match word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value))) {
         ("default_server" | "default", None) => conf.default_server = true,
         ("ssl", None) => conf.ssl = true,
@@ -36,6 +56,7 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
                 "the \"listen ... http2\" directive is deprecated, use the \"http2\" directive instead",
             );
         }
+        ("quic", None) => conf.quic = true,
         ("bind", None) => conf.bind = true,
         ("reuseport", None) => conf.reuseport = true,
         ("deferred", None) => conf.deferred = true,
@@ -74,6 +95,7 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
                 "proxy_protocol",
                 "ssl",
                 "http2",
+                "quic",
             ];
             let mut diagnostic = args.error(index, format!("invalid parameter \"{word}\" in \"listen\""));
             if let Some(near) = super::nearest(&word, known) {

@@ -22,6 +22,7 @@ mod encoding;
 mod filters;
 mod headers;
 mod http2;
+mod http3;
 mod known;
 mod limits;
 mod listen;
@@ -282,6 +283,7 @@ pub fn directives() -> &'static [Directive] {
             ("tls", tls::ROWS),
             ("http2", http2::ROWS),
             ("acme", acme::ROWS),
+            ("http3", http3::ROWS),
             ("tuning", tuning::ROWS),
         ];
         let mut all: Vec<Directive> = Vec::new();

@@ -106,9 +106,15 @@ pub(super) static ROWS: &[Directive] = &[
         .no_effect(STAPLING),
     Directive::new("ssl_stapling_verify", HS, FLAG, Set::Nothing, "Whether it is checked.")
         .no_effect(STAPLING),
-    Directive::new("ssl_early_data", HS, FLAG, Set::Nothing, "Whether 0-RTT data are taken.")
-        .default("off")
-        .no_effect("0-RTT data are not taken; clients send their request after the handshake"),
+    Directive::new(
+        "ssl_early_data",
+        HS,
+        FLAG,
+        set!(Settings.flag => tls.early_data),
+        "Whether 0-RTT data are taken.",
+    )
+    .default("off")
+    .differs("over QUIC only, and of each session once; what is not safe to repeat waits for the handshake"),
     Directive::new(
         "ssl_trusted_certificate",
         HS,

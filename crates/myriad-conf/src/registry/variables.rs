@@ -99,7 +99,7 @@ const GROUPS: &[(&str, Status, &str)] = &[
     ("upstream", Status::Own, "upstream_cache_key upstream_cache_age"),
     ("userid", Status::Refused(NO_MODULE), "uid_got uid_set uid_reset"),
     ("v2", Status::Same, "http2"),
-    ("v3", Status::Refused("this version of Myriad does not speak HTTP/3 yet"), "http3"),
+    ("v3", Status::Same, "http3"),
 ];
 
 /// Every variable, by module.

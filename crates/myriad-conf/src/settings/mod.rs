@@ -13,6 +13,7 @@ mod error_log;
 mod filters;
 mod headers;
 mod http2;
+mod http3;
 mod limits;
 mod log;
 mod origin;
@@ -42,6 +43,7 @@ pub use error_log::{ErrorLog, LogLevel};
 pub use filters::{FilterSettings, SubFilter};
 pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
 pub use http2::Http2Settings;
+pub use http3::Http3Settings;
 pub use limits::{ConnectionLimit, LimitAnswer, LimitSettings, RequestLimit};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
@@ -149,6 +151,8 @@ pub struct Settings {
     pub tls: TlsSettings,
     /// `http2*`.
     pub http2: Http2Settings,
+    /// `http3*`, `quic_*`.
+    pub http3: Http3Settings,
     /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
     pub cache_rules: CacheRules,
 }
@@ -178,6 +182,7 @@ impl Default for Settings {
             resolver_timeout: 30_000,
             tls: TlsSettings::default(),
             http2: Http2Settings::default(),
+            http3: Http3Settings::default(),
             cache_rules: CacheRules::default(),
         }
     }

@@ -50,6 +50,8 @@ pub struct TlsSettings {
     pub session_tickets: bool,
     /// `ssl_buffer_size`, bytes.
     pub buffer_size: u64,
+    /// `ssl_early_data`.
+    pub early_data: bool,
     /// `ssl_reject_handshake`.
     pub reject_handshake: bool,
 }
@@ -70,6 +72,7 @@ impl Default for TlsSettings {
             session_timeout: 300_000,
             session_tickets: true,
             buffer_size: 16 << 10,
+            early_data: false,
             reject_handshake: false,
         }
     }

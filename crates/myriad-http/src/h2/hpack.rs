@@ -2,8 +2,8 @@
 
 mod decoder;
 mod encoder;
-mod huffman;
-mod integer;
+pub(crate) mod huffman;
+pub(crate) mod integer;
 mod table;
 
 pub use decoder::{DecodeError, Decoder};

@@ -8,13 +8,14 @@ use crate::{Known, Method, ParseError, RequestHead, Version};
 
 /// Where a head is put together; kept for the next one, for its memory.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     text: Vec<u8>,
     cookies: Vec<u8>,
 }
 
 /// Takes the fields of one block, in order.
-pub(super) struct RequestBuilder<'a> {
+pub(crate) struct RequestBuilder<'a> {
+    version: Version,
     head: &'a mut RequestHead,
     limits: &'a HeadLimits,
     scratch: &'a mut Scratch,
@@ -30,11 +31,18 @@ pub(super) struct RequestBuilder<'a> {
 }
 
 impl<'a> RequestBuilder<'a> {
-    pub(super) fn new(head: &'a mut RequestHead, limits: &'a HeadLimits, scratch: &'a mut Scratch) -> Self {
+    /// `version` is the one that the head is to bear: HTTP/2 and HTTP/3 have the same fields.
+    pub(crate) fn new(
+        version: Version,
+        head: &'a mut RequestHead,
+        limits: &'a HeadLimits,
+        scratch: &'a mut Scratch,
+    ) -> Self {
         head.clear();
         scratch.text.clear();
         scratch.cookies.clear();
         Self {
+            version,
             head,
             limits,
             scratch,
@@ -50,7 +58,7 @@ impl<'a> RequestBuilder<'a> {
     }
 
     /// Takes a field. What follows an error is not looked at.
-    pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
             self.error = self.take(name, value).err();
         }
@@ -58,7 +66,7 @@ impl<'a> RequestBuilder<'a> {
 
     /// The block is over: how soon the answer is wanted, and what is wrong with the request if it is malformed. The head
     /// has then what came before.
-    pub(super) fn finish(mut self) -> (Priority, Option<ParseError>) {
+    pub(crate) fn finish(mut self) -> (Priority, Option<ParseError>) {
         self.begin();
         if !self.scratch.cookies.is_empty() {
             self.head.fields_mut().push(b"cookie", &self.scratch.cookies);
@@ -108,7 +116,7 @@ impl<'a> RequestBuilder<'a> {
         let text = &self.scratch.text;
         let (method, path) = (part(text, self.method.as_ref()), part(text, self.path.as_ref()));
         let scheme = part(text, self.scheme.as_ref());
-        self.head.rebuild(method, path, Version::Http2);
+        self.head.rebuild(method, path, self.version);
         if let Err(error) = check_line(method, path, scheme) {
             self.error.get_or_insert(error);
         }
@@ -206,7 +214,7 @@ fn check_value(value: &[u8]) -> Result<(), ParseError> {
 }
 
 /// Whether a field may stand in a trailer section (RFC 9113 §8.1, RFC 9110 §6.5.1): no pseudo-field, nothing malformed.
-pub(super) fn is_trailer(name: &[u8], value: &[u8]) -> bool {
+pub(crate) fn is_trailer(name: &[u8], value: &[u8]) -> bool {
     check_name(name, true).is_ok()
         && check_value(value).is_ok()
         && !matches!(
@@ -226,7 +234,7 @@ mod tests {
         let mut head = RequestHead::new();
         let limits = HeadLimits { fields: 5, ..HeadLimits::default() };
         let mut scratch = Scratch::default();
-        let mut builder = RequestBuilder::new(&mut head, &limits, &mut scratch);
+        let mut builder = RequestBuilder::new(Version::Http2, &mut head, &limits, &mut scratch);
         for (name, value) in fields {
             builder.field(name.as_bytes(), value.as_bytes());
         }

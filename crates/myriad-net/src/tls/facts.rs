@@ -2,7 +2,7 @@
 
 use rustls::crypto::SupportedKxGroup;
 use rustls::pki_types::CertificateDer;
-use rustls::{CipherSuite, HandshakeKind, NamedGroup, ProtocolVersion, ServerConnection};
+use rustls::{CipherSuite, CommonState, HandshakeKind, NamedGroup, ProtocolVersion, ServerConnection};
 
 /// What client and server agreed on.
 #[derive(Debug)]
@@ -38,10 +38,15 @@ impl TlsFacts {
     }
 
     pub(super) fn of(session: &ServerConnection) -> Self {
+        Self::of_common(session, session.server_name())
+    }
+
+    /// The same of what sessions over TCP and over QUIC have in common.
+    pub(crate) fn of_common(session: &CommonState, server_name: Option<&str>) -> Self {
         let suite = session.negotiated_cipher_suite().map(|suite| suite.suite());
         let group = session.negotiated_key_exchange_group().map(SupportedKxGroup::name);
         Self {
-            server_name: session.server_name().map(Into::into),
+            server_name: server_name.map(Into::into),
             protocol: match session.protocol_version() {
                 Some(ProtocolVersion::TLSv1_3) => "TLSv1.3",
                 Some(ProtocolVersion::TLSv1_2) => "TLSv1.2",

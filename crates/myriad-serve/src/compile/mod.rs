@@ -42,7 +42,7 @@ pub use acme::{acme_orders, acme_state};
 pub(crate) use limits::LimitTables;
 use limits::LimitZones;
 pub(crate) use logs::Logs;
-pub(crate) use server::address_name;
+pub use server::address_name;
 pub(crate) use tls::TlsKept;
 pub use tls::{TlsFiles, tls_files, tls_path};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use myriad_conf::Diagnostic;
-use myriad_conf::model::{ListenAddress, LocationConf, Matcher, ServerConf, ServerName};
+use myriad_conf::model::{ListenAddress, ListenConf, LocationConf, Matcher, ServerConf, ServerName};
 use myriad_conf::settings::{ClientSettings, Handler};
 use myriad_http::h1::HeadLimits;
 use myriad_net::{Limits, StreamLimits};
@@ -30,11 +30,14 @@ impl Compile<'_> {
             self.location(location, &mut locations);
         }
         let tls = self.tls(server);
+        let tls_http3 = self.tls_http3(server, &tls);
         let http2 = &server.settings.http2;
         Server {
             tls_http2: self.tls_http2(server, &tls),
             tls,
             http2: http2.on,
+            tls_http3,
+            http3: server.settings.http3.clone(),
             streams: StreamLimits {
                 streams: http2.max_streams,
                 preread: http2.preread,
@@ -91,10 +94,11 @@ impl Compile<'_> {
                 self.names(server, id as ServerId, &mut Names::default());
             }
             for listen in &server.listens {
-                let Some((number, ip)) = self.socket_of(&listen.address) else { continue };
+                let Some((number, ip)) = self.socket_of(listen) else { continue };
                 let id = id as ServerId;
                 let listener = listeners.entry(number).or_default();
                 listener.secure |= listen.ssl;
+                listener.quic |= listen.quic;
                 let hosts = listener.at(ip, id);
                 if listen.default_server {
                     hosts.default = id;
@@ -104,17 +108,22 @@ impl Compile<'_> {
                 self.names(server, id, &mut hosts.names);
             }
         }
+        for listener in listeners.values_mut().filter(|listener| listener.quic) {
+            let server = listener.first().and_then(|id| self.http.servers.get(id as usize));
+            listener.quic_secret = server.and_then(|server| self.host_key(&server.settings.http3));
+        }
         listeners
     }
 
     /// The number of the socket that accepts for an address. An address that shares its port with a wildcard has no
     /// socket of its own: its servers are found by the connection's local address, which is given then.
-    fn socket_of(&self, address: &ListenAddress) -> Option<(u32, Option<IpAddr>)> {
-        let number = |address: &ListenAddress| self.around.listeners.get(&address_name(address)).copied();
-        if let Some(number) = number(address) {
+    fn socket_of(&self, listen: &ListenConf) -> Option<(u32, Option<IpAddr>)> {
+        let number =
+            |address: &ListenAddress| self.around.listeners.get(&socket_name(address, listen.quic)).copied();
+        if let Some(number) = number(&listen.address) {
             return Some((number, None));
         }
-        let ListenAddress::Ip(specific) = address else { return None };
+        let ListenAddress::Ip(specific) = &listen.address else { return None };
         let any = match specific.ip() {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
@@ -153,9 +162,15 @@ impl Compile<'_> {
     }
 }
 
-/// How an address is named where its socket was made.
-pub(crate) fn address_name(address: &ListenAddress) -> String {
+/// How the socket of a `listen` is named, over reloads and between processes: `127.0.0.1:80`, `[::1]:80`,
+/// `unix:/run/site.sock`, `quic:127.0.0.1:443`.
+pub fn address_name(listen: &ListenConf) -> String {
+    socket_name(&listen.address, listen.quic)
+}
+
+fn socket_name(address: &ListenAddress, quic: bool) -> String {
     match address {
+        ListenAddress::Ip(address) if quic => format!("quic:{address}"),
         ListenAddress::Ip(address) => address.to_string(),
         ListenAddress::Host(host, port) => format!("{host}:{port}"),
         ListenAddress::Unix(path) => format!("unix:{}", String::from_utf8_lossy(path)),

@@ -45,6 +45,7 @@ fn follows_request_line(source: &Source) -> bool {
             | Source::Https
             | Source::ServerName
             | Source::Http2
+            | Source::Http3
             | Source::ServerProtocol
             | Source::DocumentRoot
             | Source::RequestFilename

@@ -4,6 +4,7 @@ mod choice;
 mod files;
 mod identity;
 mod origin;
+mod quic;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -37,17 +38,20 @@ const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
 #[derive(Default)]
 pub(crate) struct TlsKept {
     ticketer: Option<Arc<dyn ProducesTickets>>,
+    /// Sessions of clients that may send early data.
+    early: Option<Arc<ServerSessionMemoryCache>>,
     /// By the number of sessions.
     caches: HashMap<u32, Arc<dyn StoresServerSessions>>,
 }
 
 /// The files of certificates, keys and passwords that a model names, but for those that variables name.
 pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
-    let servers = model.http.iter().flat_map(|http| &http.servers).map(|server| &server.settings.tls);
-    let own = servers.flat_map(|tls| {
+    let servers = model.http.iter().flat_map(|http| &http.servers).map(|server| &server.settings);
+    let own = servers.flat_map(|settings| {
+        let tls = &settings.tls;
         let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_file(name));
         let passwords = tls.password_file.iter().filter(|_| !tls.certificates.is_empty());
-        pairs.chain(passwords)
+        pairs.chain(passwords).chain(&settings.http3.host_key)
     });
     let places = model.http.iter().flat_map(|http| http.levels()).filter(|settings| {
         matches!(settings.handler, Some(Handler::Origin { protocol: Protocol::Http, .. }))

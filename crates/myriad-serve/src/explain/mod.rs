@@ -75,11 +75,10 @@ pub fn explain(
 ) -> Result<Vec<Line>, StartError> {
     let mut listeners = HashMap::new();
     let mut addresses = Vec::new();
-    for listen in model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens) {
+    let listens = model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
+    for listen in listens.filter(|listen| !listen.quic) {
         let number = listeners.len() as u32;
-        if let std::collections::hash_map::Entry::Vacant(entry) =
-            listeners.entry(address_name(&listen.address))
-        {
+        if let std::collections::hash_map::Entry::Vacant(entry) = listeners.entry(address_name(listen)) {
             entry.insert(number);
             addresses.push((number, listen.address.clone(), listen.ssl));
         }

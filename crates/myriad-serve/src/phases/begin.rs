@@ -97,9 +97,14 @@ fn is_never_allowed(exchange: &Exchange) -> bool {
 /// Whether the server that was chosen speaks the version that was agreed on with another.
 fn speaks_its_version(exchange: &Exchange) -> bool {
     let request = &exchange.request;
-    request.head.version() != Version::Http2
-        || request.server().http2
-        || request.site.runtime.hosts(&request.connection).is_some_and(|hosts| hosts.http2)
+    match request.head.version() {
+        Version::Http10 | Version::Http11 => true,
+        Version::Http2 => {
+            let hosts = || request.site.runtime.hosts(&request.connection);
+            request.server().http2 || hosts().is_some_and(|hosts| hosts.http2)
+        }
+        Version::Http3 => request.server().http3.enabled,
+    }
 }
 
 fn default_server(exchange: &mut Exchange) {

@@ -1,6 +1,6 @@
 //! The servers behind one listening socket, by the address that the client connected to.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use myriad_net::Connection;
 
@@ -23,6 +23,10 @@ pub(crate) struct Hosts {
 pub(crate) struct Listener {
     /// Its clients speak TLS (`listen … ssl`).
     pub secure: bool,
+    /// Its clients speak QUIC (`listen … quic`).
+    pub quic: bool,
+    /// The `quic_host_key` of its default server.
+    pub quic_secret: Option<Box<[u8]>>,
     /// Those of the address that the socket is bound to; there are some, else there were no socket.
     bound: Option<Hosts>,
     /// Those of single addresses that a wildcard socket accepts for too.
@@ -43,12 +47,22 @@ impl Listener {
 
     /// The servers that a connection may mean. The kernel is asked for its local address only where that matters.
     pub(crate) fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
+        self.hosts_at(|| connection.local())
+    }
+
+    /// The servers of an address, which is asked for only where it matters.
+    pub(crate) fn hosts_at(&self, local: impl FnOnce() -> Option<SocketAddr>) -> Option<&Hosts> {
         if self.specific.is_empty() {
             return self.bound.as_ref();
         }
-        let local = connection.local().map(|local| local.ip().to_canonical());
+        let local = local().map(|local| local.ip().to_canonical());
         let specific = self.specific.iter().find(|(ip, _)| Some(ip.to_canonical()) == local);
         specific.map(|(_, hosts)| hosts).or(self.bound.as_ref())
+    }
+
+    /// The server for clients that name none, at the socket's own address or else at any.
+    pub(crate) fn first(&self) -> Option<ServerId> {
+        self.bound.as_ref().or(self.specific.first().map(|(_, hosts)| hosts)).map(|hosts| hosts.default)
     }
 }
 

@@ -26,11 +26,13 @@ mod zone;
 mod zone_counts;
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use myriad_conf::settings::Http3Settings;
 use myriad_http::Known;
-use myriad_net::{Connection, Limits, StreamLimits};
+use myriad_net::{Connection, Limits, Refusal, StreamLimits};
 use myriad_script::{Frame, Program};
 use myriad_store::DiskLimits;
 use myriad_upstream::ResolverConfig;
@@ -154,6 +156,10 @@ pub(crate) struct Server {
     pub tls_http2: Option<Arc<rustls::ServerConfig>>,
     /// `http2`.
     pub http2: bool,
+    /// `http3*`, `quic_*`.
+    pub http3: Http3Settings,
+    /// The settings of TLS over QUIC; none where no `listen` of the server says `quic`, or it does not speak HTTP/3.
+    pub tls_http3: Option<Arc<rustls::ServerConfig>>,
     /// What clients of HTTP/2 may ask for at once.
     pub streams: StreamLimits,
     /// The first name as written, for `$server_name` and redirects.
@@ -195,10 +201,7 @@ impl Runtime {
         name: Option<&str>,
     ) -> Option<Arc<rustls::ServerConfig>> {
         let hosts = self.hosts(connection)?;
-        let named = name.and_then(|name| {
-            let host = name.trim_end_matches('.').to_ascii_lowercase();
-            hosts.names.find(host.as_bytes(), &mut Frame::default()).ok().flatten()
-        });
+        let named = named(hosts, name);
         let chosen = self.server(named.unwrap_or(hosts.default));
         let is_bare = matches!(chosen.tls, ServerTls::None);
         let speaker = if is_bare { self.server(hosts.default) } else { chosen };
@@ -216,6 +219,27 @@ impl Runtime {
         let server = self.server(hosts.default);
         // What was agreed on by TLS holds.
         (hosts.http2 || server.http2 || connection.tls().is_some()).then_some(server.streams)
+    }
+
+    /// The listener of that number, if its clients speak QUIC.
+    pub(crate) fn quic_listener(&self, number: u32) -> Option<&Listener> {
+        self.listeners.get(number as usize)?.as_ref().filter(|listener| listener.quic)
+    }
+
+    /// How the server speaks TLS over QUIC that a client names at a listener for it.
+    pub(crate) fn tls_http3(
+        &self,
+        listener: u32,
+        local: Option<SocketAddr>,
+        name: Option<&str>,
+    ) -> Result<Arc<rustls::ServerConfig>, Refusal> {
+        let listener = self.quic_listener(listener).ok_or(Refusal::NoApplicationProtocol)?;
+        let hosts = listener.hosts_at(|| local).ok_or(Refusal::NoApplicationProtocol)?;
+        let chosen = self.server(named(hosts, name).unwrap_or(hosts.default));
+        if matches!(chosen.tls, ServerTls::Rejects) {
+            return Err(Refusal::UnrecognizedName);
+        }
+        chosen.tls_http3.clone().ok_or(Refusal::NoApplicationProtocol)
     }
 
     /// The servers that a connection may mean.
@@ -239,4 +263,10 @@ impl Runtime {
     pub(crate) fn server(&self, id: ServerId) -> &Server {
         &self.servers[id as usize]
     }
+}
+
+/// The server of a name that a client has asked for by TLS.
+fn named(hosts: &Hosts, name: Option<&str>) -> Option<ServerId> {
+    let host = name?.trim_end_matches('.').to_ascii_lowercase();
+    hosts.names.find(host.as_bytes(), &mut Frame::default()).ok().flatten()
 }

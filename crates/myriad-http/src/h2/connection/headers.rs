@@ -11,7 +11,7 @@ use super::super::{ConnectionError, ErrorCode, Priority};
 use super::stream::{Closed, Stream, Volume};
 use super::{Connection, Received};
 use crate::h1::{Framing, request_framing};
-use crate::{ParseError, RequestHead};
+use crate::{ParseError, RequestHead, Version};
 
 /// Most `CONTINUATION` frames of one block: a block that is not larger than allowed needs few.
 const CONTINUATIONS: u32 = 100;
@@ -187,7 +187,7 @@ impl Connection {
         head: &mut RequestHead,
     ) -> Result<Received, ConnectionError> {
         let limits = self.config.head;
-        let mut builder = RequestBuilder::new(head, &limits, &mut self.scratch);
+        let mut builder = RequestBuilder::new(Version::Http2, head, &limits, &mut self.scratch);
         let decoded =
             self.decoder.decode(bytes, limits.line, limits.total, |name, value| builder.field(name, value));
         let (priority, mut malformed) = builder.finish();

@@ -80,7 +80,7 @@ const fn code() -> Code {
 }
 
 /// Appends what `input` stands for, unless it is longer than `most` bytes or no such string (RFC 7541 §5.2).
-pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
+pub(crate) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let end = out.len() + most;
     let mut window: u64 = 0;
     let mut bits: u32 = 0;
@@ -118,13 +118,13 @@ fn longer(window: u64) -> Option<(u16, u32)> {
 }
 
 /// Bytes that `text` takes.
-pub(super) fn encoded_len(text: &[u8]) -> usize {
+pub(crate) fn encoded_len(text: &[u8]) -> usize {
     let bits: usize = text.iter().map(|byte| usize::from(LENGTHS[usize::from(*byte)])).sum();
     bits.div_ceil(8)
 }
 
 /// Appends the code of `text`.
-pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn encode(text: &[u8], out: &mut Vec<u8>) {
     let mut window: u64 = 0;
     let mut bits = 0;
     for byte in text {

@@ -5,7 +5,7 @@ const MOST: usize = 1 << 28;
 
 /// Reads an integer whose first byte has `prefix` bits for it, and takes it off `input`; none where it is cut short or
 /// larger than anything it may mean.
-pub(super) fn read(input: &mut &[u8], prefix: u32) -> Option<usize> {
+pub(crate) fn read(input: &mut &[u8], prefix: u32) -> Option<usize> {
     let (first, mut rest) = input.split_first()?;
     let mask = (1_usize << prefix) - 1;
     let mut value = usize::from(*first) & mask;
@@ -29,7 +29,7 @@ pub(super) fn read(input: &mut &[u8], prefix: u32) -> Option<usize> {
 }
 
 /// Appends `value` behind the bits of `first` that are no part of its `prefix` bits.
-pub(super) fn write(out: &mut Vec<u8>, first: u8, prefix: u32, mut value: usize) {
+pub(crate) fn write(out: &mut Vec<u8>, first: u8, prefix: u32, mut value: usize) {
     let mask = (1_usize << prefix) - 1;
     if value < mask {
         return out.push(first | value as u8);

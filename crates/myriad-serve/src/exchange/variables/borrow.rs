@@ -29,6 +29,7 @@ pub(crate) fn borrow<'a>(request: &'a Request, source: &'a Source) -> Borrowed<'
         Source::ServerName => Some(&request.server().name),
         Source::ServerProtocol => Some(request.head.version().as_str().as_bytes()),
         Source::Https => Some(if request.connection.tls().is_some() { b"on" } else { b"" }),
+        Source::Http3 => Some(if request.head.version() == Version::Http3 { b"h3" } else { b"" }),
         Source::Http2 if request.head.version() != Version::Http2 => Some(b""),
         Source::Http2 => Some(if request.connection.tls().is_some() { b"h2" } else { b"h2c" }),
         Source::RequestBody => request.gathered.as_ref().and_then(Gathered::in_memory),

@@ -62,6 +62,8 @@ pub(crate) enum Source {
     ServerAddr,
     /// `$server_port`.
     ServerPort,
+    /// `$http3`: `h3`.
+    Http3,
     /// `$http2`: `h2` over TLS, `h2c` without.
     Http2,
     /// `$server_protocol`.

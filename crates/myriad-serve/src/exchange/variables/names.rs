@@ -25,6 +25,7 @@ const FIXED: &[(&str, Source)] = &[
     ("scheme", Source::Scheme),
     ("https", Source::Https),
     ("http2", Source::Http2),
+    ("http3", Source::Http3),
     ("server_name", Source::ServerName),
     ("server_addr", Source::ServerAddr),
     ("server_port", Source::ServerPort),

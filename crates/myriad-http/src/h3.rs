@@ -1,0 +1,30 @@
+//! The HTTP/3 codec, server role (RFC 9114, RFC 9204, RFC 9218): bytes of streams in, events out; answers in, bytes out.
+//!
+//! ```text
+//!   request stream -> frames -> HEADERS -> qpack -> RequestHead
+//!                            -> DATA    -> pieces of the body
+//!   client's control stream  -> SETTINGS first, then what concerns the connection
+//!   answer -> HEADERS, DATA -> one buffer
+//! ```
+//!
+//! QUIC itself, its streams and their windows are the driver's. Nothing here reads a clock or a socket. What a client can
+//! make the codec hold is bounded: a header block by [`crate::h1::HeadLimits`], everything else by 16 bytes a stream. The
+//! dynamic table of QPACK is not used in either direction, so no stream ever waits for another.
+
+mod control;
+mod error;
+mod frame;
+mod peer;
+mod qpack;
+mod request;
+mod response;
+
+pub use control::{Control, goaway, greeting};
+pub use error::{Code, Error, Scope};
+pub use peer::{Peer, Role};
+pub use qpack::{DecodeError, Encoder, decode};
+pub use request::{Event, RequestReader};
+pub use response::{data_frame, interim, response_head, trailers};
+
+#[cfg(test)]
+mod tests;

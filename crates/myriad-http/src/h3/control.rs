@@ -1,0 +1,150 @@
+//! The client's control stream (RFC 9114 §6.2.1), and what the server's own says.
+
+use super::error::{Code, Error};
+use super::frame::{FrameHead, HeadReader, kind, read_integer, write_head, write_integer};
+use crate::h2::Priority;
+
+/// Bytes of a control frame that are read; what matters is far shorter.
+const MOST: u64 = 4096;
+/// `SETTINGS_MAX_FIELD_SECTION_SIZE` (RFC 9114 §7.2.4.1).
+const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
+/// Frames that say nothing, or change an order that is hardly of use, before it is an attack.
+const PATIENCE: u32 = 10_000;
+
+/// The server's streams of one connection begin with this, in the order control, encoder, decoder: its `SETTINGS` allow a
+/// field section of so many bytes and no dynamic table. The last two say nothing ever.
+pub fn greeting(field_section: usize) -> [Vec<u8>; 3] {
+    let mut settings = Vec::new();
+    write_integer(&mut settings, MAX_FIELD_SECTION_SIZE);
+    write_integer(&mut settings, field_section as u64);
+    let mut control = vec![0];
+    write_head(&mut control, kind::SETTINGS, settings.len());
+    control.extend_from_slice(&settings);
+    [control, vec![2], vec![3]]
+}
+
+/// The frame that says that requests from that stream on are not served (RFC 9114 §5.2).
+pub fn goaway(stream: u64) -> Vec<u8> {
+    let mut id = Vec::new();
+    write_integer(&mut id, stream);
+    let mut out = Vec::new();
+    write_head(&mut out, kind::GOAWAY, id.len());
+    out.extend_from_slice(&id);
+    out
+}
+
+/// What a control frame asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// More bytes must come.
+    Partial,
+    /// The answer on a stream is wanted so soon (RFC 9218 §7.2).
+    Priority(u64, Priority),
+}
+
+/// Reads control frames.
+#[derive(Debug, Default)]
+pub(super) struct ControlReader {
+    head: HeadReader,
+    frame: Option<FrameHead>,
+    payload: Vec<u8>,
+    settled: bool,
+    frames: u32,
+}
+
+impl ControlReader {
+    pub(super) fn receive(&mut self, input: &mut &[u8]) -> Result<Control, Error> {
+        loop {
+            let frame = match self.frame {
+                Some(frame) => frame,
+                None => match self.head.read(input) {
+                    None => return Ok(Control::Partial),
+                    Some(frame) => {
+                        self.begin(frame)?;
+                        *self.frame.insert(frame)
+                    }
+                },
+            };
+            let wanted = frame.length as usize - self.payload.len();
+            let (taken, rest) = input.split_at(wanted.min(input.len()));
+            *input = rest;
+            self.payload.extend_from_slice(taken);
+            if taken.len() < wanted {
+                return Ok(Control::Partial);
+            }
+            self.frame = None;
+            let payload = std::mem::take(&mut self.payload);
+            if let Some(control) = end(frame.kind, &payload)? {
+                return Ok(control);
+            }
+        }
+    }
+
+    fn begin(&mut self, frame: FrameHead) -> Result<(), Error> {
+        self.frames += 1;
+        if self.frames > PATIENCE {
+            return Err(Error::connection(Code::ExcessiveLoad, "too many control frames"));
+        }
+        match (frame.kind, self.settled) {
+            (kind::SETTINGS, false) => self.settled = true,
+            (kind::SETTINGS, true) => {
+                return Err(Error::connection(Code::FrameUnexpected, "second SETTINGS"));
+            }
+            (_, false) => return Err(Error::connection(Code::MissingSettings, "first frame is no SETTINGS")),
+            (kind::DATA | kind::HEADERS | kind::PUSH_PROMISE, _) => {
+                return Err(Error::connection(
+                    Code::FrameUnexpected,
+                    "frame of a request on the control stream",
+                ));
+            }
+            (other, _) if kind::is_http2(other) => {
+                return Err(Error::connection(Code::FrameUnexpected, "frame of HTTP/2"));
+            }
+            _ => {}
+        }
+        if frame.length > MOST {
+            return Err(Error::connection(Code::ExcessiveLoad, "control frame too large"));
+        }
+        Ok(())
+    }
+}
+
+/// A frame is complete: what it asks for.
+fn end(kind: u64, mut payload: &[u8]) -> Result<Option<Control>, Error> {
+    match kind {
+        kind::SETTINGS => check_settings(payload)?,
+        kind::GOAWAY | kind::MAX_PUSH_ID => {
+            read_integer(&mut payload).filter(|_| payload.is_empty()).ok_or_else(bad_frame)?;
+        }
+        // Nothing was ever pushed that could be cancelled.
+        kind::CANCEL_PUSH => return Err(Error::connection(Code::Id, "CANCEL_PUSH of no push")),
+        kind::PRIORITY_UPDATE => {
+            let stream = read_integer(&mut payload).ok_or_else(bad_frame)?;
+            if stream % 4 != 0 {
+                return Err(Error::connection(Code::Id, "PRIORITY_UPDATE of no request"));
+            }
+            return Ok(Some(Control::Priority(stream, Priority::parse(payload))));
+        }
+        _ => {}
+    }
+    Ok(None)
+}
+
+fn bad_frame() -> Error {
+    Error::connection(Code::Frame, "frame of another length than it has")
+}
+
+/// What a client allows matters for nothing that is sent here; what it may not say is refused (RFC 9114 §7.2.4.1).
+fn check_settings(mut payload: &[u8]) -> Result<(), Error> {
+    let bad = || Error::connection(Code::Settings, "invalid SETTINGS");
+    let mut seen = Vec::new();
+    while !payload.is_empty() {
+        let id = read_integer(&mut payload).ok_or_else(bad_frame)?;
+        read_integer(&mut payload).ok_or_else(bad_frame)?;
+        if matches!(id, 0x2..=0x5) || seen.contains(&id) || seen.len() == 64 {
+            return Err(bad());
+        }
+        seen.push(id);
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Answers as frames.
+
+use super::frame::{kind, write_head};
+use super::qpack::Encoder;
+
+/// Appends the head of an answer: `:status` and its fields, which may be in any case, without those of connections of HTTP/1.
+pub fn response_head<'a>(
+    status: u16,
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    encoder: &mut Encoder,
+    section: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) {
+    section.clear();
+    Encoder::begin(section);
+    Encoder::status(status, section);
+    for (name, value) in fields {
+        if !is_of_http1(name) {
+            encoder.field(name, value, section);
+        }
+    }
+    write_head(out, kind::HEADERS, section.len());
+    out.extend_from_slice(section);
+}
+
+/// Appends an interim answer.
+pub fn interim<'a>(status: u16, fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
+    response_head(status, fields, &mut Encoder::default(), &mut Vec::new(), out);
+}
+
+/// Appends the fields behind a body.
+pub fn trailers<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
+    let mut section = Vec::new();
+    let mut encoder = Encoder::default();
+    Encoder::begin(&mut section);
+    for (name, value) in fields {
+        encoder.field(name, value, &mut section);
+    }
+    write_head(out, kind::HEADERS, section.len());
+    out.extend_from_slice(&section);
+}
+
+/// Appends what goes ahead of so many bytes of a body, fewer than 2⁶².
+pub fn data_frame(length: u64, out: &mut Vec<u8>) {
+    super::frame::write_integer(out, kind::DATA);
+    super::frame::write_integer(out, length);
+}
+
+/// RFC 9114 §4.2.
+fn is_of_http1(name: &[u8]) -> bool {
+    let names: [&[u8]; 5] =
+        [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
+    matches!(name.len(), 7 | 10 | 16 | 17) && names.iter().any(|known| name.eq_ignore_ascii_case(known))
+}

@@ -1,0 +1,254 @@
+use super::frame::{kind, write_head, write_integer};
+use super::*;
+use crate::h1::HeadLimits;
+use crate::{Known, ParseError, RequestHead, Version};
+
+fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_head(&mut out, kind, payload.len());
+    out.extend_from_slice(payload);
+    out
+}
+
+fn headers(fields: &[(&str, &str)]) -> Vec<u8> {
+    let (mut encoder, mut section) = (Encoder::default(), Vec::new());
+    Encoder::begin(&mut section);
+    for (name, value) in fields {
+        encoder.field(name.as_bytes(), value.as_bytes(), &mut section);
+    }
+    frame(kind::HEADERS, &section)
+}
+
+fn get(more: &[(&str, &str)]) -> Vec<u8> {
+    let line = [(":method", "GET"), (":scheme", "https"), (":path", "/a?b"), (":authority", "a.example")];
+    headers(&[&line[..], more].concat())
+}
+
+/// What a stream came to: its events, in short, and the error that ended it.
+fn run(stream: &[u8], piece: usize) -> (RequestHead, Vec<String>, Option<Error>) {
+    let (mut reader, mut head, mut events) =
+        (RequestReader::default(), RequestHead::new(), Vec::<String>::new());
+    let limits = HeadLimits { line: 300, total: 600, ..HeadLimits::default() };
+    for chunk in stream.chunks(piece.max(1)) {
+        let mut input = chunk;
+        loop {
+            match reader.receive(&mut input, &limits, &mut head) {
+                Ok(Event::Partial) => break,
+                Ok(Event::Data(data)) => match events.last_mut().filter(|last| last.starts_with("data ")) {
+                    Some(last) => *last += &String::from_utf8_lossy(data),
+                    None => events.push(format!("data {}", String::from_utf8_lossy(data))),
+                },
+                Ok(Event::Request { malformed, .. }) => events.push(format!("request {malformed:?}")),
+                Ok(Event::Trailers) => events.push("trailers".to_owned()),
+                Err(error) => return (head, events, Some(error)),
+            }
+        }
+        assert!(input.is_empty());
+    }
+    let error = reader.finish().err();
+    (head, events, error)
+}
+
+fn code(stream: &[u8]) -> Option<Code> {
+    run(stream, 1000).2.map(|error| error.code)
+}
+
+#[test]
+fn a_request_is_read_however_its_bytes_are_cut() {
+    let stream = [
+        frame(0x21, b"grease"),
+        get(&[("content-length", "6"), ("x-a", "1"), ("cookie", "a=1"), ("cookie", "b=2")]),
+        frame(kind::DATA, b"abc"),
+        frame(0x40, b""),
+        frame(kind::DATA, b""),
+        frame(kind::DATA, b"def"),
+        headers(&[("x-trailer", "1")]),
+        frame(0x21, b"more"),
+    ]
+    .concat();
+    for piece in 1..stream.len() {
+        let (head, events, error) = run(&stream, piece);
+        assert_eq!(error, None);
+        assert_eq!(events, ["request None", "data abcdef", "trailers"], "{piece}");
+        assert_eq!((head.version(), head.request_line()), (Version::Http3, &b"GET /a?b HTTP/3.0"[..]));
+        assert_eq!(head.known(Known::Cookie), Some(&b"a=1; b=2"[..]));
+        assert_eq!(head.known(Known::Host), Some(&b"a.example"[..]));
+    }
+}
+
+#[test]
+fn frames_out_of_place_end_the_connection() {
+    for stream in [
+        frame(kind::DATA, b"x"),
+        [get(&[]), headers(&[]), frame(kind::DATA, b"x")].concat(),
+        [get(&[]), headers(&[]), headers(&[])].concat(),
+        frame(kind::SETTINGS, b""),
+        frame(kind::GOAWAY, b"\0"),
+        [get(&[]), frame(kind::PUSH_PROMISE, b"\0")].concat(),
+        frame(0x6, b""),
+    ] {
+        let error = run(&stream, 1000).2.expect("an error");
+        assert_eq!((error.code, error.scope), (Code::FrameUnexpected, Scope::Connection), "{stream:x?}");
+    }
+    assert_eq!(code(&frame(kind::HEADERS, b"\x01\0\x80")), Some(Code::QpackDecompression));
+}
+
+#[test]
+fn streams_that_end_early_are_told_apart() {
+    assert_eq!(code(b""), Some(Code::RequestIncomplete));
+    let whole = get(&[]);
+    assert_eq!(code(&whole[..whole.len() - 1]), Some(Code::Frame));
+    assert_eq!(code(&whole[..1]), Some(Code::Frame));
+    assert_eq!(code(&[whole.clone(), vec![0]].concat()), Some(Code::Frame));
+    assert_eq!(code(&[whole, frame(kind::DATA, b"")].concat()), None);
+}
+
+#[test]
+fn bodies_are_as_long_as_announced() {
+    let short = [get(&[("content-length", "3")]), frame(kind::DATA, b"ab")].concat();
+    let long = [get(&[("content-length", "3")]), frame(kind::DATA, b"abcd")].concat();
+    for stream in [short, long] {
+        let error = run(&stream, 1000).2.expect("an error");
+        assert_eq!((error.code, error.scope), (Code::Message, Scope::Stream));
+    }
+}
+
+#[test]
+fn malformed_requests_are_told_of_and_those_too_large_never_held() {
+    let malformed = |stream: &[u8]| run(stream, 7).1.first().cloned();
+    let said = |error: ParseError| Some(format!("request {:?}", Some(error)));
+    assert_eq!(malformed(&headers(&[(":method", "GET")])), said(ParseError::InvalidPseudoField));
+    assert_eq!(malformed(&get(&[("connection", "close")])), said(ParseError::ConnectionField));
+    assert_eq!(malformed(&get(&[("x", &"y".repeat(310))])), said(ParseError::HeaderTooLarge));
+    assert_eq!(malformed(&get(&[("x", &"y".repeat(5000))])), said(ParseError::HeaderTooLarge));
+    let trailers = [get(&[]), headers(&[("x", &"y".repeat(700))])].concat();
+    assert_eq!(code(&trailers), Some(Code::ExcessiveLoad));
+    assert_eq!(code(&[get(&[]), headers(&[(":path", "/")])].concat()), Some(Code::Message));
+}
+
+/// Reads a stream of the client's; the priorities it told, and the error that ended it.
+fn one_way(stream: &[u8], piece: usize) -> (Vec<u64>, Option<Code>) {
+    let (mut peer, mut role, mut kept, mut told) = (Peer::default(), Role::default(), Vec::new(), Vec::new());
+    for chunk in stream.chunks(piece) {
+        let mut input = chunk;
+        loop {
+            match peer.receive(&mut role, &mut kept, &mut input) {
+                Ok(Control::Partial) => break,
+                Ok(Control::Priority(stream, _)) => told.push(stream),
+                Err(error) => return (told, Some(error.code)),
+            }
+        }
+        assert!(input.is_empty() && kept.len() < 8);
+    }
+    (told, None)
+}
+
+fn control(frames: &[Vec<u8>]) -> Vec<u8> {
+    [vec![0], frame(kind::SETTINGS, &[6, 0x40, 100, 0x21, 0]), frames.concat()].concat()
+}
+
+#[test]
+fn control_stream_is_read_however_it_is_cut() {
+    let stream = control(&[
+        frame(kind::MAX_PUSH_ID, &[7]),
+        frame(kind::PRIORITY_UPDATE, b"\x08u=1"),
+        frame(0x21, b"xyz"),
+    ]);
+    for piece in 1..stream.len() {
+        assert_eq!(one_way(&stream, piece), (vec![8], None));
+    }
+}
+
+#[test]
+fn control_stream_that_breaks_a_rule_ends_the_connection() {
+    let ends = |stream: &[u8]| one_way(stream, 3).1;
+    let with = |frame: Vec<u8>| ends(&control(&[frame]));
+    assert_eq!(ends(&[vec![0], frame(kind::GOAWAY, &[0])].concat()), Some(Code::MissingSettings));
+    assert_eq!(with(frame(kind::SETTINGS, b"")), Some(Code::FrameUnexpected));
+    assert_eq!(with(frame(kind::DATA, b"x")), Some(Code::FrameUnexpected));
+    assert_eq!(with(frame(0x2, b"x")), Some(Code::FrameUnexpected));
+    assert_eq!(with(frame(kind::CANCEL_PUSH, &[0])), Some(Code::Id));
+    assert_eq!(with(frame(kind::PRIORITY_UPDATE, &[2])), Some(Code::Id));
+    assert_eq!(with(frame(kind::GOAWAY, &[0, 0])), Some(Code::Frame));
+    assert_eq!(with(frame(0x21, &[0; 5000])), Some(Code::ExcessiveLoad));
+    for settings in [&[2, 0][..], &[0x21, 0, 0x21, 1]] {
+        assert_eq!(ends(&[vec![0], frame(kind::SETTINGS, settings)].concat()), Some(Code::Settings));
+    }
+    assert_eq!(ends(&[vec![0], frame(kind::SETTINGS, &[0x21])].concat()), Some(Code::Frame));
+}
+
+#[test]
+fn streams_of_qpack_may_only_say_that_there_is_no_table() {
+    assert_eq!(one_way(&[2, 0x20, 0x20], 1).1, None);
+    for stream in [&[2, 0x21][..], &[2, 0x3f, 0x10], &[2, 0x80], &[2, 0x40], &[2, 0]] {
+        assert_eq!(one_way(stream, 1).1, Some(Code::QpackEncoderStream), "{stream:x?}");
+    }
+    assert_eq!(one_way(&[3, 0x44, 0x7f, 0x10], 1).1, None);
+    for stream in [&[3, 0x80][..], &[3, 1], &[3, 0x7f, 255, 255, 255, 255, 255, 255]] {
+        assert_eq!(one_way(stream, 1).1, Some(Code::QpackDecoderStream), "{stream:x?}");
+    }
+    assert_eq!(one_way(&[1, 0], 1).1, Some(Code::StreamCreation));
+    assert_eq!(one_way(&[0x40, 0x99, 1, 2, 3], 1).1, None);
+}
+
+#[test]
+fn second_control_stream_ends_the_connection() {
+    let mut peer = Peer::default();
+    let mut roles = [Role::default(), Role::default()];
+    let mut outcomes = roles
+        .iter_mut()
+        .map(|role| peer.receive(role, &mut Vec::new(), &mut &[0_u8][..]).map_err(|error| error.code));
+    assert_eq!(outcomes.next(), Some(Ok(Control::Partial)));
+    assert_eq!(outcomes.next(), Some(Err(Code::StreamCreation)));
+}
+
+#[test]
+fn own_streams_and_answers_are_what_the_rfc_says() {
+    let [control, encoder, decoder] = greeting(600);
+    assert_eq!((control, encoder, decoder), (vec![0, 4, 3, 6, 0x42, 0x58], vec![2], vec![3]));
+    assert_eq!(goaway(64), [7, 2, 0x40, 64]);
+    let (mut out, mut section) = (Vec::new(), Vec::new());
+    let fields: [(&[u8], &[u8]); 2] = [(b"Connection", b"close"), (b"Accept-Ranges", b"bytes")];
+    response_head(200, fields.into_iter(), &mut Encoder::default(), &mut section, &mut out);
+    data_frame(70, &mut out);
+    assert_eq!(out, [1, 4, 0, 0, 0xd9, 0xe0, 0, 0x40, 70]);
+    let mut number = Vec::new();
+    write_integer(&mut number, 70);
+    assert_eq!(number, [0x40, 70]);
+}
+
+/// Whatever comes, nothing panics, and what is held stays small.
+#[test]
+fn no_bytes_make_the_readers_panic() {
+    let mut seed = 7_u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as u8
+    };
+    let sound = [get(&[("x", "y")]), frame(kind::DATA, b"abc")].concat();
+    for round in 0..20_000 {
+        let mut bytes: Vec<u8> = match round % 3 {
+            0 => (0..random() % 40).map(|_| random()).collect(),
+            1 => sound.clone(),
+            _ => control(&[frame(kind::PRIORITY_UPDATE, b"\x08u=1")]),
+        };
+        if !bytes.is_empty() {
+            let at = usize::from(random()) % bytes.len();
+            bytes[at] ^= random();
+        }
+        let piece = usize::from(random() % 9) + 1;
+        run_any(&bytes, piece);
+    }
+}
+
+fn run_any(bytes: &[u8], piece: usize) {
+    let _ = run(bytes, piece);
+    let (mut peer, mut role, mut kept) = (Peer::default(), Role::default(), Vec::new());
+    for chunk in bytes.chunks(piece) {
+        let mut input = chunk;
+        while peer.receive(&mut role, &mut kept, &mut input).is_ok_and(|control| control != Control::Partial)
+        {
+        }
+        assert!(kept.len() < 8);
+    }
+}

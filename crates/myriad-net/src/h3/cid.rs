@@ -1,0 +1,124 @@
+//! Connection IDs that name the worker they belong to (RFC 9000 section 5.1).
+//!
+//! ```text
+//!   6 random bytes | worker, process (masked) | 2 bytes that tell an ID from what anybody could invent
+//! ```
+//!
+//! The mask and the check follow from the random bytes by a keyed hash: an observer does not see which IDs are one
+//! connection's, and a datagram is routed without a table that threads would have to share.
+
+use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Bytes of an ID.
+pub(super) const LENGTH: usize = 10;
+const RANDOM: usize = 6;
+
+/// Whom an ID names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// The number of the worker thread.
+    pub(super) worker: u8,
+    /// The number of the process that the worker is in, modulo 256.
+    pub(super) process: u8,
+}
+
+/// Makes IDs of one worker and reads those of all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names {
+    pub(super) key: u64,
+    pub(super) own: Owner,
+}
+
+impl Names {
+    fn seal(&self, random: [u8; RANDOM], owner: Owner) -> [u8; LENGTH] {
+        let mut id = [0; LENGTH];
+        id[..RANDOM].copy_from_slice(&random);
+        let mask = xxh3_64_with_seed(&random, self.key).to_le_bytes();
+        id[RANDOM] = owner.worker ^ mask[0];
+        id[RANDOM + 1] = owner.process ^ mask[1];
+        let check = xxh3_64_with_seed(&id[..RANDOM + 2], !self.key).to_le_bytes();
+        id[RANDOM + 2..].copy_from_slice(&check[..2]);
+        id
+    }
+
+    /// Whom an ID names; none for one that was not made with this key.
+    pub(super) fn owner(&self, id: &[u8]) -> Option<Owner> {
+        let (random, rest) = id.split_first_chunk::<RANDOM>()?;
+        let mask = xxh3_64_with_seed(random, self.key).to_le_bytes();
+        let owner = Owner { worker: rest.first()? ^ mask[0], process: rest.get(1)? ^ mask[1] };
+        (id == self.seal(*random, owner)).then_some(owner)
+    }
+}
+
+impl ConnectionIdGenerator for Names {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut random = [0; RANDOM];
+        // Without randomness there is no TLS either.
+        let _ = aws_lc_rs::rand::fill(&mut random);
+        ConnectionId::new(&self.seal(random, self.own))
+    }
+
+    fn validate(&self, id: &ConnectionId) -> Result<(), InvalidCid> {
+        self.owner(id).map(drop).ok_or(InvalidCid)
+    }
+
+    fn cid_len(&self) -> usize {
+        LENGTH
+    }
+
+    fn cid_lifetime(&self) -> Option<std::time::Duration> {
+        None
+    }
+}
+
+/// The ID that a datagram is for (RFC 9000 section 17); none in what is no QUIC. `is_long` where its length is in the datagram:
+/// it may be one that the client has invented.
+pub(super) fn destination(datagram: &[u8]) -> Option<(&[u8], bool)> {
+    let first = *datagram.first()?;
+    if first & 0x80 == 0 {
+        return datagram.get(1..=LENGTH).map(|id| (id, false));
+    }
+    let length = usize::from(*datagram.get(5)?);
+    datagram.get(6..6 + length).map(|id| (id, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_names_its_worker_to_whoever_has_the_key() {
+        for worker in [0, 1, 63, 255] {
+            let own = Owner { worker, process: 7 };
+            let mut names = Names { key: 42, own };
+            let id = names.generate_cid();
+            assert_eq!(names.owner(&id), Some(own));
+            assert!(names.validate(&id).is_ok());
+            let stranger = Names { key: 43, own };
+            assert_eq!(stranger.owner(&id), None);
+            let mut other = id;
+            other[3] ^= 1;
+            assert_eq!(names.owner(&other), None);
+            assert_eq!(names.owner(&id[..9]), None);
+        }
+    }
+
+    #[test]
+    fn ids_of_one_worker_have_nothing_in_common() {
+        let mut names = Names { key: 1, own: Owner { worker: 3, process: 0 } };
+        let ids: Vec<ConnectionId> = (0..64).map(|_| names.generate_cid()).collect();
+        let alike = |at: usize| ids.iter().all(|id| id[at] == ids[0][at]);
+        assert!((0..LENGTH).all(|at| !alike(at)));
+    }
+
+    #[test]
+    fn destinations_are_read_of_short_and_long_headers() {
+        let short = [&[0x40][..], &[7; LENGTH], &[1]].concat();
+        assert_eq!(destination(&short), Some((&[7; LENGTH][..], false)));
+        assert_eq!(destination(&[0xc0, 0, 0, 0, 1, 2, 8, 9, 0]), Some((&[8, 9][..], true)));
+        for cut in [&[][..], &[0x40; 5], &[0xc0, 0, 0, 0, 1], &[0xc0, 0, 0, 0, 1, 3, 8, 9]] {
+            assert_eq!(destination(cut), None);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! One connection: its streams, and how long it is kept.
+
+mod answer;
+mod events;
+mod read;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use myriad_http::RequestHead;
+use myriad_http::h3::{self, Code, Role};
+use quinn_proto::{Connection as Quic, Dir, StreamId, VarInt};
+
+use super::bell::{Bell, Call};
+use super::request::RequestStream;
+use super::sending::Scratch;
+use super::settings::QuicSettings;
+use crate::connection::Connection;
+use crate::listener::Guard;
+use crate::service::{ConnectionEvent, Service};
+
+/// Bytes of answers that a connection may hold until its client has acknowledged them. Pages of the cache are not copied
+/// for it.
+pub(super) const SEND_WINDOW: u64 = 1 << 20;
+
+/// What connections share while one of them is looked at.
+pub(super) struct Around<'a, S> {
+    pub(super) service: &'a Rc<S>,
+    pub(super) bell: &'a Arc<Bell>,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) head: &'a mut RequestHead,
+    pub(super) now: Instant,
+}
+
+/// A connection.
+pub(super) struct Client<S: Service> {
+    pub(super) quic: Quic,
+    place: usize,
+    connection: Rc<Connection>,
+    /// None once the connection is over, but for what QUIC has to do after that.
+    guard: Option<Guard>,
+    streams: HashMap<StreamId, RequestStream<S::Ticket>>,
+    /// The client's one-way streams, and what is kept of each.
+    one_way: HashMap<StreamId, (Role, Vec<u8>)>,
+    peer: h3::Peer,
+    control: Option<StreamId>,
+    /// The stream after the last that was taken.
+    next: u64,
+    /// The client has been told to open no more requests.
+    leaving: bool,
+    /// The address whose handshake is counted.
+    pub(super) counted: Option<IpAddr>,
+    /// When a handshake that is not over ends.
+    handshake_until: Option<Instant>,
+    /// `keepalive_timeout`.
+    idle: Duration,
+    stream_buffer: u64,
+    /// When something last happened to a request, or an idle connection began to be.
+    active: Instant,
+    /// It waits to be looked at.
+    pub(super) marked: bool,
+}
+
+impl<S: Service> Client<S> {
+    pub(super) fn new(
+        (quic, place): (Quic, usize),
+        connection: Rc<Connection>,
+        guard: Guard,
+        settings: &QuicSettings,
+        now: Instant,
+    ) -> Self {
+        let timeout = Duration::from_millis(settings.handshake_ms);
+        Self {
+            quic,
+            place,
+            connection,
+            guard: Some(guard),
+            streams: HashMap::new(),
+            one_way: HashMap::new(),
+            peer: h3::Peer::default(),
+            control: None,
+            next: 0,
+            leaving: false,
+            counted: None,
+            handshake_until: (settings.handshake_ms > 0).then(|| now + timeout),
+            idle: settings.idle(),
+            stream_buffer: settings.stream_buffer,
+            active: now,
+            marked: false,
+        }
+    }
+
+    /// The connection's number.
+    pub(super) fn id(&self) -> u64 {
+        self.connection.id
+    }
+
+    fn call(&self, stream: Option<StreamId>) -> Call {
+        Call { place: self.place, connection: self.connection.id, stream }
+    }
+
+    /// When it wants to be looked at without anything having happened.
+    pub(super) fn wake_at(&mut self) -> Option<Instant> {
+        let own = self.own_time();
+        match (self.quic.poll_timeout(), own) {
+            (Some(quic), Some(own)) => Some(quic.min(own)),
+            (quic, own) => quic.or(own),
+        }
+    }
+
+    fn own_time(&self) -> Option<Instant> {
+        if self.is_over() {
+            return None;
+        }
+        if self.handshake_until.is_some() {
+            return self.handshake_until;
+        }
+        Some(if self.streams.is_empty() { self.active + self.idle } else { self.active + self.idle / 2 })
+    }
+
+    /// Its time has come, perhaps.
+    pub(super) fn tick(&mut self, around: &mut Around<'_, S>) {
+        let now = around.now;
+        if self.quic.poll_timeout().is_some_and(|at| at <= now) {
+            self.quic.handle_timeout(now);
+        }
+        if self.own_time().is_none_or(|at| at > now) {
+            return;
+        }
+        if self.handshake_until.is_some() {
+            self.close(now, Code::NoError, "handshake took too long");
+        } else if self.streams.is_empty() {
+            self.leave(now);
+        } else {
+            // An answer that takes long must not look like a connection that is gone.
+            self.active = now;
+            self.quic.ping();
+        }
+    }
+
+    /// Opens the server's streams, as soon as the client has said how many it bears.
+    fn greet(&mut self, field_section: usize) {
+        for (index, bytes) in h3::greeting(field_section).into_iter().enumerate() {
+            let Some(id) = self.quic.streams().open(Dir::Uni) else { return };
+            if index == 0 {
+                self.control = Some(id);
+            }
+            let _ = self.quic.send_stream(id).write_chunks(&mut [Bytes::from(bytes)]);
+        }
+    }
+
+    /// Tells the client to go elsewhere with its next request (RFC 9114 section 5.2); ends at once where there is nothing
+    /// under way.
+    pub(super) fn leave(&mut self, now: Instant) {
+        if !std::mem::replace(&mut self.leaving, true)
+            && let Some(control) = self.control
+        {
+            let _ = self.quic.send_stream(control).write_chunks(&mut [Bytes::from(h3::goaway(self.next))]);
+        }
+        self.close_if_done(now);
+    }
+
+    fn close_if_done(&mut self, now: Instant) {
+        // The last answer is the client's only once it has said so: a close would take back what is on its way.
+        if self.leaving && self.streams.is_empty() && self.unacknowledged() == 0 {
+            self.close(now, Code::NoError, "");
+        }
+    }
+
+    /// Answers that the client has not acknowledged whole; the server's own streams never end.
+    fn unacknowledged(&mut self) -> usize {
+        let own = if self.control.is_some() { 3 } else { 0 };
+        self.quic.streams().send_streams().saturating_sub(own)
+    }
+
+    fn close(&mut self, now: Instant, code: Code, reason: &'static str) {
+        let number = VarInt::from_u64(code.number()).unwrap_or(VarInt::MAX);
+        self.quic.close(now, number, Bytes::from_static(reason.as_bytes()));
+    }
+
+    /// Whether nothing can be asked or answered on it any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.quic.is_closed()
+    }
+
+    /// Drops what the connection was for; QUIC itself goes on for some round trips.
+    pub(super) fn bury(&mut self, around: &Around<'_, S>) {
+        let Some(guard) = self.guard.take() else { return };
+        let ids: Vec<StreamId> = self.streams.keys().copied().collect();
+        for id in ids {
+            self.forsake(id, around);
+        }
+        self.streams.clear();
+        around.service.note(ConnectionEvent::Closed);
+        drop(guard);
+    }
+}

@@ -1,0 +1,243 @@
+//! Requests to the service, and its answers into streams.
+
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use myriad_http::h3;
+use myriad_http::{Known, Method, ParseError};
+use quinn_proto::StreamId;
+
+use super::super::request::Work;
+use super::super::sending::{Ended, Sending};
+use super::read::number;
+use super::{Around, Client, Code};
+use crate::connection::Peer;
+use crate::multiplex::Feed;
+use crate::request_body::RequestBody;
+use crate::response::{Response, ResponseBody, Sent, fields};
+use crate::service::{Outcome, Rejection, Service};
+use crate::tls::TlsFacts;
+
+impl<S: Service> Client<S> {
+    /// The connection as the service sees it now: with what TLS came to, and where the client is.
+    fn present(&mut self) {
+        let facts = |client: &Self| {
+            let facts = client.quic.crypto_session().handshake_data();
+            facts.and_then(|facts| facts.downcast::<TlsFacts>().ok())
+        };
+        let peer = Peer::Inet(self.quic.remote_address());
+        if self.connection.peer.ip() != peer.ip() {
+            self.connection = self.connection.moved(peer);
+        }
+        if self.connection.tls().is_none()
+            && let Some(facts) = facts(self)
+        {
+            self.connection.set_tls(facts);
+        }
+    }
+
+    /// A request's head is in the head that was lent: asks the service.
+    pub(super) fn request(
+        &mut self,
+        id: StreamId,
+        malformed: Option<ParseError>,
+        around: &mut Around<'_, S>,
+    ) {
+        self.present();
+        self.active = around.now;
+        let number = self.connection.requests.get() + 1;
+        self.connection.requests.set(number);
+        let body = if malformed.is_some() || self.is_whole(id) { None } else { Some(self.feed(id, around)) };
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.number = number;
+        stream.head_only = around.head.method() == Method::Head;
+        let body = body.as_ref().map_or_else(RequestBody::empty, RequestBody::fed);
+        let outcome = match malformed {
+            Some(error) => around.service.reject(Rejection::Malformed(error), around.head, &self.connection),
+            None => around.service.begin(around.head, &self.connection, body),
+        };
+        match outcome {
+            Outcome::Ready(response) => self.respond(id, response, around),
+            Outcome::Later(future) => {
+                stream.work = Work::Waiting(future);
+                self.hear_interims(around);
+                self.advance(id, around);
+            }
+        }
+        if number >= around.service.limits(&self.connection).timeouts.keepalive_requests {
+            self.leave(around.now);
+        }
+    }
+
+    /// Makes the body of a request that is not whole yet.
+    fn feed(&mut self, id: StreamId, around: &Around<'_, S>) -> Feed {
+        let expects = around.head.known(Known::Expect);
+        let expects = expects.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
+        let waker = self.waker(id, around);
+        let announced = self.streams.get(&id).and_then(|stream| stream.reader.announced());
+        let feed = Feed::new(announced, expects);
+        feed.set_driver(&waker);
+        let reader = feed.reader();
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.feed = Some(feed);
+        }
+        reader
+    }
+
+    /// What rings for a stream.
+    fn waker(&mut self, id: StreamId, around: &Around<'_, S>) -> Waker {
+        let call = self.call(Some(id));
+        match self.streams.get_mut(&id) {
+            Some(stream) => stream.waker.get_or_insert_with(|| around.bell.waker(call)).clone(),
+            None => Waker::noop().clone(),
+        }
+    }
+
+    fn hear_interims(&self, around: &Around<'_, S>) {
+        self.connection.multiplex().set_driver(&around.bell.waker(self.call(None)));
+    }
+
+    /// The answer is known.
+    fn respond(&mut self, id: StreamId, response: Response<S::Ticket>, around: &mut Around<'_, S>) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if response.drop_connection || matches!(response.body, ResponseBody::Tunnel(_)) {
+            stream.work = Work::Over;
+            let sent = Sent { request_bytes: stream.head_bytes, kept: true, ..Sent::default() };
+            around.service.finish(around.head, &self.connection, response.ticket, &sent);
+            let _ = self.quic.send_stream(id).reset(number(Code::RequestCancelled));
+            return self.stop_receiving(id);
+        }
+        let mut sending = Sending::new(response, stream.head_only, around.scratch);
+        if !stream.ahead.is_empty() {
+            sending.put_ahead(Bytes::from(std::mem::take(&mut stream.ahead)));
+        }
+        stream.work = Work::Sending(Box::new(sending));
+        self.advance(id, around);
+    }
+
+    /// Takes a request as far as it goes without waiting.
+    pub(super) fn advance(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        match &mut stream.work {
+            Work::Waiting(_) => {
+                let waker = self.waker(id, around);
+                let Some(Work::Waiting(future)) = self.streams.get_mut(&id).map(|stream| &mut stream.work)
+                else {
+                    return;
+                };
+                if let Poll::Ready(response) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                    self.respond(id, response, around);
+                }
+            }
+            Work::Sending(sending) => {
+                // Most answers leave at once, and nobody need be woken for them.
+                let known = stream.waker.as_ref().unwrap_or(Waker::noop());
+                let mut polled = sending.poll(&mut self.quic, id, &mut Context::from_waker(known));
+                if polled.is_pending() && stream.waker.is_none() {
+                    let waker = around.bell.waker(super::Call {
+                        place: self.place,
+                        connection: self.connection.id,
+                        stream: Some(id),
+                    });
+                    polled = sending.poll(&mut self.quic, id, &mut Context::from_waker(&waker));
+                    stream.waker = Some(waker);
+                }
+                if let Poll::Ready(ended) = polled {
+                    self.answered(id, ended, around);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An answer is over.
+    fn answered(&mut self, id: StreamId, ended: Ended, around: &mut Around<'_, S>) {
+        self.active = around.now;
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Work::Sending(sending) = std::mem::replace(&mut stream.work, Work::Over) else { return };
+        let mut sent = sending.sent(ended);
+        sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, Feed::received);
+        let keeps = sending.response.timeouts.keepalive_ms > 0 && !sending.response.close;
+        around.service.finish(around.head, &self.connection, sending.response.ticket, &sent);
+        if ended != Ended::Whole {
+            let code = if ended == Ended::Broken { Code::Internal } else { Code::RequestCancelled };
+            let _ = self.quic.send_stream(id).reset(number(code));
+        }
+        self.stop_receiving(id);
+        if !keeps {
+            self.leave(around.now);
+        }
+    }
+
+    /// Nobody reads any more what the client may still send (RFC 9114 section 4.1).
+    fn stop_receiving(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(&id)
+            && std::mem::replace(&mut stream.receiving, false)
+        {
+            let _ = self.quic.recv_stream(id).stop(number(Code::NoError));
+        }
+        self.forget_if_over(id);
+    }
+
+    /// A request that came after the client was told to make no more: it may ask elsewhere.
+    pub(super) fn reject(&mut self, id: StreamId) {
+        let _ = self.quic.recv_stream(id).stop(number(Code::RequestRejected));
+        let _ = self.quic.send_stream(id).reset(number(Code::RequestRejected));
+    }
+
+    /// The client does not want the answer.
+    pub(super) fn unwanted(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        self.forsake(id, around);
+        let _ = self.quic.send_stream(id).reset(number(Code::RequestCancelled));
+        self.stop_receiving(id);
+    }
+
+    /// Drops what is done for a stream; an answer that was under way is logged as broken off.
+    pub(super) fn forsake(&mut self, id: StreamId, around: &Around<'_, S>) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if let Some(feed) = &stream.feed {
+            feed.fail(myriad_http::body::BodyError::Aborted);
+        }
+        if let Work::Sending(sending) = std::mem::replace(&mut stream.work, Work::Over) {
+            let mut sent = sending.sent(Ended::Unwanted);
+            sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, Feed::received);
+            around.service.finish(around.head, &self.connection, sending.response.ticket, &sent);
+        }
+    }
+
+    pub(super) fn forget_if_over(&mut self, id: StreamId) {
+        if self.streams.get(&id).is_some_and(super::RequestStream::is_over) {
+            self.streams.remove(&id);
+        }
+    }
+
+    /// What was taken out of a body makes room for more; a client that waits for it is told to go on.
+    pub(super) fn take_released(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(feed) = &stream.feed else { return };
+        stream.fed = stream.fed.saturating_sub(feed.take_released() as u64);
+        if feed.take_continue() && matches!(stream.work, Work::Waiting(_)) {
+            self.send_ahead(id, 100, b"");
+        }
+    }
+
+    /// Sends what goes ahead of answers that are not known yet.
+    pub(super) fn interims(&mut self) {
+        for interim in self.connection.multiplex().take() {
+            let of = |stream: &super::RequestStream<S::Ticket>| {
+                stream.number == interim.request && matches!(stream.work, Work::Waiting(_))
+            };
+            let id = self.streams.iter().find(|(_, stream)| of(stream)).map(|(id, _)| *id);
+            if let Some(id) = id {
+                self.send_ahead(id, interim.status, &interim.lines);
+            }
+        }
+    }
+
+    fn send_ahead(&mut self, id: StreamId, status: u16, lines: &[u8]) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        h3::interim(status, fields(lines), &mut stream.ahead);
+        let written = self.quic.send_stream(id).write(&stream.ahead).unwrap_or(0);
+        stream.ahead.drain(..written);
+    }
+}

@@ -1,0 +1,94 @@
+//! What QUIC says has happened.
+
+use quinn_proto::{ConnectionError, Dir, Event, StreamEvent, StreamId};
+
+use super::super::request::{RequestStream, Work};
+use super::{Around, Client};
+use crate::service::Service;
+
+impl<S: Service> Client<S> {
+    /// Looks at everything that has happened.
+    pub(in super::super) fn events(&mut self, around: &mut Around<'_, S>) {
+        while let Some(event) = self.quic.poll() {
+            match event {
+                Event::HandshakeDataReady => {
+                    self.greet(around.service.limits(&self.connection).head.total);
+                }
+                Event::Connected => self.connected(around),
+                Event::ConnectionLost { reason } => self.lost(&reason, around),
+                Event::Stream(event) => self.stream_event(&event, around),
+                Event::DatagramReceived | Event::DatagramsUnblocked => {}
+            }
+        }
+        if self.is_over() {
+            self.bury(around);
+        } else {
+            self.close_if_done(around.now);
+        }
+    }
+
+    fn connected(&mut self, around: &mut Around<'_, S>) {
+        self.handshake_until = None;
+        self.active = around.now;
+        let held = self.streams.iter().filter(|(_, stream)| matches!(stream.work, Work::Held(_)));
+        let held: Vec<StreamId> = held.map(|(id, _)| *id).collect();
+        for id in held {
+            self.read(id, around);
+        }
+    }
+
+    fn lost(&mut self, reason: &ConnectionError, around: &Around<'_, S>) {
+        if self.handshake_until.is_some()
+            && let ConnectionError::TransportError(error) = reason
+        {
+            let error = rustls::Error::General(error.reason.clone());
+            around.service.tls_failed(&self.connection, &error);
+        }
+    }
+
+    fn stream_event(&mut self, event: &StreamEvent, around: &mut Around<'_, S>) {
+        match *event {
+            StreamEvent::Opened { dir: Dir::Bi } => {
+                while let Some(id) = self.quic.streams().accept(Dir::Bi) {
+                    self.opened(id, around);
+                }
+            }
+            StreamEvent::Opened { dir: Dir::Uni } => {
+                while let Some(id) = self.quic.streams().accept(Dir::Uni) {
+                    self.one_way.insert(id, Default::default());
+                    self.read_one_way(id, around);
+                }
+            }
+            StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.read_one_way(id, around),
+            StreamEvent::Readable { id } => self.read(id, around),
+            StreamEvent::Writable { id } => self.advance(id, around),
+            StreamEvent::Stopped { id, .. } => self.unwanted(id, around),
+            StreamEvent::Finished { .. } | StreamEvent::Available { .. } => {}
+        }
+    }
+
+    fn opened(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        self.active = around.now;
+        if self.leaving {
+            return self.reject(id);
+        }
+        self.next = u64::from(quinn_proto::VarInt::from(id)) + 4;
+        self.streams.insert(id, RequestStream::default());
+        self.read(id, around);
+    }
+
+    /// A stream rang: its exchange goes on, or the connection has something to say.
+    pub(in super::super) fn rung(&mut self, stream: Option<StreamId>, around: &mut Around<'_, S>) {
+        match stream {
+            None => self.interims(),
+            Some(id) => {
+                self.take_released(id);
+                self.read(id, around);
+                self.advance(id, around);
+            }
+        }
+        if !self.is_over() {
+            self.close_if_done(around.now);
+        }
+    }
+}

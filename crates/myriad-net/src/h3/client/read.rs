@@ -1,0 +1,240 @@
+//! What clients send on streams.
+
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use myriad_http::body::BodyError;
+use myriad_http::h3::{Control, Error, Event, Scope};
+use myriad_http::{Method, RequestHead};
+use quinn_proto::{ReadError, StreamId, VarInt};
+
+use super::super::request::{Held, Work};
+use super::{Around, Client, Code};
+use crate::service::Service;
+
+/// What a stream gave.
+enum Taken {
+    Bytes(Bytes),
+    End,
+    /// The client broke it off.
+    Reset,
+    /// Nothing now.
+    Nothing,
+}
+
+impl<S: Service> Client<S> {
+    /// Takes the next bytes of a stream, in order.
+    fn take(&mut self, id: StreamId) -> Taken {
+        let mut stream = self.quic.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return Taken::Nothing };
+        let taken = match chunks.next(usize::MAX) {
+            Ok(Some(chunk)) => Taken::Bytes(chunk.bytes),
+            Ok(None) => Taken::End,
+            Err(ReadError::Blocked) => Taken::Nothing,
+            Err(ReadError::Reset(_)) => Taken::Reset,
+        };
+        // Whoever reads looks at what is to be sent anyway.
+        let _ = chunks.finalize();
+        taken
+    }
+
+    /// Reads a one-way stream.
+    pub(super) fn read_one_way(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        loop {
+            let taken = self.take(id);
+            let Some((role, kept)) = self.one_way.get_mut(&id) else { return };
+            let mut result = Ok(());
+            match &taken {
+                Taken::Nothing => return,
+                Taken::End | Taken::Reset => {
+                    if role.is_critical() {
+                        let reason = "a stream that the connection needs was closed";
+                        self.close(around.now, Code::ClosedCriticalStream, reason);
+                    }
+                    self.one_way.remove(&id);
+                    return;
+                }
+                Taken::Bytes(bytes) => {
+                    let mut input = &bytes[..];
+                    loop {
+                        match self.peer.receive(role, kept, &mut input) {
+                            Ok(Control::Partial) => break,
+                            Ok(Control::Priority(stream, priority)) => {
+                                prioritise(&mut self.quic, stream, priority.urgency);
+                            }
+                            Err(error) => {
+                                result = Err(error);
+                                break;
+                            }
+                        }
+                    }
+                }
+            }
+            if let Err(error) = result {
+                return self.close(around.now, error.code, error.reason);
+            }
+            if matches!(self.one_way.get(&id), Some((myriad_http::h3::Role::Unwanted, _))) {
+                self.one_way.remove(&id);
+                let _ = self.quic.recv_stream(id).stop(number(Code::StreamCreation));
+                return;
+            }
+        }
+    }
+
+    /// Reads a request stream as far as there is anything, and as its body is wanted.
+    pub(super) fn read(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        while let Some(stream) = self.streams.get_mut(&id) {
+            if matches!(stream.work, Work::Held(_)) {
+                if self.quic.is_handshaking() {
+                    return;
+                }
+                let Work::Held(held) = std::mem::replace(&mut stream.work, Work::Reading) else { return };
+                *around.head = held.head;
+                self.request(id, held.malformed, around);
+                continue;
+            }
+            if !stream.receiving || stream.fed >= self.stream_buffer {
+                return;
+            }
+            if stream.rest.is_empty() {
+                match self.take(id) {
+                    Taken::Nothing => return,
+                    Taken::Bytes(bytes) => self.put(id, bytes),
+                    Taken::End => return self.ended(id, around),
+                    Taken::Reset => return self.broken_off(id, around),
+                }
+            }
+            match self.interpret(id, around) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return,
+                Err(error) => return self.fail(id, error, around),
+            }
+        }
+    }
+
+    fn put(&mut self, id: StreamId, bytes: Bytes) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.rest = bytes;
+        }
+    }
+
+    /// Reads what was taken off a stream. Breaks where no more is to be read for now.
+    fn interpret(&mut self, id: StreamId, around: &mut Around<'_, S>) -> Result<ControlFlow<()>, Error> {
+        let limits = around.service.limits(&self.connection).head;
+        loop {
+            let Some(stream) = self.streams.get_mut(&id) else { return Ok(ControlFlow::Break(())) };
+            let taken = stream.rest.clone();
+            let mut input = &taken[..];
+            let event = stream.reader.receive(&mut input, &limits, around.head)?;
+            if matches!(stream.work, Work::Reading) {
+                stream.head_bytes += (taken.len() - input.len()) as u64;
+            }
+            stream.rest = taken.slice(taken.len() - input.len()..);
+            match event {
+                Event::Partial => return Ok(ControlFlow::Continue(())),
+                Event::Data(piece) => {
+                    if let Some(feed) = &stream.feed {
+                        stream.fed += piece.len() as u64;
+                        feed.push(piece);
+                    }
+                    if stream.fed >= self.stream_buffer {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Event::Trailers => {}
+                Event::Request { priority, malformed } => {
+                    if priority.urgency != 3 {
+                        prioritise(&mut self.quic, VarInt::from(id).into_inner(), priority.urgency);
+                    }
+                    if self.quic.is_handshaking() && !is_safe(around.head) {
+                        // A request of 0-RTT may be another's, sent again (RFC 8470 section 3).
+                        let head = std::mem::take(around.head);
+                        stream.work = Work::Held(Box::new(Held { head, malformed }));
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    self.request(id, malformed, around);
+                }
+            }
+        }
+    }
+
+    /// Whether the client has sent all of a request; what it has sent is kept.
+    pub(super) fn is_whole(&mut self, id: StreamId) -> bool {
+        if self.streams.get(&id).is_none_or(|stream| !stream.rest.is_empty()) {
+            return false;
+        }
+        match self.take(id) {
+            Taken::Bytes(bytes) => self.put(id, bytes),
+            Taken::End => {
+                if let Some(stream) = self.streams.get_mut(&id) {
+                    stream.receiving = false;
+                    return stream.reader.finish().is_ok();
+                }
+            }
+            Taken::Nothing | Taken::Reset => {}
+        }
+        false
+    }
+
+    fn ended(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.receiving = false;
+        match stream.reader.finish() {
+            Ok(()) => {
+                if let Some(feed) = &stream.feed {
+                    feed.end();
+                }
+                self.forget_if_over(id);
+            }
+            Err(error) => self.fail(id, error, around),
+        }
+    }
+
+    /// The client has reset its side: what it asked for is not whole, and never will be.
+    fn broken_off(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        stream.receiving = false;
+        if let Some(feed) = &stream.feed {
+            feed.fail(BodyError::Aborted);
+        }
+        if matches!(stream.work, Work::Reading | Work::Held(_)) {
+            self.forsake(id, around);
+            let _ = self.quic.send_stream(id).reset(number(Code::RequestCancelled));
+        }
+        self.forget_if_over(id);
+    }
+
+    /// The client broke a rule.
+    fn fail(&mut self, id: StreamId, error: Error, around: &mut Around<'_, S>) {
+        if error.scope == Scope::Connection {
+            return self.close(around.now, error.code, error.reason);
+        }
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.receiving = false;
+            if let Some(feed) = &stream.feed {
+                feed.fail(BodyError::Aborted);
+            }
+        }
+        self.forsake(id, around);
+        let _ = self.quic.recv_stream(id).stop(number(error.code));
+        let _ = self.quic.send_stream(id).reset(number(error.code));
+        self.forget_if_over(id);
+    }
+}
+
+/// RFC 8470 section 4, RFC 9110 section 9.2.1.
+fn is_safe(head: &RequestHead) -> bool {
+    matches!(head.method(), Method::Get | Method::Head | Method::Options)
+}
+
+pub(super) fn number(code: Code) -> VarInt {
+    VarInt::from_u64(code.number()).unwrap_or(VarInt::MAX)
+}
+
+/// RFC 9218 section 10: answers leave by urgency.
+fn prioritise(quic: &mut quinn_proto::Connection, stream: u64, urgency: u8) {
+    if let Ok(id) = VarInt::from_u64(stream) {
+        // The stream may be over, or not open yet: then its own field has the last word.
+        let _ = quic.send_stream(StreamId::from(id)).set_priority(3 - i32::from(urgency));
+    }
+}

@@ -1,0 +1,97 @@
+//! Handshakes under way, by address.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// Handshakes of one address that may be under way before clients there must show that they can be reached.
+const EASY: u32 = 64;
+/// The same, of all addresses.
+const EASY_IN_ALL: u32 = 1024;
+/// Handshakes of one address beyond which it is refused.
+const MOST: u32 = 1024;
+
+/// What becomes of a client that asks for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reception {
+    /// It is taken in.
+    Accept,
+    /// It has to show first that it is where it says (RFC 9000 section 8.1.2).
+    Retry,
+    /// It is sent away.
+    Refuse,
+}
+
+/// Counts them.
+#[derive(Debug, Default)]
+pub(super) struct Handshakes {
+    by_network: HashMap<IpAddr, u32>,
+    all: u32,
+}
+
+/// Who has one address of IPv6 has 2⁶⁴.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+impl Handshakes {
+    /// What to do with a client at `address`; `shown` where it has shown that it is there.
+    pub(super) fn receive(&self, address: IpAddr, shown: bool) -> Reception {
+        let own = self.by_network.get(&network(address)).copied().unwrap_or(0);
+        match (own >= EASY || self.all >= EASY_IN_ALL, shown) {
+            (true, false) => Reception::Retry,
+            (_, true) if own >= MOST => Reception::Refuse,
+            _ => Reception::Accept,
+        }
+    }
+
+    /// One begins.
+    pub(super) fn begin(&mut self, address: IpAddr) {
+        *self.by_network.entry(network(address)).or_default() += 1;
+        self.all += 1;
+    }
+
+    /// One is over.
+    pub(super) fn end(&mut self, address: IpAddr) {
+        let network = network(address);
+        if let Some(count) = self.by_network.get_mut(&network) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_network.remove(&network);
+            }
+            self.all -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_handshakes_of_one_network_ask_for_more_and_more() {
+        let mut handshakes = Handshakes::default();
+        let own = |last: u16| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, last));
+        let other = IpAddr::from([192, 0, 2, 1]);
+        for last in 0..EASY {
+            assert_eq!(handshakes.receive(own(last as u16), false), Reception::Accept);
+            handshakes.begin(own(last as u16));
+        }
+        assert_eq!(handshakes.receive(own(9), false), Reception::Retry);
+        assert_eq!(handshakes.receive(own(9), true), Reception::Accept);
+        assert_eq!(handshakes.receive(other, false), Reception::Accept);
+        for _ in EASY..MOST {
+            handshakes.begin(own(1));
+        }
+        assert_eq!(handshakes.receive(own(9), true), Reception::Refuse);
+        assert_eq!(handshakes.receive(other, false), Reception::Retry);
+        assert_eq!(handshakes.receive(other, true), Reception::Accept);
+        for _ in 0..MOST {
+            handshakes.end(own(3));
+        }
+        assert_eq!(handshakes.receive(own(9), false), Reception::Accept);
+        assert!(handshakes.by_network.is_empty());
+    }
+}

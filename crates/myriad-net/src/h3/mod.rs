@@ -1,0 +1,36 @@
+//! HTTP/3: QUIC connections over the datagrams of a listening socket, each of their streams an exchange.
+//!
+//! ```text
+//!   socket -> Port -> route by connection ID -+-> Endpoint (quinn-proto) -> Client -> RequestStream -> Service
+//!                        other worker <-Crossing-+                             |           |
+//!   socket <- Port <---------------------- datagrams, cut by the kernel <-- streams <-- Sending <- Response
+//! ```
+//!
+//! The protocol state machines are quinn's, without its runtime: one task per listener and worker owns them all, so nothing is
+//! locked or sent between threads but datagrams that came to the wrong one. TLS is rustls, by the same settings as on TCP.
+//! What is waited for (an origin, a slow body) rings a [`bell::Bell`]; the task looks at the streams that rang.
+//!
+//! What a client can make this hold is bounded: streams and their windows by the listener's settings, unsent answers by
+//! [`client::SEND_WINDOW`] a connection, handshakes under way by address and in all (beyond that, clients have to show by a
+//! Retry that they can be reached), unknown connection IDs by stateless resets. An address that has not been validated gets at
+//! most three times what it sent (RFC 9000 section 8.1).
+
+mod bell;
+mod cid;
+mod client;
+mod crossing;
+mod handshakes;
+mod hub;
+mod port;
+mod request;
+mod secret;
+mod sending;
+mod settings;
+mod timers;
+mod tls;
+
+pub use crossing::Crossing;
+pub(crate) use hub::{Hub, Users, WeakUsers};
+pub use secret::QuicSecret;
+pub use settings::QuicSettings;
+pub use tls::{ChooseTls, Refusal};

@@ -1,0 +1,84 @@
+//! A request stream: what the client sends on it, and who answers.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Waker;
+
+use bytes::Bytes;
+use myriad_http::h3::RequestReader;
+use myriad_http::{ParseError, RequestHead};
+
+use super::sending::Sending;
+use crate::multiplex::Feed;
+use crate::response::Response;
+
+/// ```text
+/// Reading -> Held (0-RTT, unsafe) -> Waiting -> Sending -> Over
+///       \------------------------------^---------^
+/// ```
+pub(super) enum Work<T> {
+    /// The head has not come whole.
+    Reading,
+    /// The head has come before the handshake was over, and answering it twice would do harm.
+    Held(Box<Held>),
+    /// Somebody works on the answer.
+    Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
+    /// The answer is known.
+    Sending(Box<Sending<T>>),
+    /// The answer is in the stream, or will never be.
+    Over,
+}
+
+/// A request that waits for the end of the handshake.
+pub(super) struct Held {
+    pub(super) head: RequestHead,
+    pub(super) malformed: Option<ParseError>,
+}
+
+/// The state of a stream.
+pub(super) struct RequestStream<T> {
+    pub(super) reader: RequestReader,
+    /// What was taken off the stream and not read yet.
+    pub(super) rest: Bytes,
+    /// The client may still send on it.
+    pub(super) receiving: bool,
+    /// Where the body goes.
+    pub(super) feed: Option<Feed>,
+    /// Bytes put into it that were not taken out.
+    pub(super) fed: u64,
+    pub(super) work: Work<T>,
+    /// The number of the request on its connection.
+    pub(super) number: u32,
+    pub(super) head_only: bool,
+    /// Bytes of the request's head and its frames.
+    pub(super) head_bytes: u64,
+    /// Interim answers that the stream had no room for.
+    pub(super) ahead: Vec<u8>,
+    /// How the task is told to look at this stream; made when there is something to wait for.
+    pub(super) waker: Option<Waker>,
+}
+
+impl<T> Default for RequestStream<T> {
+    fn default() -> Self {
+        Self {
+            reader: RequestReader::default(),
+            rest: Bytes::new(),
+            receiving: true,
+            feed: None,
+            fed: 0,
+            work: Work::Reading,
+            number: 0,
+            head_only: false,
+            head_bytes: 0,
+            ahead: Vec::new(),
+            waker: None,
+        }
+    }
+}
+
+impl<T> RequestStream<T> {
+    /// Whether nothing more is to be done on it.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.work, Work::Over) && !self.receiving
+    }
+}

@@ -1,0 +1,211 @@
+//! An answer on its way into a stream.
+
+use std::collections::VecDeque;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use myriad_http::h3::{self, Encoder};
+use quinn_proto::{Connection as Quic, StreamId, WriteError};
+
+use crate::deadline::Deadline;
+use crate::multiplex::Outgoing;
+use crate::response::{Response, ResponseBody, Sent};
+use crate::work;
+
+/// Most bytes that wait to be taken by the stream.
+const GATHER: usize = 64 * 1024;
+/// Bytes that a postponed answer is held back for, as nginx's `postpone_output` does by default.
+const POSTPONED: usize = 1460;
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// All of it is in the stream.
+    Whole,
+    /// Its source broke off.
+    Broken,
+    /// The client does not want it any more.
+    Unwanted,
+    /// The client took nothing for `send_timeout`.
+    TimedOut,
+}
+
+/// What is still to be sent, in order.
+pub(super) struct Sending<T> {
+    pub(super) response: Response<T>,
+    body: Outgoing,
+    queue: VecDeque<Bytes>,
+    queued: usize,
+    /// The head said how long the body's frame is.
+    sized: bool,
+    /// Nothing is left at the source.
+    ended: bool,
+    broken: bool,
+    /// Nothing has been sent yet, and nothing is before so much has been gathered.
+    postponed: bool,
+    head: u64,
+    /// Bytes of frames around the body.
+    framing: u64,
+    written: u64,
+    deadline: Option<Deadline>,
+    trailers: bool,
+}
+
+impl<T> Sending<T> {
+    /// `head_only`: the request was HEAD.
+    pub(super) fn new(mut response: Response<T>, head_only: bool, scratch: &mut Scratch) -> Self {
+        let status = response.head.status();
+        let bodiless = head_only || matches!(status, 100..=199 | 204 | 304);
+        let body = std::mem::replace(&mut response.body, ResponseBody::None);
+        let body = if bodiless { ResponseBody::None } else { body };
+        let length = body.length();
+        let mut out = Vec::with_capacity(response.head.fields().len() + 16);
+        h3::response_head(status, response.head.iter(), &mut scratch.encoder, &mut scratch.section, &mut out);
+        work::give_head(std::mem::take(&mut response.head.text));
+        let head = out.len() as u64;
+        if let Some(length @ 1..) = length {
+            h3::data_frame(length, &mut out);
+        }
+        let framing = out.len() as u64 - head;
+        let rate = response.rate.filter(|_| !bodiless);
+        let mut sending = Self {
+            postponed: response.postponed && !bodiless,
+            trailers: response.trailers.is_some() && !bodiless && length.is_none(),
+            response,
+            body: Outgoing::new(body, rate),
+            queue: VecDeque::with_capacity(4),
+            queued: 0,
+            sized: length.is_some(),
+            ended: length == Some(0),
+            broken: false,
+            head,
+            framing,
+            written: 0,
+            deadline: None,
+        };
+        sending.push(Bytes::from(out));
+        sending
+    }
+
+    /// Puts the rest of an interim answer in front.
+    pub(super) fn put_ahead(&mut self, bytes: Bytes) {
+        self.head += bytes.len() as u64;
+        self.queued += bytes.len();
+        self.queue.push_front(bytes);
+    }
+
+    fn push(&mut self, bytes: Bytes) {
+        self.queued += bytes.len();
+        self.queue.push_back(bytes);
+    }
+
+    /// Sends what the stream takes.
+    pub(super) fn poll(&mut self, quic: &mut Quic, id: StreamId, cx: &mut Context<'_>) -> Poll<Ended> {
+        loop {
+            self.fill(cx);
+            if self.postponed && (self.queued >= POSTPONED || self.ended) {
+                self.postponed = self.broken && self.written == 0;
+                if self.postponed {
+                    return Poll::Ready(Ended::Broken);
+                }
+            }
+            if self.queued == 0 || self.postponed {
+                if self.ended {
+                    return Poll::Ready(self.finish(quic, id));
+                }
+                self.deadline = None;
+                return Poll::Pending;
+            }
+            match quic.send_stream(id).write_chunks(self.queue.make_contiguous()) {
+                Ok(written) => {
+                    self.queue.drain(..written.chunks);
+                    self.queued -= written.bytes;
+                    self.written += written.bytes as u64;
+                    self.deadline = None;
+                }
+                Err(WriteError::Blocked) => return self.poll_patience(cx),
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
+                    return Poll::Ready(Ended::Unwanted);
+                }
+            }
+        }
+    }
+
+    /// `send_timeout`: the stream is full, and nobody takes anything off it.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        let send_ms = self.response.timeouts.send_ms;
+        let deadline = self.deadline.get_or_insert_with(|| {
+            let deadline = Deadline::new();
+            deadline.set(send_ms);
+            deadline
+        });
+        deadline.poll_expired(cx).map(|()| Ended::TimedOut)
+    }
+
+    fn finish(&mut self, quic: &mut Quic, id: StreamId) -> Ended {
+        if self.broken {
+            return Ended::Broken;
+        }
+        match quic.send_stream(id).finish() {
+            Ok(()) => Ended::Whole,
+            Err(_) => Ended::Unwanted,
+        }
+    }
+
+    /// Pulls the source until enough is gathered or it has nothing more for now.
+    fn fill(&mut self, cx: &mut Context<'_>) {
+        while !self.ended && self.queued < GATHER {
+            match self.body.poll_piece(cx) {
+                Poll::Pending => return,
+                Poll::Ready(Some(Ok(piece))) => {
+                    if !self.sized {
+                        let mut frame = Vec::with_capacity(9);
+                        h3::data_frame(piece.len() as u64, &mut frame);
+                        self.framing += frame.len() as u64;
+                        self.push(Bytes::from(frame));
+                    }
+                    self.push(piece);
+                }
+                Poll::Ready(Some(Err(_))) => (self.ended, self.broken) = (true, true),
+                Poll::Ready(None) => {
+                    self.ended = true;
+                    self.push_trailers();
+                }
+            }
+        }
+    }
+
+    fn push_trailers(&mut self) {
+        let Some(write) = self.response.trailers.filter(|_| self.trailers) else { return };
+        let mut lines = Vec::new();
+        write(&mut self.response.ticket, &mut lines);
+        if !lines.is_empty() {
+            let mut frame = Vec::new();
+            h3::trailers(crate::response::fields(&lines), &mut frame);
+            self.framing += frame.len() as u64;
+            self.push(Bytes::from(frame));
+        }
+    }
+
+    /// What became of it, for the log.
+    pub(super) fn sent(&self, ended: Ended) -> Sent {
+        let head = self.head.min(self.written);
+        Sent {
+            status: self.response.head.status(),
+            head_bytes: head,
+            body_bytes: (self.written - head).saturating_sub(self.framing),
+            bytes: self.written,
+            complete: ended == Ended::Whole,
+            client_closed: matches!(ended, Ended::Unwanted | Ended::TimedOut),
+            kept: true,
+            ..Sent::default()
+        }
+    }
+}
+
+/// What heads are written with.
+#[derive(Default)]
+pub(super) struct Scratch {
+    encoder: Encoder,
+    section: Vec<u8>,
+}

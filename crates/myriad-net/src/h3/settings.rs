@@ -1,0 +1,63 @@
+//! How QUIC is spoken on a listener.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn_proto::{ServerConfig, TransportConfig, VarInt};
+
+use super::client::SEND_WINDOW;
+use super::secret::QuicSecret;
+use super::tls::{ChooseTls, Crypto};
+
+/// One-way streams that a client may open: HTTP/3 needs three, and some clients try whether others are borne.
+const ONE_WAY: u32 = 8;
+/// A client that is silent for so long while it has no request under way is gone, whatever `keepalive_timeout` says: a
+/// connection that answers nothing is of no use to it. A day.
+const LONGEST_SILENCE_MS: u64 = 86_400_000;
+
+/// What holds for connections that begin now.
+#[derive(Clone)]
+pub struct QuicSettings {
+    /// How the server that a client names speaks TLS.
+    pub tls: Arc<dyn ChooseTls>,
+    /// `http3_max_concurrent_streams`.
+    pub streams: u32,
+    /// `http3_stream_buffer_size`, bytes.
+    pub stream_buffer: u64,
+    /// `quic_retry`.
+    pub retry: bool,
+    /// `quic_gso`.
+    pub gso: bool,
+    /// `keepalive_timeout`: how long a connection without a request is kept, milliseconds.
+    pub idle_ms: u64,
+    /// `client_header_timeout`: how long a handshake may take, milliseconds; 0 for no limit.
+    pub handshake_ms: u64,
+}
+
+impl QuicSettings {
+    pub(super) fn idle(&self) -> Duration {
+        Duration::from_millis(self.idle_ms.clamp(1, LONGEST_SILENCE_MS))
+    }
+
+    /// The settings in quinn's words.
+    pub(super) fn server_config(&self, secret: &QuicSecret) -> Arc<ServerConfig> {
+        let window = VarInt::from_u64(self.stream_buffer).unwrap_or(VarInt::MAX);
+        // All streams together may have as much waiting as sixteen of them.
+        let together = VarInt::from_u64(self.stream_buffer.saturating_mul(16)).unwrap_or(VarInt::MAX);
+        let mut transport = TransportConfig::default();
+        transport
+            .max_concurrent_bidi_streams(VarInt::from_u32(self.streams))
+            .max_concurrent_uni_streams(VarInt::from_u32(ONE_WAY))
+            .stream_receive_window(window)
+            .receive_window(together)
+            .send_window(SEND_WINDOW)
+            .send_fairness(false)
+            .datagram_receive_buffer_size(None)
+            .max_idle_timeout(self.idle().try_into().ok())
+            .enable_segmentation_offload(self.gso);
+        let crypto = Arc::new(Crypto::new(Arc::clone(&self.tls)));
+        let mut config = ServerConfig::new(crypto, Arc::clone(&secret.token) as _);
+        config.transport_config(Arc::new(transport));
+        Arc::new(config)
+    }
+}

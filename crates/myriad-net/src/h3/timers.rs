@@ -1,0 +1,72 @@
+//! When connections want to be looked at again.
+//!
+//! A connection's time moves with every datagram, nearly always away: it is put in only where it comes before the one that
+//! is there, and looked at anew when that one has passed.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Instant;
+
+/// The times of all connections of a listener, by their places.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    heap: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// The earliest time in the heap for each place.
+    set: Vec<Option<Instant>>,
+}
+
+impl Timers {
+    /// `place` wants to be looked at no later than `at`.
+    pub(super) fn set(&mut self, place: usize, at: Instant) {
+        if self.set.len() <= place {
+            self.set.resize(place + 1, None);
+        }
+        if self.set[place].is_none_or(|known| at < known) {
+            self.set[place] = Some(at);
+            self.heap.push(Reverse((at, place)));
+        }
+    }
+
+    /// The next place whose time has come.
+    pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
+        while let Some(Reverse((at, place))) = self.heap.peek().copied() {
+            if at > now {
+                return None;
+            }
+            self.heap.pop();
+            // What was put in before an earlier one counts no more.
+            if self.set[place] == Some(at) {
+                self.set[place] = None;
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// When the first of them is.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_place_is_due_once_at_its_earliest_time() {
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let mut timers = Timers::default();
+        timers.set(3, at(30));
+        timers.set(1, at(20));
+        timers.set(3, at(10));
+        timers.set(3, at(40));
+        assert_eq!((timers.next(), timers.due(at(9))), (Some(at(10)), None));
+        assert_eq!(timers.due(at(10)), Some(3));
+        assert_eq!(timers.due(at(10)), None);
+        assert_eq!(timers.due(at(50)), Some(1));
+        assert_eq!((timers.due(at(50)), timers.next()), (None, None));
+    }
+}

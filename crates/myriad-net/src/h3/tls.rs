@@ -1,0 +1,324 @@
+//! TLS within QUIC (RFC 9001): the client names a server, and that server's settings of rustls go on.
+//!
+//! Keys and packets are rustls' and quinn's; what is done here is to look at the client's hello before a server is chosen,
+//! which neither of them does for QUIC.
+
+use std::any::Any;
+use std::io::Cursor;
+use std::sync::{Arc, OnceLock};
+
+use quinn_proto::crypto::{
+    ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, ServerConfig as CryptoConfig, Session,
+    UnsupportedVersion,
+};
+use quinn_proto::transport_parameters::TransportParameters;
+use quinn_proto::{ConnectionId, Side, TransportError, TransportErrorCode};
+use rustls::quic::{KeyChange, Secrets, ServerConnection, Suite, Version};
+use rustls::server::{Acceptor, ClientHello};
+
+use crate::tls::TlsFacts;
+
+/// The only version of QUIC that is spoken (RFC 9000).
+pub(super) const VERSION: u32 = 1;
+/// The longest hello that is taken, bytes: one with a post-quantum key and a ticket has two thousand.
+const LONGEST_HELLO: usize = 32 << 10;
+/// What a record of TLS holds at most, bytes.
+const RECORD: usize = 16 << 10;
+/// Alerts (RFC 8446 section 6).
+const DECODE_ERROR: u8 = 50;
+const INTERNAL_ERROR: u8 = 80;
+
+/// Why no server speaks to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No server has that name (`ssl_reject_handshake`).
+    UnrecognizedName,
+    /// That server does not speak HTTP/3 (`http3 off`).
+    NoApplicationProtocol,
+}
+
+impl Refusal {
+    fn alert(self) -> u8 {
+        match self {
+            Self::UnrecognizedName => 112,
+            Self::NoApplicationProtocol => 120,
+        }
+    }
+}
+
+/// Chooses how to speak TLS to a client. It is asked on the thread of the connection, once a handshake.
+pub trait ChooseTls: Send + Sync {
+    /// The settings of the server that the client names; they offer `h3` alone.
+    ///
+    /// # Errors
+    /// The client is sent away.
+    fn choose(&self, hello: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal>;
+}
+
+/// The suite of the first packets (RFC 9001 section 5.2), and what seals a Retry.
+struct Initial {
+    suite: Suite,
+    retry_key: aws_lc_rs::aead::LessSafeKey,
+}
+
+/// RFC 9001 section 5.8.
+const RETRY_KEY: [u8; 16] =
+    [0xbe, 0x0c, 0x69, 0x0b, 0x9f, 0x66, 0x57, 0x5a, 0x1d, 0x76, 0x6b, 0x54, 0xe3, 0x68, 0xc8, 0x4e];
+const RETRY_NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb];
+
+/// None where the cryptographic library lacks AES-128-GCM, which it does not.
+fn initial() -> Option<&'static Initial> {
+    static INITIAL: OnceLock<Option<Initial>> = OnceLock::new();
+    INITIAL
+        .get_or_init(|| {
+            let suite = rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+            let key = aws_lc_rs::aead::UnboundKey::new(&aws_lc_rs::aead::AES_128_GCM, &RETRY_KEY).ok()?;
+            let retry_key = aws_lc_rs::aead::LessSafeKey::new(key);
+            Some(Initial { suite: suite.tls13()?.quic_suite()?, retry_key })
+        })
+        .as_ref()
+}
+
+/// How handshakes of a listener begin.
+pub(super) struct Crypto {
+    choose: Arc<dyn ChooseTls>,
+}
+
+impl Crypto {
+    pub(super) fn new(choose: Arc<dyn ChooseTls>) -> Self {
+        Self { choose }
+    }
+}
+
+impl CryptoConfig for Crypto {
+    fn initial_keys(&self, version: u32, id: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
+        let initial = initial().filter(|_| version == VERSION).ok_or(UnsupportedVersion)?;
+        Ok(keys(initial.suite.keys(id, rustls::Side::Server, Version::V1)))
+    }
+
+    fn retry_tag(&self, _: u32, original: &ConnectionId, packet: &[u8]) -> [u8; 16] {
+        let mut sealed = [0; 16];
+        let Some(initial) = initial() else { return sealed };
+        let covered = [&[original.len() as u8][..], original, packet].concat();
+        let nonce = aws_lc_rs::aead::Nonce::assume_unique_for_key(RETRY_NONCE);
+        let aad = aws_lc_rs::aead::Aad::from(covered);
+        if let Ok(tag) = initial.retry_key.seal_in_place_separate_tag(nonce, aad, &mut []) {
+            sealed.copy_from_slice(tag.as_ref());
+        }
+        sealed
+    }
+
+    fn start_session(self: Arc<Self>, _: u32, parameters: &TransportParameters) -> Box<dyn Session> {
+        let mut bytes = Vec::new();
+        parameters.write(&mut bytes);
+        Box::new(Handshake {
+            state: State::Hello { bytes: Vec::new(), parameters: bytes, choose: Arc::clone(&self.choose) },
+            next: None,
+        })
+    }
+}
+
+/// A session of TLS.
+struct Handshake {
+    state: State,
+    /// The secrets that the next keys follow from (RFC 9001 section 6).
+    next: Option<Secrets>,
+}
+
+enum State {
+    /// The client's hello is on its way.
+    Hello { bytes: Vec<u8>, parameters: Vec<u8>, choose: Arc<dyn ChooseTls> },
+    /// A server is chosen.
+    Server(Box<ServerConnection>),
+}
+
+fn alert(code: u8, reason: impl Into<String>) -> TransportError {
+    TransportError { code: TransportErrorCode::crypto(code), frame: None, reason: reason.into() }
+}
+
+impl Handshake {
+    fn server(&self) -> Option<&ServerConnection> {
+        match &self.state {
+            State::Server(server) => Some(server),
+            State::Hello { .. } => None,
+        }
+    }
+
+    fn read_server(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
+        let State::Server(server) = &mut self.state else { return Ok(()) };
+        server.read_hs(bytes).map_err(|error| {
+            let violation = TransportErrorCode::PROTOCOL_VIOLATION;
+            let code = server.alert().map_or(violation, |alert| TransportErrorCode::crypto(alert.into()));
+            TransportError { code, frame: None, reason: error.to_string() }
+        })
+    }
+}
+
+/// Whether the first message of a handshake is there whole; an error where it is no hello, or too long.
+fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
+    let Some((head, rest)) = bytes.split_first_chunk::<4>() else { return Ok(false) };
+    let length = usize::from(head[1]) << 16 | usize::from(head[2]) << 8 | usize::from(head[3]);
+    if head[0] != 1 || length > LONGEST_HELLO {
+        return Err(alert(DECODE_ERROR, "no client hello"));
+    }
+    Ok(rest.len() >= length)
+}
+
+/// Has rustls read a hello as on TCP, in records, and asks who is meant.
+fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Arc<rustls::ServerConfig>, TransportError> {
+    let mut acceptor = Acceptor::default();
+    let mut records = Vec::with_capacity(hello.len() + 16);
+    for piece in hello.chunks(RECORD) {
+        records.extend_from_slice(&[22, 3, 1, (piece.len() >> 8) as u8, piece.len() as u8]);
+        records.extend_from_slice(piece);
+    }
+    let mut wire = Cursor::new(&records[..]);
+    loop {
+        match acceptor.accept() {
+            Ok(Some(accepted)) => {
+                return choose.choose(&accepted.client_hello()).map_err(|refusal| {
+                    let reason = match refusal {
+                        Refusal::UnrecognizedName => "no server of that name",
+                        Refusal::NoApplicationProtocol => "the server does not speak HTTP/3",
+                    };
+                    alert(refusal.alert(), reason)
+                });
+            }
+            Ok(None) => {}
+            Err((error, _)) => return Err(alert(DECODE_ERROR, error.to_string())),
+        }
+        if !acceptor.read_tls(&mut wire).is_ok_and(|count| count > 0) {
+            return Err(alert(DECODE_ERROR, "no client hello"));
+        }
+    }
+}
+
+impl Session for Handshake {
+    fn initial_keys(&self, id: &ConnectionId, side: Side) -> Keys {
+        let side = if side.is_client() { rustls::Side::Client } else { rustls::Side::Server };
+        // A session begins only once such keys were made.
+        let suite = initial().expect("the listener has made keys of it").suite;
+        keys(suite.keys(id, side, Version::V1))
+    }
+
+    /// [`TlsFacts`].
+    fn handshake_data(&self) -> Option<Box<dyn Any>> {
+        let server = self.server()?;
+        Some(Box::new(TlsFacts::of_common(server, server.server_name())))
+    }
+
+    fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        None
+    }
+
+    fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
+        let keys = self.server()?.zero_rtt_keys()?;
+        Some((Box::new(keys.header), Box::new(keys.packet)))
+    }
+
+    fn early_data_accepted(&self) -> Option<bool> {
+        None
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.server().is_none_or(|server| server.is_handshaking())
+    }
+
+    fn read_handshake(&mut self, bytes: &[u8]) -> Result<bool, TransportError> {
+        let State::Hello { bytes: hello, parameters, choose: chooser } = &mut self.state else {
+            return self.read_server(bytes).map(|()| false);
+        };
+        hello.extend_from_slice(bytes);
+        if !is_whole(hello)? {
+            return Ok(false);
+        }
+        let config = choose(hello, &**chooser)?;
+        let server = ServerConnection::new(config, Version::V1, std::mem::take(parameters))
+            .map_err(|error| alert(INTERNAL_ERROR, error.to_string()))?;
+        let hello = std::mem::take(hello);
+        self.state = State::Server(Box::new(server));
+        self.read_server(&hello).map(|()| true)
+    }
+
+    fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
+        let Some(bytes) = self.server().and_then(|server| server.quic_transport_parameters()) else {
+            return Ok(None);
+        };
+        Ok(Some(TransportParameters::read(Side::Server, &mut Cursor::new(bytes))?))
+    }
+
+    fn write_handshake(&mut self, out: &mut Vec<u8>) -> Option<Keys> {
+        let State::Server(server) = &mut self.state else { return None };
+        match server.write_hs(out)? {
+            KeyChange::Handshake { keys: new } => Some(keys(new)),
+            KeyChange::OneRtt { keys: new, next } => {
+                self.next = Some(next);
+                Some(keys(new))
+            }
+        }
+    }
+
+    fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
+        let keys = self.next.as_mut()?.next_packet_keys();
+        Some(KeyPair { local: Box::new(keys.local), remote: Box::new(keys.remote) })
+    }
+
+    /// Only clients are sent one.
+    fn is_valid_retry(&self, _: &ConnectionId, _: &[u8], _: &[u8]) -> bool {
+        false
+    }
+
+    /// Nothing here asks for any.
+    fn export_keying_material(
+        &self,
+        _: &mut [u8],
+        _: &[u8],
+        _: &[u8],
+    ) -> Result<(), ExportKeyingMaterialError> {
+        Err(ExportKeyingMaterialError)
+    }
+}
+
+fn keys(keys: rustls::quic::Keys) -> Keys {
+    Keys {
+        header: KeyPair { local: Box::new(keys.local.header), remote: Box::new(keys.remote.header) },
+        packet: KeyPair { local: Box::new(keys.local.packet), remote: Box::new(keys.remote.packet) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+
+    impl ChooseTls for Nobody {
+        fn choose(&self, _: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal> {
+            Err(Refusal::UnrecognizedName)
+        }
+    }
+
+    #[test]
+    fn retry_of_the_rfc_has_its_tag() {
+        // RFC 9001 section A.4.
+        let original = ConnectionId::new(&[0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08]);
+        let packet = b"\xff\0\0\0\x01\0\x08\xf0\x67\xa5\x50\x2a\x42\x62\xb5token";
+        let tag = Crypto::new(Arc::new(Nobody)).retry_tag(VERSION, &original, packet);
+        let expected = b"\x04\xa2\x65\xba\x2e\xff\x4d\x82\x90\x58\xfb\x3f\x0f\x24\x96\xba";
+        assert_eq!(&tag, expected);
+    }
+
+    fn read(hello: &[&[u8]]) -> Option<TransportErrorCode> {
+        let state = State::Hello { bytes: Vec::new(), parameters: Vec::new(), choose: Arc::new(Nobody) };
+        let mut handshake = Handshake { state, next: None };
+        hello.iter().find_map(|piece| handshake.read_handshake(piece).err()).map(|error| error.code)
+    }
+
+    #[test]
+    fn what_is_no_hello_is_refused() {
+        assert_eq!(read(&[&[1, 0, 0, 5, 1, 2]]), None);
+        assert_eq!(read(&[&[1, 0, 0, 2], &[1, 2]]), Some(TransportErrorCode::crypto(DECODE_ERROR)));
+        assert_eq!(read(&[&[2, 0, 0, 2, 1, 2]]), Some(TransportErrorCode::crypto(DECODE_ERROR)));
+        assert_eq!(read(&[&[1, 1, 0, 0]]), Some(TransportErrorCode::crypto(DECODE_ERROR)));
+    }
+}

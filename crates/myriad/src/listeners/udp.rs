@@ -1,0 +1,68 @@
+//! Sockets for QUIC: one for each worker thread, so that a datagram wakes the one that it is for.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use myriad_conf::model::ListenConf;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
+
+use super::patiently;
+
+/// Room for datagrams that have come and were not read yet, bytes, where `rcvbuf=` says nothing: a rush of handshakes is
+/// some thousand datagrams. Without the right to more, the kernel gives what `net.core.rmem_max` allows.
+const BUFFER: usize = 4 << 20;
+
+/// Makes the sockets of an address. With `reuseport` or without it they are one for each thread: a single one would wake
+/// all of them for every datagram.
+pub(super) fn make(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
+    // Alone at first: two programs that both set SO_REUSEPORT would share the visitors of one address silently.
+    let probe = patiently(|| bound(conf, address, false))?;
+    if threads <= 1 {
+        return Ok(vec![probe]);
+    }
+    drop(probe);
+    (0..threads).map(|_| patiently(|| bound(conf, address, true))).collect()
+}
+
+fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, SocketType::DGRAM, flags, None)?;
+    if reuseport {
+        sockopt::set_socket_reuseport(&socket, true)?;
+    }
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, conf.ipv6only)?;
+    }
+    let receive = conf.rcvbuf.map_or(BUFFER, |size| size as usize);
+    if sockopt::set_socket_recv_buffer_size_force(&socket, receive).is_err() {
+        sockopt::set_socket_recv_buffer_size(&socket, receive)?;
+    }
+    sockopt::set_socket_send_buffer_size(&socket, conf.sndbuf.map_or(BUFFER, |size| size as usize))?;
+    bind(&socket, &address)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_conf::model::ListenAddress;
+
+    fn conf(address: SocketAddr) -> ListenConf {
+        let mut conf = ListenConf::new(ListenAddress::Ip(address), myriad_conf::Span::default());
+        conf.quic = true;
+        conf
+    }
+
+    #[test]
+    fn each_thread_has_a_socket_and_nobody_else_gets_the_address() {
+        let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("address");
+        drop(free);
+        let sockets = make(&conf(address), address, 3).expect("sockets");
+        assert_eq!(sockets.len(), 3);
+        let error = make(&conf(address), address, 3).expect_err("a second program");
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+    }
+}
