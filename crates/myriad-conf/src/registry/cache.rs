@@ -1,7 +1,9 @@
 //! The cache part of the upstream family, and Myriad's own cache directives.
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, Use, at_least, purge::cache_purge, set,
+    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, Use, at_least,
+    purge::{cache_purge, response_type},
+    set,
     zone::cache_path,
 };
 use crate::{
@@ -181,6 +183,15 @@ pub(super) static OWN: &[Directive] = &[
     )
     .default("off")
     .own(),
+    Directive::new(
+        "cache_purge_response_type",
+        HSL,
+        ONE,
+        Set::Settings(response_type),
+        "How the answer to a purge says what it was of.",
+    )
+    .default("html")
+    .differs("the purge module's; what names what was purged has that module's names, not its very bytes"),
     Directive::new(
         "cache_device_class",
         HSL,

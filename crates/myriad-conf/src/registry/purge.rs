@@ -3,7 +3,7 @@
 use super::{Arguments, Done, Use, access};
 use crate::{
     diagnostic::Diagnostic,
-    settings::{Handler, Network, PurgeCondition, PurgeSettings, Settings},
+    settings::{Handler, Network, PurgeCondition, PurgeSettings, PurgeStyle, Settings},
 };
 
 /// `ZONE KEY`, `ZONE url TARGET`: the whole location purges. `off`, `on`, a method, each with `purge_all` and `from`: requests
@@ -31,6 +31,18 @@ pub(super) fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> 
     let zone = args.text(0)?;
     args.uses.push(Use::CacheZone(zone.clone()));
     settings.handler = Some(Handler::Purge { zone, text: args.text(args.len() - 1)?, by_url });
+    Ok(())
+}
+
+/// `cache_purge_response_type`.
+pub(super) fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let styles = [
+        ("html", PurgeStyle::Html),
+        ("json", PurgeStyle::Json),
+        ("xml", PurgeStyle::Xml),
+        ("text", PurgeStyle::Text),
+    ];
+    settings.cache_rules.purge_style = args.choice(0, &styles)?;
     Ok(())
 }
 

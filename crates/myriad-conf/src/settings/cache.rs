@@ -157,6 +157,22 @@ pub struct CacheRules {
     pub device_class: bool,
     /// `*_cache_purge` where it names no zone.
     pub purge: PurgeSettings,
+    /// `cache_purge_response_type`.
+    pub purge_style: PurgeStyle,
+}
+
+/// How the answer to a purge says what it was of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PurgeStyle {
+    /// A page.
+    #[default]
+    Html,
+    /// An object.
+    Json,
+    /// A document.
+    Xml,
+    /// A line.
+    Text,
 }
 
 /// Which requests of a place purge what is stored, and who may send them.

@@ -29,7 +29,7 @@ pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
 pub use cache::{
     CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies,
-    PurgeCondition, PurgeSettings, StaleWhen,
+    PurgeCondition, PurgeSettings, PurgeStyle, StaleWhen,
 };
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, TempPath};
 pub use content::{

@@ -50,7 +50,7 @@ impl Command {
             }
             2 => What::Regex { host: None, pattern: text(part()?)? },
             3 => What::Regex { host: Some(part()?.into()), pattern: text(part()?)? },
-            4 => What::Tags(Tags::parse(part()?)),
+            4 => What::Tags(Some(Tags::parse(part()?)).filter(|tags| !tags.overflown())?),
             5 => What::TagRegex(text(part()?)?),
             6 => What::KeyPrefix(part()?.into()),
             7 => What::Host(part()?.into()),

@@ -65,6 +65,7 @@ impl Compile<'_> {
         };
         let place = Place {
             shortcut: false,
+            purge_style: settings.cache_rules.purge_style,
             internal: content.internal,
             rewrite,
             ifs,

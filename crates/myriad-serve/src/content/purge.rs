@@ -22,6 +22,8 @@ pub(crate) struct Order {
     commands: Vec<Command>,
     keys: Vec<Vec<u8>>,
     form: Form,
+    /// What the answer says was purged; nothing says what the commands say.
+    shown: Vec<u8>,
 }
 
 /// Whether a request is one that purges.
@@ -79,7 +81,10 @@ fn in_server(exchange: &mut Exchange, wanted: Result<Command, &'static str>) -> 
     }
     let form = Form::of_method(request);
     match wanted {
-        Ok(command) => order(exchange, Order { zones, commands: vec![command], keys: Vec::new(), form }),
+        Ok(command) => order(
+            exchange,
+            Order { zones, commands: vec![command], keys: Vec::new(), form, shown: Vec::new() },
+        ),
         Err(why) => answer::invalid(why),
     }
 }
@@ -100,7 +105,8 @@ pub(super) fn page(
     let zones = vec![Arc::clone(&cache.zone)];
     if rules.everything {
         let commands = vec![Command::hard(What::All)];
-        return Ok(order(exchange, Order { zones, commands, keys: Vec::new(), form }));
+        let shown = Vec::new();
+        return Ok(order(exchange, Order { zones, commands, keys: Vec::new(), form, shown }));
     }
     let request = &exchange.request;
     let target = request.sent_uri().unwrap_or(b"/").to_vec();
@@ -117,7 +123,8 @@ pub(super) fn page(
         _ => {}
     }
     commands.push(command);
-    Ok(order(exchange, Order { zones, commands, keys, form }))
+    let shown = keys.first().cloned().unwrap_or_default();
+    Ok(order(exchange, Order { zones, commands, keys, form, shown }))
 }
 
 /// The purge of all keys that begin so, for a key that ends in `*`.
@@ -172,7 +179,10 @@ fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError>
         }),
     };
     let zones = vec![Arc::clone(&rules.zone)];
-    Ok(order(exchange, Order { zones, commands: vec![command], keys: Vec::new(), form: Form::Key(text) }))
+    Ok(order(
+        exchange,
+        Order { zones, commands: vec![command], keys: Vec::new(), form: Form::Location, shown: text },
+    ))
 }
 
 /// A purge that is only explained changes nothing.
@@ -189,16 +199,19 @@ fn order(exchange: &mut Exchange, ordered: Order) -> Step {
 /// Makes the purge, and the answer.
 pub(super) async fn wait(exchange: &mut Exchange, ordered: Order) -> Step {
     let mut outcome = Outcome::Done(0);
-    let Order { zones, commands, keys, form } = &ordered;
+    let Order { zones, commands, keys, form, mut shown } = ordered;
     let mut kind = "key";
-    for command in commands {
+    for command in &commands {
         kind = command.what.kind();
-        match purge::run(zones, command, keys).await {
+        match purge::run(&zones, command, &keys).await {
             Ok(more) => outcome = outcome.and(more),
             Err(error) => return refused(exchange, &error),
         }
     }
-    answer::made(form, kind, outcome)
+    if shown.is_empty() {
+        shown = commands.iter().map(|command| command.what.to_string()).collect::<Vec<_>>().join(", ").into();
+    }
+    answer::made(form, exchange.request.place().purge_style, (kind, &shown), outcome)
 }
 
 /// Makes the purges that an origin's answer asks for (`X-LiteSpeed-Purge`), where requests to its place may purge. They hold

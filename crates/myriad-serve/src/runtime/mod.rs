@@ -56,8 +56,8 @@ pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
     AccessLog, AddField, Autoindex, BodyRules, CachePlace, Candidate, CharsetRules, ErrorPage, ErrorTarget,
     Expires, FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept, ListingFormat, Offer, OfferRules,
-    OriginGroup, OriginPlace, Param, Place, PurgeBy, PurgePlace, PurgeRules, PurgeWhen, Rates, RedirectRules,
-    Rooting, ServerPurge, Symlinks, Target, TryEnd, TryFiles,
+    OriginGroup, OriginPlace, Param, Place, PurgeBy, PurgePlace, PurgeRules, PurgeStyle, PurgeWhen, Rates,
+    RedirectRules, Rooting, ServerPurge, Symlinks, Target, TryEnd, TryFiles,
 };
 pub(crate) use real_ip::{RealIp, RealIpSource};
 pub(crate) use referers::Referers;

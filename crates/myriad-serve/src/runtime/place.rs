@@ -10,6 +10,7 @@ use myriad_script::{Predicates, Program, Regex, Template};
 use myriad_upstream::{Group, NextUpstream, Timeouts as OriginTimeouts};
 
 pub(crate) use myriad_conf::settings::AutoindexFormat as ListingFormat;
+pub(crate) use myriad_conf::settings::PurgeStyle;
 
 use super::{BodyFilters, Caches, Gate, HttpPlace, PageZone, PlaceId, RealIp, Referers, TypeSet};
 use crate::error_log::ErrorLog;
@@ -19,6 +20,8 @@ use crate::log::LogTarget;
 /// Settings of a level, compiled.
 pub(crate) struct Place {
     /// Whether the head of an answer reads nothing that rules have set, so that the rules may have been run for an
+    /// `cache_purge_response_type`.
+    pub purge_style: PurgeStyle,
     /// earlier request.
     pub shortcut: bool,
     /// `internal`.

@@ -9,13 +9,15 @@ use crate::content::Step;
 use crate::exchange::Request;
 use crate::output::Answer;
 use crate::purge::Outcome;
+use crate::runtime::PurgeStyle;
 
 /// Whose words.
+#[derive(Clone, Copy)]
 pub(super) enum Form {
     /// The purge module's, for a location with a key, or a URL: 404 where nothing was there.
-    Key(Vec<u8>),
+    Location,
     /// The purge module's, for a method: 412 where nothing was there.
-    Module,
+    Method,
     /// Those of plugins for Varnish: 404 where nothing was there.
     Plugin,
     /// Those of NGINX Plus: 204, and 404 where nothing was there.
@@ -25,12 +27,12 @@ pub(super) enum Form {
 impl Form {
     /// The form for a request that purges by its method.
     pub(super) fn of_method(request: &Request) -> Form {
-        if request.head.fields().has(Known::XPurgeMethod) { Form::Plugin } else { Form::Module }
+        if request.head.fields().has(Known::XPurgeMethod) { Form::Plugin } else { Form::Method }
     }
 }
 
-/// The answer to a purge that was made.
-pub(super) fn made(form: &Form, kind: &str, outcome: Outcome) -> Step {
+/// The answer to a purge that was made, of what `key` says.
+pub(super) fn made(form: Form, style: PurgeStyle, (kind, key): (&str, &[u8]), outcome: Outcome) -> Step {
     let result = match outcome {
         Outcome::Done(0) if matches!(kind, "url" | "key") => return Step::Error(missing(form)),
         Outcome::Done(count) | Outcome::AtLeast(count) => format!("{kind}; count={count}"),
@@ -38,17 +40,17 @@ pub(super) fn made(form: &Form, kind: &str, outcome: Outcome) -> Step {
     };
     let mut answer = match form {
         Form::Plus => Answer::new(204, ResponseBody::None),
-        Form::Plugin | Form::Module => text(200, &format!("Purged: {result}\n")),
-        Form::Key(key) => page(key),
+        Form::Plugin => text(200, &format!("Purged: {result}\n")),
+        Form::Method | Form::Location => page(style, key),
     };
     answer.field(b"Cache-Purge-Result", result.as_bytes());
     Step::Answer(answer)
 }
 
-fn missing(form: &Form) -> u16 {
+fn missing(form: Form) -> u16 {
     match form {
-        Form::Module => 412,
-        Form::Key(_) | Form::Plugin | Form::Plus => 404,
+        Form::Method => 412,
+        Form::Location | Form::Plugin | Form::Plus => 404,
     }
 }
 
@@ -68,13 +70,46 @@ fn text(status: u16, text: &str) -> Answer {
     answer
 }
 
-fn page(key: &[u8]) -> Answer {
-    let mut page =
-        b"<html>\n<head><title>Successful purge</title></head>\n<body>\n<h1>Successful purge</h1>\n".to_vec();
-    page.extend_from_slice(b"<p>Key: ");
-    escape(key, Escape::Html, &mut page);
-    page.extend_from_slice(b"</p>\n</body>\n</html>\n");
+/// The page that says what was purged (`cache_purge_response_type`).
+fn page(style: PurgeStyle, key: &[u8]) -> Answer {
+    let mut page = Vec::new();
+    let media_type: &[u8] = match style {
+        PurgeStyle::Html => {
+            page.extend_from_slice(b"<html>\n<head><title>Successful purge</title></head>\n<body>\n");
+            page.extend_from_slice(b"<h1>Successful purge</h1>\n<p>Key: ");
+            escape(key, Escape::Html, &mut page);
+            page.extend_from_slice(b"</p>\n</body>\n</html>\n");
+            b"text/html"
+        }
+        PurgeStyle::Json => {
+            page.extend_from_slice(b"{\"Key\":\"");
+            let key = String::from_utf8_lossy(key);
+            key.chars().for_each(|char| match char {
+                '"' | '\\' => page.extend_from_slice(format!("\\{char}").as_bytes()),
+                char if char < ' ' => page.extend_from_slice(format!("\\u{:04x}", char as u32).as_bytes()),
+                char => page.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            });
+            page.extend_from_slice(b"\"}\n");
+            b"application/json"
+        }
+        PurgeStyle::Xml => {
+            page.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<status><Key>");
+            escape(
+                String::from_utf8_lossy(key).replace(char::is_control, "?").as_bytes(),
+                Escape::Html,
+                &mut page,
+            );
+            page.extend_from_slice(b"</Key></status>\n");
+            b"text/xml"
+        }
+        PurgeStyle::Text => {
+            page.extend_from_slice(b"Key: ");
+            page.extend_from_slice(key);
+            page.push(b'\n');
+            b"text/plain"
+        }
+    };
     let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(page)));
-    answer.media_type = Some(b"text/html"[..].into());
+    answer.media_type = Some(media_type.into());
     answer
 }
