@@ -12,24 +12,48 @@ use crate::disk::StoredBody;
 const SEGMENT_BYTES: usize = 256 * 1024;
 
 /// A body in shared segments, or one too long for memory that stays on disk; cloning it copies no bytes.
-#[derive(Clone, Debug, Default)]
-pub struct Body {
-    segments: SmallVec<[Bytes; 1]>,
+#[derive(Clone, Debug)]
+pub struct Body(Content);
+
+/// No larger than one segment, since most bodies are one.
+#[derive(Clone, Debug)]
+enum Content {
+    One(Bytes),
+    Long(Arc<Long>),
+}
+
+#[derive(Debug)]
+struct Long {
+    segments: Box<[Bytes]>,
     len: u64,
     stored: Option<Arc<StoredBody>>,
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self(Content::One(Bytes::new()))
+    }
 }
 
 impl Body {
     /// Takes the segments as they are; empty ones are left out.
     pub fn from_segments(segments: impl IntoIterator<Item = Bytes>) -> Self {
         let segments: SmallVec<[Bytes; 1]> = segments.into_iter().filter(|s| !s.is_empty()).collect();
+        Self::of(segments)
+    }
+
+    fn of(mut segments: SmallVec<[Bytes; 1]>) -> Self {
+        if segments.len() < 2 {
+            return Self(Content::One(segments.pop().unwrap_or_default()));
+        }
         let len = segments.iter().map(|s| s.len() as u64).sum();
-        Self { segments, len, stored: None }
+        Self(Content::Long(Arc::new(Long { segments: segments.into_vec().into(), len, stored: None })))
     }
 
     /// A body that stays in its file.
     pub(crate) fn on_disk(stored: Arc<StoredBody>) -> Self {
-        Self { segments: SmallVec::new(), len: stored.len(), stored: Some(stored) }
+        let long = Long { segments: Box::default(), len: stored.len(), stored: Some(stored) };
+        Self(Content::Long(Arc::new(long)))
     }
 
     /// Copies what arrived into allocations of exactly its size.
@@ -55,33 +79,43 @@ impl Body {
         if !segment.is_empty() {
             segments.push(segment.freeze());
         }
-        Self { segments, len, stored: None }
+        Self::of(segments)
     }
 
     /// The file, for a body that is not in memory.
     pub fn stored(&self) -> Option<&Arc<StoredBody>> {
-        self.stored.as_ref()
+        match &self.0 {
+            Content::One(_) => None,
+            Content::Long(long) => long.stored.as_ref(),
+        }
     }
 
     /// The segments, in order; none is empty, and an empty body or one on disk has none.
     pub fn segments(&self) -> &[Bytes] {
-        &self.segments
+        match &self.0 {
+            Content::One(bytes) if bytes.is_empty() => &[],
+            Content::One(bytes) => std::slice::from_ref(bytes),
+            Content::Long(long) => &long.segments,
+        }
     }
 
     /// Length in bytes.
     pub fn len(&self) -> u64 {
-        self.len
+        match &self.0 {
+            Content::One(bytes) => bytes.len() as u64,
+            Content::Long(long) => long.len,
+        }
     }
 
     /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// The rest of the segment that holds byte `offset`; `None` at the end.
     pub fn slice_at(&self, offset: u64) -> Option<Bytes> {
         let mut start = 0;
-        for segment in &self.segments {
+        for segment in self.segments() {
             let end = start + segment.len() as u64;
             if offset < end {
                 return Some(segment.slice((offset - start) as usize..));
@@ -93,10 +127,10 @@ impl Body {
 
     /// Whether both bodies hold the same bytes, however they are cut.
     pub fn same_bytes(&self, other: &Body) -> bool {
-        if self.len != other.len {
+        if self.len() != other.len() {
             return false;
         }
-        match (&self.stored, &other.stored) {
+        match (self.stored(), other.stored()) {
             (None, None) => {}
             (Some(a), Some(b)) => return a.is_same(b),
             _ => return false,

@@ -107,7 +107,14 @@ pub(crate) struct Restored<M: Metadata> {
     pub(crate) now: u64,
 }
 
-type Alternatives<A> = [OnceLock<Alternative<A>>; ALTERNATIVES];
+/// The alternatives of an object: most have one or two, so each brings its own place.
+struct Encoding<A> {
+    index: usize,
+    alternative: Alternative<A>,
+    next: Encodings<A>,
+}
+
+type Encodings<A> = OnceLock<Box<Encoding<A>>>;
 
 /// One stored response: an immutable body and metadata, with validity that a revalidation may extend.
 ///
@@ -126,7 +133,7 @@ pub struct Object<M: Metadata> {
     weight: AtomicUsize,
     hits: AtomicU32,
     last_hit_s: AtomicU32,
-    alternatives: OnceLock<Box<Alternatives<M::Alternative>>>,
+    encodings: Encodings<M::Alternative>,
 }
 
 impl<M: Metadata> Object<M> {
@@ -170,12 +177,12 @@ impl<M: Metadata> Object<M> {
             weight: AtomicUsize::new(0),
             hits: AtomicU32::new(0),
             last_hit_s: AtomicU32::new((restored.now / 1000) as u32),
-            alternatives: OnceLock::new(),
+            encodings: OnceLock::new(),
         };
         let mut weight = object.base_weight();
         for (index, alternative) in restored.alternatives.into_iter().enumerate() {
             if let Some(alternative) = alternative {
-                weight += object.alternative_cost(&alternative);
+                weight += Self::alternative_cost(&alternative);
                 // The object is new, so the place is free.
                 let _ = object.set_alternative(index, alternative);
             }
@@ -193,7 +200,7 @@ impl<M: Metadata> Object<M> {
     fn base_weight(&self) -> usize {
         let selection = |s: &Selection| size_of::<Selection>() + s.selector.len() + s.variant.len() + 64;
         let segments = self.body.segments().len();
-        let spilled = if segments > 1 { size_of_val(self.body.segments()) } else { 0 };
+        let spilled = if segments > 1 { size_of_val(self.body.segments()) + 64 } else { 0 };
         Self::OVERHEAD
             + self.meta.weight()
             + self.body.segments().iter().map(Bytes::len).sum::<usize>()
@@ -202,23 +209,36 @@ impl<M: Metadata> Object<M> {
             + self.selection().map_or(0, selection)
     }
 
-    /// Bytes that `alternative` adds to this object now; the first one brings the array with it.
-    pub(crate) fn alternative_cost(&self, alternative: &Alternative<M::Alternative>) -> usize {
-        let array = if self.alternatives.get().is_none() {
-            size_of::<Alternatives<M::Alternative>>() + 16
-        } else {
-            0
-        };
-        array + alternative.bytes.len() + Self::SEGMENT_OVERHEAD + M::alternative_weight(&alternative.meta)
+    /// Bytes that an alternative adds to its object.
+    pub(crate) fn alternative_cost(alternative: &Alternative<M::Alternative>) -> usize {
+        size_of::<Encoding<M::Alternative>>()
+            + 16
+            + alternative.bytes.len()
+            + Self::SEGMENT_OVERHEAD
+            + M::alternative_weight(&alternative.meta)
     }
 
-    fn alternative_cell(&self, index: usize) -> Option<&OnceLock<Alternative<M::Alternative>>> {
-        self.alternatives.get_or_init(Default::default).get(index)
+    fn encodings(&self) -> impl Iterator<Item = &Encoding<M::Alternative>> {
+        std::iter::successors(self.encodings.get(), |encoding| encoding.next.get()).map(Box::as_ref)
     }
 
     /// Puts `alternative` at `index`; false where one is there already or the index is out of range.
     pub(crate) fn set_alternative(&self, index: usize, alternative: Alternative<M::Alternative>) -> bool {
-        self.alternative_cell(index).is_some_and(|cell| cell.set(alternative).is_ok())
+        if index >= ALTERNATIVES {
+            return false;
+        }
+        let mut encoding = Box::new(Encoding { index, alternative, next: OnceLock::new() });
+        let mut place = &self.encodings;
+        loop {
+            match place.get() {
+                Some(other) if other.index == index => return false,
+                Some(other) => place = &other.next,
+                None => match place.set(encoding) {
+                    Ok(()) => return true,
+                    Err(back) => encoding = back,
+                },
+            }
+        }
     }
 
     /// Adds to the weight; called under the shard's lock, as is every reading that the ledger depends on.
@@ -327,7 +347,8 @@ impl<M: Metadata> Object<M> {
 
     /// The alternative encoding at `index`, if there is one.
     pub fn alternative(&self, index: u8) -> Option<&Alternative<M::Alternative>> {
-        self.alternatives.get()?.get(usize::from(index))?.get()
+        let index = usize::from(index);
+        self.encodings().find(|encoding| encoding.index == index).map(|encoding| &encoding.alternative)
     }
 }
 

@@ -10,14 +10,15 @@ use crate::flight::Flight;
 use crate::labels::Labels;
 use crate::notes::Notes;
 use crate::s3_fifo::S3Fifo;
-use crate::{Key, KeyRef, Metadata, Object, Selection};
+use crate::{KeyRef, Metadata, Object, Selection};
 
 /// All that is stored under one key: one object without a selector, or variants that share one selector.
 ///
 /// The key is the unit of eviction, since it is the page that is hot or cold.
 #[derive(Debug)]
 pub(crate) struct Entry<M: Metadata> {
-    pub(crate) key: Key,
+    /// The half of the key's hash that places it in the table; the key itself stands with the objects.
+    pub(crate) hash: u64,
     /// Never empty.
     pub(crate) objects: SmallVec<[Arc<Object<M>>; 1]>,
     pub(crate) last_used: u64,
@@ -32,8 +33,18 @@ impl<M: Metadata> Entry<M> {
         Self::OVERHEAD + key.bytes().len()
     }
 
+    pub(crate) fn key(&self) -> Option<&Arc<[u8]>> {
+        self.objects.first().map(|object| object.key())
+    }
+
+    fn is_of(&self, key: KeyRef<'_>) -> bool {
+        self.hash == key.table_hash() && self.key().is_some_and(|own| **own == *key.bytes())
+    }
+
     pub(crate) fn weight(&self) -> usize {
-        Self::base_weight(self.key.as_ref()) + self.objects.iter().map(|o| o.weight()).sum::<usize>()
+        Self::OVERHEAD
+            + self.key().map_or(0, |key| key.len())
+            + self.objects.iter().map(|o| o.weight()).sum::<usize>()
     }
 
     pub(crate) fn selector(&self) -> Option<&Arc<[u8]>> {
@@ -121,13 +132,14 @@ impl<M: Metadata> Shard<M> {
     }
 
     pub(crate) fn find(&self, key: KeyRef<'_>) -> Option<u32> {
-        let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.key.matches(key));
+        let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.is_of(key));
         self.table.find(key.table_hash(), is_it).copied()
     }
 
     /// The entry of a key of which only the hash is known.
     pub(crate) fn find_hash(&self, hash: u128) -> Option<u32> {
-        let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.key.as_ref().hash() == hash);
+        // Half of it is enough: whoever is taken for another is looked up again by key, or leaves memory and is read again.
+        let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.hash == hash as u64);
         self.table.find(hash as u64, is_it).copied()
     }
 
@@ -201,11 +213,11 @@ impl<M: Metadata> Shard<M> {
 
     /// Enters a key that is not in the table.
     pub(crate) fn insert(&mut self, entry: Entry<M>) {
-        let hash = entry.key.as_ref().table_hash();
+        let hash = entry.hash;
         self.counts.objects += entry.objects.len();
         let index = self.queue.insert(entry, hash);
         let queue = &self.queue;
-        let rehash = |&i: &u32| queue.at(i).map_or(0, |e| e.key.as_ref().table_hash());
+        let rehash = |&i: &u32| queue.at(i).map_or(0, |e| e.hash);
         self.table.insert_unique(hash, index, rehash);
         self.relabel(index, &[]);
     }
@@ -213,7 +225,7 @@ impl<M: Metadata> Shard<M> {
     /// Takes out the entry that should leave next.
     pub(crate) fn evict(&mut self) -> Option<Entry<M>> {
         let index = self.queue.victim(|entry| entry.weight() as u64)?;
-        let hash = self.queue.at(index)?.key.as_ref().table_hash();
+        let hash = self.queue.at(index)?.hash;
         self.queue.remember(index, hash);
         let evicted = self.remove(index);
         self.counts.evictions += u64::from(evicted.is_some());
@@ -222,7 +234,7 @@ impl<M: Metadata> Shard<M> {
 
     pub(crate) fn remove(&mut self, index: u32) -> Option<Entry<M>> {
         let entry = self.queue.remove(index)?;
-        if let Ok(found) = self.table.find_entry(entry.key.as_ref().table_hash(), |&i| i == index) {
+        if let Ok(found) = self.table.find_entry(entry.hash, |&i| i == index) {
             found.remove();
         }
         self.counts.objects -= entry.objects.len();

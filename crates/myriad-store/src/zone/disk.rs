@@ -131,7 +131,10 @@ impl<M: Metadata> Zone<M> {
             && entry.objects.iter().any(|object| object.hits() > 0)
         {
             let used_s = (entry.last_used / 1000) as u32;
-            disk.shelf.catalogue.lock().touch_key(entry.key.as_ref().hash(), used_s);
+            if let Some(key) = entry.key() {
+                let hash = KeyRef::new(key).hash();
+                disk.shelf.catalogue.lock().touch_key(hash, used_s);
+            }
         }
     }
 

@@ -110,7 +110,7 @@ impl<M: Metadata> Zone<M> {
         if object.alternative(index).is_some() {
             return Err(AttachError::Occupied);
         }
-        let cost = object.alternative_cost(&alternative);
+        let cost = Object::<M>::alternative_cost(&alternative);
         let key = KeyRef::new(object.key());
         if !self.reserve(key, cost) {
             return Err(AttachError::NoRoom);
@@ -154,7 +154,7 @@ impl<M: Metadata> Shard<M> {
         let key = owned.as_ref();
         let Some(index) = self.find(key) else {
             self.insert(Entry {
-                key: owned.clone(),
+                hash: key.table_hash(),
                 objects: smallvec![Arc::clone(object)],
                 last_used: object.used_at(),
             });
