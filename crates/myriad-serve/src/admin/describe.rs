@@ -33,7 +33,7 @@ impl Found {
 
     /// What it was fetched for.
     pub(super) fn url(&self) -> Vec<u8> {
-        let marks = &self.meta().marks;
+        let marks = &self.meta().marks();
         [marks.subject().scheme, b"://", marks.host(), marks.target()].concat()
     }
 
@@ -42,7 +42,7 @@ impl Found {
             zone: zone.zone.name().to_owned(),
             key: shown(self.key()),
             url: Some(shown(&self.url())),
-            tags: self.meta().marks.tags().map(shown).collect(),
+            tags: self.meta().marks().tags().map(shown).collect(),
             now_ms,
             ..PageReport::default()
         };
@@ -96,11 +96,11 @@ fn of_meta(meta: &PageMeta, report: PageReport) -> PageReport {
     });
     PageReport {
         status: meta.status,
-        media_type: shown(&meta.media_type),
+        media_type: shown(meta.media_type()),
         stale_updating_until_ms: meta.lifetime.stale_updating_until,
         stale_error_until_ms: meta.lifetime.stale_error_until,
         etag,
-        last_modified: meta.last_modified.as_ref().map(|(text, _)| shown(text)),
+        last_modified: meta.last_modified().map(|(text, _)| shown(text)),
         ..report
     }
 }

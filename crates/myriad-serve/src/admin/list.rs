@@ -74,7 +74,7 @@ impl Filter {
     }
 
     fn fits(&self, found: &Found) -> bool {
-        self.host.as_ref().is_none_or(|host| *host.as_bytes() == *found.meta().marks.host())
+        self.host.as_ref().is_none_or(|host| *host.as_bytes() == *found.meta().marks().host())
             && self.pattern.as_ref().is_none_or(|pattern| {
                 pattern.fits(&found.url()) || pattern.fits(shown(found.key()).as_bytes())
             })

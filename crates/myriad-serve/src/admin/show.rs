@@ -38,7 +38,7 @@ fn under_key(zone: &PageZone, key: &[u8]) -> Vec<Found> {
 /// All that was fetched for a URL: its pages in memory are found by their label, and tell the keys of those on disk. Where
 /// memory has none, every file is looked at.
 fn of_url(zone: &PageZone, url: &Subject<'_>) -> Vec<Found> {
-    let is_it = |found: &Found| found.meta().marks.subject().address() == url.address();
+    let is_it = |found: &Found| found.meta().marks().subject().address() == url.address();
     let label = url.wanted_label();
     let mut found: Vec<Found> = zone.zone.labelled(label).into_iter().map(Found::Memory).collect();
     found.retain(is_it);

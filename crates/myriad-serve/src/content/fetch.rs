@@ -236,7 +236,7 @@ async fn store(
 ) {
     let OriginResponse { head, mut body, .. } = response;
     let meta =
-        page::meta_of(&head, place, &cache.rules, lifetime, now, page::marks_of(&exchange.request, &head));
+        page::meta_of(&head, place, &cache.rules, lifetime, now, &page::marks_of(&exchange.request, &head));
     let selection = page::selection(&head.fields, &cache.rules, exchange.request.head.fields());
     let length = head.known(Known::ContentLength).and_then(origin::parse_length);
     let coding = page::origin_coding(&head);

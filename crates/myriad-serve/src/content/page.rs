@@ -19,7 +19,8 @@ use crate::error_log;
 use crate::exchange::{Exchange, Request};
 use crate::output::{self, Answer, Source};
 use crate::runtime::{
-    CachePlace, Marks, OriginPlace, Page, PageMeta, ProxiedFacts, STRONG_GZIP, alternative, slot,
+    CachePlace, Marks, OriginPlace, Page, PageMeta, Parts, ProxiedFacts, STRONG_GZIP, Texts, alternative,
+    slot,
 };
 
 /// Most bytes of a page that are compressed on the worker's own time, as it is stored.
@@ -38,7 +39,7 @@ pub(crate) fn meta_of(
     rules: &Rules,
     lifetime: Lifetime,
     now: u64,
-    marks: Marks,
+    marks: &Marks,
 ) -> PageMeta {
     let fields = &head.fields;
     let coding = origin_coding(head);
@@ -61,14 +62,18 @@ pub(crate) fn meta_of(
     let media_type = fields.known(Known::ContentType).unwrap_or_default();
     let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let modified = fields.known(Known::LastModified);
-    let modified = modified.and_then(|text| Some((text.into(), parse_http_date(text, now / 1000)?)));
+    let modified = modified.and_then(|text| Some((text, parse_http_date(text, now / 1000)?)));
     let tag = fields.known(Known::ETag);
     let tag = tag.and_then(|value| EntityTag::from_origin(value, coding.unwrap_or(Coding::Identity)));
     PageMeta {
         status: head.status,
-        reason: String::from_utf8_lossy(&head.reason).into(),
-        lines: lines.into(),
-        media_type: media_type.to_ascii_lowercase().into(),
+        texts: Texts::new(&Parts {
+            lines: &lines,
+            marks: marks.borrowed(),
+            media_type: &media_type.to_ascii_lowercase(),
+            last_modified: modified.map_or(b"", |(text, _)| text),
+            reason: &String::from_utf8_lossy(&head.reason),
+        }),
         proxied: ProxiedFacts {
             expired: fields.known(Known::Expires).map(|text| super::streamed::is_expired(text, now / 1000)),
             has_cache_control: fields.has(Known::CacheControl),
@@ -79,13 +84,12 @@ pub(crate) fn meta_of(
             has_etag: tag.is_some(),
         },
         tag,
-        last_modified: modified,
+        modified_s: modified.map_or(0, |(_, seconds)| seconds),
         redirects: place.http.as_ref().is_some_and(|http| !http.redirects.is_empty())
             && (fields.has(Known::Location) || fields.has(Known::Refresh)),
         origin_encoded: coding.is_some(),
         no_transform: control.no_transform || is_opaque(head),
         lifetime,
-        marks,
     }
 }
 
@@ -195,7 +199,7 @@ pub(crate) fn first_encodings(
     let mut alternatives = [const { None }; ALTERNATIVES];
     let offer = &exchange.request.place().offer;
     let offered = meta.origin_encoded
-        || offer.gzip.as_ref().is_some_and(|rules| rules.fit(&meta.media_type, Some(body.len())));
+        || offer.gzip.as_ref().is_some_and(|rules| rules.fit(meta.media_type(), Some(body.len())));
     if offered && !meta.no_transform && meta.status != 206 && (1..=INLINE).contains(&body.len()) {
         alternatives[usize::from(slot(Coding::Gzip))] = encode(body, Coding::Gzip, Level::Fast);
     }
@@ -216,12 +220,12 @@ pub(crate) fn answer(request: &Request, origin: &OriginPlace, page: Arc<Page>) -
     let meta = page.meta();
     let length = page.body().len();
     let filters = request.place().filters.as_ref();
-    let filtered = filters.is_some_and(|filters| filters.change(&meta.media_type));
+    let filtered = filters.is_some_and(|filters| filters.change(meta.media_type()));
     let coding = if meta.no_transform || length == 0 || filtered || meta.status == 206 {
         Coding::Identity
     } else {
         let encodings =
-            output::encodings(request, &meta.media_type, Some(length), meta.proxied, meta.origin_encoded);
+            output::encodings(request, meta.media_type(), Some(length), meta.proxied, meta.origin_encoded);
         let parts = request.head.fields().has(Known::Range) && encodings.allowed.contains(Coding::Identity);
         let coding = if parts { Coding::Identity } else { choose(request, origin, &page, &encodings) };
         return body_of(page, coding, encodings.varies);
@@ -274,10 +278,10 @@ fn queue(request: &Request, origin: &OriginPlace, page: &Arc<Page>, coding: Codi
 
 fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
     let mut answer = Answer::new(page.meta().status, ResponseBody::None);
-    if !page.meta().reason.is_empty()
-        && *page.meta().reason != *myriad_http::head::reason_phrase(page.meta().status)
+    if !page.meta().reason().is_empty()
+        && *page.meta().reason() != *myriad_http::head::reason_phrase(page.meta().status)
     {
-        answer.reason = Some(page.meta().reason.clone());
+        answer.reason = Some(page.meta().reason().into());
     }
     answer.coding = coding;
     answer.varies_by_encoding = varies;
@@ -302,9 +306,9 @@ pub(crate) fn answer_of_head(meta: &PageMeta) -> Answer {
     // What it is recognised by is known only when all of it is there.
     answer.judged = true;
     answer.media_type =
-        output::line_named(&meta.lines, b"content-type").map(|value| Cow::Owned(value.to_vec()));
-    output::copy_lines(&meta.lines, &[b"content-type"], |line| answer.lines.extend_from_slice(line));
-    if let Some((text, _)) = &meta.last_modified {
+        output::line_named(meta.lines(), b"content-type").map(|value| Cow::Owned(value.to_vec()));
+    output::copy_lines(meta.lines(), &[b"content-type"], |line| answer.lines.extend_from_slice(line));
+    if let Some((text, _)) = meta.last_modified() {
         answer.field(b"Last-Modified", text);
     }
     // The pieces of an answer are told to be of one whole by it.

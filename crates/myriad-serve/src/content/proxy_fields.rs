@@ -40,8 +40,8 @@ pub(crate) fn rewrite_page(exchange: &mut Exchange, origin: &OriginPlace, answer
     let Source::Page(page) = &answer.source else { return };
     let page = Arc::clone(page);
     let meta = page.meta();
-    let own = std::mem::replace(&mut answer.lines, meta.lines.to_vec());
-    if let Some((text, _)) = &meta.last_modified {
+    let own = std::mem::replace(&mut answer.lines, meta.lines().to_vec());
+    if let Some((text, _)) = meta.last_modified() {
         answer.field(b"Last-Modified", text);
     }
     answer.source = Source::Plain;

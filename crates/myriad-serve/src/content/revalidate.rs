@@ -54,7 +54,7 @@ pub(crate) fn confirm(
             let meta = match &updated {
                 Some(head) => {
                     let marks = marks_of(stored.meta(), &tags);
-                    renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now, marks))
+                    renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now, &marks))
                 }
                 None => PageMeta { lifetime, ..stored.meta().clone() },
             };
@@ -89,19 +89,19 @@ fn updated(stored: &PageMeta, head: &ResponseHead, rules: &Rules) -> ResponseHea
     for (_, name, value) in news() {
         fields.push(name, value);
     }
-    let reason = stored.reason.as_bytes().into();
+    let reason = stored.reason().as_bytes().into();
     ResponseHead { reason, fields, ..ResponseHead::new(stored.status) }
 }
 
 /// The fields that a stored page has kept.
 fn stored_fields(stored: &PageMeta) -> Fields {
     let mut fields = Fields::new();
-    for line in stored.lines.split(|byte| *byte == b'\n') {
+    for line in stored.lines().split(|byte| *byte == b'\n') {
         if let Some(colon) = line.iter().position(|byte| *byte == b':') {
             fields.push(&line[..colon], line[colon + 1..].trim_ascii());
         }
     }
-    if let Some((text, _)) = &stored.last_modified {
+    if let Some((text, _)) = stored.last_modified() {
         fields.push_known(Known::LastModified, text);
     }
     if let Some(tag) = stored.tag.as_ref().and_then(EntityTag::for_origin) {
@@ -112,7 +112,7 @@ fn stored_fields(stored: &PageMeta) -> Fields {
 
 /// What purges find the page by: the tags of its 304 take the place of its own, if it has any.
 fn marks_of(stored: &PageMeta, tags: &Tags) -> Marks {
-    if tags.is_empty() { stored.marks.clone() } else { stored.marks.with_tags(tags) }
+    if tags.is_empty() { stored.marks().to_owned() } else { stored.marks().with_tags(tags) }
 }
 
 /// What is known of the body stays: a 304 brings none.

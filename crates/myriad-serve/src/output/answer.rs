@@ -114,7 +114,7 @@ impl Answer {
     pub(crate) fn media_type(&self) -> Option<&[u8]> {
         match (&self.media_type, &self.source) {
             (Some(media_type), _) => Some(media_type),
-            (None, Source::Page(page)) => line_named(&page.meta().lines, b"content-type"),
+            (None, Source::Page(page)) => line_named(page.meta().lines(), b"content-type"),
             (None, _) => None,
         }
     }
@@ -123,7 +123,7 @@ impl Answer {
     pub(crate) fn bare_media_type(&self) -> &[u8] {
         let media_type = match (&self.media_type, &self.source) {
             (Some(media_type), _) => &**media_type,
-            (None, Source::Page(page)) => &page.meta().media_type,
+            (None, Source::Page(page)) => page.meta().media_type(),
             (None, _) => b"",
         };
         media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
@@ -136,13 +136,13 @@ impl Answer {
         if let Source::Page(page) = &self.source {
             let meta = page.meta();
             if self.media_type.is_none() {
-                let media_type = line_named(&meta.lines, b"content-type");
+                let media_type = line_named(meta.lines(), b"content-type");
                 self.media_type = media_type.map(|value| Cow::Owned(value.to_vec()));
             }
-            copy_lines(&meta.lines, &[b"content-type"], |line| lines.extend_from_slice(line));
+            copy_lines(meta.lines(), &[b"content-type"], |line| lines.extend_from_slice(line));
         }
         let modified = match &self.source {
-            Source::Page(page) => page.meta().last_modified.as_ref().map(|(text, _)| text.to_vec()),
+            Source::Page(page) => page.meta().last_modified().map(|(text, _)| text.to_vec()),
             Source::File(entry) => entry.file().map(|file| file.modified.to_vec()),
             Source::Plain => None,
         };
@@ -174,7 +174,7 @@ impl Answer {
     /// Whether a field of that name, in lower case, is among the lines, a stored page's too.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         let stored = match &self.source {
-            Source::Page(page) => &page.meta().lines[..],
+            Source::Page(page) => page.meta().lines(),
             Source::Plain | Source::File(_) => b"",
         };
         line_named(&self.lines, name).or_else(|| line_named(stored, name)).is_some()
@@ -199,7 +199,7 @@ impl Answer {
     pub(crate) fn modified_s(&self, now_s: u64) -> Option<u64> {
         match &self.source {
             Source::Plain => parse_http_date(line_named(&self.lines, b"last-modified")?, now_s),
-            Source::Page(page) => page.meta().last_modified.as_ref().map(|(_, seconds)| *seconds),
+            Source::Page(page) => page.meta().last_modified().map(|(_, seconds)| seconds),
             Source::File(entry) => entry.file().map(|file| file.modified_s),
         }
     }

@@ -196,7 +196,7 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
     }
     if let Source::Page(page) = &answer.source {
         let meta = page.meta();
-        if let Some((text, _)) = &meta.last_modified
+        if let Some((text, _)) = meta.last_modified()
             && !left_out.contains(&LAST_MODIFIED)
         {
             head.field(b"Last-Modified", text);
@@ -205,9 +205,9 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
             // A whole page may have kept one that says nothing of this part.
             let mut left_out = left_out.clone();
             left_out.push(b"content-range");
-            copy_lines(&meta.lines, &left_out, |lines| head.lines(lines));
+            copy_lines(meta.lines(), &left_out, |lines| head.lines(lines));
         } else {
-            copy_lines(&meta.lines, left_out, |lines| head.lines(lines));
+            copy_lines(meta.lines(), left_out, |lines| head.lines(lines));
         }
     } else if let Source::File(entry) = &answer.source
         && let Some(file) = entry.file()

@@ -52,7 +52,7 @@ pub(crate) fn conditions(page: &Page) -> Conditions {
     if !matches!(meta.status, 200 | 206) {
         return conditions;
     }
-    if let Some((text, _)) = &meta.last_modified {
+    if let Some((text, _)) = meta.last_modified() {
         conditions.push((Condition::ModifiedSince, text.to_vec()));
     }
     if let Some(tag) = meta.tag.as_ref().and_then(EntityTag::for_origin) {

@@ -21,27 +21,27 @@ pub(crate) fn covering(what: &What) -> Result<Covers<PageMeta>, String> {
             let wanted = [what.addresses(), what.labels()].concat();
             Box::new(move |_, page| {
                 let mut bears = false;
-                page.marks.labels(&mut |label| bears |= wanted.contains(&label));
+                page.marks().labels(&mut |label| bears |= wanted.contains(&label));
                 bears
             })
         }
         What::Keys(keys) => Box::new(move |key, _| keys.iter().any(|wanted| **wanted == *key)),
-        What::Wildcard(wildcard) => Box::new(move |_, page| wildcard.covers(&page.marks.subject())),
+        What::Wildcard(wildcard) => Box::new(move |_, page| wildcard.covers(&page.marks().subject())),
         What::Regex { host, pattern } => {
             let regex = Bounded::new(&pattern)?;
             Box::new(move |_, page| {
-                let of_host = host.as_deref().is_none_or(|host| page.marks.host() == host);
-                of_host && regex.matches(page.marks.target())
+                let of_host = host.as_deref().is_none_or(|host| page.marks().host() == host);
+                of_host && regex.matches(page.marks().target())
             })
         }
         What::TagRegex(pattern) => {
             let regex = Bounded::new(&pattern)?;
             Box::new(move |_, page| {
-                page.marks.overflown() || page.marks.tags().any(|name| regex.matches(name))
+                page.marks().overflown() || page.marks().tags().any(|name| regex.matches(name))
             })
         }
         What::KeyPrefix(prefix) => Box::new(move |key, _| key.starts_with(&prefix)),
-        What::Host(host) => Box::new(move |_, page| page.marks.host() == &*host),
+        What::Host(host) => Box::new(move |_, page| page.marks().host() == &*host),
         What::All => Box::new(|_, _| true),
     })
 }

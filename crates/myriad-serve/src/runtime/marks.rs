@@ -9,8 +9,8 @@ use myriad_policy::{Subject, Tags};
 ///
 /// A byte of flags, the length of the host (16 bits) and of the target (32), host and target, then each tag behind its
 /// length (16 bits); all little-endian.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Marks(Box<[u8]>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Marks<B = Box<[u8]>>(B);
 
 /// Over TLS.
 const HTTPS: u8 = 1;
@@ -36,18 +36,6 @@ impl Marks {
         Marks(bytes.into())
     }
 
-    /// The same page with other tags.
-    pub(crate) fn with_tags(&self, tags: &Tags) -> Marks {
-        let subject = self.subject();
-        let scheme = if subject.scheme == b"https" { "https" } else { "http" };
-        Marks::new(scheme, subject.host, self.target(), tags)
-    }
-
-    /// As they are kept.
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-
     /// Reads what [`Self::as_bytes`] gave; none where it is damaged.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Marks> {
         let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
@@ -62,10 +50,41 @@ impl Marks {
         }
         Some(Marks(bytes.into()))
     }
+}
+
+impl<'a> Marks<&'a [u8]> {
+    /// Marks that are kept elsewhere.
+    pub(crate) fn of_kept(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl<B: AsRef<[u8]>> Marks<B> {
+    /// A look at them.
+    pub(crate) fn borrowed(&self) -> Marks<&[u8]> {
+        Marks(self.as_bytes())
+    }
+
+    /// A copy.
+    pub(crate) fn to_owned(&self) -> Marks {
+        Marks(self.as_bytes().into())
+    }
+
+    /// The same page with other tags.
+    pub(crate) fn with_tags(&self, tags: &Tags) -> Marks {
+        let subject = self.subject();
+        let scheme = if subject.scheme == b"https" { "https" } else { "http" };
+        Marks::new(scheme, subject.host, self.target(), tags)
+    }
+
+    /// As they are kept.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.0.as_ref()
+    }
 
     /// What the page was fetched for.
     pub(crate) fn subject(&self) -> Subject<'_> {
-        let scheme: &[u8] = if self.0[0] & HTTPS > 0 { b"https" } else { b"http" };
+        let scheme: &[u8] = if self.flags() & HTTPS > 0 { b"https" } else { b"http" };
         Subject::new(scheme, self.host(), self.target())
     }
 
@@ -91,7 +110,7 @@ impl Marks {
 
     /// Whether there were more tags than are kept: whatever purges tags purges it.
     pub(crate) fn overflown(&self) -> bool {
-        self.0[0] & OVERFLOWN > 0
+        self.flags() & OVERFLOWN > 0
     }
 
     /// Labels of its path, of its URL and of each tag.
@@ -105,8 +124,12 @@ impl Marks {
         }
     }
 
+    fn flags(&self) -> u8 {
+        self.as_bytes().first().copied().unwrap_or(0)
+    }
+
     fn parts(&self) -> (&[u8], &[u8], &[u8]) {
-        let Some((head, rest)) = self.0.split_first_chunk::<HEAD>() else { return (b"", b"", b"") };
+        let Some((head, rest)) = self.as_bytes().split_first_chunk::<HEAD>() else { return (b"", b"", b"") };
         let (host, target) = lengths(*head);
         let (host, rest) = rest.split_at(host);
         let (target, tags) = rest.split_at(target);

@@ -22,6 +22,7 @@ mod real_ip;
 mod referers;
 mod rewriting;
 mod ssi;
+mod texts;
 mod zone;
 mod zone_counts;
 
@@ -63,6 +64,7 @@ pub(crate) use real_ip::{RealIp, RealIpSource};
 pub(crate) use referers::Referers;
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use ssi::{SsiRules, VariablesByName};
+pub(crate) use texts::{Parts, Texts};
 pub(crate) use zone::{
     Page, PageFolder, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot, system_ms,
 };

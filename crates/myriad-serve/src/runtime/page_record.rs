@@ -3,7 +3,7 @@
 use myriad_policy::{EntityTag, Lifetime, Source as FreshnessSource};
 use myriad_store::Persist;
 
-use super::{Marks, PageMeta, ProxiedFacts};
+use super::{Marks, PageMeta, Parts, ProxiedFacts, Texts};
 
 /// Numbers little-endian, byte strings behind their length, flags in the order of the fields.
 impl Persist for PageMeta {
@@ -13,56 +13,53 @@ impl Persist for PageMeta {
         // Every field is named, so that a new one cannot be forgotten here; it raises the version.
         let Self {
             status,
-            reason,
-            lines,
-            media_type,
+            texts,
             tag,
-            last_modified,
+            modified_s,
             origin_encoded,
             no_transform,
             lifetime,
             redirects,
             proxied,
-            marks,
         } = self;
         out.extend_from_slice(&status.to_le_bytes());
-        put(out, reason.as_bytes());
-        put(out, lines);
-        put(out, media_type);
+        put(out, texts.reason().as_bytes());
+        put(out, texts.lines());
+        put(out, texts.media_type());
         put_tag(out, tag.as_ref());
-        match last_modified {
-            None => out.push(0),
-            Some((text, seconds)) => {
-                out.push(1);
-                put(out, text);
-                out.extend_from_slice(&seconds.to_le_bytes());
-            }
+        out.push(u8::from(!texts.last_modified().is_empty()));
+        if !texts.last_modified().is_empty() {
+            put(out, texts.last_modified());
+            out.extend_from_slice(&modified_s.to_le_bytes());
         }
         out.extend_from_slice(&[u8::from(*origin_encoded), u8::from(*no_transform), u8::from(*redirects)]);
         put_lifetime(out, lifetime);
         put_proxied(out, *proxied);
-        put(out, marks.as_bytes());
+        put(out, texts.marks().as_bytes());
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
+        let status = u16::from_le_bytes(reader.array()?);
+        let reason = std::str::from_utf8(reader.bytes()?).ok()?;
+        let (lines, media_type) = (reader.bytes()?, reader.bytes()?);
+        let tag = reader.tag()?;
+        let (last_modified, modified_s) =
+            if reader.flag()? { (reader.bytes()?, reader.number()?) } else { (&b""[..], 0) };
+        let (origin_encoded, no_transform, redirects) = (reader.flag()?, reader.flag()?, reader.flag()?);
+        let (lifetime, proxied) = (reader.lifetime()?, reader.proxied()?);
+        let marks = Marks::from_bytes(reader.bytes()?)?;
+        let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason };
         let page = Self {
-            status: u16::from_le_bytes(reader.array()?),
-            reason: std::str::from_utf8(reader.bytes()?).ok()?.into(),
-            lines: reader.bytes()?.into(),
-            media_type: reader.bytes()?.into(),
-            tag: reader.tag()?,
-            last_modified: if reader.flag()? {
-                Some((reader.bytes()?.into(), reader.number()?))
-            } else {
-                None
-            },
-            origin_encoded: reader.flag()?,
-            no_transform: reader.flag()?,
-            redirects: reader.flag()?,
-            lifetime: reader.lifetime()?,
-            proxied: reader.proxied()?,
-            marks: Marks::from_bytes(reader.bytes()?)?,
+            status,
+            texts: Texts::new(&parts),
+            tag,
+            modified_s,
+            origin_encoded,
+            no_transform,
+            redirects,
+            lifetime,
+            proxied,
         };
         reader.0.is_empty().then_some(page)
     }
@@ -227,11 +224,16 @@ mod tests {
     fn page(tag: Option<EntityTag>, odd: bool) -> PageMeta {
         PageMeta {
             status: 404,
-            reason: "Nowhere".into(),
-            lines: (*b"X-A: b\r\n").into(),
-            media_type: (*b"text/html").into(),
+            texts: Texts::new(&Parts {
+                lines: b"X-A: b\r\n",
+                marks: Marks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" }))
+                    .borrowed(),
+                media_type: b"text/html",
+                last_modified: if odd { b"Sat, 21 Nov 2026 00:00:00 GMT" } else { b"" },
+                reason: "Nowhere",
+            }),
             tag,
-            last_modified: odd.then(|| ((*b"Sat, 21 Nov 2026 00:00:00 GMT").into(), 1_795_219_200)),
+            modified_s: if odd { 1_795_219_200 } else { 0 },
             origin_encoded: odd,
             no_transform: !odd,
             redirects: odd,
@@ -253,7 +255,6 @@ mod tests {
                 has_last_modified: !odd,
                 has_etag: odd,
             },
-            marks: Marks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" })),
         }
     }
 
@@ -275,12 +276,15 @@ mod tests {
             let first = page(tag.clone(), index % 2 == 0);
             let again = PageMeta::decode(&bytes(&first)).unwrap();
             assert_eq!(bytes(&again), bytes(&first));
-            assert_eq!((again.status, &*again.reason, &*again.lines), (404, "Nowhere", &b"X-A: b\r\n"[..]));
-            assert_eq!(again.marks, first.marks);
-            assert_eq!((again.tag, again.lifetime.valid_ms, again.redirects), (tag, 4, index % 2 == 0));
+            assert_eq!((again.status, again.reason(), again.lines()), (404, "Nowhere", &b"X-A: b\r\n"[..]));
+            assert_eq!(again.texts, first.texts);
             assert_eq!(
-                (again.last_modified, again.lifetime.born),
-                (first.last_modified, first.lifetime.born)
+                (again.tag.clone(), again.lifetime.valid_ms, again.redirects),
+                (tag, 4, index % 2 == 0)
+            );
+            assert_eq!(
+                (again.last_modified(), again.lifetime.born),
+                (first.last_modified(), first.lifetime.born)
             );
         }
     }

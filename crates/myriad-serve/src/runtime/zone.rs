@@ -12,24 +12,19 @@ use myriad_store::{
 
 use crate::error_log::{ErrorLog, Level};
 
-use super::{Marks, covering};
-use super::{PurgeEnds, ZoneCounts};
+use super::{Marks, PurgeEnds, Texts, ZoneCounts, covering};
 
 /// What is kept with a stored page.
 #[derive(Clone)]
 pub(crate) struct PageMeta {
     /// The status.
     pub status: u16,
-    /// The reason phrase, where it is not the usual one.
-    pub reason: Box<str>,
-    /// Field lines ready to send: all but length, encoding, validators and what a place adds.
-    pub lines: Box<[u8]>,
-    /// Media type without parameters, lower case, for `gzip_types`.
-    pub media_type: Box<[u8]>,
+    /// Field lines, media type, marks and more.
+    pub texts: Texts,
     /// The page's tag; none while its bytes are still arriving and the origin sent none.
     pub tag: Option<EntityTag>,
-    /// `Last-Modified` as sent, and in seconds.
-    pub last_modified: Option<(Box<[u8]>, u64)>,
+    /// `Last-Modified` in seconds; means nothing where the texts have none.
+    pub modified_s: u64,
     /// Whether the origin itself compressed: then it may be compressed for others, whatever `gzip` says.
     pub origin_encoded: bool,
     /// `Cache-Control: no-transform`.
@@ -40,8 +35,6 @@ pub(crate) struct PageMeta {
     pub redirects: bool,
     /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
     pub proxied: ProxiedFacts,
-    /// What purges find it by.
-    pub marks: Marks,
 }
 
 /// What `gzip_proxied` wants to know of an answer.
@@ -63,24 +56,48 @@ pub(crate) struct ProxiedFacts {
     pub has_etag: bool,
 }
 
+impl PageMeta {
+    /// Field lines ready to send: all but length, encoding, validators and what a place adds.
+    pub(crate) fn lines(&self) -> &[u8] {
+        self.texts.lines()
+    }
+
+    /// Media type without parameters, lower case, for `gzip_types`.
+    pub(crate) fn media_type(&self) -> &[u8] {
+        self.texts.media_type()
+    }
+
+    /// The reason phrase, where it is not the usual one.
+    pub(crate) fn reason(&self) -> &str {
+        self.texts.reason()
+    }
+
+    /// `Last-Modified` as sent, and in seconds.
+    pub(crate) fn last_modified(&self) -> Option<(&[u8], u64)> {
+        let text = self.texts.last_modified();
+        (!text.is_empty()).then_some((text, self.modified_s))
+    }
+
+    /// What purges find it by.
+    pub(crate) fn marks(&self) -> Marks<&[u8]> {
+        self.texts.marks()
+    }
+}
+
 impl Metadata for PageMeta {
     /// The level that made the encoding.
     type Alternative = u8;
 
     fn weight(&self) -> usize {
-        self.lines.len()
-            + self.reason.len()
-            + self.media_type.len()
-            + self.last_modified.as_ref().map_or(0, |(text, _)| text.len())
-            + self.marks.as_bytes().len()
+        self.texts.weight()
     }
 
     fn labels(&self, each: &mut dyn FnMut(u64)) {
-        self.marks.labels(each);
+        self.marks().labels(each);
     }
 
     fn address(&self) -> Option<[u64; 2]> {
-        Some(self.marks.subject().address())
+        Some(self.marks().subject().address())
     }
 
     fn covers(rule: &[u8]) -> Option<Covers<Self>> {
@@ -194,5 +211,15 @@ pub(crate) fn alternative(page: &Page, coding: Coding) -> Option<&Alternative<u8
         Coding::Identity => None,
         Coding::Gzip => page.alternative(STRONG_GZIP).or_else(|| page.alternative(slot(coding))),
         coding => page.alternative(slot(coding)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_with_each_of_a_million_pages_stays_small() {
+        assert!(size_of::<PageMeta>() <= 136, "{} bytes", size_of::<PageMeta>());
     }
 }

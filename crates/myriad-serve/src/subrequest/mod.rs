@@ -81,7 +81,7 @@ fn run(child: Box<Exchange>, begin: fn(&mut Exchange) -> Decision) -> Asked {
 fn lines(answer: &Answer) -> Vec<u8> {
     let mut lines = answer.lines.clone();
     if let Source::Page(page) = &answer.source {
-        lines.extend_from_slice(&page.meta().lines);
+        lines.extend_from_slice(page.meta().lines());
     } else if let Some(media_type) = &answer.media_type {
         for part in [b"Content-Type: ", &media_type[..], b"\r\n"] {
             lines.extend_from_slice(part);

@@ -35,7 +35,7 @@ struct Part {
 /// Checks that an answer is the piece that was asked for; the error is for the error log.
 fn part(answer: &Answer, slice: Slice, etags: bool) -> Result<Part, String> {
     let lines = match &answer.source {
-        Source::Page(page) => &page.meta().lines[..],
+        Source::Page(page) => page.meta().lines(),
         _ => b"",
     };
     let named = |name: &[u8]| line_named(&answer.lines, name).or_else(|| line_named(lines, name));
