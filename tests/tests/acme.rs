@@ -269,3 +269,51 @@ fn resolver_of_the_configuration_looks_the_authority_up() {
     server.log_has("the certificate for one.test is here");
     assert!(state(&server).is_empty(), "nothing is kept with state_path off");
 }
+
+#[test]
+fn preset_serves_a_domain_by_https_once_its_certificate_is_there() {
+    let (place, pebble) = with_pebble(|options| options.slow_s = Some(2));
+    place.write("site/index.php", "<?php");
+    place.write("site/wp-includes/version.php", "<?php");
+    place.write("site/style.css", "a { color: red }");
+    let mut command = Command::new(myriad_tests::binary());
+    let (http_port, tls_port) = (place.port.to_string(), place.fill("@TLS@"));
+    command.arg("wordpress").arg("--root").arg(place.path("site")).args(["--php", "127.0.0.1:1"]);
+    command.arg("--prefix").arg(place.folder()).args(["--domain", "one.test,www.one.test"]);
+    command.args([
+        "--listen",
+        &format!("127.0.0.1:{http_port}"),
+        "--https-listen",
+        &format!("127.0.0.1:{tls_port}"),
+    ]);
+    command.args(["--acme-directory", &pebble.directory(), "--email", "admin@one.test"]);
+    command.arg("--acme-ca").arg(place.path("pebble-ca.crt"));
+    let server = Server::run(place, command);
+    let css = || Request::get("/style.css").host("one.test");
+    // There is nothing to lead to as yet.
+    assert_eq!(server.fetch(&css()).text(), "a { color: red }");
+    wait_for("the certificate", || {
+        server.read("stderr").contains("the certificate for one.test, www.one.test is here")
+    });
+    let led = server.fetch(&css());
+    let there = format!("https://one.test:{tls_port}/style.css");
+    assert_eq!((led.status, led.field("Location")), (301, Some(there.as_str())));
+    assert_eq!(server.fetch(&Request::post("/wp-login.php", "log=x").host("one.test")).status, 308);
+    assert_eq!(
+        server.fetch(&Request::get("/.well-known/acme-challenge/x").host("one.test")).field("Location"),
+        None
+    );
+    let output = Command::new("curl")
+        .args(["-sL", "--http2", "--max-time", "20", "--noproxy", "*", "-D", "-"])
+        .args(["--resolve", &format!("one.test:{http_port}:127.0.0.1")])
+        .args(["--resolve", &format!("one.test:{tls_port}:127.0.0.1")])
+        .arg("--cacert")
+        .arg(server.path("issued-by.crt"))
+        .arg(format!("http://one.test:{http_port}/style.css"))
+        .output()
+        .expect("curl runs");
+    let said = String::from_utf8_lossy(&output.stdout).to_lowercase();
+    assert!(said.contains("http/2 200") && said.ends_with("a { color: red }"), "{said}");
+    assert!(said.contains("strict-transport-security: max-age=15552000\r\n"), "{said}");
+    assert!(server.path("acme/acme/account.key").exists());
+}

@@ -49,20 +49,42 @@ pub fn challenge_certificate(
         &der::value(tag::BOOLEAN, &[0xff]),
         &der::value(tag::OCTET_STRING, &der::value(tag::OCTET_STRING, digest.as_ref())),
     ]);
-    let extensions = der::sequence(&[&alternative_names(std::slice::from_ref(identifier)), &acme_identifier]);
+    let names = alternative_names(std::slice::from_ref(identifier));
+    certificate(key, "ACME challenge", &[&names, &acme_identifier], now_s, CHALLENGE_DAYS)
+}
+
+/// A certificate that its own key has signed, for trying out, in DER: for these names and so many days.
+pub fn self_signed(
+    key: &SigningKey,
+    identifiers: &[Identifier],
+    now_s: u64,
+    days: u64,
+) -> Result<Vec<u8>, Error> {
+    certificate(key, "Myriad (self-signed)", &[&alternative_names(identifiers)], now_s, days)
+}
+
+/// A certificate signed by its own key.
+fn certificate(
+    key: &SigningKey,
+    common_name: &str,
+    extensions: &[&[u8]],
+    now_s: u64,
+    days: u64,
+) -> Result<Vec<u8>, Error> {
+    let extensions = der::sequence(extensions);
     let mut serial = [0; 16];
     SystemRandom::new().fill(&mut serial).map_err(|_| Error::Cryptography("choosing a number"))?;
     // Neither negative nor zero (RFC 5280 section 4.1.2.2).
     serial[0] = serial[0] & 0x7f | 0x40;
     let moment = |seconds| der::value(tag::GENERALIZED_TIME, &time::to_x509(seconds));
     let version = der::holding(tag::context(0), &[&der::integer(&[2])]);
-    let issuer = name(Some("ACME challenge"));
+    let issuer = name(Some(common_name));
     let certificate = der::sequence(&[
         &version,
         &der::integer(&serial),
         &key.signature_algorithm(),
         &issuer,
-        &der::sequence(&[&moment(now_s.saturating_sub(86_400)), &moment(now_s + CHALLENGE_DAYS * 86_400)]),
+        &der::sequence(&[&moment(now_s.saturating_sub(86_400)), &moment(now_s + days * 86_400)]),
         &issuer,
         &key.public_key_info()?,
         &der::holding(tag::context(3), &[&extensions]),

@@ -241,6 +241,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("blocks", "Variables by table"),
     ("tls", "TLS"),
     ("acme", "Certificates that renew themselves"),
+    ("https_only", "Everybody by HTTPS"),
     ("early_hints", "Early hints"),
     ("slice", "Slices"),
     ("upstream", "Groups of origins"),

@@ -16,6 +16,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad wordpress --root DIR --php SOCKET|HOST:PORT
               [--listen ADDRESS] [--name HOST]... [--prefix DIR]
               [--user NAME] [-tTq] [--explain URL ...]
+              [--domain HOST... [--email ADDRESS] [--acme-staging]]
        myriad wordpress --print [--root DIR --php ...]
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats        (each has its --help)
@@ -44,6 +45,16 @@ myriad wordpress serves a WordPress site without a configuration file:
   --name HOST   : host name of the site, may be repeated (default: any)
   --prefix DIR  : where the cache, logs and pid file go
   --user NAME   : who serves when started by root (default: php-fpm's user)
+  --domain HOST : serve HTTPS with a certificate for this name, issued and
+                  renewed by Let's Encrypt, whose terms you accept by it;
+                  may be repeated; leads http to https
+  --email ADDR  : whom the authority may write to
+  --acme-staging: Let's Encrypt's twin for trying out
+  --acme-directory URI, --acme-ca FILE
+                : another authority, and who vouches for its own server
+  --https-listen ADDR
+                : where visitors connect by https (default: 443, or 8443)
+  --self-signed : serve HTTPS with a certificate made here, for trying out
   --print       : print the configuration that would run and exit;
                   alone: the preset with {{placeholders}}
 ";

@@ -17,6 +17,7 @@ use crate::paths::Paths;
 use crate::pidfile::{self, reason};
 use crate::report::{report, say};
 use crate::supervisor::Supervisor;
+use crate::wordpress::SelfSigned;
 use crate::{version, wordpress};
 
 /// Does what the arguments (without the program's name) say; the exit status is nginx's: 0 or 1.
@@ -66,7 +67,9 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
     if asked.print {
         return print(&site.text);
     }
-    wordpress::prepare(&site.prefix).map_err(|error| {
+    let prepared = wordpress::prepare(&site.prefix);
+    let made = prepared.and_then(|()| site.self_signed.as_ref().map_or(Ok(()), SelfSigned::make));
+    made.map_err(|error| {
         format!("wordpress: {}: {error}; name another folder with --prefix", site.prefix.display())
     })?;
     let configuration = wordpress::name(&site.prefix);

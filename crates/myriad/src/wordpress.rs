@@ -1,5 +1,7 @@
 //! `myriad wordpress`: a site's folder and php-fpm's address in, the built-in preset out.
 
+mod https;
+
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::net::ToSocketAddrs;
@@ -7,6 +9,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::{accounts, cli};
+use https::Https;
+pub(crate) use https::SelfSigned;
 
 /// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
 const PRESET: &str = include_str!("../../../presets/wordpress.conf");
@@ -20,6 +24,7 @@ pub(crate) struct Options {
     names: Vec<String>,
     prefix: Option<PathBuf>,
     user: Option<String>,
+    https: Https,
     /// `--print`: show the configuration instead of running it.
     pub(crate) print: bool,
 }
@@ -33,6 +38,8 @@ pub(crate) struct Site {
     pub(crate) prefix: PathBuf,
     /// What may be wrong but does not stand in the way, each a sentence.
     pub(crate) warnings: Vec<String>,
+    /// A certificate to be made before the start.
+    pub(crate) self_signed: Option<SelfSigned>,
 }
 
 /// Reads the arguments after the word `wordpress`.
@@ -47,6 +54,8 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
         };
         match name {
             "--print" => site.print = true,
+            "--self-signed" => site.https.self_signed = true,
+            "--acme-staging" => site.https.staging = true,
             "-t" => options.test = true,
             "-T" => (options.test, options.dump) = (true, true),
             "-q" => options.quiet = true,
@@ -55,7 +64,8 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
                 options.explain(name.as_ref(), value)?;
             }
             "-h" | "--help" => options.help = true,
-            "--root" | "--php" | "--listen" | "--name" | "--prefix" | "--user" => {
+            "--root" | "--php" | "--listen" | "--name" | "--prefix" | "--user" | "--domain" | "--email"
+            | "--acme-directory" | "--acme-ca" | "--https-listen" => {
                 let value = match glued {
                     Some(value) => value,
                     None => arguments
@@ -77,6 +87,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
                 .into(),
         );
     }
+    site.https.check()?;
     options.wordpress = Some(site);
     Ok(options)
 }
@@ -93,6 +104,9 @@ impl Options {
     }
 
     fn set(&mut self, name: &str, value: String) {
+        if self.https.set(name, &value) {
+            return;
+        }
         match name {
             "--root" => self.root = value.into(),
             "--php" => self.php = value,
@@ -113,27 +127,56 @@ impl Options {
         let as_root = rustix::process::geteuid().is_root();
         let prefix = std::path::absolute(self.prefix.clone().unwrap_or_else(|| default_prefix(as_root)))
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
-        let listen = self.listen.as_deref().unwrap_or(if as_root { "80" } else { "8080" });
-        let names = if self.names.is_empty() { "_".into() } else { self.names.join(" ") };
+        let listen = self.plain_listen(as_root, &mut warnings);
+        let names: Vec<String> = self.names.iter().chain(&self.https.domains).cloned().collect();
+        let https = self.https.fill(&prefix, as_root, &names)?;
+        let names = if names.is_empty() { "_".into() } else { names.join(" ") };
         let user = as_root.then(|| self.worker_user(&php, &root));
         let user_name = user.as_deref().unwrap_or_default();
-        for (option, value) in [("--listen", listen), ("--name", names.as_str()), ("--user", user_name)] {
+        let words = [
+            ("--listen", self.listen.as_deref().unwrap_or_default()),
+            ("--name", names.as_str()),
+            ("--user", user_name),
+        ];
+        for (option, value) in words.into_iter().chain(self.https.words()) {
             if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$', '\n']) {
                 return Err(format!("wordpress: {option} \"{value}\" holds a character that none has"));
             }
         }
-        let process = process_directives(&prefix, user.as_deref())?;
+        // Certificates that come are worth a line.
+        let level = if self.https.domains.is_empty() { "warn" } else { "notice" };
+        let process = process_directives(&prefix, user.as_deref(), level)?;
         let preset = fill(
             PRESET,
             &[
-                ("listen", listen),
+                ("listen", &listen),
+                ("issuer", &https.issuer),
+                ("https", &https.server),
                 ("server_name", &names),
                 ("root", &quoted(&root)?),
                 ("php", &quoted(Path::new(&php))?),
                 ("cache", &quoted(&prefix.join("cache/wordpress"))?),
             ],
         );
-        Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings })
+        let self_signed = https.self_signed;
+        Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed })
+    }
+
+    /// Where visitors connect by http.
+    fn plain_listen(&self, as_root: bool, warnings: &mut Vec<String>) -> String {
+        let usual = if as_root { "80" } else { "8080" };
+        let listen = self.listen.as_deref().unwrap_or(usual);
+        if self.https.domains.is_empty() {
+            return listen.to_owned();
+        }
+        if https::port(listen) != Some("80") {
+            warnings.push(format!(
+                "wordpress: authorities ask for {} on port 80, and --listen is {listen}: see to it that port 80 leads there",
+                self.https.domains.join(", ")
+            ));
+        }
+        let both = self.listen.is_none() && https::has_ipv6();
+        if both { format!("{usual};\n        listen [::]:{usual}") } else { listen.to_owned() }
     }
 
     /// Who must be able to open php-fpm's socket and the site's files: their owner, where that is not root.
@@ -153,9 +196,9 @@ impl Options {
 }
 
 /// In the foreground, errors on standard error, a pid file, and whose rights the worker takes where root starts it.
-fn process_directives(prefix: &Path, user: Option<&str>) -> Result<String, String> {
+fn process_directives(prefix: &Path, user: Option<&str>, level: &str) -> Result<String, String> {
     let pid = quoted(&pid_file(Some(prefix)))?;
-    let mut text = format!("daemon off;\nerror_log stderr warn;\npid {pid};\n");
+    let mut text = format!("daemon off;\nerror_log stderr {level};\npid {pid};\n");
     if let Some(user) = user {
         let _ = writeln!(text, "user {user};");
     }
@@ -257,6 +300,11 @@ fn fill(preset: &str, values: &[(&str, &str)]) -> String {
             continue;
         }
         let mut rest = line;
+        // A word that stands alone and stands for nothing takes its line with it.
+        let alone = line.trim().strip_prefix("{{").and_then(|word| word.strip_suffix("}}"));
+        if alone.is_some_and(|word| values.iter().any(|(known, value)| *known == word && value.is_empty())) {
+            continue;
+        }
         while let Some((before, after)) = rest.split_once("{{") {
             let token = after.split_once("}}");
             let value = token.and_then(|(name, _)| values.iter().find(|(known, _)| *known == name));
@@ -291,11 +339,20 @@ mod tests {
 
     #[test]
     fn every_token_of_the_preset_is_filled_in() {
-        let values = [("listen", "L"), ("server_name", "N"), ("root", "R"), ("php", "P"), ("cache", "C")];
+        let values = [
+            ("listen", "L"),
+            ("issuer", ""),
+            ("https", "H;"),
+            ("server_name", "N"),
+            ("root", "R"),
+            ("php", "P"),
+            ("cache", "C"),
+        ];
         let text = fill(PRESET, &values);
         let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
         assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
         assert!(code.iter().any(|line| line.trim() == "root R;"), "the root is named");
+        assert!(code.iter().any(|line| line.trim() == "H;"));
     }
 
     #[test]
@@ -346,12 +403,12 @@ mod tests {
 
     #[test]
     fn what_the_process_needs_is_one_directive_a_line() {
-        let text = process_directives(Path::new("/srv/my site"), Some("www-data")).expect("text");
+        let text = process_directives(Path::new("/srv/my site"), Some("www-data"), "warn").expect("text");
         assert_eq!(
             text,
             "daemon off;\nerror_log stderr warn;\npid \"/srv/my site/myriad.pid\";\nuser www-data;\n\n"
         );
-        assert!(!process_directives(Path::new("/srv"), None).expect("text").contains("user"));
+        assert!(!process_directives(Path::new("/srv"), None, "warn").expect("text").contains("user"));
     }
 
     #[test]

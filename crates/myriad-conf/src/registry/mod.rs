@@ -23,6 +23,7 @@ mod filters;
 mod headers;
 mod http2;
 mod http3;
+mod https_only;
 mod known;
 mod limits;
 mod listen;
@@ -284,6 +285,7 @@ pub fn directives() -> &'static [Directive] {
             ("http2", http2::ROWS),
             ("acme", acme::ROWS),
             ("http3", http3::ROWS),
+            ("https_only", https_only::ROWS),
             ("tuning", tuning::ROWS),
         ];
         let mut all: Vec<Directive> = Vec::new();

@@ -14,6 +14,7 @@ mod filters;
 mod headers;
 mod http2;
 mod http3;
+mod https_only;
 mod limits;
 mod log;
 mod origin;
@@ -44,6 +45,7 @@ pub use filters::{FilterSettings, SubFilter};
 pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
 pub use http2::Http2Settings;
 pub use http3::Http3Settings;
+pub use https_only::HttpsOnly;
 pub use limits::{ConnectionLimit, LimitAnswer, LimitSettings, RequestLimit};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
@@ -153,6 +155,8 @@ pub struct Settings {
     pub http2: Http2Settings,
     /// `http3*`, `quic_*`.
     pub http3: Http3Settings,
+    /// `https_only`: Myriad's own; none for `off`.
+    pub https_only: Option<HttpsOnly>,
     /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
     pub cache_rules: CacheRules,
 }
@@ -183,6 +187,7 @@ impl Default for Settings {
             tls: TlsSettings::default(),
             http2: Http2Settings::default(),
             http3: Http3Settings::default(),
+            https_only: None,
             cache_rules: CacheRules::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! `add_header`, `add_trailer`, `expires`, `server_tokens`.
 
-use myriad_conf::settings::{self, AddedFields, HeaderSettings, ServerTokens};
+use myriad_conf::settings::{self, AddedFields, HeaderSettings, HttpsOnly, ServerTokens};
 
 use super::Compile;
 use crate::runtime::{AddField, Expires, HeaderRules};
@@ -8,7 +8,12 @@ use crate::runtime::{AddField, Expires, HeaderRules};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Compile<'_> {
-    pub(super) fn headers(&mut self, headers: &HeaderSettings, tokens: &ServerTokens) -> HeaderRules {
+    pub(super) fn headers(
+        &mut self,
+        headers: &HeaderSettings,
+        tokens: &ServerTokens,
+        https_only: Option<&HttpsOnly>,
+    ) -> HeaderRules {
         let server_name = match tokens {
             ServerTokens::Off => "Myriad".to_owned(),
             ServerTokens::On | ServerTokens::Build => format!("Myriad/{VERSION}"),
@@ -16,6 +21,7 @@ impl Compile<'_> {
         HeaderRules {
             server_line: format!("Server: {server_name}\r\n").into_bytes().into(),
             server_name: server_name.into(),
+            hsts_line: https_only.and_then(hsts_line),
             add: self.added(&headers.add, true),
             replaced: headers.add.iter().filter_map(replaced).collect(),
             trailers: self.added(&headers.trailers, false),
@@ -49,6 +55,15 @@ impl Compile<'_> {
             })
             .collect()
     }
+}
+
+/// RFC 6797 section 6.1.
+fn hsts_line(rules: &HttpsOnly) -> Option<Box<[u8]>> {
+    let age = rules.hsts_s?;
+    let subdomains = if rules.subdomains { "; includeSubDomains" } else { "" };
+    let preload = if rules.preload { "; preload" } else { "" };
+    let line = format!("Strict-Transport-Security: max-age={age}{subdomains}{preload}\r\n");
+    Some(line.into_bytes().into())
 }
 
 /// As nginx: these two may stand once, so an `add_header` takes the place of what was there. The flag says `always`.

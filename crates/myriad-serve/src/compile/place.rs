@@ -90,7 +90,7 @@ impl Compile<'_> {
             files: self.in_rules(|compile| compile.files(settings)),
             error_pages: content.error_pages.iter().map(|page| self.error_page(page)).collect(),
             recursive_error_pages: content.recursive_error_pages,
-            headers: self.headers(&settings.headers, &content.server_tokens),
+            headers: self.headers(&settings.headers, &content.server_tokens, settings.https_only.as_ref()),
             charset: self.charset(settings),
             filters: self.filters(settings),
             offer: self.offer(&settings.encoding),

@@ -12,7 +12,7 @@ use myriad_net::{Limits, StreamLimits};
 use super::Compile;
 use super::place::PlaceContext;
 use super::timeouts::timeouts;
-use crate::runtime::{Listener, Locations, Names, Server, ServerId};
+use crate::runtime::{HttpsOnly, Listener, Locations, Names, Server, ServerId};
 
 /// Bytes that are read at once at most, whatever `http2_recv_buffer_size` says: each worker has the buffer.
 const MOST_AT_ONCE: usize = 16 << 20;
@@ -32,9 +32,11 @@ impl Compile<'_> {
         let tls = self.tls(server);
         let tls_http3 = self.tls_http3(server, &tls);
         let http2 = &server.settings.http2;
+        let https_only = self.https_only(server);
         Server {
             tls_http2: self.tls_http2(server, &tls),
             tls,
+            https_only,
             http2: http2.on,
             tls_http3,
             http3: server.settings.http3.clone(),
@@ -54,6 +56,15 @@ impl Compile<'_> {
             merge_slashes: server.settings.client.merge_slashes,
             purges: super::purge::of_server(&self.places[first..]),
         }
+    }
+
+    fn https_only(&mut self, server: &ServerConf) -> Option<Box<HttpsOnly>> {
+        let rules = server.settings.https_only.as_ref()?;
+        let ordered = server.settings.tls.certificates.iter().all(super::tls::is_ordered);
+        Some(Box::new(HttpsOnly {
+            port: if rules.port == 443 { "".into() } else { format!(":{}", rules.port).into() },
+            awaits: self.acme_slot(server).filter(|_| ordered),
+        }))
     }
 
     fn location(&mut self, location: &LocationConf, into: &mut Locations) {

@@ -23,6 +23,7 @@ use rustls::{ServerConfig, version};
 use super::Compile;
 use crate::runtime::ServerTls;
 use identity::Identities;
+pub(super) use identity::is_ordered;
 
 /// Certificates and keys by path, as whoever may read them has read them.
 pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;

@@ -238,6 +238,21 @@ impl Request {
         if self.connection.tls().is_some() { "https" } else { "http" }
     }
 
+    /// Whether the visitor came by https: to this server, or to a proxy that is believed here (`set_real_ip_from`).
+    pub(crate) fn came_by_https(&self) -> bool {
+        if self.connection.tls().is_some() {
+            return true;
+        }
+        let Some(believed) = &self.place().real_ip else { return false };
+        let client = self.connection.peer.ip();
+        if !believed.from.iter().any(|network| network.0(client)) {
+            return false;
+        }
+        let mut said = self.head.fields().get_all(b"X-Forwarded-Proto");
+        // One word, of one proxy: what two say does not tell which of them is right.
+        said.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https")) && said.next().is_none()
+    }
+
     /// The client's address, as a trusted proxy told it or as the socket has it; none on a unix socket.
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.real.map(|real| real.ip()).or_else(|| self.connection.peer.ip())

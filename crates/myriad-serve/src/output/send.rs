@@ -176,6 +176,12 @@ fn begin_head(request: &Request, place: &Place, answer: &Answer) -> Head {
     if !server {
         head.lines(&place.headers.server_line);
     }
+    if let Some(line) = &place.headers.hsts_line
+        && request.came_by_https()
+    {
+        // Ahead of what a site says itself: browsers take the first (RFC 6797 section 8.1).
+        head.lines(line);
+    }
     if !date {
         write_date_line(request.received_ms, &mut |line| head.lines(line));
     }

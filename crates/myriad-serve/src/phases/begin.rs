@@ -4,7 +4,7 @@ use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{Known, Method, Version};
 use myriad_net::service::Rejection;
 
-use super::{Decision, Entry, challenge, real_ip, run, shortcut};
+use super::{Decision, Entry, challenge, https_only, real_ip, run, shortcut};
 use crate::content::{self, Step, error};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -35,6 +35,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
                 }
                 let answer = if challenged { challenge::answer(exchange) } else { None };
                 let answer = answer.or_else(|| content::purge::before_locations(exchange));
+                let answer = answer.or_else(|| https_only::lead(exchange));
                 answer.map_or(Entry::Server, Entry::Step)
             }
             Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),

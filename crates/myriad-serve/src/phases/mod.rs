@@ -9,6 +9,7 @@
 mod begin;
 mod challenge;
 pub(crate) mod gate;
+mod https_only;
 mod locate;
 mod real_ip;
 mod rewrite;

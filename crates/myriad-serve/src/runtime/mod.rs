@@ -9,6 +9,7 @@ mod covering;
 mod filters;
 mod gate;
 mod http_place;
+mod https_only;
 mod limits;
 mod listener;
 mod locations;
@@ -47,6 +48,7 @@ pub(crate) use covering::covering;
 pub(crate) use filters::{BodyFilters, SubRules, TypeSet};
 pub(crate) use gate::{AuthRequest, BasicRules, Gate, Network};
 pub(crate) use http_place::{HttpPlace, ReplacedFields, ResolverPlace};
+pub(crate) use https_only::HttpsOnly;
 pub(crate) use limits::{ConnectionLimits, LimitAnswer, LimitZone, RequestLimits};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};
@@ -164,6 +166,8 @@ pub(crate) struct Server {
     pub tls_http3: Option<Arc<rustls::ServerConfig>>,
     /// What clients of HTTP/2 may ask for at once.
     pub streams: StreamLimits,
+    /// `https_only`.
+    pub https_only: Option<Box<HttpsOnly>>,
     /// The first name as written, for `$server_name` and redirects.
     pub name: Box<[u8]>,
     /// Its own settings, for requests that reach no location.

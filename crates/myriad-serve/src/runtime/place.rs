@@ -292,6 +292,8 @@ pub(crate) struct HeaderRules {
     pub server_line: Box<[u8]>,
     /// The name shown on error pages.
     pub server_name: Box<str>,
+    /// What `https_only` has browsers remember: the whole `Strict-Transport-Security` line.
+    pub hsts_line: Option<Box<[u8]>>,
     /// `add_header`.
     pub add: Vec<AddField>,
     /// Fields that an `add_header` takes the place of (`Last-Modified`, `ETag`), lower case; the flag says `always`.

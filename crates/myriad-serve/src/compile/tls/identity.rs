@@ -50,7 +50,7 @@ impl Identity {
 }
 
 /// Whether the name stands for what `acme_certificate` orders.
-pub(super) fn is_ordered(name: &Text) -> bool {
+pub(in crate::compile) fn is_ordered(name: &Text) -> bool {
     matches!(name.bytes(), b"$acme_certificate" | b"$acme_certificate_key")
 }
 

@@ -1,0 +1,50 @@
+//! `https_only`: the redirect from http and the promise to browsers, in one directive.
+
+use super::{Arguments, Contexts, Directive, Done, Set, between};
+use crate::settings::{HttpsOnly, Settings};
+
+/// What lists of sites that browsers are delivered with ask for, seconds: a year.
+const PRELOAD_S: u64 = 365 * 86_400;
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "https_only",
+    Contexts::HTTP_SERVER,
+    between(1, 5),
+    Set::Settings(https_only),
+    "Leads visitors of http to https, and has browsers remember it (`hsts=180d`).",
+)
+.default("off")
+.own()];
+
+fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    if !args.flag(0)? {
+        settings.https_only = None;
+        return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "left out behind `off`")) };
+    }
+    let mut rules = HttpsOnly::default();
+    for index in 1..args.len() {
+        match args.bytes(index) {
+            b"hsts=off" => rules.hsts_s = None,
+            word if word.starts_with(b"hsts=") => {
+                rules.hsts_s = Some(args.millis_after(index, "hsts=".len())? / 1000);
+            }
+            b"subdomains" => rules.subdomains = true,
+            b"preload" => rules.preload = true,
+            word if word.starts_with(b"port=") => {
+                let port = u16::try_from(args.small(index, "port=".len())?).ok().filter(|port| *port != 0);
+                rules.port = port.ok_or_else(|| args.invalid(index, "a port from 1 to 65535"))?;
+            }
+            _ => return Err(args.invalid(index, "hsts=TIME, hsts=off, subdomains, preload or port=NUMBER")),
+        }
+    }
+    let long = rules.hsts_s.is_some_and(|seconds| seconds >= PRELOAD_S);
+    if rules.preload && !(long && rules.subdomains) {
+        let message = "\"preload\" asks for \"subdomains\" and \"hsts=1y\" or more";
+        return Err(args.error(0, message).help("write https_only on hsts=1y subdomains preload;"));
+    }
+    if rules.subdomains && rules.hsts_s.is_none() {
+        return Err(args.error(0, "\"subdomains\" means nothing with \"hsts=off\""));
+    }
+    settings.https_only = Some(rules);
+    Ok(())
+}

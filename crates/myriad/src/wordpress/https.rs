@@ -1,0 +1,306 @@
+//! HTTPS for the preset: a certificate that an authority issues (`--domain`), or one for trying out (`--self-signed`).
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use myriad_acme::{Certificate, Identifier, KeyKind, SigningKey, csr, pem};
+
+use super::quoted;
+
+/// Let's Encrypt, and its twin for trying out, whose certificates nobody believes.
+const LETS_ENCRYPT: (&str, &str) = ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory");
+const STAGING: (&str, &str) =
+    ("letsencrypt_staging", "https://acme-staging-v02.api.letsencrypt.org/directory");
+/// Days that a certificate for trying out is valid: what browsers accept at most.
+const SELF_SIGNED_DAYS: u64 = 397;
+/// It is made anew when fewer days are left.
+const FEW_DAYS: u64 = 30;
+
+/// What the command line said of HTTPS.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Https {
+    pub(super) domains: Vec<String>,
+    pub(super) email: Option<String>,
+    pub(super) directory: Option<String>,
+    pub(super) authority: Option<PathBuf>,
+    pub(super) staging: bool,
+    pub(super) self_signed: bool,
+    pub(super) listen: Option<String>,
+}
+
+/// What it makes of the preset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Filled {
+    /// In `http`.
+    pub(super) issuer: String,
+    /// In the server.
+    pub(super) server: String,
+    /// What is to be made before the start.
+    pub(super) self_signed: Option<SelfSigned>,
+}
+
+/// A certificate for trying out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SelfSigned {
+    path: PathBuf,
+    names: Vec<String>,
+}
+
+impl Https {
+    /// Takes an option with its value; false where it is none of these.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
+        match name {
+            "--domain" => {
+                let names = value.split([',', ' ']).filter(|name| !name.is_empty());
+                self.domains.extend(names.map(str::to_owned));
+            }
+            "--email" => self.email = Some(value.to_owned()),
+            "--acme-directory" => self.directory = Some(value.to_owned()),
+            "--acme-ca" => self.authority = Some(value.into()),
+            "--https-listen" => self.listen = Some(value.to_owned()),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether HTTPS is asked for.
+    pub(super) fn is_on(&self) -> bool {
+        self.self_signed || !self.domains.is_empty()
+    }
+
+    /// Options that make no sense together.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let of_acme = [
+            ("--email", self.email.is_some()),
+            ("--acme-directory", self.directory.is_some()),
+            ("--acme-ca", self.authority.is_some()),
+            ("--acme-staging", self.staging),
+        ];
+        if let Some((option, _)) = of_acme.iter().find(|(_, given)| *given && self.domains.is_empty()) {
+            return Err(format!(
+                "wordpress: {option} goes with --domain, which names what a certificate is for"
+            ));
+        }
+        if self.self_signed && !self.domains.is_empty() {
+            return Err(
+                "wordpress: --domain has a certificate issued, --self-signed makes one: use one of them"
+                    .into(),
+            );
+        }
+        if self.listen.is_some() && !self.is_on() {
+            return Err("wordpress: --https-listen goes with --domain or --self-signed".into());
+        }
+        if self.staging && self.directory.is_some() {
+            return Err(
+                "wordpress: --acme-staging is Let's Encrypt's: it does not go with --acme-directory".into()
+            );
+        }
+        Ok(())
+    }
+
+    /// Values that go into the configuration as they are, with their options.
+    pub(super) fn words(&self) -> Vec<(&'static str, &str)> {
+        let mut words: Vec<(&'static str, &str)> =
+            self.domains.iter().map(|name| ("--domain", name.as_str())).collect();
+        words.extend(self.email.as_deref().map(|email| ("--email", email)));
+        words.extend(self.directory.as_deref().map(|uri| ("--acme-directory", uri)));
+        words.extend(self.listen.as_deref().map(|listen| ("--https-listen", listen)));
+        words
+    }
+
+    /// The directives; `plain` is where visitors connect by http, `names` what the site is called.
+    pub(super) fn fill(&self, prefix: &Path, as_root: bool, names: &[String]) -> Result<Filled, String> {
+        if !self.is_on() {
+            return Ok(Filled::default());
+        }
+        let usual = if as_root { "443" } else { "8443" };
+        let listen = self.listen.as_deref().unwrap_or(usual);
+        let mut server = format!("listen {listen} ssl;\n");
+        if self.listen.is_none() && has_ipv6() {
+            let _ = writeln!(server, "        listen [::]:{usual} ssl;");
+        }
+        server.push_str("        http2 on;\n");
+        if self.self_signed {
+            let path = prefix.join("self-signed.pem");
+            let word = quoted(&path)?;
+            let _ = write!(server, "        ssl_certificate {word};\n        ssl_certificate_key {word};");
+            return Ok(Filled {
+                issuer: String::new(),
+                server,
+                self_signed: Some(SelfSigned { path, names: names.to_vec() }),
+            });
+        }
+        let (name, uri) = self.issuer();
+        let _ = write!(
+            server,
+            "        acme_certificate {name} {};\n        ssl_certificate $acme_certificate;\n        \
+             ssl_certificate_key $acme_certificate_key;\n\n        \
+             # Once the certificate is there everybody is led to https, and browsers remember it for half a year.\n        \
+             https_only on{};",
+            self.domains.join(" "),
+            port(listen)
+                .filter(|port| *port != "443")
+                .map(|port| format!(" port={port}"))
+                .unwrap_or_default(),
+        );
+        let mut issuer = format!("acme_issuer {name} {{\n        uri {uri};\n");
+        if let Some(email) = &self.email {
+            let _ = writeln!(issuer, "        contact {email};");
+        }
+        if let Some(authority) = &self.authority {
+            let authority =
+                std::path::absolute(authority).map_err(|error| format!("wordpress: --acme-ca: {error}"))?;
+            let _ = writeln!(issuer, "        ssl_trusted_certificate {};", quoted(&authority)?);
+        }
+        let _ = write!(
+            issuer,
+            "        state_path {};\n        accept_terms_of_service;\n    }}",
+            quoted(&prefix.join("acme").join(name))?
+        );
+        Ok(Filled { issuer, server, self_signed: None })
+    }
+
+    fn issuer(&self) -> (&'static str, &str) {
+        match &self.directory {
+            Some(uri) => ("acme", uri),
+            None if self.staging => STAGING,
+            None => LETS_ENCRYPT,
+        }
+    }
+}
+
+/// The port of an address as `listen` takes it; none on a unix socket.
+pub(super) fn port(listen: &str) -> Option<&str> {
+    let address = listen.split(' ').next().unwrap_or_default();
+    let port = address.rsplit(':').next().unwrap_or_default();
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    is_port.then_some(port)
+}
+
+/// Whether sockets of IPv6 can be made.
+pub(super) fn has_ipv6() -> bool {
+    fs::read("/proc/net/if_inet6").is_ok_and(|interfaces| !interfaces.is_empty())
+}
+
+impl SelfSigned {
+    /// Makes it, unless there is one for these names that will do for a while.
+    pub(crate) fn make(&self) -> io::Result<()> {
+        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let identifiers = self.identifiers();
+        let known = fs::read(&self.path).ok().and_then(|text| Certificate::from_pem(&text));
+        let fits = |known: Certificate| {
+            known.not_after_s > now_s + FEW_DAYS * 86_400
+                && identifiers.iter().all(|identifier| known.is_for(&identifier.to_string()))
+        };
+        if known.is_some_and(fits) {
+            return Ok(());
+        }
+        let made = SigningKey::generate(KeyKind::P256).and_then(|key| {
+            let certificate = csr::self_signed(&key, &identifiers, now_s, SELF_SIGNED_DAYS)?;
+            Ok(pem::block("CERTIFICATE", &certificate) + &key.to_pem())
+        });
+        let text = made.map_err(io::Error::other)?;
+        if let Some(folder) = self.path.parent().filter(|folder| !folder.is_dir()) {
+            fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+        }
+        if let Err(error) = fs::remove_file(&self.path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path)?;
+        io::Write::write_all(&mut file, text.as_bytes())
+    }
+
+    fn identifiers(&self) -> Vec<Identifier> {
+        let own = self.names.iter().filter(|name| name.as_str() != "_").map(|name| match name.parse() {
+            Ok(address) => Identifier::Ip(address),
+            Err(_) => Identifier::Dns(name.trim_start_matches('.').to_ascii_lowercase()),
+        });
+        let local = [
+            Identifier::Dns("localhost".to_owned()),
+            Identifier::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            Identifier::Ip(IpAddr::V6(Ipv6Addr::LOCALHOST)),
+        ];
+        own.chain(local).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn https(options: &[(&str, &str)]) -> Https {
+        let mut https = Https::default();
+        for (name, value) in options {
+            assert!(https.set(name, value), "{name}");
+        }
+        https
+    }
+
+    #[test]
+    fn domain_brings_issuer_certificate_and_redirect() {
+        let https =
+            https(&[("--domain", "a.test,www.a.test"), ("--email", "me@a.test"), ("--https-listen", "8443")]);
+        let filled = https.fill(Path::new("/srv/my site"), true, &[]).expect("filled");
+        assert_eq!(
+            filled.issuer,
+            "acme_issuer letsencrypt {\n        uri https://acme-v02.api.letsencrypt.org/directory;\n        \
+             contact me@a.test;\n        state_path \"/srv/my site/acme/letsencrypt\";\n        \
+             accept_terms_of_service;\n    }"
+        );
+        for part in [
+            "listen 8443 ssl;\n",
+            "http2 on;",
+            "acme_certificate letsencrypt a.test www.a.test;",
+            "https_only on port=8443;",
+        ] {
+            assert!(filled.server.contains(part), "{part}: {}", filled.server);
+        }
+        assert!(Https::default().fill(Path::new("/"), true, &[]).expect("none") == Filled::default());
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_refused() {
+        assert!(
+            https(&[("--email", "x")]).check().expect_err("email").contains("--email goes with --domain")
+        );
+        assert!(https(&[("--https-listen", "443")]).check().is_err());
+        let both = Https { self_signed: true, ..https(&[("--domain", "a.test")]) };
+        assert!(both.check().is_err());
+        let staging =
+            Https { staging: true, ..https(&[("--domain", "a"), ("--acme-directory", "https://x/")]) };
+        assert!(staging.check().is_err());
+        assert!(https(&[("--domain", "a.test")]).check().is_ok());
+    }
+
+    #[test]
+    fn ports_are_found_in_addresses() {
+        let ports = ["443", "127.0.0.1:8443", "[::1]:443", "unix:/run/x.sock", "443 reuseport"].map(port);
+        assert_eq!(ports, [Some("443"), Some("8443"), Some("443"), None, Some("443")]);
+    }
+
+    #[test]
+    fn certificate_for_trying_out_is_made_once_for_all_names() {
+        let folder = std::env::temp_dir().join(format!("myriad-self-signed-{}", std::process::id()));
+        let path = folder.join("self-signed.pem");
+        let make = |name: &str| {
+            SelfSigned { path: path.clone(), names: vec![name.to_owned()] }.make().expect("made");
+            fs::read(&path).expect("read")
+        };
+        let first = make("_");
+        let facts = Certificate::from_pem(&first).expect("facts");
+        assert_eq!(facts.names, ["localhost", "127.0.0.1", "::1"]);
+        assert!(facts.self_signed && SigningKey::from_pem(&first).is_some());
+        assert_eq!(make("_"), first);
+        let second = make("a.test");
+        assert_ne!(second, first);
+        assert!(Certificate::from_pem(&second).expect("facts").is_for("a.test"));
+        fs::remove_dir_all(&folder).expect("clean");
+    }
+}
