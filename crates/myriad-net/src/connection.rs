@@ -52,6 +52,8 @@ pub struct Connection {
     tls: OnceCell<Box<TlsFacts>>,
     /// The client speaks plain HTTP to a port of TLS (nginx's 497).
     pub plain_to_tls: Cell<bool>,
+    /// Whether records of TLS are sized as the connection goes on.
+    pub(crate) sizes_records: Cell<bool>,
     /// Number of the request whose answer is waited for: nothing of it has been sent. 0 where there is none.
     pub(crate) waiting: Cell<u32>,
     /// Where interim responses go on a connection of many streams; none on HTTP/1.
@@ -72,6 +74,7 @@ impl Connection {
             local: OnceCell::new(),
             tls: OnceCell::new(),
             plain_to_tls: Cell::new(false),
+            sizes_records: Cell::new(false),
             waiting: Cell::new(0),
             interims: OnceCell::new(),
         })
@@ -152,6 +155,23 @@ impl Connection {
     /// What client and server agreed on by TLS; none on a plain connection.
     pub fn tls(&self) -> Option<&TlsFacts> {
         self.tls.get().map(|facts| &**facts)
+    }
+
+    /// Whether what is read now was sent ahead of the handshake's end, so that it may be a replay (`$ssl_early_data`).
+    pub fn is_early(&self) -> bool {
+        self.socket.is_early()
+    }
+
+    /// A stand-in for a connection that is still shaking hands, for rules that are asked about it: the same client and
+    /// listener, and the name that was asked for.
+    pub fn greeting(&self, server_name: Option<&str>) -> Rc<Self> {
+        let facts = TlsFacts { server_name: server_name.map(Into::into), ..TlsFacts::imagined() };
+        let local = self.local().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+        let greeting = Self::without_socket(self.id, self.listener, (self.peer, local), Some(facts));
+        if let Some(header) = self.proxied.get() {
+            let _ = greeting.proxied.set(header.clone());
+        }
+        greeting
     }
 
     pub(crate) fn secure(&self, facts: TlsFacts, session: Session) {

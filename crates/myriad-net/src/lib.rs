@@ -32,4 +32,4 @@ pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
 pub use service::{Limits, Outcome, Service, StreamLimits};
 pub use timeouts::Timeouts;
-pub use tls::TlsFacts;
+pub use tls::{Offer as TlsOffer, TlsFacts};

@@ -55,6 +55,11 @@ pub trait Service: 'static {
         None
     }
 
+    /// Whether what a hello offered is kept, for variables.
+    fn keeps_offers(&self) -> bool {
+        false
+    }
+
     /// Whether HTTP/2 is spoken on this connection, and how much a client may ask at once (`http2`, `listen … http2`).
     fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
         let _ = connection;

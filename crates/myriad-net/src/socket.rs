@@ -91,6 +91,11 @@ impl Socket {
         let _ = self.session.set(Box::new(RefCell::new(session)));
     }
 
+    /// Whether there is a session whose handshake is not over.
+    pub(crate) fn is_early(&self) -> bool {
+        self.session.get().is_some_and(|session| session.borrow().is_early())
+    }
+
     fn registered(&self) -> io::Result<&Registered> {
         if let Some(descriptor) = self.fresh.take() {
             let registered = Registered::new(descriptor)?;

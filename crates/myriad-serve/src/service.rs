@@ -16,6 +16,7 @@ use crate::error_log::Level;
 use crate::exchange::{Exchange, scratch};
 use crate::output;
 use crate::phases::{self, Decision};
+use crate::tls::with_certificates;
 use crate::worker::{Generation, WorkerState};
 
 /// One worker's share of the site.
@@ -142,9 +143,23 @@ impl Service for SiteService {
     }
 
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
-        let current = self.current.borrow();
-        let challenge = current.runtime.acme.as_ref().and_then(|plan| plan.handshake(hello));
-        challenge.or_else(|| current.runtime.tls(connection, hello.server_name()))
+        let current = self.current();
+        if let Some(challenge) = current.runtime.acme.as_ref().and_then(|plan| plan.handshake(hello)) {
+            return Some(challenge);
+        }
+        let name = hello.server_name();
+        let (server, config) = current.runtime.tls(connection, name)?;
+        if current.runtime.server(server).named.is_empty() {
+            return Some(config);
+        }
+        let greeting = connection.greeting(name);
+        Exchange::begin(&current, &mut RequestHead::default(), &greeting, RequestBody::empty())
+            .certificates(server)
+            .map(|certificates| with_certificates(&config, certificates))
+    }
+
+    fn keeps_offers(&self) -> bool {
+        self.current.borrow().runtime.keeps_offers
     }
 
     fn tls_failed(&self, connection: &Connection, error: &rustls::Error) {

@@ -91,6 +91,10 @@ fn read_tls_files(model: &Model, folder: &Path) -> Result<TlsFiles, Vec<Diagnost
     let mut errors = Vec::new();
     for name in myriad_serve::tls_files(model) {
         let path = myriad_serve::tls_path(folder, name);
+        // Once, however many name it: a password may come through a pipe.
+        if files.contains_key(&path) {
+            continue;
+        }
         match std::fs::read(&path) {
             Ok(bytes) => {
                 files.insert(path, bytes);

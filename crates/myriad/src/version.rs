@@ -72,6 +72,8 @@ pub(crate) fn text(configure: bool) -> String {
     let _ = writeln!(text, "nginx version: nginx/{NGINX_LEVEL}");
     if configure {
         if is_here(&rows(), "ssl_certificate") {
+            // Tools read here what to expect of TLS.
+            text.push_str("built with OpenSSL 3.5.0 (what TLS behaves like; it is rustls)\n");
             text.push_str("TLS SNI support enabled\n");
         }
         let _ = writeln!(text, "configure arguments: {}", arguments(&rows()).join(" "));
@@ -106,8 +108,9 @@ mod tests {
         let lines: Vec<_> = text(true).lines().map(str::to_owned).collect();
         assert!(lines[0].starts_with("myriad version: myriad/"));
         assert_eq!(lines[1], "nginx version: nginx/1.31.4");
-        assert_eq!(lines[2], "TLS SNI support enabled");
-        assert!(lines[3].starts_with("configure arguments: --with-pcre "));
+        assert!(lines[2].starts_with("built with OpenSSL 3.5.0 "));
+        assert_eq!(lines[3], "TLS SNI support enabled");
+        assert!(lines[4].starts_with("configure arguments: --with-pcre "));
     }
 
     #[test]

@@ -141,6 +141,7 @@ impl Builder<'_> {
         let mut defaults: HashMap<Endpoint<'_>, Span> = HashMap::new();
         let mut options: HashMap<Endpoint<'_>, &ListenConf> = HashMap::new();
         let mut names: HashMap<(Endpoint<'_>, &ServerName), Span> = HashMap::new();
+        let mut secured: HashMap<Endpoint<'_>, Vec<(&ServerConf, &ListenConf)>> = HashMap::new();
         for server in &http.servers {
             let mut own: HashSet<Endpoint<'_>> = HashSet::new();
             for listen in &server.listens {
@@ -151,11 +152,22 @@ impl Builder<'_> {
                     continue;
                 }
                 self.check_listen(listen, &mut defaults, &mut options);
-                self.check_certificates(server, listen);
+                let of_address = secured.entry(address).or_default();
+                // The default server comes first.
+                let at = if listen.default_server { 0 } else { of_address.len() };
+                of_address.insert(at, (server, listen));
                 for name in &server.names {
                     self.check_name(address, name, listen.span, &mut names);
                 }
             }
+        }
+        for server in &http.servers {
+            self.check_keys(server);
+        }
+        for servers in
+            secured.values().filter(|servers| servers.iter().any(|(_, listen)| listen.ssl || listen.quic))
+        {
+            self.check_certificates(servers);
         }
     }
 
@@ -184,29 +196,41 @@ impl Builder<'_> {
         }
     }
 
-    /// A server that a client of TLS may reach by default needs something to show.
-    fn check_certificates(&mut self, server: &ServerConf, listen: &ListenConf) {
+    /// Each certificate has its key.
+    fn check_keys(&mut self, server: &ServerConf) {
         let tls = &server.settings.tls;
-        if !(listen.ssl || listen.quic) || tls.reject_handshake {
-            return;
-        }
-        if listen.quic && !tls.tls13 {
-            let message = "\"listen ... quic\" needs TLSv1.3 in \"ssl_protocols\"";
-            self.findings.push(Diagnostic::error(listen.span, message).help("QUIC knows no other version"));
-        }
-        if tls.certificates.is_empty() {
-            let kind = if listen.quic { "quic" } else { "ssl" };
-            let message =
-                format!("no \"ssl_certificate\" is defined for the \"listen ... {kind}\" directive");
-            self.findings.push(
-                Diagnostic::error(listen.span, message)
-                    .help("write ssl_certificate and ssl_certificate_key, or ssl_reject_handshake on"),
-            );
-        } else if tls.keys.len() < tls.certificates.len() {
-            let certificate = &tls.certificates[tls.keys.len()];
+        if let Some(certificate) = tls.certificates.get(tls.keys.len()) {
             let message =
                 format!("no \"ssl_certificate_key\" is defined for certificate \"{}\"", certificate.lossy());
             self.findings.push(Diagnostic::error(certificate.span, message));
+        }
+    }
+
+    /// The servers of an address of TLS, the default one first: what it shows they show too that have nothing of their own.
+    fn check_certificates(&mut self, servers: &[(&ServerConf, &ListenConf)]) {
+        for (server, listen) in servers.iter().filter(|(_, listen)| listen.quic) {
+            if !server.settings.tls.tls13 {
+                let message = "\"listen ... quic\" needs TLSv1.3 in \"ssl_protocols\"";
+                self.findings
+                    .push(Diagnostic::error(listen.span, message).help("QUIC knows no other version"));
+            }
+        }
+        for (server, listen) in servers {
+            let tls = &server.settings.tls;
+            if !tls.certificates.is_empty() {
+                // The default server speaks for those that follow; one that rejects handshakes speaks for nobody.
+                return;
+            }
+            if !tls.reject_handshake {
+                let kind = if listen.quic { "quic" } else { "ssl" };
+                let message =
+                    format!("no \"ssl_certificate\" is defined for the \"listen ... {kind}\" directive");
+                self.findings.push(
+                    Diagnostic::error(listen.span, message)
+                        .help("write ssl_certificate and ssl_certificate_key, or ssl_reject_handshake on"),
+                );
+                return;
+            }
         }
     }
 

@@ -15,6 +15,8 @@ pub(crate) struct KnownDirective {
 
 const NO_MODULE: &str = "it does not have this module";
 const OTHER_SYSTEM: &str = "it belongs to another operating system";
+const NO_ECH: &str = "rustls has no encrypted hello for servers yet";
+const NO_OCSP: &str = "clients' certificates are checked by lists (ssl_crl), not by asking for each";
 const REMOVED: &str = "nginx itself removed it";
 const COMMERCIAL: &str = "it belongs to nginx's commercial version";
 const THIRD_PARTY: &str = "it belongs to a module that is not part of nginx";
@@ -76,13 +78,8 @@ const GROUPS: &[(&str, &str, &str)] = &[
          scgi_ignore_headers",
     ),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
-    (
-        "ssl",
-        NOT_YET,
-        "ssl_certificate_cache ssl_ech_file ssl_certificate_compression ssl_verify_client \
-         ssl_verify_depth ssl_client_certificate ssl_session_ticket_key ssl_crl ssl_ocsp ssl_ocsp_responder \
-         ssl_ocsp_cache ssl_conf_command",
-    ),
+    ("ssl", NO_ECH, "ssl_ech_file"),
+    ("ssl", NO_OCSP, "ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache"),
     (
         "tunnel",
         NO_MODULE,

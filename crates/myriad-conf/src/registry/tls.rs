@@ -1,15 +1,16 @@
 //! `ssl_*`, by rustls.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, set};
+use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, set};
 use crate::diagnostic::Diagnostic;
-use crate::settings::{CertificateCache, SessionCache, Settings};
+use crate::settings::{CertificateCache, SessionCache, Settings, VerifyClient};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 /// Sessions in a megabyte, as nginx counts them.
 const SESSIONS_PER_MEGABYTE: u64 = 4000;
 /// What `builtin` keeps where no number is given, as OpenSSL does.
 const BUILTIN_SESSIONS: u32 = 20_480;
-const STAPLING: &str = "no OCSP answer is fetched or sent: most authorities have ended OCSP";
+const STAPLING: &str =
+    "no OCSP answer is fetched: most authorities have ended OCSP; ssl_stapling_file is sent as it is";
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -20,7 +21,7 @@ pub(super) static ROWS: &[Directive] = &[
         "A file with a certificate and its chain, in PEM.",
     )
     .repeats()
-    .differs("names with variables, `data:` and `engine:` are refused"),
+    .differs("`engine:` and `store:` are refused; what `data:` holds is remembered"),
     Directive::new(
         "ssl_certificate_key",
         HS,
@@ -29,7 +30,7 @@ pub(super) static ROWS: &[Directive] = &[
         "The file with the certificate's key, in PEM.",
     )
     .repeats()
-    .differs("names with variables, `data:` and `engine:` are refused"),
+    .differs("`engine:` and `store:` are refused"),
     Directive::new(
         "ssl_password_file",
         HS,
@@ -63,7 +64,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Where sessions are kept for clients that come back.",
     )
     .default("none")
-    .differs("`builtin` is shared by all workers too"),
+    .differs("`builtin` is shared by all workers too, and every cache holds over a reload"),
     Directive::new(
         "ssl_session_timeout",
         HS,
@@ -71,8 +72,7 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.millis => tls.session_timeout),
         "How long a session may be resumed.",
     )
-    .default("5m")
-    .differs("tickets hold for up to two times as long as their key, six hours"),
+    .default("5m"),
     Directive::new(
         "ssl_session_tickets",
         HS,
@@ -88,7 +88,8 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(buffer_size),
         "The largest record that is sent.",
     )
-    .default("16k"),
+    .default("16k")
+    .differs("where nothing is written, records begin with the size of a packet and grow, so that the first bytes need not wait"),
     Directive::new(
         "ssl_reject_handshake",
         HS,
@@ -99,44 +100,88 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
     Directive::new("ssl_dhparam", HS, ONE, Set::Nothing, "Parameters of finite field key exchange.")
         .no_effect("suites with DHE are not offered"),
-    Directive::new("ssl_stapling", HS, FLAG, Set::Nothing, "Whether OCSP answers are stapled.")
+    Directive::new("ssl_stapling", HS, FLAG, set!(Settings.flag => tls.stapling), "Whether OCSP answers are stapled.")
+        .default("off")
+        .differs(STAPLING),
+    Directive::new("ssl_stapling_file", HS, ONE, set!(Settings.text => Some tls.stapling_file), "An OCSP answer in DER.")
+        .differs("it belongs to the first certificate"),
+    Directive::new("ssl_stapling_responder", HS, ONE, Set::Nothing, "Whom to ask for an OCSP answer.")
         .no_effect(STAPLING),
-    Directive::new("ssl_stapling_file", HS, ONE, Set::Nothing, "An OCSP answer.").no_effect(STAPLING),
-    Directive::new("ssl_stapling_responder", HS, ONE, Set::Nothing, "Whom to ask for it.")
+    Directive::new("ssl_stapling_verify", HS, FLAG, Set::Nothing, "Whether an OCSP answer is checked.")
         .no_effect(STAPLING),
-    Directive::new("ssl_stapling_verify", HS, FLAG, Set::Nothing, "Whether it is checked.")
-        .no_effect(STAPLING),
+    Directive::new("ssl_early_data", HS, FLAG, set!(Settings.flag => tls.early_data), "Whether 0-RTT data are taken.")
+        .default("off")
+        .differs(
+            "a session's early data are taken once, whoever replays them; requests in them that are not safe are answered \
+             with 425, over QUIC they wait for the handshake; sessions are kept here rather than in tickets",
+        ),
+    Directive::new("ssl_verify_client", HS, ONE, Set::Settings(verify_client), "Whether clients show a certificate.")
+        .default("off"),
     Directive::new(
-        "ssl_early_data",
+        "ssl_verify_depth",
         HS,
-        FLAG,
-        set!(Settings.flag => tls.early_data),
-        "Whether 0-RTT data are taken.",
+        ONE,
+        set!(Settings.count => tls.verify_depth),
+        "How many authorities may stand between a client and a root.",
     )
-    .default("off")
-    .differs("over QUIC only, and of each session once; what is not safe to repeat waits for the handshake"),
+    .default("1"),
+    Directive::new(
+        "ssl_client_certificate",
+        HS,
+        ONE,
+        set!(Settings.text => Some tls.client_certificate),
+        "Authorities of clients' certificates, in PEM; clients are told their names.",
+    ),
     Directive::new(
         "ssl_trusted_certificate",
         HS,
         ONE,
-        Set::Nothing,
-        "Authorities that are not named to clients.",
+        set!(Settings.text => Some tls.trusted_certificate),
+        "Authorities that clients are not told of.",
+    ),
+    Directive::new(
+        "ssl_crl",
+        HS,
+        ONE,
+        set!(Settings.text => Some tls.crl),
+        "Lists of clients' certificates that were revoked, in PEM.",
+    ),
+    Directive::new(
+        "ssl_session_ticket_key",
+        HS,
+        ONE,
+        Set::Settings(ticket_key),
+        "A file of 48 or 80 random bytes that seals tickets; the first seals, all open.",
     )
-    .no_effect("it serves OCSP answers and clients' certificates, which are not asked for yet"),
+    .repeats()
+    .differs("tickets are sealed by AES-256-GCM under a key that follows from the file's bytes"),
+    Directive::new(
+        "ssl_certificate_compression",
+        HS,
+        FLAG,
+        set!(Settings.flag => tls.certificate_compression),
+        "Whether certificates are sent compressed (RFC 8879).",
+    )
+    .default("off")
+    .differs("by brotli too"),
+    Directive::new(
+        "ssl_certificate_cache",
+        HS,
+        between(1, 3),
+        Set::Settings(certificate_cache),
+        "Remembers certificates that variables name.",
+    )
+    .default("off"),
+    Directive::new("ssl_conf_command", HS, TWO, Set::Settings(command), "A setting of OpenSSL.")
+        .repeats()
+        .differs("`Ciphersuites`, `Ciphers`, `CipherString`, `Groups` and `Curves` are known; others are refused"),
 ];
 
-/// A plain file: what names no file is refused with the reason.
+/// What names no file, no variable and no text is refused with the reason.
 fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     let text = args.text(0)?;
-    let named = text.bytes();
-    if crate::build::acme::VARIABLES.contains(&named) {
-        return Ok(text);
-    }
-    if named.contains(&b'$') {
-        return Err(args.error(0, "certificates and keys named by variables are not supported yet"));
-    }
-    for scheme in ["data:", "engine:", "store:"] {
-        if named.starts_with(scheme.as_bytes()) {
+    for scheme in ["engine:", "store:"] {
+        if text.bytes().starts_with(scheme.as_bytes()) {
             return Err(args.error(0, format!("\"{scheme}\" is not supported: name a file")));
         }
     }
@@ -206,26 +251,59 @@ fn curves(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn buffer_size(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    settings.tls.buffer_size = args.size(0)?;
-    if settings.tls.buffer_size == 0 { Err(args.invalid(0, "at least 1")) } else { Ok(()) }
+    settings.tls.buffer_size = Some(args.size(0)?);
+    if settings.tls.buffer_size == Some(0) { Err(args.invalid(0, "at least 1")) } else { Ok(()) }
+}
+
+fn verify_client(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let words = [
+        ("off", VerifyClient::Off),
+        ("on", VerifyClient::On),
+        ("optional", VerifyClient::Optional),
+        ("optional_no_ca", VerifyClient::OptionalNoCa),
+    ];
+    settings.tls.verify_client = args.choice(0, &words)?;
+    Ok(())
+}
+
+fn ticket_key(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let file = args.text(0)?;
+    args.start(&mut settings.tls.ticket_keys);
+    settings.tls.ticket_keys.push(file);
+    Ok(())
+}
+
+fn certificate_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.tls.certificate_cache = cache_of_certificates(args)?;
+    Ok(())
+}
+
+fn command(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut settings.tls.commands);
+    settings.tls.commands.push((args.text(0)?, args.text(1)?));
+    Ok(())
 }
 
 fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut kept = 0;
+    let mut cache = SessionCache::Off;
     for index in 0..args.len() {
         let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
         let parts: Vec<&str> = word.split(':').collect();
-        kept = kept.max(match parts[..] {
-            ["off" | "none"] => 0,
-            ["builtin"] => BUILTIN_SESSIONS,
-            ["builtin", _] => args.small(index, "builtin:".len())?,
+        let (name, sessions) = match parts[..] {
+            ["off" | "none"] => continue,
+            ["builtin"] => ("builtin", BUILTIN_SESSIONS),
+            ["builtin", _] => ("builtin", args.small(index, "builtin:".len())?),
             ["shared", name, _] if !name.is_empty() => {
                 let bytes = args.size_after(index, "shared::".len() + name.len())?;
-                u32::try_from((bytes * SESSIONS_PER_MEGABYTE) >> 20).unwrap_or(u32::MAX).max(1)
+                (name, u32::try_from((bytes * SESSIONS_PER_MEGABYTE) >> 20).unwrap_or(u32::MAX).max(1))
             }
             _ => return Err(args.invalid(index, "off, none, builtin[:sessions] or shared:name:size")),
-        });
+        };
+        // Where both are written the shared one serves: it is the one that all workers of nginx see.
+        if sessions > 0 {
+            cache = SessionCache::Kept { name: name.to_owned(), sessions };
+        }
     }
-    settings.tls.session_cache = if kept == 0 { SessionCache::Off } else { SessionCache::Kept(kept) };
+    settings.tls.session_cache = cache;
     Ok(())
 }

@@ -67,15 +67,21 @@ const GROUPS: &[(&str, Status, &str)] = &[
     (
         "ssl",
         Status::Same,
-        "ssl_protocol ssl_cipher ssl_curve ssl_session_reused ssl_server_name ssl_alpn_protocol",
+        "ssl_protocol ssl_cipher ssl_curve ssl_session_reused ssl_server_name ssl_alpn_protocol \
+         ssl_ciphers ssl_curves ssl_sigalg ssl_sigalgs ssl_early_data ssl_client_cert ssl_client_raw_cert \
+         ssl_client_escaped_cert ssl_client_s_dn ssl_client_i_dn ssl_client_s_dn_legacy ssl_client_i_dn_legacy \
+         ssl_client_serial ssl_client_fingerprint ssl_client_verify ssl_client_v_start ssl_client_v_end \
+         ssl_client_v_remain",
     ),
     (
         "ssl",
-        Status::Refused(NOT_YET),
-        "ssl_ciphers ssl_curves ssl_sigalg ssl_sigalgs ssl_session_id ssl_early_data ssl_ech_status \
-         ssl_ech_outer_server_name ssl_client_cert ssl_client_raw_cert ssl_client_escaped_cert ssl_client_s_dn \
-         ssl_client_i_dn ssl_client_s_dn_legacy ssl_client_i_dn_legacy ssl_client_serial ssl_client_fingerprint \
-         ssl_client_verify ssl_client_v_start ssl_client_v_end ssl_client_v_remain ssl_client_sigalg",
+        Status::Differs("a number of the session's that stays the same when it is resumed, in TLS 1.3 too"),
+        "ssl_session_id",
+    ),
+    (
+        "ssl",
+        Status::Refused("rustls does not tell it"),
+        "ssl_client_sigalg ssl_ech_status ssl_ech_outer_server_name",
     ),
     (
         "stub_status",

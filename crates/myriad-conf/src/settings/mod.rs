@@ -56,7 +56,7 @@ pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
 pub use ssi::SsiSettings;
 pub use syslog::{SyslogConf, SyslogServer};
-pub use tls::{CertificateCache, SessionCache, TlsSettings};
+pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};
 
 pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
 pub use referers::RefererSettings;

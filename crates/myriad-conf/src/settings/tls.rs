@@ -3,13 +3,32 @@
 use crate::text::Text;
 
 /// `ssl_session_cache`: where sessions are kept so that clients may resume them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SessionCache {
     /// `off`, `none`: clients are told that no session is kept.
     #[default]
     Off,
-    /// `builtin`, `shared`: so many sessions, by nginx's measure of 4000 a megabyte.
-    Kept(u32),
+    /// `builtin`, `shared`.
+    Kept {
+        /// Its name; servers that name the same one share it.
+        name: String,
+        /// So many sessions, by nginx's measure of 4000 a megabyte.
+        sessions: u32,
+    },
+}
+
+/// `ssl_verify_client`: whether clients are asked for a certificate, and what it must prove.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VerifyClient {
+    /// They are not asked.
+    #[default]
+    Off,
+    /// They must show one that is trusted.
+    On,
+    /// They may show one; then it must be trusted.
+    Optional,
+    /// They may show one, and nobody needs to know who signed it.
+    OptionalNoCa,
 }
 
 /// `ssl_certificate_cache`, `proxy_ssl_certificate_cache`. Times in ms.
@@ -48,12 +67,34 @@ pub struct TlsSettings {
     pub session_timeout: u64,
     /// `ssl_session_tickets`.
     pub session_tickets: bool,
-    /// `ssl_buffer_size`, bytes.
-    pub buffer_size: u64,
-    /// `ssl_early_data`.
-    pub early_data: bool,
+    /// `ssl_buffer_size`, bytes; `None` where not written.
+    pub buffer_size: Option<u64>,
     /// `ssl_reject_handshake`.
     pub reject_handshake: bool,
+    /// `ssl_verify_client`.
+    pub verify_client: VerifyClient,
+    /// `ssl_verify_depth`.
+    pub verify_depth: u32,
+    /// `ssl_client_certificate`: a file of authorities that clients are told of.
+    pub client_certificate: Option<Text>,
+    /// `ssl_trusted_certificate`: a file of authorities that they are not told of.
+    pub trusted_certificate: Option<Text>,
+    /// `ssl_crl`: a file of revocation lists.
+    pub crl: Option<Text>,
+    /// `ssl_session_ticket_key`: files of 48 or 80 bytes, the one that seals first.
+    pub ticket_keys: Vec<Text>,
+    /// `ssl_stapling`.
+    pub stapling: bool,
+    /// `ssl_stapling_file`: an OCSP answer in DER.
+    pub stapling_file: Option<Text>,
+    /// `ssl_early_data`.
+    pub early_data: bool,
+    /// `ssl_certificate_compression`.
+    pub certificate_compression: bool,
+    /// `ssl_certificate_cache`; `None` for `off`.
+    pub certificate_cache: Option<CertificateCache>,
+    /// `ssl_conf_command`: a name of OpenSSL's and its value.
+    pub commands: Vec<(Text, Text)>,
 }
 
 impl Default for TlsSettings {
@@ -71,9 +112,20 @@ impl Default for TlsSettings {
             session_cache: SessionCache::Off,
             session_timeout: 300_000,
             session_tickets: true,
-            buffer_size: 16 << 10,
-            early_data: false,
+            buffer_size: None,
             reject_handshake: false,
+            verify_client: VerifyClient::Off,
+            verify_depth: 1,
+            client_certificate: None,
+            trusted_certificate: None,
+            crl: None,
+            ticket_keys: Vec::new(),
+            stapling: false,
+            stapling_file: None,
+            early_data: false,
+            certificate_compression: false,
+            certificate_cache: None,
+            commands: Vec::new(),
         }
     }
 }

@@ -1,8 +1,14 @@
 //! What a handshake came to, for `$ssl_*`.
 
+use std::cell::Cell;
+
 use rustls::crypto::SupportedKxGroup;
 use rustls::pki_types::CertificateDer;
-use rustls::{CipherSuite, CommonState, HandshakeKind, NamedGroup, ProtocolVersion, ServerConnection};
+use rustls::{
+    CipherSuite, CommonState, HandshakeKind, NamedGroup, ProtocolVersion, ServerConnection, SignatureScheme,
+};
+
+use super::names;
 
 /// What client and server agreed on.
 #[derive(Debug)]
@@ -21,6 +27,28 @@ pub struct TlsFacts {
     pub resumed: bool,
     /// The client's certificates, its own first (`$ssl_client_cert`).
     pub certificates: Vec<CertificateDer<'static>>,
+    /// What the service thinks of them, and by which of its rules.
+    pub judged: Cell<Option<(u64, Judgement)>>,
+    /// What the hello offered, where the service asks for it.
+    pub offer: Option<Box<Offer>>,
+}
+
+/// A verdict on certificates: what is wrong, by number and words.
+pub type Judgement = Result<(), (u32, &'static str)>;
+
+/// What a hello offered, and what came of it.
+#[derive(Debug, Default)]
+pub struct Offer {
+    /// Cipher suites (`$ssl_ciphers`).
+    pub ciphers: Vec<CipherSuite>,
+    /// Groups (`$ssl_curves`).
+    pub groups: Vec<NamedGroup>,
+    /// Ways of signing (`$ssl_sigalgs`).
+    pub schemes: Vec<SignatureScheme>,
+    /// The way in which the server has signed (`$ssl_sigalg`).
+    pub signed: Option<SignatureScheme>,
+    /// A number of the session's, the same whenever it is resumed (`$ssl_session_id`).
+    pub session: Vec<u8>,
 }
 
 impl TlsFacts {
@@ -34,11 +62,13 @@ impl TlsFacts {
             alpn: Box::default(),
             resumed: false,
             certificates: Vec::new(),
+            judged: Cell::new(None),
+            offer: None,
         }
     }
 
-    pub(super) fn of(session: &ServerConnection) -> Self {
-        Self::of_common(session, session.server_name())
+    pub(super) fn of(session: &ServerConnection, offer: Option<Box<Offer>>) -> Self {
+        Self { offer, ..Self::of_common(session, session.server_name()) }
     }
 
     /// The same of what sessions over TCP and over QUIC have in common.
@@ -52,8 +82,8 @@ impl TlsFacts {
                 Some(ProtocolVersion::TLSv1_2) => "TLSv1.2",
                 _ => "",
             },
-            cipher: suite.map_or_else(Box::default, cipher_name),
-            curve: group.map_or_else(Box::default, curve_name),
+            cipher: suite.map_or_else(Box::default, names::cipher),
+            curve: group.map_or_else(Box::default, names::group),
             alpn: session.alpn_protocol().unwrap_or_default().into(),
             resumed: session.handshake_kind() == Some(HandshakeKind::Resumed),
             certificates: session
@@ -62,29 +92,8 @@ impl TlsFacts {
                 .iter()
                 .map(|certificate| certificate.clone().into_owned())
                 .collect(),
+            judged: Cell::new(None),
+            offer: None,
         }
-    }
-}
-
-/// OpenSSL keeps the IANA names of TLS 1.3 and has its own for what came before.
-fn cipher_name(suite: CipherSuite) -> Box<str> {
-    match suite {
-        CipherSuite::TLS13_AES_128_GCM_SHA256 => "TLS_AES_128_GCM_SHA256".into(),
-        CipherSuite::TLS13_AES_256_GCM_SHA384 => "TLS_AES_256_GCM_SHA384".into(),
-        CipherSuite::TLS13_CHACHA20_POLY1305_SHA256 => "TLS_CHACHA20_POLY1305_SHA256".into(),
-        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => "ECDHE-ECDSA-AES128-GCM-SHA256".into(),
-        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => "ECDHE-ECDSA-AES256-GCM-SHA384".into(),
-        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-ECDSA-CHACHA20-POLY1305".into(),
-        CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => "ECDHE-RSA-AES128-GCM-SHA256".into(),
-        CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 => "ECDHE-RSA-AES256-GCM-SHA384".into(),
-        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-RSA-CHACHA20-POLY1305".into(),
-        other => other.as_str().unwrap_or_default().into(),
-    }
-}
-
-fn curve_name(group: NamedGroup) -> Box<str> {
-    match group {
-        NamedGroup::secp256r1 => "prime256v1".into(),
-        group => group.as_str().map_or_else(|| format!("{group:?}").into(), Into::into),
     }
 }

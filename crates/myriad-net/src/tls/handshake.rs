@@ -9,8 +9,9 @@ use myriad_http::proxy_protocol::{self, Preface};
 use rustls::server::{Accepted, Acceptor};
 use rustls::{ServerConfig, ServerConnection};
 
+use super::half_open::HalfOpen;
 use super::session::Wire;
-use super::{Session, TlsFacts};
+use super::{Offer, Session, TlsFacts};
 use crate::connection::Connection;
 use crate::service::Service;
 
@@ -40,7 +41,7 @@ pub(crate) type Failure = rustls::Error;
 pub(crate) async fn accept<S: Service>(service: &S, connection: &Connection) -> Greeting {
     connection.deadline.set(service.limits(connection).header_timeout_ms);
     let announced = service.expects_proxy_header(connection);
-    let mut state = if announced { Handshake::Announced } else { Handshake::First };
+    let mut state = if announced { Handshake::Announced } else { Handshake::First(None) };
     poll_fn(|cx| match state.poll(service, connection, cx) {
         Poll::Pending => connection.deadline.poll_expired(cx).map(|()| Greeting::Failed(None)),
         ready @ Poll::Ready(_) => ready,
@@ -52,11 +53,11 @@ enum Handshake {
     /// A PROXY protocol header comes first.
     Announced,
     /// Nothing was read of the client itself.
-    First,
+    First(Option<HalfOpen>),
     /// The hello is on its way.
-    Hello(Box<Acceptor>),
+    Hello(Box<Acceptor>, HalfOpen),
     /// A server is chosen.
-    Keys(Box<ServerConnection>),
+    Keys { session: Box<ServerConnection>, offer: Option<Box<Offer>>, _counted: HalfOpen },
 }
 
 impl Handshake {
@@ -73,32 +74,52 @@ impl Handshake {
                         service.proxy_header_failed(connection);
                         return Poll::Ready(Greeting::Failed(None));
                     }
-                    *self = Self::First;
+                    *self = Self::First(None);
                 }
-                Self::First => match ready!(poll_first(connection, cx)) {
-                    Some(HANDSHAKE_RECORD) => *self = Self::Hello(Box::default()),
-                    Some(_) => return Poll::Ready(Greeting::Plain),
-                    None => return Poll::Ready(Greeting::Failed(None)),
-                },
-                Self::Hello(acceptor) => match ready!(poll_hello(acceptor, connection, cx)) {
-                    Ok(accepted) => match choose(service, connection, accepted) {
-                        Ok(session) => *self = Self::Keys(Box::new(session)),
+                Self::First(counted) => {
+                    if counted.is_none() {
+                        *counted = HalfOpen::enter(connection);
+                    }
+                    if counted.is_none() {
+                        service.tls_failed(connection, &too_many());
+                        return Poll::Ready(Greeting::Failed(None));
+                    }
+                    match (ready!(poll_first(connection, cx)), counted.take()) {
+                        (Some(HANDSHAKE_RECORD), Some(counted)) => {
+                            *self = Self::Hello(Box::default(), counted);
+                        }
+                        (Some(_), _) => return Poll::Ready(Greeting::Plain),
+                        (None, _) => return Poll::Ready(Greeting::Failed(None)),
+                    }
+                }
+                Self::Hello(acceptor, _) => {
+                    let accepted = match ready!(poll_hello(acceptor, connection, cx)) {
+                        Ok(accepted) => accepted,
                         Err(failure) => return Poll::Ready(failure),
-                    },
-                    Err(failure) => return Poll::Ready(failure),
-                },
-                Self::Keys(session) => {
+                    };
+                    let Self::Hello(_, counted) = std::mem::replace(self, Self::First(None)) else {
+                        return Poll::Ready(Greeting::Failed(None));
+                    };
+                    match choose(service, connection, accepted) {
+                        Ok((session, offer)) => {
+                            *self = Self::Keys { session: Box::new(session), offer, _counted: counted };
+                        }
+                        Err(failure) => return Poll::Ready(failure),
+                    }
+                }
+                Self::Keys { session, .. } => {
                     if let Err(failure) = ready!(poll_keys(session, connection, cx)) {
                         return Poll::Ready(failure);
                     }
-                    let Self::Keys(session) = std::mem::replace(self, Self::First) else {
+                    let Self::Keys { session, offer, .. } = std::mem::replace(self, Self::First(None)) else {
                         return Poll::Ready(Greeting::Failed(None));
                     };
                     if session.alpn_protocol() == Some(CHALLENGE) {
                         bid_farewell(session, connection);
                         return Poll::Ready(Greeting::Failed(None));
                     }
-                    connection.secure(TlsFacts::of(&session), Session::new(*session));
+                    let facts = TlsFacts::of(&session, offer);
+                    connection.secure(facts, Session::new(*session, connection.sizes_records.get()));
                     return Poll::Ready(Greeting::Secure);
                 }
             }
@@ -165,17 +186,29 @@ fn choose<S: Service>(
     service: &S,
     connection: &Connection,
     accepted: Accepted,
-) -> Result<ServerConnection, Greeting> {
+) -> Result<(ServerConnection, Option<Box<Offer>>), Greeting> {
     let Some(config): Option<Arc<ServerConfig>> = service.tls(connection, &accepted.client_hello()) else {
         // RFC 6066 section 3: a server that the client did not mean says so.
         let unrecognized_name = [21, 3, 3, 0, 2, 2, 112];
         let _ = io::Write::write(&mut &connection.socket, &unrecognized_name);
         return Err(Greeting::Failed(None));
     };
-    accepted.into_connection(config).map_err(|(error, mut alert)| {
+    connection.sizes_records.set(config.max_fragment_size.is_none());
+    let mut offer = service.keeps_offers().then(|| Box::new(Offer::of(&accepted, &config)));
+    let begun = accepted.into_connection(Arc::clone(&config));
+    let mut session = begun.map_err(|(error, mut alert)| {
         let _ = alert.write_all(&mut &connection.socket);
         Greeting::Failed(Some(error))
-    })
+    })?;
+    if let Some(offer) = &mut offer {
+        offer.remember(&mut session, &config);
+    }
+    Ok((session, offer))
+}
+
+/// What a client is refused for that has too many handshakes under way.
+fn too_many() -> Failure {
+    Failure::General("too many handshakes of this address are under way".to_owned())
 }
 
 fn poll_keys(
@@ -192,7 +225,8 @@ fn poll_keys(
                 _ => return Poll::Ready(Err(Greeting::Failed(None))),
             }
         }
-        if !session.is_handshaking() {
+        // A request may be there already that came with the hello.
+        if !session.is_handshaking() || session.early_data().is_some() {
             return Poll::Ready(Ok(()));
         }
         match session.read_tls(&mut Wire { socket, cx }) {

@@ -4,11 +4,15 @@
 //! record buffers beyond the few kilobytes that rustls keeps.
 
 mod facts;
+mod half_open;
 mod handshake;
+pub mod names;
+mod offer;
+mod records;
 mod session;
 #[cfg(test)]
 mod tests;
 
-pub use facts::TlsFacts;
+pub use facts::{Judgement, Offer, TlsFacts};
 pub(crate) use handshake::{Greeting, accept};
 pub(crate) use session::Session;

@@ -5,21 +5,32 @@ use std::task::{Context, Poll, ready};
 
 use rustls::ServerConnection;
 
+use super::records::Records;
 use crate::socket::Socket;
 
 /// Most plain bytes that are encrypted at once: what a slow client has not taken yet stays unencrypted.
 const PIECE: usize = 64 * 1024;
+
+/// The same while records are small: rustls holds 64 KB of ciphertext at most, and heads make up more of it.
+const YOUNG_PIECE: usize = 32 * 1024;
 
 /// The TLS state of a connection after its handshake.
 pub(crate) struct Session {
     tls: ServerConnection,
     /// Plain bytes of a write that were encrypted and did not all leave yet: the write is told of them when they have.
     in_flight: usize,
+    /// How large records are, where the configuration leaves it open.
+    records: Option<Records>,
 }
 
 impl Session {
-    pub(super) fn new(tls: ServerConnection) -> Self {
-        Self { tls, in_flight: 0 }
+    pub(super) fn new(tls: ServerConnection, sizes_records: bool) -> Self {
+        Self { tls, in_flight: 0, records: sizes_records.then(Records::default) }
+    }
+
+    /// Whether what is read may have been sent by somebody else before: the handshake is not over (RFC 8446 section 8).
+    pub(crate) fn is_early(&self) -> bool {
+        self.tls.is_handshaking()
     }
 
     /// Reads decrypted bytes. Zero where the client has ended the session, with or without saying so: HTTP's own framing
@@ -31,6 +42,12 @@ impl Session {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         loop {
+            if let Some(mut early) = self.tls.early_data() {
+                let count = early.read(buffer)?;
+                if count > 0 {
+                    return Poll::Ready(Ok(count));
+                }
+            }
             match self.tls.reader().read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Poll::Ready(Ok(0)),
@@ -95,6 +112,13 @@ impl Session {
 
     fn encrypt(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let total: usize = parts.iter().map(|part| part.len()).sum();
+        if let Some(records) = &mut self.records {
+            let most = records.most(crate::clock::now_ms());
+            records.sent(total);
+            if let Some(most) = most.filter(|most| total > *most) {
+                return self.encrypt_small(parts, most);
+            }
+        }
         if total <= PIECE {
             return self.tls.writer().write_vectored(parts);
         }
@@ -106,6 +130,29 @@ impl Session {
             if count < part.len() {
                 break;
             }
+        }
+        Ok(taken)
+    }
+
+    /// Encrypts up to a piece in records of `most` bytes.
+    fn encrypt_small(&mut self, parts: &[IoSlice<'_>], most: usize) -> io::Result<usize> {
+        let mut taken = 0;
+        let mut record: Vec<u8> = Vec::with_capacity(most);
+        for part in parts {
+            let mut rest = &part[..part.len().min(YOUNG_PIECE - taken)];
+            taken += rest.len();
+            while !rest.is_empty() {
+                let (piece, next) = rest.split_at(rest.len().min(most - record.len()));
+                record.extend_from_slice(piece);
+                rest = next;
+                if record.len() == most {
+                    self.tls.writer().write_all(&record)?;
+                    record.clear();
+                }
+            }
+        }
+        if !record.is_empty() {
+            self.tls.writer().write_all(&record)?;
         }
         Ok(taken)
     }

@@ -137,7 +137,7 @@ fn what_is_written_ahead_to_a_full_socket_takes_nothing_from_the_next_write() {
     let filler = fill(&near);
     runtime.block_on(async {
         let socket = Socket::new(near.into());
-        socket.secure(Session::new(server));
+        socket.secure(Session::new(server, true));
         let ahead = (&socket).write(b"interim ");
         far.read_exact(&mut vec![0; filler]).unwrap();
         let mut rest: &[u8] = b"answer";

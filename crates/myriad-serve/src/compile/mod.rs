@@ -143,6 +143,8 @@ struct Compile<'a> {
     /// Names of the server that is being compiled.
     server_names: Vec<ServerName>,
     atlas: Atlas,
+    /// Places of servers that judge their clients' certificates.
+    judging: Vec<std::ops::Range<usize>>,
 }
 
 impl<'a> Compile<'a> {
@@ -161,6 +163,7 @@ impl<'a> Compile<'a> {
             limits: LimitZones::default(),
             server_names: Vec::new(),
             atlas: Atlas::default(),
+            judging: Vec::new(),
         }
     }
 
@@ -186,6 +189,7 @@ impl<'a> Compile<'a> {
             resolvers,
             charsets,
             atlas,
+            judging,
             ..
         } = self;
         let mut shortcut = None;
@@ -198,6 +202,9 @@ impl<'a> Compile<'a> {
                 shortcut = shortcut::of(&names);
                 for place in &mut places {
                     place.shortcut = shortcut::suits(place, &formats, &names);
+                }
+                for place in judging.into_iter().flatten() {
+                    places[place].shortcut = false;
                 }
                 names.into_sources()
             }
@@ -224,6 +231,9 @@ impl<'a> Compile<'a> {
             acme,
             places,
             reads_sent_fields: variables.iter().any(|source| matches!(source, Source::SentField(_))),
+            keeps_offers: variables
+                .iter()
+                .any(|source| matches!(source, Source::TlsMade(made) if made.reads_the_offer())),
             names_bodies: variables.contains(&Source::RequestBodyFile),
             variables,
             names,

@@ -31,6 +31,11 @@ impl Compile<'_> {
         }
         let tls = self.tls(server);
         let tls_http3 = self.tls_http3(server, &tls);
+        let clients = self.client_rules(server);
+        if clients.is_some() {
+            // What clients have proved is no part of what the short way remembers.
+            self.judging.push(first..self.places.len());
+        }
         let http2 = &server.settings.http2;
         let https_only = self.https_only(server);
         Server {
@@ -40,6 +45,9 @@ impl Compile<'_> {
             http2: http2.on,
             tls_http3,
             http3: server.settings.http3.clone(),
+            clients,
+            named: self.named_certificates(server),
+            takes_early_data: server.settings.tls.early_data,
             streams: StreamLimits {
                 streams: http2.max_streams,
                 preread: http2.preread,

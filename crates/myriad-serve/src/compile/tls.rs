@@ -1,10 +1,13 @@
 //! `ssl_*` to the settings of rustls, one for each server that speaks TLS.
 
 mod choice;
+mod clients;
 mod files;
 mod identity;
+mod named;
 mod origin;
 mod quic;
+mod resumption;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,12 +15,9 @@ use std::sync::Arc;
 
 use myriad_acme::Slot;
 use myriad_conf::model::ServerConf;
-use myriad_conf::settings::{Handler, Protocol, SessionCache, TlsSettings};
+use myriad_conf::settings::{Handler, Protocol, TlsSettings};
 use myriad_conf::{Diagnostic, Model, Text};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::server::{
-    NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, StoresServerSessions,
-};
 use rustls::{ServerConfig, version};
 
 use super::Compile;
@@ -25,25 +25,15 @@ use crate::runtime::ServerTls;
 use identity::Identities;
 pub(super) use identity::is_ordered;
 
+pub(crate) use resumption::TlsKept;
+
 /// Certificates and keys by path, as whoever may read them has read them.
 pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
 
-/// Tickets after a full handshake of TLS 1.3, as OpenSSL sends them.
-const TICKETS: usize = 2;
 /// What a record needs beside its content, as rustls counts it.
 const RECORD_OVERHEAD: u64 = 5;
 /// The bounds of rustls for a record.
 const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
-
-/// What of TLS outlives a reload: clients resume sessions that began before it.
-#[derive(Default)]
-pub(crate) struct TlsKept {
-    ticketer: Option<Arc<dyn ProducesTickets>>,
-    /// Sessions of clients that may send early data.
-    early: Option<Arc<ServerSessionMemoryCache>>,
-    /// By the number of sessions.
-    caches: HashMap<u32, Arc<dyn StoresServerSessions>>,
-}
 
 /// The files of certificates, keys and passwords that a model names, but for those that variables name.
 pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
@@ -52,7 +42,9 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
         let tls = &settings.tls;
         let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_file(name));
         let passwords = tls.password_file.iter().filter(|_| !tls.certificates.is_empty());
-        pairs.chain(passwords).chain(&settings.http3.host_key)
+        let stapled = tls.stapling_file.iter().filter(|_| tls.stapling);
+        let sealing = tls.ticket_keys.iter().chain(&settings.http3.host_key);
+        pairs.chain(passwords).chain(stapled).chain(sealing).chain(clients::files(tls))
     });
     let places = model.http.iter().flat_map(|http| http.levels()).filter(|settings| {
         matches!(settings.handler, Some(Handler::Origin { protocol: Protocol::Http, .. }))
@@ -108,9 +100,13 @@ impl Compile<'_> {
         settings: &TlsSettings,
         ordered: Option<&Arc<Slot>>,
     ) -> Result<ServerConfig, Box<Diagnostic>> {
-        let offer =
-            Offer { ciphers: settings.ciphers.as_ref(), curves: settings.curves.as_ref(), commands: &[] };
+        let offer = Offer {
+            ciphers: settings.ciphers.as_ref(),
+            curves: settings.curves.as_ref(),
+            commands: &settings.commands,
+        };
         let provider = provider(&offer)?;
+        let verifier = self.client_verifier(settings, &provider)?;
         let identities = Identities::read(settings, ordered, self.tls_reader(), &provider)?;
         let mut versions = Vec::new();
         if settings.tls13 {
@@ -122,38 +118,19 @@ impl Compile<'_> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
             .with_protocol_versions(&versions)
             .map_err(|error| Box::new(Diagnostic::error(settings.certificates[0].span, error.to_string())))?
-            .with_no_client_auth()
+            .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(identities));
         config.alpn_protocols = vec![b"http/1.1".to_vec(), b"http/1.0".to_vec()];
         config.ignore_client_order = settings.prefer_server_ciphers;
-        config.max_fragment_size = Some(settings.buffer_size + RECORD_OVERHEAD)
-            .filter(|size| size < RECORDS.end())
-            .map(|size| size.max(*RECORDS.start()) as usize);
-        self.resume(settings, &mut config);
-        Ok(config)
-    }
-
-    fn resume(&mut self, settings: &TlsSettings, config: &mut ServerConfig) {
-        let kept = &mut self.around.kept.tls;
-        config.session_storage = match settings.session_cache {
-            SessionCache::Off => Arc::new(NoServerSessionStorage {}),
-            SessionCache::Kept(count) => Arc::clone(
-                kept.caches.entry(count).or_insert_with(|| ServerSessionMemoryCache::new(count as usize)),
-            ),
-        };
-        config.send_tls13_tickets = 0;
-        if settings.session_tickets {
-            if kept.ticketer.is_none() {
-                // Without randomness there are no tickets; then the handshake itself is going to say so.
-                kept.ticketer = aws_lc_rs::Ticketer::new().ok();
-            }
-            if let Some(ticketer) = &kept.ticketer {
-                config.ticketer = Arc::clone(ticketer);
-                config.send_tls13_tickets = TICKETS;
-            }
-        } else if settings.session_cache != SessionCache::Off {
-            config.send_tls13_tickets = TICKETS;
+        // Where nothing is written the connection sizes its records.
+        config.max_fragment_size = settings.buffer_size.map(|size| {
+            (size.saturating_add(RECORD_OVERHEAD)).clamp(*RECORDS.start(), *RECORDS.end()) as usize
+        });
+        if !settings.certificate_compression {
+            config.cert_compressors.clear();
         }
+        self.resume(settings, &mut config)?;
+        Ok(config)
     }
 }
 

@@ -1,8 +1,10 @@
 //! One request on its way: what scripts may read of it, and what they make.
 
+pub(crate) mod client_certificate;
 mod credentials;
 pub(crate) mod environment;
 mod gathered;
+mod greeting;
 mod lineage;
 mod origin_facts;
 pub(crate) mod origin_uri;

@@ -4,7 +4,7 @@ use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{Known, Method, Version};
 use myriad_net::service::Rejection;
 
-use super::{Decision, Entry, challenge, https_only, real_ip, run, shortcut};
+use super::{Decision, Entry, challenge, client, https_only, real_ip, run, shortcut};
 use crate::content::{self, Step, error};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -26,6 +26,9 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         }
         Ok(()) if exchange.request.connection.plain_to_tls.get() => {
             Entry::Step(refuse(exchange, 497, "client sent plain HTTP request to HTTPS port"))
+        }
+        Ok(()) if let Some(refusal) = client::refusal(exchange) => {
+            Entry::Step(refuse(exchange, refusal.status, &refusal.message))
         }
         Ok(()) => match normalise(exchange) {
             Ok(()) => {

@@ -8,6 +8,7 @@
 
 mod begin;
 mod challenge;
+mod client;
 pub(crate) mod gate;
 mod https_only;
 mod locate;

@@ -75,6 +75,7 @@ pub(crate) use zone_counts::{PurgeEnds, ZoneCounts};
 use crate::error_log::ErrorLog;
 use crate::exchange::variables::Source;
 use crate::log::Format;
+use crate::tls::ClientRules;
 
 /// Index of a place in [`Runtime::places`].
 pub(crate) type PlaceId = u32;
@@ -101,6 +102,8 @@ pub(crate) struct Runtime {
     pub variables: Vec<Source>,
     /// Whether any script reads `$sent_http_*`.
     pub reads_sent_fields: bool,
+    /// Whether what clients offer by TLS is read anywhere.
+    pub keeps_offers: bool,
     /// Whether `$request_body_file` is read anywhere, so that bodies in files need names.
     pub names_bodies: bool,
     /// What pages with SSI may name; none where no place has SSI.
@@ -164,6 +167,12 @@ pub(crate) struct Server {
     pub http3: Http3Settings,
     /// The settings of TLS over QUIC; none where no `listen` of the server says `quic`, or it does not speak HTTP/3.
     pub tls_http3: Option<Arc<rustls::ServerConfig>>,
+    /// `ssl_verify_client`.
+    pub clients: Option<Arc<ClientRules>>,
+    /// Certificates that variables name; empty where all are known.
+    pub named: Vec<NamedPair>,
+    /// `ssl_early_data`.
+    pub takes_early_data: bool,
     /// What clients of HTTP/2 may ask for at once.
     pub streams: StreamLimits,
     /// `https_only`.
@@ -200,22 +209,23 @@ impl Runtime {
         listener.is_some_and(|listener| listener.secure)
     }
 
-    /// How the server speaks TLS that a client asks for; none refuses the client.
+    /// The server whose certificate a client gets, and how it speaks TLS; none refuses the client.
     pub(crate) fn tls(
         &self,
         connection: &Connection,
         name: Option<&str>,
-    ) -> Option<Arc<rustls::ServerConfig>> {
+    ) -> Option<(ServerId, Arc<rustls::ServerConfig>)> {
         let hosts = self.hosts(connection)?;
-        let named = named(hosts, name);
-        let chosen = self.server(named.unwrap_or(hosts.default));
-        let is_bare = matches!(chosen.tls, ServerTls::None);
-        let speaker = if is_bare { self.server(hosts.default) } else { chosen };
-        match (&speaker.tls, &speaker.tls_http2) {
-            (ServerTls::Speaks(_), Some(config)) if hosts.http2 || chosen.http2 => Some(Arc::clone(config)),
-            (ServerTls::Speaks(config), _) => Some(Arc::clone(config)),
-            (ServerTls::None | ServerTls::Rejects, _) => None,
-        }
+        let chosen = named(hosts, name).unwrap_or(hosts.default);
+        let is_bare = matches!(self.server(chosen).tls, ServerTls::None);
+        let speaker = if is_bare { hosts.default } else { chosen };
+        let Server { tls, tls_http2, .. } = self.server(speaker);
+        let config = match (tls, tls_http2) {
+            (ServerTls::Speaks(_), Some(config)) if hosts.http2 || self.server(chosen).http2 => config,
+            (ServerTls::Speaks(config), _) => config,
+            (ServerTls::None | ServerTls::Rejects, _) => return None,
+        };
+        Some((speaker, Arc::clone(config)))
     }
 
     /// Whether HTTP/2 is spoken on a connection by the default server, or the one that the client has named by TLS; and

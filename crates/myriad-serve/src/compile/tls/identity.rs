@@ -11,6 +11,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{SignatureScheme, SupportedCipherSuite};
 
 use super::files::{Files, fail};
+use super::named;
 
 /// The certificates of a server: one of each kind of key, as a rule.
 #[derive(Debug)]
@@ -80,6 +81,9 @@ impl Identities {
     ) -> Result<Self, Box<Diagnostic>> {
         let passwords = files.passwords(settings.password_file.as_ref())?;
         let mut identities = Vec::new();
+        if named::are_named(settings) {
+            return Ok(Self { all: Vec::new(), suites: Vec::new() });
+        }
         for (index, certificate) in settings.certificates.iter().enumerate() {
             let Some(key) = settings.keys.get(index) else {
                 let error = format!(
@@ -92,7 +96,16 @@ impl Identities {
                 identities.push(Identity::Ordered(both_ordered(certificate, key, ordered)?));
                 continue;
             }
-            identities.push(Identity::Fixed(files.certified((certificate, key), &passwords, provider)?));
+            let certified = files.certified((certificate, key), &passwords, provider)?;
+            let stapled = settings.stapling_file.as_ref().filter(|_| settings.stapling && index == 0);
+            // Of two with the same kind of key the later one counts, as in OpenSSL.
+            let kind = certified.key.algorithm();
+            identities
+                .retain(|known| !matches!(known, Identity::Fixed(known) if known.key.algorithm() == kind));
+            identities.push(Identity::Fixed(match stapled {
+                Some(file) => with_ocsp(&certified, files.bytes(file)?.into_owned()),
+                None => certified,
+            }));
         }
         identities.sort_by_key(Identity::is_rsa);
         let spoken = |suite: &&SupportedCipherSuite| match suite {
@@ -117,4 +130,11 @@ fn both_ordered(
     }
     let missing = || fail(certificate, "nothing is ordered by \"acme_certificate\" here".to_owned());
     ordered.map(Arc::clone).ok_or_else(missing)
+}
+
+/// The same with an OCSP answer to be stapled.
+fn with_ocsp(certified: &CertifiedKey, answer: Vec<u8>) -> Arc<CertifiedKey> {
+    let mut own = certified.clone();
+    own.ocsp = Some(answer);
+    Arc::new(own)
 }

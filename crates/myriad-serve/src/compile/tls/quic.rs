@@ -6,14 +6,11 @@ use myriad_conf::Diagnostic;
 use myriad_conf::model::ServerConf;
 use myriad_conf::settings::Http3Settings;
 use rustls::ServerConfig;
-use rustls::server::ServerSessionMemoryCache;
 
 use super::tls_path;
 use crate::compile::Compile;
 use crate::runtime::ServerTls;
 
-/// Sessions that are kept for clients that send their first request at once; each is taken once.
-const EARLY_SESSIONS: usize = 20_480;
 /// QUIC knows no other limit of early data than none (RFC 9001 section 4.6.1).
 const UNLIMITED: u32 = u32::MAX;
 
@@ -35,13 +32,7 @@ impl Compile<'_> {
         config.max_fragment_size = None;
         config.max_early_data_size = 0;
         if server.settings.tls.early_data {
-            // A ticket that the client keeps could be used twice, and the request with it: sessions are kept here, and each
-            // goes with its first use (RFC 8446 section 8.1).
-            let kept = &mut self.around.kept.tls.early;
-            let sessions = kept.get_or_insert_with(|| ServerSessionMemoryCache::new(EARLY_SESSIONS));
-            config.session_storage = Arc::clone(sessions) as _;
-            config.ticketer = Arc::new(NoTickets);
-            config.send_tls13_tickets = super::TICKETS;
+            // Sessions are kept here then, and each goes with its first use (RFC 8446 section 8.1).
             config.max_early_data_size = UNLIMITED;
         }
         Some(Arc::new(config))
@@ -63,28 +54,6 @@ impl Compile<'_> {
                 self.errors.push(Diagnostic::error(name.span, message));
             }
         }
-        None
-    }
-}
-
-/// No tickets that hold a session themselves.
-#[derive(Debug)]
-struct NoTickets;
-
-impl rustls::server::ProducesTickets for NoTickets {
-    fn enabled(&self) -> bool {
-        false
-    }
-
-    fn lifetime(&self) -> u32 {
-        0
-    }
-
-    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
         None
     }
 }

@@ -112,6 +112,7 @@ pub(crate) fn append(
         Source::ProxyHost | Source::ProxyPort | Source::ProxyUri | Source::ProxyScheme => {
             return Ok(proxy(request, source, out));
         }
+        Source::TlsMade(made) => return Ok(super::tls::append(request, *made, out)),
         Source::OriginTrailer(name) => {
             let trailers = request.origin.as_ref().and_then(|origin| origin.trailers.as_ref());
             let Some(trailers) = trailers else { return Ok(false) };

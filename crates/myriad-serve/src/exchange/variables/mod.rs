@@ -4,11 +4,13 @@ mod append;
 mod borrow;
 mod date;
 mod names;
+mod tls;
 
 pub(crate) use append::append;
 pub(crate) use borrow::{borrow, request_uri};
 pub(crate) use date::write_date;
 pub(crate) use names::VariableNames;
+pub(crate) use tls::TlsMade;
 
 use myriad_encode::Coding;
 use myriad_http::Known;
@@ -116,9 +118,11 @@ pub(crate) enum Source {
     RequestPort,
     /// `$is_request_port`: a colon where it names one.
     IsRequestPort,
-    /// `$msec`.
-    /// `$ssl_*`.
+    /// `$ssl_*` that lie ready.
     Tls(TlsFact),
+    /// `$ssl_*` that are made.
+    TlsMade(TlsMade),
+    /// `$msec`.
     Msec,
     /// `$time_local`.
     TimeLocal,

@@ -8,7 +8,7 @@ use myriad_http::Known;
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, Role};
 
-use super::{Source, TcpFigure, TlsFact};
+use super::{Source, TcpFigure, TlsFact, TlsMade};
 
 const FIXED: &[(&str, Source)] = &[
     ("args", Source::Args),
@@ -63,6 +63,25 @@ const FIXED: &[(&str, Source)] = &[
     ("ssl_server_name", Source::Tls(TlsFact::ServerName)),
     ("ssl_session_reused", Source::Tls(TlsFact::SessionReused)),
     ("ssl_alpn_protocol", Source::Tls(TlsFact::AlpnProtocol)),
+    ("ssl_ciphers", Source::TlsMade(TlsMade::Ciphers)),
+    ("ssl_curves", Source::TlsMade(TlsMade::Curves)),
+    ("ssl_sigalg", Source::TlsMade(TlsMade::Sigalg)),
+    ("ssl_sigalgs", Source::TlsMade(TlsMade::Sigalgs)),
+    ("ssl_session_id", Source::TlsMade(TlsMade::SessionId)),
+    ("ssl_early_data", Source::TlsMade(TlsMade::EarlyData)),
+    ("ssl_client_verify", Source::TlsMade(TlsMade::ClientVerify)),
+    ("ssl_client_cert", Source::TlsMade(TlsMade::ClientCert)),
+    ("ssl_client_raw_cert", Source::TlsMade(TlsMade::ClientRawCert)),
+    ("ssl_client_escaped_cert", Source::TlsMade(TlsMade::ClientEscapedCert)),
+    ("ssl_client_s_dn", Source::TlsMade(TlsMade::ClientSubject)),
+    ("ssl_client_i_dn", Source::TlsMade(TlsMade::ClientIssuer)),
+    ("ssl_client_s_dn_legacy", Source::TlsMade(TlsMade::ClientSubjectLegacy)),
+    ("ssl_client_i_dn_legacy", Source::TlsMade(TlsMade::ClientIssuerLegacy)),
+    ("ssl_client_serial", Source::TlsMade(TlsMade::ClientSerial)),
+    ("ssl_client_fingerprint", Source::TlsMade(TlsMade::ClientFingerprint)),
+    ("ssl_client_v_start", Source::TlsMade(TlsMade::ClientStart)),
+    ("ssl_client_v_end", Source::TlsMade(TlsMade::ClientEnd)),
+    ("ssl_client_v_remain", Source::TlsMade(TlsMade::ClientRemain)),
     ("msec", Source::Msec),
     ("time_local", Source::TimeLocal),
     ("time_iso8601", Source::TimeIso8601),

@@ -1,0 +1,51 @@
+//! What a hello offered, for variables that ask for it.
+
+use rustls::server::{Accepted, ClientHello};
+use rustls::{ServerConfig, ServerConnection, SignatureScheme};
+
+use super::Offer;
+
+/// Bytes of a session's number, as many as TLS allows.
+const SESSION: usize = 32;
+
+/// Ways of signing that TLS 1.3 does not have (RFC 8446 section 4.2.3).
+const OLD: [SignatureScheme; 3] =
+    [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::RSA_PKCS1_SHA384, SignatureScheme::RSA_PKCS1_SHA512];
+
+/// `supported_versions` is not shown to whoever chooses: a client of TLS 1.3 has its suites.
+fn has_tls13(hello: &ClientHello<'_>) -> bool {
+    hello.cipher_suites().iter().any(|suite| u16::from(*suite) >> 8 == 0x13)
+}
+
+impl Offer {
+    pub(super) fn of(accepted: &Accepted, config: &ServerConfig) -> Self {
+        let hello = accepted.client_hello();
+        let tls13 = has_tls13(&hello)
+            && config.crypto_provider().cipher_suites.iter().any(|suite| suite.tls13().is_some());
+        let schemes = hello.signature_schemes();
+        let usable: Vec<_> =
+            schemes.iter().copied().filter(|scheme| !tls13 || !OLD.contains(scheme)).collect();
+        let key = config.cert_resolver.resolve(accepted.client_hello());
+        let signer = key.and_then(|certified| certified.key.choose_scheme(&usable));
+        Self {
+            ciphers: hello.cipher_suites().to_vec(),
+            groups: hello.named_groups().unwrap_or_default().to_vec(),
+            schemes: schemes.to_vec(),
+            signed: signer.map(|signer| signer.scheme()),
+            session: Vec::new(),
+        }
+    }
+
+    /// Gives the session a number, or finds the one that it had.
+    pub(super) fn remember(&mut self, session: &mut ServerConnection, config: &ServerConfig) {
+        self.session = match session.received_resumption_data() {
+            Some(known) if known.len() == SESSION => known.to_vec(),
+            _ => {
+                let mut number = vec![0; SESSION];
+                let _ = config.crypto_provider().secure_random.fill(&mut number);
+                number
+            }
+        };
+        session.set_resumption_data(&self.session);
+    }
+}

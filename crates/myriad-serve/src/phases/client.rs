@@ -1,0 +1,51 @@
+//! What must be known of a client's connection before its request is looked at: certificates (nginx's 495, 496), the server
+//! that was meant when the connection began (421), whether the request may be a replay (425).
+
+use myriad_http::Method;
+
+use crate::exchange::{Exchange, client_certificate};
+
+/// Why a request is refused.
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) message: String,
+}
+
+/// Judges the client of a request whose server is known. One branch where the server asks nothing.
+pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
+    let request = &exchange.request;
+    let server = request.server();
+    if server.takes_early_data && request.connection.is_early() && !is_safe(request.head.method()) {
+        let message = "client sent early data that must not be taken twice".to_owned();
+        return Some(Refusal { status: 425, message });
+    }
+    let rules = server.clients.as_ref()?;
+    let facts = request.connection.tls()?;
+    if facts.server_name.as_deref().is_some_and(|name| !is_host(name, &request.host)) {
+        let message =
+            "client attempted to request the server name different from the one that was negotiated"
+                .to_owned();
+        return Some(Refusal { status: 421, message });
+    }
+    match client_certificate::judge(request) {
+        None if rules.mandatory => {
+            Some(Refusal { status: 496, message: "client sent no required SSL certificate".to_owned() })
+        }
+        None | Some(Ok(())) => None,
+        // 18 to 21: nobody here knows who signed it.
+        Some(Err((18..=21, _))) if rules.lets_strangers => None,
+        Some(Err((code, why))) => Some(Refusal {
+            status: 495,
+            message: format!("client SSL certificate verify error: ({code}:{why})"),
+        }),
+    }
+}
+
+fn is_host(name: &str, host: &[u8]) -> bool {
+    name.trim_end_matches('.').as_bytes().eq_ignore_ascii_case(host)
+}
+
+/// RFC 9110 section 9.2.1: what changes nothing may come twice (RFC 8470 section 4).
+fn is_safe(method: Method) -> bool {
+    matches!(method, Method::Get | Method::Head | Method::Options)
+}
