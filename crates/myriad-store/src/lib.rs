@@ -41,7 +41,9 @@ mod stats;
 mod tests;
 mod zone;
 
-pub use ban::{Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired};
+pub use ban::{
+    Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired, examine_purges,
+};
 pub use body::Body;
 pub use disk::{
     BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPage, DiskPool, DiskStats, FormatError,

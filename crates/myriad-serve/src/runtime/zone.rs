@@ -185,6 +185,19 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
             None,
             format_args!("cache zone \"{zone}\": removed \"{}\": {why} ({count} so far)", path.display()),
         ),
+        DiskEvent::PurgesDamaged { path, all } => {
+            let path = path.display();
+            let end = match all {
+                true => "purges may be lost, so everything is purged",
+                false => {
+                    "its end was written when the power went, and belongs to a purge that nobody was told of"
+                }
+            };
+            let text = format_args!(
+                "cache zone \"{zone}\": \"{path}\" is damaged: {end}; it is kept as \"{path}.damaged\""
+            );
+            log.write(Level::Error, None, text);
+        }
         DiskEvent::Recovered { files, bytes, took_ms } => log.write(
             Level::Notice,
             None,

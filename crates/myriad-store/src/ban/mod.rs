@@ -12,24 +12,31 @@
 //! | file | what |
 //! |---|---|
 //! | `what` | what callers say and are told |
+//! | `book` | what a restart must know, and how it is written |
 
+mod book;
 mod what;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_128;
 
+pub use book::examine_purges;
+pub(crate) use book::{Book, Entry, Ruled};
 pub use what::{Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired};
 
-use crate::{Metadata, Object};
+use crate::disk::Name;
+use crate::{KeyRef, Metadata, Object};
 
 /// Most rules that wait for all pages to be asked: each look-up of an object asks all that are new to it.
 const MOST_TESTS: usize = 1024;
+/// Rules from which on one that is asked for again takes the place of its former self, counts and all.
+const MANY_TESTS: usize = 64;
 /// Most keys and labels that are kept at once, some 50 bytes each.
 const MOST_MARKS: usize = 1 << 18;
 
@@ -60,16 +67,50 @@ impl Numbers {
 }
 
 /// A purge of what a rule covers, or of everything.
-pub(crate) struct Test<M: Metadata> {
-    pub(crate) name: Arc<str>,
-    pub(crate) number: u64,
-    pub(crate) purge: Purge,
+struct Test<M: Metadata> {
+    name: Arc<str>,
+    number: u64,
+    purge: Purge,
+    /// `None` is everything.
+    rule: Option<Box<[u8]>>,
     /// `None` covers everything.
     covers: Option<Covers<M>>,
-    pub(crate) count: AtomicUsize,
+    count: AtomicUsize,
+    /// Whether its count is told.
+    told: bool,
+}
+
+/// A page that a soft purge has covered in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Softened {
+    pub(crate) key: u128,
+    pub(crate) generation: u64,
+    /// The newest purge that it was asked by.
+    pub(crate) number: u64,
 }
 
 impl<M: Metadata> Test<M> {
+    fn of(ruled: &Ruled, covers: Option<Covers<M>>) -> Self {
+        Self {
+            name: (*ruled.name).into(),
+            number: ruled.number,
+            purge: ruled.purge,
+            rule: ruled.rule.clone(),
+            covers,
+            count: AtomicUsize::new(0),
+            told: false,
+        }
+    }
+
+    fn retired(&self) -> Retired {
+        Retired { name: Arc::clone(&self.name), number: self.number, count: self.count.load(Relaxed) }
+    }
+
+    fn written(&self) -> Entry {
+        let (number, purge) = (self.number, self.purge);
+        Entry::Ruled(Ruled { number, purge, name: (*self.name).into(), rule: self.rule.clone() })
+    }
+
     fn covers(&self, key: &[u8], meta: &M) -> bool {
         self.covers.as_ref().is_none_or(|covers| covers(key, meta))
     }
@@ -80,6 +121,8 @@ pub(crate) struct Exact {
     pub(crate) number: u64,
     pub(crate) purge: Purge,
     pub(crate) keys: Box<[u128]>,
+    /// The file of each key, where there is a folder.
+    pub(crate) names: Box<[Name]>,
     /// Addresses among them.
     pub(crate) labels: Box<[u64]>,
     pub(crate) count: AtomicUsize,
@@ -99,7 +142,7 @@ struct Live<M: Metadata> {
     newest_told: u64,
     newest_address: u64,
     /// In the order of their numbers.
-    tests: Vec<Arc<Test<M>>>,
+    tests: Vec<Test<M>>,
     counting: Vec<Arc<Exact>>,
 }
 
@@ -108,6 +151,9 @@ pub(crate) struct Bans<M: Metadata> {
     /// The number of the newest, zero where there is none: most look-ups read nothing else.
     newest: AtomicU64,
     live: RwLock<Live<M>>,
+    /// Pages that soft purges have covered, for the disk tier to know of, where there is one. No lock is taken under this one.
+    softened: Mutex<Vec<Softened>>,
+    has_disk: AtomicBool,
 }
 
 impl<M: Metadata> Bans<M> {
@@ -120,7 +166,21 @@ impl<M: Metadata> Bans<M> {
             tests: Vec::new(),
             counting: Vec::new(),
         };
-        Self { newest: AtomicU64::new(0), live: RwLock::new(live) }
+        Self {
+            newest: AtomicU64::new(0),
+            live: RwLock::new(live),
+            softened: Mutex::default(),
+            has_disk: AtomicBool::new(false),
+        }
+    }
+
+    /// From here on, what soft purges cover is noted for the disk tier.
+    pub(crate) fn serve_disk(&self) {
+        self.has_disk.store(true, SeqCst);
+    }
+
+    pub(crate) fn take_softened(&self) -> Vec<Softened> {
+        std::mem::take(&mut self.softened.lock())
     }
 
     /// Adds a purge under the number that `sequence` gives: numbers and lists go up together.
@@ -129,22 +189,22 @@ impl<M: Metadata> Bans<M> {
         sequence: &AtomicU64,
         name: &str,
         purge: Purge,
-        covers: Option<Covers<M>>,
-    ) -> Result<u64, PurgeError> {
+        rule: Option<(&[u8], Covers<M>)>,
+    ) -> Result<Entry, PurgeError> {
         let mut live = self.live.write();
+        let (rule, covers) =
+            rule.map_or((None, None), |(rule, covers)| (Some(Box::from(rule)), Some(covers)));
+        let former = live.repeated(purge, rule.as_deref());
         if live.tests.len() >= MOST_TESTS {
             return Err(PurgeError::TooMany);
         }
         let number = sequence.fetch_add(1, SeqCst);
-        live.tests.push(Arc::new(Test {
-            name: name.into(),
-            number,
-            purge,
-            covers,
-            count: AtomicUsize::new(0),
-        }));
+        let ruled = Ruled { number, purge, name: name.into(), rule };
+        let test = Test::of(&ruled, covers);
+        test.count.store(former, Relaxed);
+        live.tests.push(test);
         self.newest.store(number, SeqCst);
-        Ok(number)
+        Ok(Entry::Ruled(ruled))
     }
 
     /// Adds a purge of keys and labels; it counts what it covers until [`Self::end_count`].
@@ -152,7 +212,7 @@ impl<M: Metadata> Bans<M> {
         &self,
         sequence: &AtomicU64,
         purge: Purge,
-        keys: &[u128],
+        keys: &[KeyRef<'_>],
         addresses: &[u64],
         told: &[u64],
     ) -> Result<Arc<Exact>, PurgeError> {
@@ -162,7 +222,7 @@ impl<M: Metadata> Bans<M> {
         }
         let number = sequence.fetch_add(1, SeqCst);
         for key in keys {
-            live.keys.entry(*key).or_default().note(number, purge);
+            live.keys.entry(key.hash()).or_default().note(number, purge);
         }
         for label in addresses.iter().chain(told) {
             live.labels.entry(*label).or_default().note(number, purge);
@@ -174,10 +234,44 @@ impl<M: Metadata> Bans<M> {
             live.newest_address = number;
         }
         let labels = addresses.iter().chain(told).copied().collect();
-        let exact = Arc::new(Exact { number, purge, keys: keys.into(), labels, count: AtomicUsize::new(0) });
+        let named = keys.iter().filter(|_| self.has_disk.load(SeqCst));
+        let names = named.map(|key| Name::of_key(key.bytes())).collect();
+        let keys = keys.iter().map(|key| key.hash()).collect();
+        let exact = Arc::new(Exact { number, purge, keys, names, labels, count: AtomicUsize::new(0) });
         live.counting.push(Arc::clone(&exact));
         self.newest.store(number, SeqCst);
         Ok(exact)
+    }
+
+    /// The purges of the runs before hold from now on. Those of this run that are there already get numbers beyond all that is
+    /// in the folder, since they cover it too; they are returned, to be written down.
+    pub(crate) fn begin(&self, sequence: &AtomicU64, book: &Book, is_lost: bool) -> Vec<Entry> {
+        let mut live = self.live.write();
+        let number = sequence.fetch_add(1, SeqCst);
+        let mut early = live.renumber(number);
+        for test in &mut live.tests {
+            test.number = sequence.fetch_add(1, SeqCst);
+            early.push(test.written());
+        }
+        if is_lost {
+            let number = sequence.fetch_add(1, SeqCst);
+            let name = "all, since purges were lost".into();
+            let ruled = Ruled { number, purge: Purge::Hard, name, rule: None };
+            live.tests.push(Test::of(&ruled, None));
+            early.push(Entry::Ruled(ruled));
+        }
+        for (key, numbers) in &book.keys {
+            live.keys.entry(*key).or_default().add(*numbers);
+        }
+        for (label, numbers) in &book.labels {
+            live.labels.entry(*label).or_default().add(*numbers);
+        }
+        // A rule that this build cannot read may have covered anything.
+        let former =
+            book.rules.iter().map(|ruled| Test::of(ruled, ruled.rule.as_deref().and_then(M::covers)));
+        live.tests.splice(0..0, former);
+        self.newest.store(live.newest(), SeqCst);
+        early
     }
 
     /// The count is told: what is found from now on is not part of it.
@@ -208,13 +302,65 @@ impl<M: Metadata> Bans<M> {
     fn judge_object(&self, object: &Object<M>, count: bool) -> Verdict {
         let live = self.live.read();
         let verdict = live.judge(object.asked_by(), object.key(), object.meta(), count);
+        let newest = self.newest.load(SeqCst);
+        if verdict == Verdict::Stale {
+            object.expire();
+            if self.has_disk.load(SeqCst) {
+                let (key, generation) = (xxh3_128(object.key()), object.generation());
+                self.softened.lock().push(Softened { key, generation, number: newest });
+            }
+        }
+        if verdict != Verdict::Goes {
+            object.note_asked(newest);
+        }
+        verdict
+    }
+
+    /// What the purges since its fetch say of a page that was in a file, or has just come there; and the newest of them. Those
+    /// after `count` count it.
+    pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> (Verdict, u64) {
+        let live = self.live.read();
+        let newest = self.newest.load(SeqCst);
+        let (began, key, meta) = (object.generation(), object.key(), object.meta());
+        let verdict = live.judge(began, key, meta, false);
+        if let Some(count) = count {
+            live.judge(began.max(count), key, meta, true);
+        }
         if verdict == Verdict::Stale {
             object.expire();
         }
         if verdict != Verdict::Goes {
-            object.note_asked(self.newest.load(SeqCst));
+            object.note_asked(newest);
         }
-        verdict
+        (verdict, newest)
+    }
+
+    /// What the purges after `since` say of a page on disk, which is counted.
+    pub(crate) fn judge_stored(&self, since: u64, key: &[u8], meta: &M) -> Verdict {
+        self.live.read().judge(since, key, meta, true)
+    }
+
+    /// What the purges after `since` say of a page of which only key and labels are known, rules apart. It is counted.
+    pub(crate) fn judge_marks(&self, since: u64, key: u128, labels: &[u64]) -> Verdict {
+        self.live
+            .read()
+            .judge_marks(since, Some(key), |each| labels.iter().for_each(|label| each(*label)), true)
+            .0
+    }
+
+    /// What the purges after `since` say of any page, where all of them are of everything; such a page is counted.
+    pub(crate) fn judge_any(&self, since: u64) -> Option<Verdict> {
+        let live = self.live.read();
+        let first = live.tests.partition_point(|test| test.number <= since);
+        let newer = &live.tests[first..];
+        if live.newest_mark() > since || newer.is_empty() || newer.iter().any(|test| test.covers.is_some()) {
+            return None;
+        }
+        let takes = newer.iter().position(|test| test.purge == Purge::Hard);
+        for test in &newer[..takes.map_or(newer.len(), |takes| takes + 1)] {
+            test.count.fetch_add(1, Relaxed);
+        }
+        Some(if takes.is_some() { Verdict::Goes } else { Verdict::Stale })
     }
 
     /// What the purges after `since` say of a page, without being counted.
@@ -225,9 +371,10 @@ impl<M: Metadata> Bans<M> {
         self.live.read().judge(since, key, meta, false)
     }
 
-    /// The rules that are not retired, in the order of their numbers.
-    pub(crate) fn tests(&self) -> Vec<Arc<Test<M>>> {
-        self.live.read().tests.clone()
+    /// The rules whose pages are being counted, in the order of their numbers, with the counts so far.
+    pub(crate) fn untold(&self) -> Vec<Retired> {
+        let live = self.live.read();
+        live.tests.iter().filter(|test| !test.told).map(Test::retired).collect()
     }
 
     /// Whether a flight that began at `generation` takes no newcomers: a purge covers it, or may, once there is a head.
@@ -235,7 +382,7 @@ impl<M: Metadata> Bans<M> {
     pub(crate) fn may_cover(
         &self,
         generation: u64,
-        key: crate::KeyRef<'_>,
+        key: KeyRef<'_>,
         address: Option<[u64; 2]>,
         head: Option<&M>,
     ) -> bool {
@@ -267,46 +414,124 @@ impl<M: Metadata> Bans<M> {
         live.tests.len() + live.keys.len() + live.labels.len()
     }
 
-    /// Drops the purges with numbers below `below`: they have been asked about all there was before them.
-    pub(crate) fn retire(&self, below: u64) -> Vec<Retired> {
+    /// The purges by rule up to a number that were not told yet: all there was before them has been asked.
+    pub(crate) fn tell(&self, upto: u64) -> Vec<Retired> {
+        if self.live.read().tests.iter().all(|test| test.told || test.number > upto) {
+            return Vec::new();
+        }
         let mut live = self.live.write();
-        let mut retired = Vec::new();
-        live.tests.retain(|test| {
-            if test.number < below {
-                let count = test.count.load(Relaxed);
-                retired.push(Retired { name: Arc::clone(&test.name), number: test.number, count });
-            }
-            test.number >= below
+        let untold = live.tests.iter_mut().filter(|test| test.number <= upto && !test.told);
+        let told = untold.map(|test| {
+            test.told = true;
+            test.retired()
         });
+        told.collect()
+    }
+
+    /// Drops the purges with numbers below `below`: nothing from before them can come any more.
+    pub(crate) fn retire(&self, below: u64) {
+        if self.live.read().oldest_is_at_least(below) {
+            return;
+        }
+        let mut live = self.live.write();
+        live.tests.retain(|test| test.number >= below);
         live.keys.retain(|_, numbers| numbers.newest() >= below);
         live.labels.retain(|_, numbers| numbers.newest() >= below);
-        let marks = live.keys.values().chain(live.labels.values()).map(|numbers| numbers.newest());
-        let newest = marks.chain(live.tests.last().map(|test| test.number)).max().unwrap_or(0);
-        self.newest.store(newest, SeqCst);
-        retired
+        self.newest.store(live.newest(), SeqCst);
     }
 }
 
 impl<M: Metadata> Live<M> {
-    /// What the purges after `since` say of a page.
-    fn judge(&self, since: u64, key: &[u8], meta: &M, count: bool) -> Verdict {
-        let key_hash = (!self.keys.is_empty()).then(|| xxh3_128(key));
-        let mut found = key_hash.and_then(|hash| self.keys.get(&hash)).copied().unwrap_or_default();
+    fn newest_mark(&self) -> u64 {
+        let marks = self.keys.values().chain(self.labels.values());
+        marks.map(|numbers| numbers.newest()).max().unwrap_or(0)
+    }
+
+    fn oldest_is_at_least(&self, number: u64) -> bool {
+        let mut marks = self.keys.values().chain(self.labels.values());
+        self.tests.first().is_none_or(|test| test.number >= number)
+            && marks.all(|marks| marks.newest() >= number)
+    }
+
+    fn newest(&self) -> u64 {
+        self.newest_mark().max(self.tests.last().map_or(0, |test| test.number))
+    }
+
+    /// Takes out the purge by a rule that the same rule makes moot, where it would only be asked twice; what it has counted
+    /// and not told.
+    fn repeated(&mut self, purge: Purge, rule: Option<&[u8]>) -> usize {
+        let many = self.tests.len() >= MANY_TESTS;
+        let mut counted = 0;
+        self.tests.retain(|test| {
+            let is_moot = test.purge == purge && test.rule.as_deref() == rule && (many || test.told);
+            if is_moot && !test.told {
+                counted += test.count.load(Relaxed);
+            }
+            !is_moot
+        });
+        counted
+    }
+
+    /// Gives all purges of keys and labels one number; what they are, to be written down.
+    fn renumber(&mut self, number: u64) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for purge in [Purge::Hard, Purge::Soft] {
+            let is_such = |numbers: &Numbers| match purge {
+                Purge::Hard => numbers.hard > 0,
+                Purge::Soft => numbers.soft > 0,
+            };
+            let keys = self.keys.iter().filter(|(_, n)| is_such(n)).map(|(key, _)| *key).collect();
+            let labels = self.labels.iter().filter(|(_, n)| is_such(n)).map(|(label, _)| *label).collect();
+            entries.push(Entry::Exact { number, purge, keys, labels });
+        }
+        for numbers in self.keys.values_mut().chain(self.labels.values_mut()) {
+            for each in [&mut numbers.hard, &mut numbers.soft] {
+                *each = if *each > 0 { number } else { 0 };
+            }
+        }
+        entries.retain(|entry| !matches!(entry, Entry::Exact { keys, labels, .. } if keys.is_empty() && labels.is_empty()));
+        entries
+    }
+
+    /// What purges of keys and labels after `since` say of a page: the verdict, and those among them that count.
+    fn judge_marks(
+        &self,
+        since: u64,
+        key: Option<u128>,
+        tell: impl FnOnce(&mut dyn FnMut(u64)),
+        count: bool,
+    ) -> (Verdict, SmallVec<[Covering<'_>; 4]>) {
+        let mut found = key.and_then(|key| self.keys.get(&key)).copied().unwrap_or_default();
         let mut labels = SmallVec::<[u64; 8]>::new();
         if !self.labels.is_empty() {
-            meta.labels(&mut |label| {
+            tell(&mut |label| {
                 if let Some(numbers) = self.labels.get(&label) {
                     found.add(*numbers);
                     labels.push(label);
                 }
             });
         }
-        let mut covering: SmallVec<[(u64, Purge, &AtomicUsize); 4]> = SmallVec::new();
+        let mut covering = SmallVec::new();
         if found.newest() > since {
             let exact = self.counting.iter().filter(|exact| exact.number > since);
-            let exact = exact.filter(|exact| exact.covers(key_hash, &labels));
+            let exact = exact.filter(|exact| exact.covers(key, &labels));
             covering.extend(exact.map(|exact| (exact.number, exact.purge, &exact.count)));
         }
+        if count {
+            note(&mut covering);
+        }
+        let verdict = match found {
+            found if found.hard > since => Verdict::Goes,
+            found if found.soft > since => Verdict::Stale,
+            _ => Verdict::Stays,
+        };
+        (verdict, covering)
+    }
+
+    /// What the purges after `since` say of a page.
+    fn judge(&self, since: u64, key: &[u8], meta: &M, count: bool) -> Verdict {
+        let key_hash = (!self.keys.is_empty()).then(|| xxh3_128(key));
+        let (by_mark, mut covering) = self.judge_marks(since, key_hash, |each| meta.labels(each), false);
         let first_test = self.tests.partition_point(|test| test.number <= since);
         for test in self.tests[first_test..].iter().filter(|test| test.covers(key, meta)) {
             covering.push((test.number, test.purge, &test.count));
@@ -314,27 +539,32 @@ impl<M: Metadata> Live<M> {
                 break;
             }
         }
-        covering.sort_unstable_by_key(|(number, ..)| *number);
-        // What one has taken out is not there any more for those after it.
-        let takes = covering.iter().position(|(_, purge, _)| *purge == Purge::Hard);
+        let by_rule = covering.iter().map(|(_, purge, _)| *purge).min();
         if count {
-            let counting = &covering[..takes.map_or(covering.len(), |takes| takes + 1)];
-            for (_, _, count) in counting {
-                count.fetch_add(1, Relaxed);
-            }
+            note(&mut covering);
         }
-        if takes.is_some() || found.hard > since {
-            Verdict::Goes
-        } else if !covering.is_empty() || found.soft > since {
-            Verdict::Stale
-        } else {
-            Verdict::Stays
+        match by_rule {
+            Some(Purge::Hard) => Verdict::Goes,
+            Some(Purge::Soft) => by_mark.max(Verdict::Stale),
+            None => by_mark,
         }
     }
 }
 
+/// A purge that covers a page: its number, what it does, where it counts.
+type Covering<'a> = (u64, Purge, &'a AtomicUsize);
+
+/// Counts a page for those that cover it. What one has taken out is not there any more for those after it.
+fn note(covering: &mut [Covering<'_>]) {
+    covering.sort_unstable_by_key(|(number, ..)| *number);
+    let takes = covering.iter().position(|(_, purge, _)| *purge == Purge::Hard);
+    for (_, _, count) in &covering[..takes.map_or(covering.len(), |takes| takes + 1)] {
+        count.fetch_add(1, Relaxed);
+    }
+}
+
 /// What the purges say of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
     Stays,
     /// It stays, but is not fresh any more.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::KeyRef;
+use crate::disk::Ticket;
 
 /// What a purge does with what it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,20 +107,32 @@ impl std::error::Error for PurgeError {}
 /// A purge on its way. It holds from the moment it was asked for, whether this is awaited or not; its end says that it
 /// survives a crash, and how many pages it covered.
 #[must_use = "a purge survives a crash once this has ended"]
-pub struct Purging(Option<Result<Purged, PurgeError>>);
+pub struct Purging(State);
+
+enum State {
+    Done(Option<Result<Purged, PurgeError>>),
+    Waiting(Ticket<Result<Purged, PurgeError>>),
+}
 
 impl Purging {
     pub(crate) fn done(end: Result<Purged, PurgeError>) -> Self {
-        Self(Some(end))
+        Self(State::Done(Some(end)))
+    }
+
+    pub(crate) fn waiting(ticket: Ticket<Result<Purged, PurgeError>>) -> Self {
+        Self(State::Waiting(ticket))
     }
 }
 
 impl Future for Purging {
     type Output = Result<Purged, PurgeError>;
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let gone = || Err(PurgeError::Unlogged(io::Error::other("the zone has closed")));
-        Poll::Ready(self.0.take().unwrap_or_else(gone))
+        match &mut self.0 {
+            State::Done(end) => Poll::Ready(end.take().unwrap_or_else(gone)),
+            State::Waiting(ticket) => Pin::new(ticket).poll(cx).map(|end| end.unwrap_or_else(gone)),
+        }
     }
 }
 

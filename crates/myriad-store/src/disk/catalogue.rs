@@ -6,8 +6,13 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::file_labels::FileLabels;
 use super::name::Name;
 use crate::s3_fifo::{S3Fifo, Standing};
+
+/// Pairs of label and file that each change looks at, for those that are stale: a page bears a few labels, so stale pairs stay
+/// few beside the others.
+const TIDIED: usize = 32;
 
 /// Bytes of the unit that files are accounted in.
 pub(crate) const BLOCK: u64 = 4096;
@@ -34,12 +39,16 @@ pub(crate) struct Filed {
     pub(crate) name: Name,
     /// XXH3-128 of the key, in halves so that it needs no alignment of 16.
     pub(crate) hash: [u64; 2],
+    /// The sequence number at which the fetch of its page began.
+    pub(crate) generation: u64,
     pub(crate) blocks: u32,
     /// Seconds since the epoch.
     pub(crate) used_s: u32,
     pub(crate) role: Role,
     /// Whether the file itself was seen, rather than only a snapshot that names it.
     pub(crate) seen: bool,
+    /// Whether generation and labels are known from the file, or from a snapshot that nothing can have changed since.
+    pub(crate) sure: bool,
 }
 
 impl Filed {
@@ -71,7 +80,12 @@ pub(crate) struct Catalogue {
     queue: S3Fifo<Filed>,
     by_name: HashTable<u32>,
     by_hash: HashTable<u32>,
+    labels: FileLabels,
     markers: HashMap<Name, Marker>,
+    /// Pages that soft purges cover, with the newest that does, until nobody counts them any more.
+    softened: HashMap<Name, u64>,
+    /// Those whose files are yet to say so.
+    unwritten: Vec<Name>,
     /// Files that are still there but count as gone; they hold their blocks until they are.
     doomed: HashMap<Name, ([u64; 2], u32)>,
     pending: HashMap<u128, Pending>,
@@ -96,7 +110,10 @@ impl Catalogue {
             queue: S3Fifo::new(),
             by_name: HashTable::new(),
             by_hash: HashTable::new(),
+            labels: FileLabels::default(),
             markers: HashMap::new(),
+            softened: HashMap::new(),
+            unwritten: Vec::new(),
             doomed: HashMap::new(),
             pending: HashMap::new(),
             next_write: 1,
@@ -184,23 +201,34 @@ impl Catalogue {
         self.used_blocks = self.used_blocks.saturating_sub(u64::from(blocks));
     }
 
-    /// Enters a file whose blocks are taken already. What stood under its name gives its own back, since the file is
-    /// about to be replaced.
-    pub(crate) fn enter(&mut self, filed: Filed) {
-        self.enter_as(filed, None);
+    /// Enters a file whose blocks are taken already, with the labels of its page. What stood under its name gives its own
+    /// back, since the file is about to be replaced.
+    pub(crate) fn enter(&mut self, filed: Filed, labels: &[u64]) {
+        self.enter_as(filed, labels, None);
     }
 
-    fn enter_as(&mut self, filed: Filed, standing: Option<Standing>) {
+    fn enter_as(&mut self, filed: Filed, labels: &[u64], standing: Option<Standing>) {
         if let Some((_, blocks)) = self.doomed.remove(&filed.name) {
             self.return_blocks(blocks);
         }
+        let slot = self.enter_filed(filed, standing);
+        for label in labels {
+            self.labels.insert(*label, slot, filed.generation);
+        }
+    }
+
+    fn enter_filed(&mut self, filed: Filed, standing: Option<Standing>) -> u32 {
         if let Some(slot) = self.find(filed.name) {
             if let Some(known) = self.queue.at_mut(slot) {
-                let blocks = known.blocks;
+                let former = *known;
                 *known = Filed { used_s: known.used_s.max(filed.used_s), ..filed };
-                self.return_blocks(blocks);
+                self.return_blocks(former.blocks);
+                if former.generation != filed.generation {
+                    self.softened.remove(&filed.name);
+                    self.tidy_labels();
+                }
             }
-            return;
+            return slot;
         }
         let slot = match standing {
             None => self.queue.insert(filed, filed.name.table_hash()),
@@ -211,6 +239,15 @@ impl Catalogue {
         let by_hash = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.hash[0]);
         self.by_name.insert_unique(filed.name.table_hash(), slot, by_name);
         self.by_hash.insert_unique(filed.hash[0], slot, by_hash);
+        slot
+    }
+
+    /// Drops some of what the index says of files that are no more.
+    fn tidy_labels(&mut self) {
+        let queue = &self.queue;
+        let is_live =
+            |slot: u32, low: u32| queue.at(slot).is_some_and(|filed| filed.generation as u32 == low);
+        self.labels.tidy(TIDIED, is_live);
     }
 
     /// Notes what a marker says.
@@ -257,6 +294,8 @@ impl Catalogue {
         if filed.role == Role::Marker {
             self.unmark(name);
         }
+        self.softened.remove(&name);
+        self.tidy_labels();
         Some(filed)
     }
 
@@ -390,6 +429,82 @@ impl Catalogue {
         count
     }
 
+    /// Slots of some pages that bear a label, from after a slot on: the next slot to go on after, and the files among them whose
+    /// fetch began before `number`.
+    pub(crate) fn bearing(
+        &self,
+        label: u64,
+        after: Option<u32>,
+        number: u64,
+        most: usize,
+    ) -> (Option<u32>, Vec<Filed>) {
+        let slots = self.labels.some(label, after, most);
+        let last = slots.last().map(|(slot, _)| *slot).filter(|_| slots.len() == most);
+        let filed = slots.into_iter().filter_map(|(slot, low)| {
+            self.queue.at(slot).filter(|filed| filed.generation as u32 == low && filed.generation < number)
+        });
+        (last, filed.copied().collect())
+    }
+
+    /// What is being written of an object is not wanted any more.
+    pub(crate) fn cancel(&mut self, hash: u128, variant: Option<&[u8]>) {
+        if let Some(pending) = self.pending.get_mut(&hash) {
+            let variant = variant_hash(variant);
+            pending.retain(|(other, _)| *other != variant);
+            if pending.is_empty() {
+                self.pending.remove(&hash);
+            }
+        }
+    }
+
+    /// The number of the oldest write under way, or of the next one.
+    pub(crate) fn oldest_write(&self) -> u64 {
+        let pending = self.pending.values().flatten().map(|(_, number)| *number);
+        pending.min().unwrap_or(self.next_write)
+    }
+
+    pub(crate) fn next_write(&self) -> u64 {
+        self.next_write
+    }
+
+    /// A soft purge covers a page; whether it was not known to.
+    pub(crate) fn soften(&mut self, name: Name, number: u64) -> bool {
+        let former = self.softened.insert(name, number).unwrap_or(0);
+        if former == 0 {
+            self.unwritten.push(name);
+        }
+        if former > number {
+            self.softened.insert(name, former);
+        }
+        former < number
+    }
+
+    /// The newest soft purge that is known to cover a page; zero where none is.
+    pub(crate) fn softened_by(&self, name: Name) -> u64 {
+        self.softened.get(&name).copied().unwrap_or(0)
+    }
+
+    /// Takes some files that are yet to say that they are stale.
+    pub(crate) fn take_softened(&mut self, most: usize) -> Vec<Filed> {
+        let rest = self.unwritten.len().saturating_sub(most);
+        let names = self.unwritten.split_off(rest);
+        names
+            .into_iter()
+            .filter(|name| self.softened.contains_key(name))
+            .filter_map(|name| self.get(name))
+            .collect()
+    }
+
+    /// Whether files are yet to say that they are stale.
+    pub(crate) fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    /// Forgets what was softened up to a number; nobody counts it any more.
+    pub(crate) fn forget_softened(&mut self, number: u64) {
+        self.softened.retain(|_, by| *by > number);
+    }
+
     /// The files as they stand in the queue, those that are nearest to leaving first.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = (&Filed, Standing)> {
         self.queue.in_order()
@@ -409,12 +524,12 @@ impl Catalogue {
         }
     }
 
-    /// The file was seen; false where it is unknown.
+    /// The file was seen; false where it is unknown, or what is known of it is not sure.
     pub(crate) fn see(&mut self, name: Name) -> bool {
         let Some(slot) = self.find(name) else { return false };
         self.queue.at_mut(slot).is_some_and(|filed| {
             filed.seen = true;
-            true
+            filed.sure
         })
     }
 
@@ -424,13 +539,32 @@ impl Catalogue {
             return;
         }
         self.take_blocks(filed.blocks);
-        self.enter_as(filed, Some(standing));
+        self.enter_as(filed, &[], Some(standing));
+    }
+
+    /// A label as a snapshot tells of it, for the file whose name has these bits.
+    pub(crate) fn recall_label(&mut self, label: u64, name: u64) {
+        let is_it = |&slot: &u32| self.queue.at(slot).is_some_and(|filed| filed.name.table_hash() == name);
+        let slot = self.by_name.find(name, is_it).copied();
+        if let Some((slot, filed)) = slot.and_then(|slot| Some((slot, self.queue.at(slot)?))) {
+            self.labels.insert(label, slot, filed.generation);
+        }
+    }
+
+    /// All labels that files bear, each with bits of its file's name.
+    pub(crate) fn all_labels(&self) -> Vec<(u64, u64)> {
+        let name = |slot: u32, low: u32| {
+            let filed = self.queue.at(slot).filter(|filed| filed.generation as u32 == low);
+            filed.map(|filed| filed.name.table_hash())
+        };
+        let live = self.labels.iter().filter_map(|(label, slot, low)| Some((label, name(slot, low)?)));
+        live.collect()
     }
 
     /// Every file has been looked at: those that only a snapshot knew are gone.
     pub(crate) fn complete(&mut self) {
         for slot in 0..self.queue.slots() {
-            if let Some(filed) = self.queue.at(slot).filter(|filed| !filed.seen).copied() {
+            if let Some(filed) = self.queue.at(slot).filter(|filed| !filed.seen || !filed.sure).copied() {
                 self.forget(filed.name);
             }
         }

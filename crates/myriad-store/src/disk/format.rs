@@ -1,12 +1,14 @@
 //! The format of a file.
 //!
 //! ```text
-//! header, 128 bytes | body | a checksum for each piece of the body | key | selector | variant | metadata | encodings
+//! header, 128 bytes | body | a checksum for each piece of the body
+//!                  | labels | key | selector | variant | metadata | encodings
 //! ```
 //!
 //! Numbers are little-endian, checksums XXH3-64. The header holds every length, the checksums of the sections, and its
 //! own; so a file is wholly verified by what it says of itself, and a body too large for memory piece by piece as it is
-//! read. The body comes first because a large one is written before its length is known; the header is written last.
+//! read. Labels have a checksum of their own at their end, so that a walk through the folder reads them and no more. The body
+//! comes first because a large one is written before its length is known; the header is written last.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,7 +19,9 @@ pub(crate) const PIECE: u64 = 256 << 10;
 
 const MAGIC: [u8; 8] = *b"\x89Myriad\n";
 /// Raised by every change that an older reader would misread.
-const FORMAT: u16 = 1;
+const FORMAT: u16 = 2;
+/// Most bytes of labels.
+const MOST_LABELS: u32 = 64 << 10;
 
 /// Why a file is not what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,8 @@ pub(crate) struct Header {
     pub(crate) variant_len: u32,
     pub(crate) meta_len: u32,
     pub(crate) encodings_len: u32,
+    /// With their checksum; 0 where there are none.
+    pub(crate) labels_len: u32,
     pub(crate) body_len: u64,
     /// Of key, selector, variant and metadata.
     head_sum: u64,
@@ -105,10 +111,8 @@ impl Header {
             variant_len: reader.u32(),
             meta_len: reader.u32(),
             encodings_len: reader.u32(),
-            body_len: {
-                let _reserved = reader.u32();
-                reader.u64()
-            },
+            labels_len: reader.u32(),
+            body_len: reader.u64(),
             head_sum: reader.u64(),
             encodings_sum: reader.u64(),
             pieces_sum: reader.u64(),
@@ -117,13 +121,16 @@ impl Header {
         if header.version != version {
             return Err(FormatError::Foreign);
         }
+        if header.labels_len > MOST_LABELS || !header.labels_len.is_multiple_of(8) {
+            return Err(FormatError::Damaged);
+        }
         if header.file_len() != Some(file_len) {
             return Err(FormatError::Length);
         }
         Ok(header)
     }
 
-    fn write(&self) -> [u8; HEADER] {
+    pub(crate) fn write(&self) -> [u8; HEADER] {
         let mut out = Vec::with_capacity(HEADER);
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT.to_le_bytes());
@@ -132,9 +139,7 @@ impl Header {
         for number in [self.generation, self.family, self.stored_at, self.fresh_until] {
             out.extend_from_slice(&number.to_le_bytes());
         }
-        let lengths =
-            [self.key_len, self.selector_len, self.variant_len, self.meta_len, self.encodings_len, 0];
-        for length in lengths {
+        for length in self.lengths() {
             out.extend_from_slice(&length.to_le_bytes());
         }
         for number in [self.body_len, self.head_sum, self.encodings_sum, self.pieces_sum] {
@@ -158,15 +163,25 @@ impl Header {
         HEADER as u64 + self.body_len
     }
 
-    /// Where the key begins.
+    /// Where the labels begin, and after them the key.
     pub(crate) fn head_at(&self) -> u64 {
         self.pieces_at() + self.pieces() * 8
     }
 
-    /// Bytes from the key to the end of the file.
+    fn lengths(&self) -> [u32; 6] {
+        let head = [self.key_len, self.selector_len, self.variant_len, self.meta_len];
+        let [key, selector, variant, meta] = head;
+        [key, selector, variant, meta, self.encodings_len, self.labels_len]
+    }
+
+    /// Bytes from the labels to the end of the file.
     pub(crate) fn tail_len(&self) -> u64 {
-        let lengths = [self.key_len, self.selector_len, self.variant_len, self.meta_len, self.encodings_len];
-        lengths.iter().map(|&length| u64::from(length)).sum()
+        self.lengths().iter().map(|&length| u64::from(length)).sum()
+    }
+
+    /// Bytes from the labels to the end of the metadata.
+    pub(crate) fn head_len(&self) -> u64 {
+        self.tail_len() - u64::from(self.encodings_len)
     }
 
     fn file_len(&self) -> Option<u64> {
@@ -184,6 +199,7 @@ pub(crate) struct Sections<'a> {
     pub(crate) family: u64,
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
+    pub(crate) labels: &'a [u64],
     pub(crate) key: &'a [u8],
     pub(crate) key_hash: u128,
     pub(crate) selector: &'a [u8],
@@ -197,24 +213,18 @@ impl Sections<'_> {
     /// Bytes of the sections.
     pub(crate) fn len(&self) -> u64 {
         let sections = [self.key, self.selector, self.variant, self.meta, self.encodings];
-        sections.iter().map(|section| section.len() as u64).sum()
+        labels_len(self.labels) as u64 + sections.iter().map(|section| section.len() as u64).sum::<u64>()
     }
 
     /// What stands around a body of `body_len` bytes whose pieces have these checksums: the header, and all that
     /// follows the body. `None` where a section is too long to be written.
     pub(crate) fn around(&self, body_len: u64, pieces: &[u64]) -> Option<([u8; HEADER], Vec<u8>)> {
-        let mut tail = Vec::with_capacity(
-            pieces.len() * 8
-                + self.key.len()
-                + self.selector.len()
-                + self.variant.len()
-                + self.meta.len()
-                + self.encodings.len(),
-        );
+        let mut tail = Vec::with_capacity(pieces.len() * 8 + self.len() as usize);
         for sum in pieces {
             tail.extend_from_slice(&sum.to_le_bytes());
         }
         let pieces_sum = xxh3_64(&tail);
+        write_labels(self.labels, &mut tail);
         let head_at = tail.len();
         for section in [self.key, self.selector, self.variant, self.meta] {
             tail.extend_from_slice(section);
@@ -234,6 +244,7 @@ impl Sections<'_> {
             variant_len: length(self.variant)?,
             meta_len: length(self.meta)?,
             encodings_len: length(self.encodings)?,
+            labels_len: u32::try_from(labels_len(self.labels)).ok().filter(|&len| len <= MOST_LABELS)?,
             body_len,
             head_sum,
             encodings_sum: xxh3_64(self.encodings),
@@ -253,38 +264,85 @@ pub(crate) fn write_encoding(index: u8, meta: &[u8], bytes: &[u8], out: &mut Vec
     out.extend_from_slice(bytes);
 }
 
+fn labels_len(labels: &[u64]) -> usize {
+    if labels.is_empty() { 0 } else { labels.len() * 8 + 8 }
+}
+
+fn write_labels(labels: &[u64], out: &mut Vec<u8>) {
+    let at = out.len();
+    for label in labels {
+        out.extend_from_slice(&label.to_le_bytes());
+    }
+    if !labels.is_empty() {
+        let sum = xxh3_64(&out[at..]);
+        out.extend_from_slice(&sum.to_le_bytes());
+    }
+}
+
+/// Reads the section of labels.
+pub(crate) fn read_labels(bytes: &[u8]) -> Result<Box<[u64]>, FormatError> {
+    let Some((labels, sum)) = bytes.split_last_chunk::<8>() else { return Ok(Box::default()) };
+    if xxh3_64(labels).to_le_bytes() != *sum {
+        return Err(FormatError::Damaged);
+    }
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    Ok(labels.chunks_exact(8).map(number).collect())
+}
+
 /// An encoding: its index, the caller's metadata, its bytes.
 pub(crate) type Encoding<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// What follows the body, verified and taken apart.
+/// What says what an object is, verified and taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Tail<'a> {
+pub(crate) struct Head<'a> {
+    pub(crate) labels: Box<[u64]>,
     pub(crate) key: &'a [u8],
     pub(crate) selector: &'a [u8],
     pub(crate) variant: &'a [u8],
     pub(crate) meta: &'a [u8],
-    pub(crate) encodings: Vec<Encoding<'a>>,
 }
 
-impl<'a> Tail<'a> {
-    /// Takes apart the bytes from the key to the end of the file.
+impl<'a> Head<'a> {
+    /// Takes apart the bytes from the labels to the end of the metadata.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         let mut section = |length: u32| reader.take(length as usize).ok_or(FormatError::Length);
+        let labels = section(header.labels_len)?;
         let key = section(header.key_len)?;
         let selector = section(header.selector_len)?;
         let variant = section(header.variant_len)?;
         let meta = section(header.meta_len)?;
-        let encodings = section(header.encodings_len)?;
         if !reader.0.is_empty() {
             return Err(FormatError::Length);
         }
-        let head = &bytes[..bytes.len() - encodings.len()];
-        if xxh3_64(head) != header.head_sum || xxh3_64(encodings) != header.encodings_sum {
+        if xxh3_64(&bytes[labels.len()..]) != header.head_sum {
+            return Err(FormatError::Damaged);
+        }
+        Ok(Self { labels: read_labels(labels)?, key, selector, variant, meta })
+    }
+}
+
+/// What follows the body, verified and taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Tail<'a> {
+    pub(crate) head: Head<'a>,
+    pub(crate) encodings: Vec<Encoding<'a>>,
+}
+
+impl<'a> Tail<'a> {
+    /// Takes apart the bytes from the labels to the end of the file.
+    pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let head_len = usize::try_from(header.head_len()).unwrap_or(usize::MAX);
+        let (head, encodings) = bytes.split_at_checked(head_len).ok_or(FormatError::Length)?;
+        if encodings.len() as u64 != u64::from(header.encodings_len) {
+            return Err(FormatError::Length);
+        }
+        let head = Head::parse(header, head)?;
+        if xxh3_64(encodings) != header.encodings_sum {
             return Err(FormatError::Damaged);
         }
         let encodings = read_encodings(encodings).ok_or(FormatError::Damaged)?;
-        Ok(Self { key, selector, variant, meta, encodings })
+        Ok(Self { head, encodings })
     }
 }
 

@@ -81,10 +81,10 @@ impl<M: Metadata> Tier<M> {
             .iter()
             .map(|(index, meta, bytes)| Some((*index, (self.codec.decode_alternative)(meta)?, bytes.len())));
         let selection = (header.family != 0)
-            .then(|| Selection { selector: tail.selector.into(), variant: tail.variant.into() });
+            .then(|| Selection { selector: tail.head.selector.into(), variant: tail.head.variant.into() });
         Some(DiskPage {
-            key: tail.key.into(),
-            meta: (self.codec.decode)(tail.meta)?,
+            key: tail.head.key.into(),
+            meta: (self.codec.decode)(tail.head.meta)?,
             selection,
             generation: header.generation,
             stored_at: header.stored_at,

@@ -10,17 +10,22 @@
 //! | `tier` | pages in files, files as pages |
 //! | `inspect` | what files say of their pages, for people to see |
 //! | `recover`, `snapshot`, `sequence` | what a start finds |
+//! | `file_labels` | which files bear a label |
+//! | `purge_log`, `purges` | purges: written down before they are answered, asked about every file |
 //! | `watch`, `tend` | what is done from time to time |
 //! | `pool`, `ticket` | threads of the disk, and waiting for them |
 //!
 //! Lock order: a stripe, then the catalogue. Neither is held while the memory tier is asked, nor the other way round.
 
 mod catalogue;
+mod file_labels;
 mod format;
 mod inspect;
 mod name;
 mod options;
 mod pool;
+mod purge_log;
+mod purges;
 mod read;
 mod recover;
 mod sequence;
@@ -36,14 +41,17 @@ mod ticket;
 mod tier;
 mod watch;
 
+pub(crate) use catalogue::Filed;
 pub use format::{FormatError, examine};
 pub use inspect::DiskPage;
 pub(crate) use name::Name;
 pub use options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Pace, Report};
 pub use pool::DiskPool;
 pub(crate) use pool::Tend;
+pub(crate) use purges::Banning;
 pub(crate) use shelf::Above;
 pub(crate) use spill::Spill;
 pub(crate) use stage::Stage;
 pub use stored_body::{BodyReader, OpenBody, Opening, ReadError, StoredBody};
+pub(crate) use ticket::Ticket;
 pub(crate) use tier::Tier;

@@ -66,6 +66,13 @@ pub enum DiskEvent {
         /// How many there were.
         count: u64,
     },
+    /// The log of purges is damaged; what could be read of it holds, and a copy is kept beside it.
+    PurgesDamaged {
+        /// The log.
+        path: PathBuf,
+        /// Whether it may have held purges that were answered, so that everything was purged.
+        all: bool,
+    },
     /// All files are known.
     Recovered {
         /// How many.

@@ -57,6 +57,8 @@ struct Shared {
 
 #[derive(Default)]
 struct Queues {
+    /// Somebody waits for an answer that nothing else can give: never many, and short.
+    urgent: VecDeque<Job>,
     reads: VecDeque<Job>,
     writes: VecDeque<(usize, Job)>,
     write_bytes: usize,
@@ -155,6 +157,12 @@ impl DiskPool {
         Ok(())
     }
 
+    /// Queues what goes before all else. The caller bounds how many there are.
+    pub(crate) fn urgent(&self, job: Job) {
+        self.shared.queues.lock().urgent.push_back(job);
+        self.shared.work.notify_one();
+    }
+
     /// Queues a write that holds `bytes` of memory until it is done.
     pub(crate) fn write(&self, bytes: usize, job: Job) -> Result<(), Full> {
         let mut queues = self.shared.queues.lock();
@@ -171,6 +179,10 @@ impl DiskPool {
 
 impl Queues {
     fn next(&mut self, writes_first: bool) -> Option<Job> {
+        if let Some(job) = self.urgent.pop_front() {
+            self.running += 1;
+            return Some(job);
+        }
         if !writes_first && let Some(job) = self.reads.pop_front() {
             self.running += 1;
             return Some(job);
@@ -186,7 +198,7 @@ impl Queues {
     }
 
     fn is_idle(&self) -> bool {
-        self.running == 0 && self.reads.is_empty() && self.writes.is_empty()
+        self.running == 0 && self.urgent.is_empty() && self.reads.is_empty() && self.writes.is_empty()
     }
 }
 

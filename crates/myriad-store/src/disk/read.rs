@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::FormatError;
-use super::format::{HEADER, Header, Kind, Tail, Whole, read_pieces};
+use super::format::{HEADER, Head, Header, Kind, Tail, Whole, read_labels, read_pieces};
 use super::name::Name;
 use super::shelf::{Shelf, is_large};
 use super::stored_body::StoredBody;
@@ -46,6 +46,7 @@ impl From<io::Error> for Unread {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) header: Header,
+    pub(crate) labels: Box<[u64]>,
     pub(crate) key: Box<[u8]>,
     pub(crate) selector: Box<[u8]>,
     pub(crate) variant: Box<[u8]>,
@@ -72,6 +73,30 @@ pub(crate) fn header(shelf: &Shelf, file: &File) -> Result<(Header, u64), Unread
     let mut bytes = [0; HEADER];
     file.read_exact_at(&mut bytes, 0)?;
     Ok((Header::parse(&bytes, known.len(), shelf.version)?, known.len()))
+}
+
+/// Reads the labels behind a header.
+pub(crate) fn labels(file: &File, header: &Header) -> Result<Box<[u64]>, Unread> {
+    let mut bytes = vec![0; header.labels_len as usize];
+    file.read_exact_at(&mut bytes, header.head_at())?;
+    Ok(read_labels(&bytes)?)
+}
+
+/// Reads what a file says of its object, and hands it to `judge`.
+pub(crate) fn head<T>(
+    shelf: &Shelf,
+    name: Name,
+    judge: impl FnOnce(&Header, &Head<'_>) -> T,
+) -> Result<T, Unread> {
+    let file = open(shelf, name)?;
+    let (header, _) = header(shelf, &file)?;
+    if header.head_len() > MOST_AROUND {
+        return Err(FormatError::Length.into());
+    }
+    let mut bytes = vec![0; header.head_len() as usize];
+    file.read_exact_at(&mut bytes, header.head_at())?;
+    let head = Head::parse(&header, &bytes)?;
+    Ok(judge(&header, &head))
 }
 
 /// Reads a file. A body of more than `most_in_memory` bytes stays where it is, to be read in pieces.
@@ -112,10 +137,11 @@ fn loaded(header: Header, tail: &Tail<'_>, body: Body, len: u64) -> Loaded {
     let encodings = tail.encodings.iter();
     Loaded {
         header,
-        key: tail.key.into(),
-        selector: tail.selector.into(),
-        variant: tail.variant.into(),
-        meta: tail.meta.into(),
+        labels: tail.head.labels.clone(),
+        key: tail.head.key.into(),
+        selector: tail.head.selector.into(),
+        variant: tail.head.variant.into(),
+        meta: tail.head.meta.into(),
         encodings: encodings
             .map(|(index, meta, bytes)| (*index, Box::from(*meta), Bytes::copy_from_slice(bytes)))
             .collect(),

@@ -74,14 +74,24 @@ impl Shelf {
 
     fn recall(&self, recovery: &mut Recovery) {
         let most = self.limits.read().max_files.min(1 << 27);
-        let Some(files) = snapshot::read(&self.root, self.version, &self.levels, most) else { return };
+        let Some(snapshot) = snapshot::read(&self.root, self.version, &self.levels, most) else { return };
+        let files = snapshot.files;
+        let is_sure = self.rounds.lock().former == Some(snapshot.last_of);
         recovery.ordered = true;
         let hot =
             files.iter().rev().filter(|(filed, standing)| standing.uses > 0 && filed.role == Role::Plain);
         recovery.warm = hot.take(WARM).map(|(filed, _)| (filed.name, filed.key_hash())).collect();
-        let mut catalogue = self.catalogue.lock();
-        for (filed, standing) in files {
-            catalogue.recall(filed, standing);
+        {
+            let mut catalogue = self.catalogue.lock();
+            for (filed, standing) in files {
+                catalogue.recall(Filed { sure: is_sure, ..filed }, standing);
+            }
+            for (label, name) in snapshot.labels {
+                catalogue.recall_label(label, name);
+            }
+        }
+        if is_sure {
+            self.recall_purges();
         }
     }
 
@@ -146,15 +156,17 @@ impl Shelf {
         }
         let looked = read::open(self, name).map_err(Unread::from).and_then(|file| {
             let used_s = file.metadata()?.mtime().clamp(0, i64::from(u32::MAX)) as u32;
-            read::header(self, &file).map(|(header, len)| (header, len, used_s))
+            let (header, len) = read::header(self, &file)?;
+            let labels = read::labels(&file, &header)?;
+            Ok((header, labels, len, used_s))
         });
         match looked {
-            Ok((header, len, used_s)) => {
+            Ok((header, labels, len, used_s)) => {
                 let _stripe = self.stripe(header.key_hash);
                 // It may have been removed, or entered, since it was opened.
                 let still_there = fs::symlink_metadata(path).is_ok();
                 let mut catalogue = self.catalogue.lock();
-                if !still_there || catalogue.find(name).is_some() || catalogue.is_doomed(name) {
+                if !still_there || catalogue.see(name) || catalogue.is_doomed(name) {
                     return;
                 }
                 if header.generation < self.barrier.load(Relaxed) {
@@ -169,7 +181,11 @@ impl Shelf {
                 let hash = halves(header.key_hash);
                 let blocks = blocks_of(len);
                 catalogue.take_blocks(blocks);
-                catalogue.enter(Filed { name, hash, blocks, used_s, role, seen: true });
+                let generation = header.generation;
+                let filed = Filed { name, hash, generation, blocks, used_s, role, seen: true, sure: true };
+                catalogue.enter(filed, &labels);
+                drop(catalogue);
+                self.judge_found(&filed, &labels);
             }
             Err(Unread::Unfit(why)) => {
                 // The key is unknown, and so is its stripe: it is looked at again under all who may write it.
@@ -180,6 +196,16 @@ impl Shelf {
             }
             Err(Unread::Missing) => {}
             Err(Unread::Failed(error)) => self.failed("open()", path, error),
+        }
+    }
+
+    /// A purge that came before a file was known is asked about it now; rules are asked later.
+    fn judge_found(&self, filed: &Filed, labels: &[u64]) {
+        if let Some(above) = self.above.upgrade()
+            && filed.role != Role::Marker
+        {
+            let verdict = above.judge_marks(filed.generation, filed.key_hash(), labels);
+            self.obey(filed, verdict, above.sequence().saturating_sub(1));
         }
     }
 

@@ -16,11 +16,13 @@ pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".sequence")
 }
 
-/// Takes the next epoch: the number that its first fetch gets. It is on disk before it is used.
-pub(crate) fn begin(root: &Path) -> io::Result<u64> {
-    let first = read(&path(root)).map_or(EPOCH, |former| (former / EPOCH + 1).saturating_mul(EPOCH));
+/// Takes the next epoch, beyond the one before and beyond `known`: the number that its first fetch gets, and that of the epoch
+/// before. It is on disk before it is used.
+pub(crate) fn begin(root: &Path, known: u64) -> io::Result<(u64, Option<u64>)> {
+    let former = read(&path(root));
+    let first = (former.unwrap_or(0).max(known) / EPOCH + 1).saturating_mul(EPOCH);
     write(root, first)?;
-    Ok(first)
+    Ok((first, former))
 }
 
 fn read(path: &Path) -> Option<u64> {
@@ -49,10 +51,11 @@ mod tests {
     #[test]
     fn each_start_begins_beyond_the_one_before() {
         let folder = Folder::new();
-        let numbers: Vec<u64> = (0..3).map(|_| begin(folder.path()).unwrap()).collect();
-        assert_eq!(numbers, [EPOCH, 2 * EPOCH, 3 * EPOCH]);
+        let numbers: Vec<_> = (0..3).map(|_| begin(folder.path(), 0).unwrap()).collect();
+        assert_eq!(numbers, [(EPOCH, None), (2 * EPOCH, Some(EPOCH)), (3 * EPOCH, Some(2 * EPOCH))]);
         fs::write(path(folder.path()), b"damaged").unwrap();
-        assert_eq!(begin(folder.path()).unwrap(), EPOCH);
-        assert!(begin(Path::new("/nonexistent")).is_err());
+        assert_eq!(begin(folder.path(), 0).unwrap(), (EPOCH, None));
+        assert_eq!(begin(folder.path(), 5 * EPOCH + 7).unwrap().0, 6 * EPOCH, "what is known otherwise");
+        assert!(begin(Path::new("/nonexistent"), 0).is_err());
     }
 }

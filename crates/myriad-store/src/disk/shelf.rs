@@ -13,6 +13,7 @@ use super::catalogue::{BLOCK, Catalogue};
 use super::name::Name;
 use super::options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Report};
 use super::pool::DiskPool;
+use super::purges::{Banning, Purges};
 use super::recover::Recovery;
 use super::tend::Rounds;
 use super::watch::Watch;
@@ -26,7 +27,7 @@ const RETRY_MS: u64 = 1000;
 const PASSED_BY: usize = 64;
 
 /// What the shelf needs of the memory tier. Called with no lock of the shelf held but a stripe.
-pub(crate) trait Above: Send + Sync {
+pub(crate) trait Above: Banning {
     /// When a key was last hit, in ms; `None` where it is not in memory.
     fn last_used(&self, hash: u128) -> Option<u64>;
     /// Drops a key's page: its file is gone.
@@ -72,6 +73,7 @@ pub(crate) struct Shelf {
     pub(crate) watch: Watch,
     pub(crate) recovery: Mutex<Recovery>,
     pub(crate) rounds: Mutex<Rounds>,
+    pub(crate) purges: Purges,
     /// Whether the folder is there and the sequence numbers of this start are known.
     pub(crate) begun: AtomicBool,
     /// Objects of fetches that began before this number are void, whatever their files say.
@@ -102,6 +104,7 @@ impl Shelf {
             watch: Watch::new(),
             recovery: Mutex::new(Recovery::default()),
             rounds: Mutex::new(Rounds::new()),
+            purges: Purges::default(),
             begun: AtomicBool::new(false),
             barrier: AtomicU64::new(0),
             failed_until: AtomicU64::new(0),

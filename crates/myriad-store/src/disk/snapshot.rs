@@ -1,5 +1,7 @@
 //! The catalogue on disk: which files there were, in the order of their use, so that a restart knows what is hot and
-//! need not open every file. It is a hint: a file that it names is believed once it has been seen.
+//! need not open every file. It is a hint: a file that it names is believed once it has been seen. What it says of a file
+//! is believed where it was written at the end of the very run before ([`Snapshot::last_of`]): nothing of ours has changed
+//! the file since.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -13,17 +15,34 @@ use super::name::Name;
 use crate::s3_fifo::{Lane, Standing};
 
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of one file.
-const RECORD: usize = 44;
+const RECORD: usize = 52;
+/// Bytes of one label.
+const LABEL: usize = 16;
 /// Magic, version, the caller's version, digits of the levels.
 const HEAD: usize = 20;
+/// The run, the number of files.
+const COUNTS: usize = 16;
 /// Records in one write.
 const BATCH: usize = 4096;
+/// Labels that a page may bear, on average.
+const MOST_LABELS: usize = 64;
 
 /// The file.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".catalogue")
+}
+
+/// What was known of the files of a zone.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    /// Where this was written at the end of a run, the first sequence number of that run; else zero.
+    pub(crate) last_of: u64,
+    /// Files, coldest first, with how each stands in the queue.
+    pub(crate) files: Vec<(Filed, Standing)>,
+    /// Labels of pages, each with bits of the name of its file.
+    pub(crate) labels: Vec<(u64, u64)>,
 }
 
 fn head(version: u16, levels: &[u8]) -> [u8; HEAD] {
@@ -51,6 +70,7 @@ fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
         Role::Variant => 2,
     };
     out[41] = standing.uses | if standing.lane == Lane::Main { IN_MAIN } else { 0 };
+    out[44..52].copy_from_slice(&filed.generation.to_le_bytes());
     out
 }
 
@@ -66,67 +86,87 @@ fn parse(record: &[u8]) -> Option<(Filed, Standing)> {
     let filed = Filed {
         name: Name(record.get(..16)?.try_into().ok()?),
         hash: [number(16)?, number(24)?],
+        generation: number(44)?,
         blocks: short(32)?,
         used_s: short(36)?,
         role,
         seen: false,
+        sure: false,
     };
     let standing = record.get(41)?;
     let lane = if standing & IN_MAIN == 0 { Lane::Newcomers } else { Lane::Main };
     Some((filed, Standing { lane, uses: standing & !IN_MAIN }))
 }
 
-/// Writes a snapshot, coldest first.
-pub(crate) fn write(
-    root: &Path,
-    version: u16,
-    levels: &[u8],
-    files: impl Iterator<Item = (Filed, Standing)>,
-) -> io::Result<()> {
+/// Writes a snapshot.
+pub(crate) fn write(root: &Path, version: u16, levels: &[u8], snapshot: &Snapshot) -> io::Result<()> {
     let aside = root.join(".catalogue.new");
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
     let mut hash = Xxh3Default::new();
     let mut batch = head(version, levels).to_vec();
-    for (filed, standing) in files {
-        batch.extend_from_slice(&record(&filed, standing));
-        if batch.len() >= BATCH * RECORD {
-            hash.update(&batch);
-            file.write_all(&batch)?;
+    batch.extend_from_slice(&snapshot.last_of.to_le_bytes());
+    batch.extend_from_slice(&(snapshot.files.len() as u64).to_le_bytes());
+    let mut flush = |batch: &mut Vec<u8>, least: usize| {
+        if batch.len() >= least {
+            hash.update(batch);
+            file.write_all(batch)?;
             batch.clear();
         }
+        io::Result::Ok(())
+    };
+    for (filed, standing) in &snapshot.files {
+        batch.extend_from_slice(&record(filed, *standing));
+        flush(&mut batch, BATCH * RECORD)?;
     }
-    hash.update(&batch);
-    batch.extend_from_slice(&hash.digest().to_le_bytes());
-    file.write_all(&batch)?;
+    for (label, name) in &snapshot.labels {
+        batch.extend_from_slice(&label.to_le_bytes());
+        batch.extend_from_slice(&name.to_le_bytes());
+        flush(&mut batch, BATCH * RECORD)?;
+    }
+    flush(&mut batch, 0)?;
+    file.write_all(&hash.digest().to_le_bytes())?;
     drop(file);
     fs::rename(&aside, path(root))
 }
 
 /// Reads a snapshot; `None` where there is none, or it is not what was written.
-pub(crate) fn read(root: &Path, version: u16, levels: &[u8], most: usize) -> Option<Vec<(Filed, Standing)>> {
+pub(crate) fn read(root: &Path, version: u16, levels: &[u8], most: usize) -> Option<Snapshot> {
     let mut file = File::open(path(root)).ok()?;
     let len = file.metadata().ok()?.len();
     // More than was ever written is nobody's snapshot, and not worth the memory.
-    if len > (HEAD + 8) as u64 + (most as u64).saturating_mul(RECORD as u64) {
+    let most_of_one = (RECORD + MOST_LABELS * LABEL) as u64;
+    if len > (HEAD + COUNTS + 8) as u64 + (most as u64).saturating_mul(most_of_one) {
         return None;
     }
     let mut bytes = Vec::with_capacity(len as usize);
     file.read_to_end(&mut bytes).ok()?;
-    examine(&bytes, version, levels)
+    examine(&bytes, version, levels).filter(|snapshot| snapshot.files.len() <= most)
 }
 
-fn examine(bytes: &[u8], version: u16, levels: &[u8]) -> Option<Vec<(Filed, Standing)>> {
+fn examine(bytes: &[u8], version: u16, levels: &[u8]) -> Option<Snapshot> {
     let (bytes, sum) = bytes.split_last_chunk::<8>()?;
     let mut hash = Xxh3Default::new();
     hash.update(bytes);
     if hash.digest().to_le_bytes() != *sum {
         return None;
     }
-    let (first, records) = bytes.split_first_chunk::<HEAD>()?;
-    if *first != head(version, levels) || records.len() % RECORD != 0 {
+    let (first, rest) = bytes.split_first_chunk::<HEAD>()?;
+    let (last_of, rest) = rest.split_first_chunk()?;
+    let (count, rest) = rest.split_first_chunk()?;
+    let files_len = usize::try_from(u64::from_le_bytes(*count)).ok()?.checked_mul(RECORD)?;
+    let (files, labels) = rest.split_at_checked(files_len)?;
+    if *first != head(version, levels) || labels.len() % LABEL != 0 {
         return None;
     }
-    records.chunks_exact(RECORD).map(parse).collect()
+    let label = |pair: &[u8]| {
+        let (label, name) = pair.split_first_chunk()?;
+        Some((u64::from_le_bytes(*label), u64::from_le_bytes(name.try_into().ok()?)))
+    };
+    Some(Snapshot {
+        last_of: u64::from_le_bytes(*last_of),
+        files: files.chunks_exact(RECORD).map(parse).collect::<Option<_>>()?,
+        labels: labels.chunks_exact(LABEL).map(label).collect::<Option<_>>()?,
+    })
 }
 
 #[cfg(test)]
@@ -134,18 +174,25 @@ mod tests {
     use super::*;
     use crate::disk::tests::Folder;
 
-    fn files() -> Vec<(Filed, Standing)> {
+    fn some(count: u32) -> Snapshot {
+        let labels = (0..u64::from(count) * 2).map(|n| (n, n / 2)).collect();
+        Snapshot { last_of: 77, files: files(count), labels }
+    }
+
+    fn files(count: u32) -> Vec<(Filed, Standing)> {
         let roles = [Role::Plain, Role::Marker, Role::Variant];
-        (0..10_000_u32)
+        (0..count)
             .map(|n| {
                 let name = Name::of_key(&n.to_le_bytes());
                 let filed = Filed {
                     name,
                     hash: [u64::from(n), 7],
+                    generation: u64::from(n) << 20,
                     blocks: n,
                     used_s: n * 3,
                     role: roles[n as usize % 3],
                     seen: false,
+                    sure: false,
                 };
                 let lane = if n % 2 == 0 { Lane::Main } else { Lane::Newcomers };
                 (filed, Standing { lane, uses: (n % 4) as u8 })
@@ -153,16 +200,13 @@ mod tests {
             .collect()
     }
 
-    fn same(a: &[(Filed, Standing)], b: &[(Filed, Standing)]) -> bool {
-        format!("{a:?}") == format!("{b:?}")
-    }
-
     #[test]
     fn what_was_written_is_read() {
         let folder = Folder::new();
-        let files = files();
-        write(folder.path(), 3, &[1, 2], files.iter().copied()).unwrap();
-        assert!(same(&read(folder.path(), 3, &[1, 2], 10_000).unwrap(), &files));
+        let snapshot = some(10_000);
+        write(folder.path(), 3, &[1, 2], &snapshot).unwrap();
+        let read_back = read(folder.path(), 3, &[1, 2], 10_000).unwrap();
+        assert_eq!(format!("{read_back:?}"), format!("{snapshot:?}"));
         assert!(read(folder.path(), 4, &[1, 2], 10_000).is_none(), "another version");
         assert!(read(folder.path(), 3, &[2, 2], 10_000).is_none(), "other levels");
         assert!(read(folder.path(), 3, &[1, 2], 9_999).is_none(), "more than there may be");
@@ -171,7 +215,7 @@ mod tests {
     #[test]
     fn a_damaged_or_cut_snapshot_is_none() {
         let folder = Folder::new();
-        write(folder.path(), 3, &[1, 2], files().into_iter().take(5)).unwrap();
+        write(folder.path(), 3, &[1, 2], &some(5)).unwrap();
         let bytes = fs::read(path(folder.path())).unwrap();
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();

@@ -152,14 +152,17 @@ impl Stage {
             if role == Role::Plain {
                 catalogue.unmark(main);
             }
-            catalogue.enter(Filed {
+            let filed = Filed {
                 name,
                 hash: halves(hash),
+                generation: placing.sections.generation,
                 blocks: self.blocks,
                 used_s: placing.used_s,
                 role,
                 seen: true,
-            });
+                sure: true,
+            };
+            catalogue.enter(filed, placing.sections.labels);
             catalogue.mark_variant(main, placing.sections.family, name);
             drop(catalogue);
             // The blocks are the catalogue's from here on.
@@ -247,9 +250,10 @@ impl Drop for Room<'_> {
     }
 }
 
-fn marker_file(shelf: &Shelf, name: Name, sections: &Sections<'_>, blocks: u32) -> Filed {
+fn marker_file(shelf: &Shelf, name: Name, sections: &Sections<'_>, generation: u64, blocks: u32) -> Filed {
     let used_s = (shelf.now() / 1000) as u32;
-    Filed { name, hash: halves(sections.key_hash), blocks, used_s, role: Role::Marker, seen: true }
+    let hash = halves(sections.key_hash);
+    Filed { name, hash, generation, blocks, used_s, role: Role::Marker, seen: true, sure: true }
 }
 
 /// The family of a key's variants, by its marker; a new marker where there is none that names the selector.
@@ -274,7 +278,7 @@ fn family(
             // Found before the recovery came to it; from here on its removal must be noticed.
             let blocks = blocks_of((HEADER + sections.key.len() + sections.selector.len()) as u64);
             catalogue.take_blocks(blocks);
-            catalogue.enter(marker_file(shelf, main, sections, blocks));
+            catalogue.enter(marker_file(shelf, main, sections, family, blocks), &[]);
             shelf.watch.look_at(shelf, main);
         }
         return Ok(family);
@@ -284,6 +288,7 @@ fn family(
         kind: Kind::Marker,
         family: sections.generation,
         variant: b"",
+        labels: &[],
         meta: b"",
         encodings: b"",
         ..*sections
@@ -291,7 +296,8 @@ fn family(
     stage.seal(&marker)?;
     {
         let mut catalogue = shelf.catalogue.lock();
-        catalogue.enter(marker_file(shelf, main, sections, std::mem::take(&mut stage.blocks)));
+        let blocks = std::mem::take(&mut stage.blocks);
+        catalogue.enter(marker_file(shelf, main, sections, sections.generation, blocks), &[]);
         catalogue.mark(main, sections.selector, sections.generation);
     }
     if let Err(error) = stage.name(main) {

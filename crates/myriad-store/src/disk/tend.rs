@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 
 use super::pool::Tend;
 use super::shelf::Shelf;
-use super::{FormatError, sequence, snapshot};
+use super::snapshot::{self, Snapshot};
+use super::{FormatError, sequence};
 use crate::s3_fifo::Standing;
 
 /// How often the folder is looked at while there is nothing else to do.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How often while files are asked about purges.
+const BUSY: Duration = Duration::from_millis(10);
 /// How often what is slow to change is looked at.
 const SLOW: Duration = Duration::from_secs(1);
 /// How often the catalogue is written.
@@ -32,11 +35,21 @@ pub(crate) struct Rounds {
     snapshot_at: Option<Instant>,
     /// The first number of this start; none while the folder cannot be written.
     pub(crate) epoch: Option<u64>,
+    /// That of the start before.
+    pub(crate) former: Option<u64>,
 }
 
 impl Rounds {
     pub(crate) const fn new() -> Self {
-        Self { sweep: 0, sweep_at: None, presence: None, slow_at: None, snapshot_at: None, epoch: None }
+        Self {
+            sweep: 0,
+            sweep_at: None,
+            presence: None,
+            slow_at: None,
+            snapshot_at: None,
+            epoch: None,
+            former: None,
+        }
     }
 }
 
@@ -57,24 +70,30 @@ impl Shelf {
         if rounds.epoch.is_some() {
             return true;
         }
-        let begun = Self::make_folder(&self.root).and_then(|()| sequence::begin(&self.root));
+        let begun = Self::make_folder(&self.root).and_then(|()| self.begin_epoch(&mut rounds));
+        drop(rounds);
         match begun {
-            Ok(first) => {
-                rounds.epoch = Some(first);
-                if let Some(above) = self.above.upgrade() {
-                    above.sequence_at_least(first);
-                }
+            Ok(()) => {
                 self.begun.store(true, Relaxed);
-                drop(rounds);
                 self.works();
                 true
             }
             Err(error) => {
-                drop(rounds);
                 self.failed("open()", &sequence::path(&self.root), error);
                 false
             }
         }
+    }
+
+    fn begin_epoch(&self, rounds: &mut Rounds) -> std::io::Result<()> {
+        let (log, is_lost) = self.open_purges()?;
+        let (first, former) = sequence::begin(&self.root, log.book.newest())?;
+        if let Some(above) = self.above.upgrade() {
+            above.sequence_at_least(first);
+        }
+        self.begin_purges(log, is_lost)?;
+        (rounds.epoch, rounds.former) = (Some(first), former);
+        Ok(())
     }
 
     fn notice_removals(&self, rounds: &mut Rounds) {
@@ -164,14 +183,15 @@ impl Shelf {
         }
     }
 
-    /// Writes the catalogue, for the next start.
-    pub(crate) fn write_snapshot(&self) {
-        let files: Vec<_> = {
+    /// Writes the catalogue, for the next start. The last of a run is believed in all it says.
+    pub(crate) fn write_snapshot(&self, last_of: u64) {
+        let (files, labels): (Vec<_>, _) = {
             let catalogue = self.catalogue.lock();
             if !catalogue.complete {
                 return;
             }
-            catalogue.in_order().map(|(filed, standing)| (*filed, standing)).collect()
+            let files = catalogue.in_order().map(|(filed, standing)| (*filed, standing));
+            (files.collect(), catalogue.all_labels())
         };
         // What was hit was hit in memory, where nobody told the disk of it.
         let above = self.above.upgrade();
@@ -183,7 +203,8 @@ impl Shelf {
             let uses = standing.uses.max(u8::from(warm(&filed)));
             (filed, Standing { uses, ..standing })
         });
-        if let Err(error) = snapshot::write(&self.root, self.version, &self.levels, files) {
+        let snapshot = Snapshot { last_of, files: files.collect(), labels };
+        if let Err(error) = snapshot::write(&self.root, self.version, &self.levels, &snapshot) {
             self.failed("write()", &snapshot::path(&self.root), error);
         }
     }
@@ -202,6 +223,7 @@ impl Tend for Shelf {
             // What was found may be more than there may be.
             self.keep_limits(u64::MAX);
         }
+        let busy = self.tend_purges();
         let mut rounds = self.rounds.lock();
         let rounds = &mut *rounds;
         self.notice_removals(rounds);
@@ -224,8 +246,9 @@ impl Tend for Shelf {
         if rounds.snapshot_at.is_none() {
             let _ = is_due(&mut rounds.snapshot_at, SNAPSHOT);
         } else if is_due(&mut rounds.snapshot_at, SNAPSHOT) {
-            self.write_snapshot();
+            self.write_snapshot(0);
         }
-        recovering.unwrap_or(PAUSE).min(PAUSE)
+        let pause = if busy { BUSY } else { PAUSE };
+        recovering.unwrap_or(pause).min(pause)
     }
 }

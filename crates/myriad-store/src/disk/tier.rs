@@ -15,6 +15,7 @@ use super::read::{self, Loaded, Unread};
 use super::shelf::{Above, Shelf};
 use super::stage::{Placing, Stage, Unwritten};
 use super::{DiskOptions, FormatError};
+use crate::ban::Verdict;
 use crate::flight::{Abort, Lead, Phase};
 use crate::object::Restored;
 use crate::{ALTERNATIVES, Alternative, Body, KeyRef, Metadata, Object, Persist, Selection, Zone};
@@ -90,7 +91,8 @@ impl<M: Metadata> Tier<M> {
     }
 
     fn load_now(&self, name: Name, most_in_memory: u64, now: u64, mut lead: Lead<M>) {
-        if let Some(object) = self.read_object(name, most_in_memory, now, &lead) {
+        let object = self.read_object(name, most_in_memory, now, &lead);
+        if let Some(object) = object.filter(|object| self.passes(name, object, &lead.zone, true)) {
             // A purge, a newer page or want of room: then it is not stored, and whoever waits looks again.
             let _ = lead.store_loaded(&Arc::new(object));
         } else {
@@ -166,11 +168,23 @@ impl<M: Metadata> Tier<M> {
             catalogue.forget(name);
             return None;
         }
+        let generation = loaded.header.generation;
         if !catalogue.see(name) {
             let blocks = blocks_of(loaded.len);
             catalogue.take_blocks(blocks);
-            let used_s = (now / 1000) as u32;
-            catalogue.enter(Filed { name, hash: halves(hash), blocks, used_s, role, seen: true });
+            let (hash, used_s) = (halves(hash), (now / 1000) as u32);
+            let filed = Filed { name, hash, generation, blocks, used_s, role, seen: true, sure: true };
+            catalogue.enter(filed, &loaded.labels);
+        }
+        if role != Role::Marker && catalogue.get(name).is_some_and(|filed| filed.generation != generation) {
+            // Replaced while it was read; or what was there before came back with a power loss, and no index knows it.
+            let is_replaced = read::open(shelf, name).is_ok_and(|file| {
+                read::header(shelf, &file).is_ok_and(|(header, _)| header.generation != generation)
+            });
+            if !is_replaced {
+                catalogue.doom(name);
+            }
+            return None;
         }
         catalogue.touch(name, (now / 1000) as u32);
         match role {
@@ -179,6 +193,61 @@ impl<M: Metadata> Tier<M> {
             Role::Plain => {}
         }
         Some(())
+    }
+
+    /// Whether purges leave a page that is in a file; what they say of it is done to the file. `count` says whether it was
+    /// there for them to count.
+    fn passes(&self, name: Name, object: &Object<M>, zone: &Zone<M>, count: bool) -> bool {
+        // What a soft purge has counted it does not count again, however often it is read.
+        let counted = self.shelf.catalogue.lock().softened_by(name);
+        let Some((verdict, number)) = zone.judge_filed(object, count.then_some(counted)) else { return true };
+        let hash = KeyRef::new(object.key()).hash();
+        let filed = self.shelf.catalogue.lock().get(name);
+        if let Some(filed) = filed.filter(|filed| filed.generation == object.generation()) {
+            self.shelf.obey(&filed, verdict, number);
+            if verdict == Verdict::Goes {
+                self.shelf.bury(name, hash);
+            }
+        }
+        verdict != Verdict::Goes
+    }
+
+    /// Asks `judge` about the page in a file.
+    pub(crate) fn ask_file(&self, filed: &Filed, judge: impl FnOnce(&[u8], &M) -> Verdict) -> Verdict {
+        let asked = read::head(&self.shelf, filed.name, |header, head| {
+            // Replaced since by a page that was asked on its way here, or not what it is taken for.
+            let is_it = header.generation == filed.generation;
+            is_it.then(|| (self.codec.decode)(head.meta).map_or(Verdict::Goes, |meta| judge(head.key, &meta)))
+        });
+        match asked {
+            Ok(Some(verdict)) => verdict,
+            Err(Unread::Missing) => Verdict::Stays,
+            // What cannot be asked is not kept.
+            Ok(None) | Err(Unread::Unfit(_) | Unread::Failed(_)) => Verdict::Goes,
+        }
+    }
+
+    /// A page in memory was purged: its file goes, and what is being written of it.
+    pub(crate) fn discard(self: &Arc<Self>, object: &Object<M>) {
+        let hash = KeyRef::new(object.key()).hash();
+        let variant = object.selection().map(|selection| &*selection.variant);
+        let main = Name::of_key(object.key());
+        let mut catalogue = self.shelf.catalogue.lock();
+        catalogue.cancel(hash, variant);
+        let name = match (variant, catalogue.marker(main)) {
+            (None, _) => main,
+            (Some(variant), Some(marker)) => Name::of_variant(object.key(), marker.family, variant),
+            (Some(_), None) => return,
+        };
+        match catalogue.get(name) {
+            Some(filed) if filed.sure => {
+                if filed.generation <= object.generation() {
+                    catalogue.doom(name);
+                }
+            }
+            None if catalogue.complete => {}
+            _ => catalogue.doom_unknown(name, hash),
+        }
     }
 
     fn restore(&self, loaded: Loaded, now: u64) -> Option<Restored<M>> {
@@ -203,7 +272,12 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// Has a page written. `is_stored` says, once the write has begun, whether no purge has come before it.
-    pub(crate) fn write(self: &Arc<Self>, object: &Arc<Object<M>>, is_stored: impl Fn() -> bool) {
+    pub(crate) fn write(
+        self: &Arc<Self>,
+        zone: &Zone<M>,
+        object: &Arc<Object<M>>,
+        is_stored: impl Fn() -> bool,
+    ) {
         let hash = KeyRef::new(object.key()).hash();
         let variant = object.selection().map(|selection| &*selection.variant);
         let number = self.shelf.catalogue.lock().begin_write(hash, variant);
@@ -211,10 +285,10 @@ impl<M: Metadata> Tier<M> {
             self.shelf.catalogue.lock().end_write(hash, variant, number);
             return;
         }
-        let (tier, page) = (Arc::clone(self), Arc::clone(object));
+        let (tier, zone, page) = (Arc::clone(self), zone.clone(), Arc::clone(object));
         let job = move || {
             let variant = page.selection().map(|selection| &*selection.variant);
-            match tier.write_now(&page, hash, number) {
+            match tier.write_now(&zone, &page, hash, number) {
                 Ok(()) | Err(Unwritten::Unwanted) => {}
                 Err(Unwritten::NoRoom | Unwritten::Failed) => tier.abandon(page.key(), hash, variant, number),
             }
@@ -245,7 +319,13 @@ impl<M: Metadata> Tier<M> {
         }
     }
 
-    fn write_now(&self, object: &Object<M>, hash: u128, number: u64) -> Result<(), Unwritten> {
+    fn write_now(
+        &self,
+        zone: &Zone<M>,
+        object: &Object<M>,
+        hash: u128,
+        number: u64,
+    ) -> Result<(), Unwritten> {
         let variant = object.selection().map(|selection| &*selection.variant);
         if !self.shelf.catalogue.lock().is_wanted(hash, variant, number) {
             return Err(Unwritten::Unwanted);
@@ -264,7 +344,10 @@ impl<M: Metadata> Tier<M> {
         for segment in body.segments() {
             stage.append(segment)?;
         }
-        self.place(stage, object, hash, number).map(drop)
+        let name = self.place(stage, object, hash, number)?;
+        // A purge that did not find it, neither in memory nor in the catalogue, is asked about it now.
+        self.passes(name, object, zone, false);
+        Ok(())
     }
 
     fn place(&self, stage: Stage, object: &Object<M>, hash: u128, number: u64) -> Result<Name, Unwritten> {
@@ -278,6 +361,8 @@ impl<M: Metadata> Tier<M> {
                 write_encoding(index, &own, &alternative.bytes, &mut encodings);
             }
         }
+        let mut labels = Vec::new();
+        object.meta().labels(&mut |label| labels.push(label));
         let selection = object.selection();
         let variant = selection.map(|selection| &*selection.variant);
         stage.place(Placing {
@@ -288,6 +373,7 @@ impl<M: Metadata> Tier<M> {
                 family: 0,
                 stored_at: object.stored_at(),
                 fresh_until: object.fresh_until(),
+                labels: &labels,
                 key: object.key(),
                 key_hash: hash,
                 selector: selection.map_or(&[], |selection| &*selection.selector),
@@ -306,6 +392,7 @@ impl<M: Metadata> Tier<M> {
     pub(crate) fn place_spilled(
         &self,
         stage: Stage,
+        zone: &Zone<M>,
         key: KeyRef<'_>,
         is_wanted: impl Fn() -> bool,
         make: impl FnOnce(Body) -> Object<M>,
@@ -320,6 +407,7 @@ impl<M: Metadata> Tier<M> {
             return None;
         }
         match self.place(stage, &object, hash, number) {
+            Ok(name) if !self.passes(name, &object, zone, false) => None,
             Ok(name) => match read::load(&self.shelf, name, 0) {
                 Ok(loaded) => Some(object.with_body(loaded.body)),
                 Err(_) => None,
@@ -378,6 +466,9 @@ impl<M: Metadata> Tier<M> {
     pub(crate) fn close(&self, patience: Duration) {
         self.shelf.pool.settle(patience);
         self.shelf.closed.store(true, Relaxed);
-        self.shelf.write_snapshot();
+        // What was begun before that.
+        let settled = self.shelf.pool.settle(patience);
+        let epoch = self.shelf.rounds.lock().epoch.filter(|_| settled);
+        self.shelf.write_snapshot(epoch.unwrap_or(0));
     }
 }

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use crate::*;
 
 /// Labels of pages: the remainder of who wrote them.
-const GROUPS: u64 = 5;
+pub(crate) const GROUPS: u64 = 5;
 
 /// Metadata that names the writer of an object.
 #[derive(Debug)]
@@ -38,10 +38,11 @@ impl Metadata for Page {
         each(self.id % GROUPS);
     }
 
-    /// A rule is the number of a group.
+    /// A rule is the number of a group, and perhaps a byte that tells it from others.
     fn covers(rule: &[u8]) -> Option<Covers<Self>> {
-        let group: [u8; 1] = rule.try_into().ok()?;
-        Some(Box::new(move |_, page| page.id % GROUPS == u64::from(group[0])))
+        let group = u64::from(*rule.first()?);
+        (rule.len() < 3)
+            .then(|| Box::new(move |_: &[u8], page: &Self| page.id % GROUPS == group) as Covers<Self>)
     }
 }
 

@@ -1,60 +1,62 @@
 //! Purges in memory: by key and label at once, by rule as a test that a sweep follows.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 
-use super::Zone;
-use crate::ban::{Exact, Retired, Verdict};
+use super::{Inner, Zone};
+use crate::ban::{Entry, Exact, Retired, Verdict};
 use crate::shard::{Role, Shard, Taken};
-use crate::{Count, Covered, KeyRef, MOST_RULE, Metadata, Object, Purge, PurgeError, Purged, Purging};
+use crate::{Count, Covered, MOST_RULE, Metadata, Object, Purge, PurgeError, Purged, Purging};
 
 /// Entries that a sweep asks before it lets go of a shard's lock.
 const SWEEP_BATCH: u32 = 64;
 
-/// How far the purges have been asked about what is in memory.
-#[derive(Debug, Default)]
-pub(super) struct Sweep {
-    /// The round under way: the newest purge when it began, shard, slot.
-    round: Option<(u64, usize, u32)>,
-    /// All objects were asked by the purges up to this number.
-    swept: u64,
-}
-
 impl<M: Metadata> Zone<M> {
     /// Purges what `covered` says. It holds from this moment on for everybody who asks, at the cost of one question the
     /// next time a page is looked up; once [`Purging`] has ended it survives a crash, and pages that are named exactly are
-    /// counted.
+    /// counted. Nothing is written, and no page is looked for, on the caller's thread where the zone has a folder.
     pub fn purge(&self, covered: Covered<'_>, purge: Purge) -> Purging {
         let (bans, sequence) = (&self.inner.bans, &self.inner.sequence);
         let added = match covered {
             Covered::Exact { keys, addresses, labels } => {
-                return self.purge_exact(keys, addresses, labels, purge);
+                // The purge comes first: what is stored before the index of its shard is read is in that index, and what is
+                // stored after it has met the purge, both under the shard's lock.
+                return match bans.add_exact(sequence, purge, keys, addresses, labels) {
+                    Ok(exact) => self.purge_exact(exact),
+                    Err(error) => Purging::done(Err(error)),
+                };
             }
             Covered::Rule { name, rule } if name.len() <= MOST_RULE && rule.len() <= MOST_RULE => {
                 match M::covers(rule) {
-                    Some(covers) => bans.add_test(sequence, name, purge, Some(covers)),
+                    Some(covers) => bans.add_test(sequence, name, purge, Some((rule, covers))),
                     None => Err(PurgeError::Rule),
                 }
             }
             Covered::Rule { .. } => Err(PurgeError::Rule),
             Covered::All => bans.add_test(sequence, "all", purge, None),
         };
-        Purging::done(added.map(|number| Purged { number, count: Count::Later }))
+        match (added, self.disk()) {
+            (Ok(entry), Some(disk)) => disk.shelf.purge(entry, None),
+            (added, _) => {
+                let purged = |entry: Entry| Purged { number: entry.number(), count: Count::Later };
+                Purging::done(added.map(purged))
+            }
+        }
     }
 
-    fn purge_exact(&self, keys: &[KeyRef<'_>], addresses: &[u64], labels: &[u64], purge: Purge) -> Purging {
-        let hashes: Vec<u128> = keys.iter().map(|key| key.hash()).collect();
-        // The purge comes first: what is stored before the index of its shard is read is in that index, and what is stored
-        // after it has met the purge, both under the shard's lock.
-        let added = self.inner.bans.add_exact(&self.inner.sequence, purge, &hashes, addresses, labels);
-        Purging::done(added.map(|exact| {
-            self.take_exact(&exact);
-            let count = Count::Exact(self.inner.bans.end_count(&exact));
-            Purged { number: exact.number, count }
-        }))
+    fn purge_exact(&self, exact: Arc<Exact>) -> Purging {
+        let (number, purge) = (exact.number, exact.purge);
+        if let Some(disk) = self.disk() {
+            let (keys, labels) = (exact.keys.clone(), exact.labels.clone());
+            return disk.shelf.purge(Entry::Exact { number, purge, keys, labels }, Some(exact));
+        }
+        self.take_exact(&exact);
+        let count = Count::Exact(self.inner.bans.end_count(&exact));
+        Purging::done(Ok(Purged { number, count }))
     }
 
     /// Finds in memory what a purge names exactly.
-    fn take_exact(&self, exact: &Exact) {
+    pub(super) fn take_exact(&self, exact: &Exact) {
         for key in &exact.keys {
             let taken = {
                 let mut shard = self.inner.shard_of(*key).lock();
@@ -85,19 +87,20 @@ impl<M: Metadata> Zone<M> {
         self.inner.bans.len()
     }
 
-    /// Looks for what rules cover among up to `budget` slots from where the last call ended, and returns the purges that are
-    /// over. To be called from time to time; does nothing while another thread is at it.
+    /// Looks for what rules cover among up to `budget` slots from where the last call ended, and returns the purges whose
+    /// pages are counted, in memory and on disk. To be called from time to time; does nothing while another thread is at it.
     pub fn tend_bans(&self, budget: usize) -> Vec<Retired> {
         let bans = &self.inner.bans;
-        let Some(mut sweep) = self.inner.ban_sweep.try_lock() else { return Vec::new() };
+        let Some(mut round) = self.inner.ban_sweep.try_lock() else { return Vec::new() };
         if bans.is_empty() {
-            *sweep = Sweep::default();
+            *round = None;
             return Vec::new();
         }
-        let mut left = u32::try_from(budget).unwrap_or(u32::MAX);
         let newest = bans.newest_test();
-        if newest > sweep.swept {
-            let (newest, mut shard, mut slot) = sweep.round.take().unwrap_or((newest, 0, 0));
+        let swept = &self.inner.swept_bans;
+        if newest > swept.load(SeqCst) {
+            let mut left = u32::try_from(budget).unwrap_or(u32::MAX);
+            let (newest, mut shard, mut slot) = round.take().unwrap_or((newest, 0, 0));
             while left > 0 && shard < self.inner.shards.len() {
                 let batch = left.min(SWEEP_BATCH);
                 let slots = self.sweep_bans(shard, slot..slot.saturating_add(batch));
@@ -105,13 +108,25 @@ impl<M: Metadata> Zone<M> {
                 (shard, slot) = if slot + batch < slots { (shard, slot + batch) } else { (shard + 1, 0) };
             }
             if shard < self.inner.shards.len() {
-                sweep.round = Some((newest, shard, slot));
+                *round = Some((newest, shard, slot));
                 return Vec::new();
             }
-            sweep.swept = newest;
+            swept.store(newest, SeqCst);
         }
-        let below = if bans.newest_test() > sweep.swept { sweep.swept + 1 } else { u64::MAX };
-        bans.retire(below.min(self.oldest_flight()))
+        self.retire_bans()
+    }
+
+    fn retire_bans(&self) -> Vec<Retired> {
+        let bans = &self.inner.bans;
+        let (asked, settled) = match self.disk() {
+            Some(disk) => (disk.shelf.purges.asked(), disk.shelf.purges.settled()),
+            None => (u64::MAX, u64::MAX),
+        };
+        let asked = asked.min(self.inner.swept_bans.load(SeqCst));
+        let told = bans.tell(asked);
+        let below = if bans.newest_test() > asked { asked.saturating_add(1) } else { u64::MAX };
+        bans.retire(below.min(oldest_flight(&self.inner)).min(settled.saturating_add(1)));
+        told
     }
 
     fn sweep_bans(&self, shard: usize, slots: std::ops::Range<u32>) -> u32 {
@@ -141,18 +156,17 @@ impl<M: Metadata> Zone<M> {
         taken
     }
 
+    /// What the purges since its fetch say of a page that is in a file, and the newest of them; `None` where there is none.
+    /// Those after `count` count it.
+    pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> Option<(Verdict, u64)> {
+        let bans = &self.inner.bans;
+        bans.any_since(object.generation()).then(|| bans.judge_filed(object, count))
+    }
+
     /// Whether a purge took an object that is about to be stored. Under the lock of its shard.
     pub(super) fn is_banned(&self, object: &Object<M>) -> bool {
         let bans = &self.inner.bans;
         bans.any_since(object.asked_by()) && bans.judge_arriving(object) == Verdict::Goes
-    }
-
-    /// The number at which the oldest fetch under way began.
-    fn oldest_flight(&self) -> u64 {
-        let oldest = |shard: &parking_lot::Mutex<Shard<M>>| {
-            shard.lock().flights.iter().map(|record| record.flight.generation).min()
-        };
-        self.inner.shards.iter().filter_map(oldest).min().unwrap_or(u64::MAX)
     }
 
     fn release_all(&self, taken: Vec<Taken<M>>) {
@@ -163,16 +177,33 @@ impl<M: Metadata> Zone<M> {
 
     /// Drops what a purge took out. No lock may be held.
     pub(super) fn release_taken(&self, taken: Option<Taken<M>>) {
+        let Some(taken) = taken else { return };
+        if let Some(disk) = self.disk() {
+            let objects = match &taken {
+                Taken::Entry(entry) => &entry.objects[..],
+                Taken::Object(object) => std::slice::from_ref(object),
+            };
+            for object in objects {
+                disk.discard(object);
+            }
+        }
         match taken {
-            None => {}
-            Some(Taken::Entry(entry)) => self.release_entry(entry),
-            Some(Taken::Object(object)) => {
+            Taken::Entry(entry) => self.release_entry(entry),
+            Taken::Object(object) => {
                 let weight = object.weight();
                 drop(object);
                 self.inner.ledger.release(weight);
             }
         }
     }
+}
+
+/// The number at which the oldest fetch under way began; the highest where there is none.
+pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
+    let oldest = |shard: &parking_lot::Mutex<Shard<M>>| {
+        shard.lock().flights.iter().map(|record| record.flight.generation).min()
+    };
+    zone.shards.iter().filter_map(oldest).min().unwrap_or(u64::MAX)
 }
 
 impl<M: Metadata> Shard<M> {

@@ -1,14 +1,18 @@
 //! The zone's side of its disk tier.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::bans::oldest_flight;
 use super::claim::Departure;
 use super::{Inner, Zone};
-use crate::disk::{Above, DiskLimits, DiskOptions, DiskPool, DiskStats, Name, Spill, Stage, Tier};
+use crate::ban::{self, Book, Exact, Softened, Verdict};
+use crate::disk::{
+    Above, Banning, DiskLimits, DiskOptions, DiskPool, DiskStats, Filed, Name, Spill, Stage, Tier,
+};
 use crate::flight::Lead;
 use crate::shard::{Entry, Role};
 use crate::{Body, Completion, FlightReader, KeyRef, Metadata, Object, Persist, Selection};
@@ -31,6 +35,7 @@ impl<M: Persist> Zone<M> {
             Arc::new(Tier::new(options, pool, above))
         });
         if options.is_none() {
+            self.inner.bans.serve_disk();
             tier.shelf.begin();
             let shelf: Weak<dyn crate::disk::Tend> = Arc::downgrade(&tier.shelf) as Weak<_>;
             pool.keep(shelf);
@@ -114,7 +119,7 @@ impl<M: Metadata> Zone<M> {
     /// Has a stored object written.
     pub(super) fn write(&self, object: &Arc<Object<M>>) {
         if let Some(disk) = self.disk() {
-            disk.write(object, || self.holds(object));
+            disk.write(self, object, || self.holds(object));
         }
     }
 
@@ -189,11 +194,53 @@ fn store_spilled<M: Metadata>(
             shard.flight_mut(&flight).is_some_and(|record| record.role != Role::Purged)
         };
         let make = |body: Body| Object::new(&flight, body, selection, completion);
-        disk.place_spilled(stage, flight.key.as_ref(), is_wanted, make)
+        disk.place_spilled(stage, &zone, flight.key.as_ref(), is_wanted, make)
     });
     match object {
         Some(object) => _ = lead.store_spilled(&Arc::new(object)),
         None => lead.finish_oversized(now, zone.limits().oversized_pass_ms),
+    }
+}
+
+impl<M: Metadata> Banning for Inner<M> {
+    fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<ban::Entry> {
+        self.bans.begin(&self.sequence, book, is_lost)
+    }
+
+    fn take_exact(self: Arc<Self>, exact: &Exact) {
+        Zone::of(&self).take_exact(exact);
+    }
+
+    fn end_count(&self, exact: &Exact) -> usize {
+        self.bans.end_count(exact)
+    }
+
+    fn take_softened(&self) -> Vec<Softened> {
+        self.bans.take_softened()
+    }
+
+    fn judge_marks(&self, since: u64, key: u128, labels: &[u64]) -> Verdict {
+        if self.bans.any_since(since) { self.bans.judge_marks(since, key, labels) } else { Verdict::Stays }
+    }
+
+    fn ask_file(&self, filed: &Filed, since: u64) -> Verdict {
+        if let Some(verdict) = self.bans.judge_any(since) {
+            return verdict;
+        }
+        let Some(disk) = self.disk.get() else { return Verdict::Stays };
+        disk.ask_file(filed, |key, meta| self.bans.judge_stored(since, key, meta))
+    }
+
+    fn newest_rule(&self) -> u64 {
+        self.bans.newest_test()
+    }
+
+    fn asked_in_memory(&self) -> u64 {
+        self.swept_bans.load(SeqCst)
+    }
+
+    fn oldest_flight(&self) -> u64 {
+        oldest_flight(self)
     }
 }
 

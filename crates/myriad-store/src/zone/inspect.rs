@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use super::Zone;
 use crate::ban::Verdict;
 use crate::disk::{DiskLimits, DiskPage};
-use crate::{KeyRef, Metadata, Object};
+use crate::{KeyRef, Metadata, Object, Retired};
 
 /// Slots that one call of [`Zone::inspect`] or [`Zone::inspect_disk`] looks at.
 const BATCH: u32 = 64;
@@ -73,15 +72,10 @@ impl<M: Metadata> Zone<M> {
         found
     }
 
-    /// The purges by rule that are not retired, oldest first.
+    /// The purges by rule whose pages are being counted, oldest first.
     pub fn bans(&self) -> Vec<LiveBan> {
-        let live = self.inner.bans.tests();
-        let told = live.iter().map(|ban| LiveBan {
-            name: Arc::clone(&ban.name),
-            number: ban.number,
-            count: ban.count.load(Relaxed),
-        });
-        told.collect()
+        let counting = self.inner.bans.untold().into_iter();
+        counting.map(|Retired { name, number, count }| LiveBan { name, number, count }).collect()
     }
 
     /// The limits of the disk tier, if there is one.

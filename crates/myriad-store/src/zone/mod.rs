@@ -52,7 +52,10 @@ pub(crate) struct Inner<M: Metadata> {
     /// Orders fetches and purges.
     sequence: AtomicU64,
     bans: Bans<M>,
-    ban_sweep: Mutex<bans::Sweep>,
+    /// The round under way in which rules are asked: the newest when it began, shard, slot.
+    ban_sweep: Mutex<Option<(u64, usize, u32)>>,
+    /// All objects in memory were asked by the rules up to this number.
+    swept_bans: AtomicU64,
     /// The shard that the next eviction looks at first.
     evict_next: AtomicUsize,
     /// Where the next sweep begins: shard, slot.
@@ -79,6 +82,7 @@ impl<M: Metadata> Zone<M> {
             sequence: AtomicU64::new(1),
             bans: Bans::new(),
             ban_sweep: Mutex::default(),
+            swept_bans: AtomicU64::new(0),
             evict_next: AtomicUsize::new(0),
             sweep_next: Mutex::new((0, 0)),
             rejected: AtomicU64::new(0),

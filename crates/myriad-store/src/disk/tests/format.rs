@@ -14,6 +14,7 @@ fn file(body: &[u8]) -> Vec<u8> {
         family: 77,
         stored_at: 123,
         fresh_until: 456,
+        labels: &[3, u64::MAX],
         key: b"key",
         key_hash: KeyRef::new(b"key").hash(),
         selector: b"selector",
@@ -39,9 +40,10 @@ fn what_was_written_is_read() {
         assert_eq!((whole.header.stored_at, whole.header.fresh_until), (123, 456));
         let tail = whole.tail;
         assert_eq!(
-            (tail.key, tail.selector, tail.variant, tail.meta),
+            (tail.head.key, tail.head.selector, tail.head.variant, tail.head.meta),
             (&b"key"[..], &b"selector"[..], &b"variant"[..], &b"metadata"[..])
         );
+        assert_eq!(*tail.head.labels, [3, u64::MAX]);
         assert_eq!(tail.encodings, [(0, &b"meta of gzip"[..], &b"bytes of gzip"[..]), (3, b"", b"")]);
     }
 }
@@ -95,7 +97,7 @@ fn random_bytes_never_pass_and_never_panic() {
         bytes[HEADER - 8..HEADER].copy_from_slice(&sum.to_le_bytes());
         if examine(&bytes, 5).is_ok() {
             let whole = Whole::parse(&bytes, 5).unwrap();
-            let sections = |w: &Whole<'_>| [w.body, w.tail.key, w.tail.meta].concat();
+            let sections = |w: &Whole<'_>| [w.body, w.tail.head.key, w.tail.head.meta].concat();
             assert_eq!(sections(&whole), sections(&Whole::parse(&good, 5).unwrap()), "seed {seed}");
         }
     }

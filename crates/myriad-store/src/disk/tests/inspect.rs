@@ -43,7 +43,9 @@ fn every_page_of_both_tiers_is_shown_once() {
     assert!(memory.len() >= 200, "{}", memory.len());
     let mut all = [memory, disk].concat();
     all.sort();
-    keys.iter_mut().for_each(|key| key.push_str(" 100"));
+    for key in &mut keys {
+        key.push_str(" 100");
+    }
     assert_eq!(all, keys);
 }
 
@@ -76,7 +78,7 @@ fn what_was_purged_is_shown_no_more() {
     for (id, key) in [&b"a"[..], b"b", b"c"].into_iter().enumerate() {
         shop.put(key, id as u64, 100);
     }
-    crate::tests::ban(&shop.zone, "a", Purge::Hard, 0);
+    shop.purge(Covered::Rule { name: "a", rule: &[0] }, Purge::Hard);
     assert_eq!(shop.zone.bans().len(), 1);
     assert!(shop.zone.peek(KeyRef::new(b"a")).is_empty());
     let (memory, disk) = shown(&shop.zone);

@@ -7,10 +7,12 @@ mod inspect;
 mod large;
 mod limits;
 mod model;
+mod purges;
 mod recovery;
 mod removal;
 
 use std::fs;
+use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -28,7 +30,10 @@ impl Folder {
     pub(crate) fn new() -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Relaxed);
-        let path = std::env::temp_dir().join(format!("myriad-store-{}-{number}", std::process::id()));
+        // In memory where that is: thousands of starts sync what they write.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let path = folder.join(format!("myriad-store-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -174,6 +179,34 @@ impl Shop {
 
     fn in_memory(&self, key: &[u8]) -> bool {
         self.zone.get(KeyRef::new(key), plain, self.now()).is_some()
+    }
+
+    /// A purge that is waited for; what it counted.
+    #[track_caller]
+    fn purge(&self, covered: Covered<'_>, purge: Purge) -> Count {
+        let purging = self.zone.purge(covered, purge);
+        self.settle();
+        crate::tests::ended(purging).count
+    }
+
+    /// Has all pages asked; what was told.
+    fn tend(&self) -> Vec<Retired> {
+        let mut told = self.zone.tend_bans(usize::MAX);
+        for _ in 0..20 {
+            self.pool.tend();
+            self.settle();
+            told.extend(self.zone.tend_bans(usize::MAX));
+        }
+        told
+    }
+
+    /// Waits until no purge is live any more.
+    fn forget_purges(&self) {
+        for _ in 0..5 {
+            self.now.fetch_add(60_000, Relaxed);
+            self.tend();
+        }
+        assert_eq!(self.zone.live_bans(), 0, "a purge outlives what it was for");
     }
 
     fn close(self) {

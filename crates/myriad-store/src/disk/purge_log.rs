@@ -1,0 +1,206 @@
+//! The log of a zone's purges on disk, beside its sequence number.
+//!
+//! It has zeros at its end into which records are written, so that making one durable needs no change of the file system's
+//! own records: one `fdatasync` for all purges of a moment. When the zeros are used up, or most of the log is of no concern
+//! any more, it is written anew.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::ban::{Book, Entry};
+
+/// Least bytes of a log, zeros included.
+const LEAST: usize = 64 << 10;
+/// A log of more bytes was not written by this program.
+const MOST: u64 = 1 << 30;
+
+/// The file; `rm -rf cache/*` passes by it.
+pub(crate) fn path(root: &Path) -> PathBuf {
+    root.join(".purges")
+}
+
+/// What a start finds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Some of the log was set aside.
+    pub(crate) is_damaged: bool,
+    /// It may have held purges that were answered.
+    pub(crate) is_lost: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct PurgeLog {
+    root: PathBuf,
+    /// `None` where the next purge writes it anew.
+    file: Option<File>,
+    /// Purges are in the book that are not on disk.
+    is_behind: bool,
+    /// Where the next record goes.
+    at: u64,
+    /// Bytes, zeros included.
+    len: u64,
+    pub(crate) book: Book,
+}
+
+impl PurgeLog {
+    /// Reads the log of the runs before.
+    pub(crate) fn open(root: &Path) -> io::Result<(Self, Found)> {
+        let mut found = Found::default();
+        let mut log = Self {
+            root: root.to_owned(),
+            file: None,
+            is_behind: false,
+            at: 0,
+            len: 0,
+            book: Book::default(),
+        };
+        let Some(bytes) = read(&path(root))? else { return Ok((log, found)) };
+        let reading = Book::read(&bytes);
+        (found.is_damaged, found.is_lost) = (reading.is_damaged, reading.is_lost);
+        log.book = reading.book;
+        if found.is_damaged {
+            // For whoever wants to know what it was; a copy that fails must not keep the zone from starting.
+            let _ = fs::write(root.join(".purges.damaged"), &bytes);
+            log.is_behind = true;
+        } else {
+            let file = File::options().read(true).write(true).open(path(root))?;
+            (log.at, log.len, log.file) = (reading.len as u64, bytes.len() as u64, Some(file));
+        }
+        if found.is_damaged && !found.is_lost {
+            log.write_anew()?;
+        }
+        Ok((log, found))
+    }
+
+    /// Notes purges; they are durable where this succeeds. Where it fails they stay in the book, for the next try.
+    pub(crate) fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for entry in entries {
+            self.book.note(entry);
+            entry.write(&mut bytes);
+        }
+        let fits = self.at + bytes.len() as u64 <= self.len;
+        let Some(file) = self.file.as_ref().filter(|file| fits && self.is_there(file)) else {
+            return self.write_anew();
+        };
+        if let Err(error) = file.write_all_at(&bytes, self.at).and_then(|()| file.sync_data()) {
+            // What of it came to the disk, nobody knows.
+            (self.file, self.is_behind) = (None, true);
+            return Err(error);
+        }
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Whether purges are in the book that are not on disk.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Whether the log is still the file of its name: somebody may have removed the folder.
+    fn is_there(&self, file: &File) -> bool {
+        let same = |known: fs::Metadata| file.metadata().is_ok_and(|own| own.ino() == known.ino());
+        fs::symlink_metadata(path(&self.root)).is_ok_and(same)
+    }
+
+    /// Writes all that the book says to a new file in place of the old one.
+    pub(crate) fn write_anew(&mut self) -> io::Result<()> {
+        (self.file, self.is_behind) = (None, true);
+        let aside = self.root.join(".purges.new");
+        let mut bytes = self.book.write();
+        let at = bytes.len();
+        bytes.resize((at * 2).max(LEAST).next_multiple_of(4096), 0);
+        let mut open = File::options();
+        let file = open.read(true).write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+        file.write_all_at(&bytes, 0)?;
+        file.sync_all()?;
+        fs::rename(&aside, path(&self.root))?;
+        File::open(&self.root)?.sync_all()?;
+        (self.at, self.len, self.file, self.is_behind) = (at as u64, bytes.len() as u64, Some(file), false);
+        Ok(())
+    }
+}
+
+/// The bytes of the log; `None` where there is none.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Purge;
+    use crate::disk::tests::Folder;
+
+    fn entry(number: u64) -> Entry {
+        Entry::Exact {
+            number,
+            purge: Purge::Hard,
+            keys: [u128::from(number)].into(),
+            labels: [number; 3].into(),
+        }
+    }
+
+    fn reopened(folder: &Folder) -> (Book, Found) {
+        let (log, found) = PurgeLog::open(folder.path()).unwrap();
+        (log.book, found)
+    }
+
+    #[test]
+    fn purges_are_found_again_however_many_there_were() {
+        let folder = Folder::new();
+        let (mut log, found) = PurgeLog::open(folder.path()).unwrap();
+        assert_eq!(found, Found::default());
+        let mut book = Book::default();
+        for number in (1..3000).step_by(3) {
+            let entries = [entry(number), entry(number + 1), entry(number + 2)];
+            for entry in &entries {
+                book.note(entry);
+            }
+            log.append(&entries).unwrap();
+        }
+        assert_eq!((reopened(&folder), book.len()), ((book, Found::default()), 6000));
+    }
+
+    #[test]
+    fn log_that_somebody_removed_is_written_anew() {
+        let folder = Folder::new();
+        let (mut log, _) = PurgeLog::open(folder.path()).unwrap();
+        log.append(&[entry(1)]).unwrap();
+        fs::remove_file(path(folder.path())).unwrap();
+        log.append(&[entry(2)]).unwrap();
+        assert_eq!(reopened(&folder).0.keys.len(), 2);
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_written_with_what_follows() {
+        let folder = Folder::new();
+        let (mut log, _) = PurgeLog::open(folder.path()).unwrap();
+        let away = folder.path().with_extension("away");
+        fs::rename(folder.path(), &away).unwrap();
+        assert!(log.append(&[entry(1)]).is_err());
+        assert!(log.is_behind());
+        fs::rename(&away, folder.path()).unwrap();
+        log.append(&[entry(2)]).unwrap();
+        assert!(!log.is_behind());
+        assert_eq!(reopened(&folder).0.keys.len(), 2);
+    }
+
+    #[test]
+    fn foreign_log_is_lost_and_kept_aside() {
+        let folder = Folder::new();
+        fs::write(path(folder.path()), b"anything").unwrap();
+        let (log, found) = PurgeLog::open(folder.path()).unwrap();
+        assert_eq!((found, log.book.len()), (Found { is_damaged: true, is_lost: true }, 0));
+        assert!(log.is_behind(), "it says so until all that it could be of is purged");
+        assert_eq!(fs::read(folder.path().join(".purges.damaged")).unwrap(), b"anything");
+    }
+}

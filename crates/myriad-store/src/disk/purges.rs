@@ -1,0 +1,504 @@
+//! Purges over files.
+//!
+//! ```text
+//!   asked for: holds --> written down, counted in memory and on disk: answered
+//!     --> rules: every file was asked --> files gone, or said to be stale --> synced: forgotten
+//! ```
+//!
+//! What bears a label or a key is found in the catalogue. What a rule covers is found by asking every file, a few at a
+//! time; whoever reads a file before that asks as well. A purge is forgotten once nothing that it covers can come back,
+//! not by a power loss either.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::catalogue::{Filed, Role};
+use super::format::Kind;
+use super::name::Name;
+use super::options::DiskEvent;
+use super::purge_log::{self, PurgeLog};
+use super::read;
+use super::shelf::{Above, Shelf};
+use super::ticket::{Giver, ticket};
+use crate::ban::{Book, Entry, Exact, Softened, Verdict};
+use crate::{Count, Purge, PurgeError, Purged, Purging};
+
+/// Files that bear a label which are taken in one hold of the catalogue's lock.
+const TAKEN: usize = 1024;
+/// Files that are told to be stale in one go.
+const SOFTENED: usize = 512;
+/// Slots that are looked at, files that are read, and milliseconds, in one go of asking.
+const LOOKED_AT: u32 = 1 << 16;
+const READ: usize = 4096;
+const ASKING: Duration = Duration::from_millis(100);
+/// Milliseconds between two tries to forget purges.
+const SETTLE_MS: u64 = 30_000;
+
+/// What purges need of the memory tier. Called with no lock of the shelf held but a stripe.
+pub(crate) trait Banning: Send + Sync {
+    /// The purges of the runs before hold from now on. Returns those of this run that cover what is in the folder as well,
+    /// under the numbers that they have now; where some were lost, everything is purged.
+    fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<Entry>;
+    /// Finds in memory what a purge names exactly.
+    fn take_exact(self: Arc<Self>, exact: &Exact);
+    /// How many pages a purge covered; those that are found later are not counted.
+    fn end_count(&self, exact: &Exact) -> usize;
+    /// Pages that soft purges have covered in memory since the last call.
+    fn take_softened(&self) -> Vec<Softened>;
+    /// What the purges after `since` say of a page by its key and labels, rules apart.
+    fn judge_marks(&self, since: u64, key: u128, labels: &[u64]) -> Verdict;
+    /// What the purges after `since` say of a page in a file.
+    fn ask_file(&self, filed: &Filed, since: u64) -> Verdict;
+    /// The newest purge by rule; zero where there is none.
+    fn newest_rule(&self) -> u64;
+    /// All that is in memory was asked by the rules up to this number.
+    fn asked_in_memory(&self) -> u64;
+    /// The number at which the oldest fetch under way began.
+    fn oldest_flight(&self) -> u64;
+}
+
+/// A purge that is to be written down.
+pub(crate) struct Waiting {
+    entry: Entry,
+    exact: Option<Arc<Exact>>,
+    end: Giver<Result<Purged, PurgeError>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Waiting>,
+    /// A job that writes is queued or running.
+    running: bool,
+}
+
+#[derive(Default)]
+struct Round {
+    /// The newest rule when the round under way began, and the next slot.
+    asking: Option<(u64, u32)>,
+    settling: Option<Settling>,
+    settle_at: u64,
+}
+
+/// Purges that are about to be forgotten.
+struct Settling {
+    /// Those up to this number.
+    upto: u64,
+    /// What must be removed before.
+    doomed: Vec<Name>,
+    /// Writes that must have ended before: those with lower numbers.
+    writes: u64,
+    sync: Option<Arc<Syncing>>,
+}
+
+#[derive(Default)]
+struct Syncing {
+    ended: AtomicBool,
+    done: AtomicBool,
+}
+
+/// The purges of a folder.
+#[derive(Default)]
+pub(crate) struct Purges {
+    /// `None` until the folder can be used.
+    log: Mutex<Option<PurgeLog>>,
+    queue: Mutex<Queue>,
+    round: Mutex<Round>,
+    /// Every file was asked by the rules up to this number.
+    asked: AtomicU64,
+    /// Purges up to this number are forgotten.
+    settled: AtomicU64,
+    /// How often all that was written before was made durable.
+    pub(crate) syncs: AtomicU64,
+}
+
+impl Purges {
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(SeqCst)
+    }
+
+    pub(crate) fn settled(&self) -> u64 {
+        self.settled.load(SeqCst)
+    }
+}
+
+impl Shelf {
+    /// Reads the purges of the runs before: they hold before the first file is read. Returns the newest number among them.
+    pub(crate) fn open_purges(&self) -> io::Result<(PurgeLog, bool)> {
+        let (log, found) = PurgeLog::open(&self.root)?;
+        if found.is_damaged {
+            self.tell(&DiskEvent::PurgesDamaged { path: purge_log::path(&self.root), all: found.is_lost });
+        }
+        Ok((log, found.is_lost))
+    }
+
+    pub(crate) fn begin_purges(&self, mut log: PurgeLog, is_lost: bool) -> io::Result<()> {
+        let Some(above) = self.above.upgrade() else { return Ok(()) };
+        let early = above.begin_purges(&log.book, is_lost);
+        if !early.is_empty() || log.is_behind() {
+            log.append(&early)?;
+        }
+        *self.purges.log.lock() = Some(log);
+        Ok(())
+    }
+
+    /// Has a purge written down and its files found; it holds already.
+    pub(crate) fn purge(self: &Arc<Self>, entry: Entry, exact: Option<Arc<Exact>>) -> Purging {
+        let (end, ticket) = ticket();
+        let begins = {
+            let mut queue = self.purges.queue.lock();
+            queue.waiting.push(Waiting { entry, exact, end });
+            !std::mem::replace(&mut queue.running, true)
+        };
+        if begins {
+            let shelf = Arc::clone(self);
+            self.pool.urgent(Box::new(move || shelf.run_purges()));
+        }
+        Purging::waiting(ticket)
+    }
+
+    /// All that came while the ones before were being written share one `fdatasync`.
+    fn run_purges(self: &Arc<Self>) {
+        loop {
+            let batch = {
+                let mut queue = self.purges.queue.lock();
+                queue.running = !queue.waiting.is_empty();
+                std::mem::take(&mut queue.waiting)
+            };
+            if batch.is_empty() {
+                return;
+            }
+            let entries: Vec<Entry> = batch.iter().map(|waiting| waiting.entry.clone()).collect();
+            let logged = self.write_down(&entries);
+            for waiting in batch {
+                let number = waiting.entry.number();
+                let count = waiting.exact.map_or(Count::Later, |exact| self.take_exact(&exact));
+                waiting.end.give(match &logged {
+                    Ok(()) => Ok(Purged { number, count }),
+                    Err(error) => Err(PurgeError::Unlogged(io::Error::new(error.kind(), error.to_string()))),
+                });
+            }
+        }
+    }
+
+    fn write_down(&self, entries: &[Entry]) -> io::Result<()> {
+        let mut log = self.purges.log.lock();
+        let log = log.as_mut().ok_or_else(|| io::Error::other("the folder cannot be used"))?;
+        let logged = log.append(entries);
+        if let Err(error) = &logged {
+            let told = io::Error::new(error.kind(), error.to_string());
+            self.failed("write()", &purge_log::path(&self.root), told);
+        }
+        logged
+    }
+
+    /// Takes what a purge names exactly out of memory and folder, or makes it stale, and counts it.
+    fn take_exact(self: &Arc<Self>, exact: &Exact) -> Count {
+        let Some(above) = self.above.upgrade() else { return Count::AtLeast(0) };
+        Arc::clone(&above).take_exact(exact);
+        // What memory has counted is not counted again.
+        self.note_softened(&*above);
+        let was_complete = self.catalogue.lock().complete;
+        let mut count = 0;
+        for (key, name) in exact.keys.iter().zip(&exact.names) {
+            count += self.take_key(*key, *name, exact.number, exact.purge);
+        }
+        for label in &exact.labels {
+            count += self.take_label(*label, exact.number, exact.purge);
+        }
+        if self.catalogue.lock().doomed() > 0 {
+            self.bury_soon();
+        }
+        exact.count.fetch_add(count, Relaxed);
+        let count = above.end_count(exact);
+        // Of a key, the files are known without a catalogue.
+        if was_complete || exact.labels.is_empty() { Count::Exact(count) } else { Count::AtLeast(count) }
+    }
+
+    fn take_label(&self, label: u64, number: u64, purge: Purge) -> usize {
+        let (mut count, mut after) = (0, None);
+        loop {
+            let mut catalogue = self.catalogue.lock();
+            let (next, files) = catalogue.bearing(label, after, number, TAKEN);
+            for filed in files {
+                count += usize::from(match purge {
+                    Purge::Hard => {
+                        catalogue.doom(filed.name);
+                        true
+                    }
+                    Purge::Soft => catalogue.soften(filed.name, number),
+                });
+            }
+            drop(catalogue);
+            match next {
+                Some(next) => after = Some(next),
+                None => return count,
+            }
+        }
+    }
+
+    fn take_key(&self, key: u128, main: Name, number: u64, purge: Purge) -> usize {
+        let unknown = {
+            let catalogue = self.catalogue.lock();
+            !catalogue.complete && catalogue.find(main).is_none() && !catalogue.is_doomed(main)
+        };
+        // A key's own file is known by its name before the walk has come to it.
+        let found = unknown
+            && read::open(self, main).is_ok_and(|file| {
+                read::header(self, &file).is_ok_and(|(header, _)| {
+                    header.kind == Kind::Object && header.key_hash == key && header.generation < number
+                })
+            });
+        let mut catalogue = self.catalogue.lock();
+        let files = catalogue.of_hash(key).copied();
+        let (markers, pages): (Vec<Filed>, Vec<Filed>) = files.partition(|filed| filed.role == Role::Marker);
+        let has_newer = pages.iter().any(|filed| filed.generation >= number);
+        let mut count = usize::from(found);
+        for filed in pages.iter().filter(|filed| filed.generation < number) {
+            count += usize::from(match purge {
+                Purge::Hard => {
+                    catalogue.doom(filed.name);
+                    true
+                }
+                Purge::Soft => catalogue.soften(filed.name, number),
+            });
+        }
+        if purge == Purge::Hard {
+            for filed in markers.iter().filter(|filed| filed.generation < number && !has_newer) {
+                catalogue.doom(filed.name);
+            }
+            if found {
+                catalogue.doom_unknown(main, key);
+            }
+        }
+        count
+    }
+
+    /// The purges of the runs before, over what a snapshot tells of the files.
+    pub(crate) fn recall_purges(&self) {
+        let book = match &*self.purges.log.lock() {
+            Some(log) => log.book.clone(),
+            None => return,
+        };
+        let both = |hard: u64, soft: u64| [(soft, Purge::Soft), (hard, Purge::Hard)];
+        for (label, numbers) in &book.labels {
+            for (number, purge) in both(numbers.hard, numbers.soft) {
+                self.take_label(*label, number, purge);
+            }
+        }
+        for (key, numbers) in &book.keys {
+            let main = self.catalogue.lock().of_hash(*key).next().map(|filed| filed.name);
+            for (number, purge) in both(numbers.hard, numbers.soft) {
+                main.inspect(|main| _ = self.take_key(*key, *main, number, purge));
+            }
+        }
+    }
+
+    /// What a purge says of a file that was just entered, or is about to be used.
+    pub(crate) fn obey(&self, filed: &Filed, verdict: Verdict, number: u64) {
+        let is_same = |now: Option<Filed>| now.is_some_and(|now| now.generation == filed.generation);
+        let mut catalogue = self.catalogue.lock();
+        if !is_same(catalogue.get(filed.name)) {
+            return;
+        }
+        match verdict {
+            Verdict::Stays => {}
+            Verdict::Goes => catalogue.doom(filed.name),
+            Verdict::Stale => _ = catalogue.soften(filed.name, number),
+        }
+    }
+
+    /// Does a bounded part of what purges want done; whether there is more.
+    pub(crate) fn tend_purges(self: &Arc<Self>) -> bool {
+        let Some(above) = self.above.upgrade() else { return false };
+        let mut round = self.purges.round.lock();
+        self.write_behind();
+        self.note_softened(&*above);
+        let softened = self.write_softened();
+        let asked = self.ask_files(&mut round, &*above);
+        self.settle(&mut round, &*above);
+        softened || asked
+    }
+
+    /// Writes down what could not be before.
+    fn write_behind(&self) {
+        let mut log = self.purges.log.lock();
+        let behind = log.as_mut().filter(|log| log.is_behind());
+        if let Some(log) = behind
+            && self.may_write()
+        {
+            match log.write_anew() {
+                Ok(()) => self.works(),
+                Err(error) => self.failed("write()", &purge_log::path(&self.root), error),
+            }
+        }
+    }
+
+    /// Notes what soft purges have covered in memory: a file is its page's if it is of the same fetch.
+    fn note_softened(&self, above: &dyn Above) {
+        for softened in above.take_softened() {
+            let mut catalogue = self.catalogue.lock();
+            let mut files = catalogue.of_hash(softened.key);
+            let of_page = files.find(|filed| filed.generation == softened.generation).map(|filed| filed.name);
+            drop(files);
+            of_page.inspect(|name| _ = catalogue.soften(*name, softened.number));
+        }
+    }
+
+    fn write_softened(&self) -> bool {
+        let softened = self.catalogue.lock().take_softened(SOFTENED);
+        for filed in &softened {
+            self.expire(filed);
+        }
+        self.catalogue.lock().has_unwritten()
+    }
+
+    /// Has a file say that its page is stale. One that cannot goes.
+    fn expire(&self, filed: &Filed) {
+        let expired = {
+            let _stripe = self.stripe(filed.key_hash());
+            let now = self.catalogue.lock().get(filed.name);
+            now.is_none_or(|now| now.generation != filed.generation) || self.write_expired(filed).is_some()
+        };
+        if !expired {
+            self.obey(filed, Verdict::Goes, 0);
+            self.bury(filed.name, filed.key_hash());
+        }
+    }
+
+    fn write_expired(&self, filed: &Filed) -> Option<()> {
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        let mut open = File::options();
+        let open = open.read(true).write(true).custom_flags(flags.bits() as i32);
+        let file = open.open(self.path(filed.name)).ok()?;
+        let (mut header, _) = read::header(self, &file).ok()?;
+        if header.generation != filed.generation {
+            return None;
+        }
+        header.fresh_until = 0;
+        file.write_all_at(&header.write(), 0).ok()
+    }
+
+    /// Asks files whether rules cover them; whether there are more to ask.
+    fn ask_files(&self, round: &mut Round, above: &dyn Above) -> bool {
+        let asked = self.purges.asked();
+        if round.asking.is_none() {
+            let newest = above.newest_rule();
+            // Memory is asked first, so that what is in both is counted there.
+            let may_begin =
+                newest > asked && above.asked_in_memory() >= newest && self.catalogue.lock().complete;
+            round.asking = may_begin.then_some((newest, 0));
+        }
+        let Some((upto, first)) = round.asking else { return false };
+        let (began, mut read) = (Instant::now(), 0);
+        let last = self.catalogue.lock().slots();
+        let end = first.saturating_add(LOOKED_AT).min(last);
+        let mut slot = first;
+        while slot < end && read < READ && began.elapsed() < ASKING {
+            let slots = slot..slot.saturating_add(64).min(end);
+            slot = slots.end;
+            let files: Vec<(Filed, u64)> = {
+                let catalogue = self.catalogue.lock();
+                let files = slots.filter_map(|slot| catalogue.at(slot));
+                let old = files.filter(|filed| filed.role != Role::Marker && filed.generation < upto);
+                old.map(|filed| (*filed, filed.generation.max(asked).max(catalogue.softened_by(filed.name))))
+                    .filter(|(_, since)| *since < upto)
+                    .collect()
+            };
+            read += files.len();
+            for (filed, since) in files {
+                match above.ask_file(&filed, since) {
+                    Verdict::Stays => {}
+                    Verdict::Stale => self.expire(&filed),
+                    Verdict::Goes => {
+                        self.obey(&filed, Verdict::Goes, 0);
+                        self.bury(filed.name, filed.key_hash());
+                    }
+                }
+            }
+        }
+        round.asking = (slot < last).then_some((upto, slot));
+        if round.asking.is_none() {
+            self.purges.asked.store(upto, SeqCst);
+        }
+        round.asking.is_some()
+    }
+
+    /// Forgets the purges that nothing can come back from.
+    fn settle(self: &Arc<Self>, round: &mut Round, above: &dyn Above) {
+        match &mut round.settling {
+            None => round.settling = self.begin_settling(round, above),
+            Some(settling) => match &settling.sync {
+                None => self.sync_when_gone(settling),
+                Some(sync) if sync.ended.load(SeqCst) => {
+                    if sync.done.load(SeqCst) {
+                        self.forget_purges(settling.upto);
+                    }
+                    round.settling = None;
+                }
+                Some(_) => {}
+            },
+        }
+    }
+
+    fn begin_settling(&self, round: &mut Round, above: &dyn Above) -> Option<Settling> {
+        let now = self.now();
+        if now < round.settle_at {
+            return None;
+        }
+        let oldest = self.purges.log.lock().as_ref()?.book.oldest()?;
+        round.settle_at = now.saturating_add(SETTLE_MS);
+        let asked = self.purges.asked();
+        // A purge that is made from here on has a higher number.
+        let newest = above.sequence().saturating_sub(1);
+        let upto = if above.newest_rule() > asked { asked } else { newest };
+        let upto = upto.min(above.oldest_flight().saturating_sub(1));
+        self.note_softened(above);
+        let catalogue = self.catalogue.lock();
+        if oldest > upto || !catalogue.complete || catalogue.has_unwritten() {
+            return None;
+        }
+        let doomed = catalogue.some_doomed(usize::MAX).into_iter().map(|(name, _)| name).collect();
+        Some(Settling { upto, doomed, writes: catalogue.next_write(), sync: None })
+    }
+
+    fn sync_when_gone(self: &Arc<Self>, settling: &mut Settling) {
+        {
+            let catalogue = self.catalogue.lock();
+            settling.doomed.retain(|name| catalogue.is_doomed(*name));
+            if !settling.doomed.is_empty() || catalogue.oldest_write() < settling.writes {
+                return;
+            }
+        }
+        let sync = Arc::<Syncing>::default();
+        settling.sync = Some(Arc::clone(&sync));
+        let (shelf, for_job) = (Arc::clone(self), Arc::clone(&sync));
+        let job = move || {
+            let synced = File::open(&shelf.root).is_ok_and(|root| rustix::fs::syncfs(&root).is_ok());
+            shelf.purges.syncs.fetch_add(u64::from(synced), SeqCst);
+            for_job.done.store(synced, SeqCst);
+            for_job.ended.store(true, SeqCst);
+        };
+        if self.pool.write(0, Box::new(job)).is_err() {
+            sync.ended.store(true, SeqCst);
+        }
+    }
+
+    fn forget_purges(&self, upto: u64) {
+        {
+            let mut log = self.purges.log.lock();
+            let Some(log) = log.as_mut() else { return };
+            log.book.drop_through(upto);
+            if let Err(error) = log.write_anew() {
+                self.failed("write()", &purge_log::path(&self.root), error);
+            }
+        }
+        self.catalogue.lock().forget_softened(upto);
+        self.purges.settled.fetch_max(upto, SeqCst);
+    }
+}

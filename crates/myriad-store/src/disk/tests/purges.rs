@@ -1,0 +1,351 @@
+//! Purges that reach pages on disk, and outlive the process that was asked for them.
+
+use super::*;
+use crate::tests::{GROUPS, asking, labelled};
+
+fn keyed<'a>(keys: &'a [KeyRef<'a>]) -> Covered<'a> {
+    Covered::Exact { keys, addresses: &[], labels: &[] }
+}
+
+fn ruled(rule: &[u8]) -> Covered<'_> {
+    Covered::Rule { name: "a rule", rule }
+}
+
+fn key(id: u64) -> Vec<u8> {
+    format!("/{id}").into_bytes()
+}
+
+/// Pages 0 to 19 on disk, of which memory has none.
+fn stored(folder: &Folder) {
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    for id in 0..20 {
+        shop.put(&key(id), id, 10);
+    }
+    shop.close();
+}
+
+/// Memory that holds next to nothing.
+fn small(folder: &Folder) -> Shop {
+    let limits = ZoneLimits { memory_bytes: 6000, ..LIMITS };
+    let shop = Shop::open_with(folder.path(), limits, DiskLimits::default());
+    shop.recover();
+    shop
+}
+
+/// Whether a page is there, and no soft purge has covered it.
+fn is_fresh(shop: &Shop, id: u64) -> Option<bool> {
+    shop.get(&key(id), plain).map(|page| page.is_fresh(0))
+}
+
+fn of_group(id: u64, group: u64) -> bool {
+    id % GROUPS == group
+}
+
+/// Every kind of purge of the pages of group 1 (all of them by `All`), whether they count at once, and what they cover.
+fn kinds(each: impl Fn(Covered<'_>, bool, &dyn Fn(u64) -> bool)) {
+    let keys: Vec<Vec<u8>> = (0..20).filter(|id| of_group(*id, 1)).map(key).collect();
+    let keys: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
+    let of_one = |id: u64| of_group(id, 1);
+    each(keyed(&keys), true, &of_one);
+    each(labelled(&[1]), true, &of_one);
+    each(Covered::Exact { keys: &keys[..2], addresses: &[1], labels: &[] }, true, &of_one);
+    each(ruled(&[1]), false, &of_one);
+    each(Covered::All, false, &|_| true);
+}
+
+#[test]
+fn pages_in_memory_on_disk_and_in_both_count_once_for_every_kind_of_purge() {
+    for purge in [Purge::Hard, Purge::Soft] {
+        for warm in [0, 10, 20] {
+            kinds(|covered, exact, covers| {
+                let folder = Folder::new();
+                stored(&folder);
+                let shop = Shop::open(folder.path());
+                shop.recover();
+                (0..warm).for_each(|id| assert_eq!(shop.id(&key(id)), Some(id)));
+                let wanted = (0..20).filter(|id| covers(*id)).count();
+                let count = shop.purge(covered, purge);
+                for id in 0..20 {
+                    let expected =
+                        if covers(id) { (purge == Purge::Soft).then_some(false) } else { Some(true) };
+                    assert_eq!(is_fresh(&shop, id), expected, "{id} {purge:?} {warm} {covered:?}");
+                }
+                let told = shop.tend();
+                if exact {
+                    assert_eq!(count, Count::Exact(wanted), "{purge:?} {warm} {covered:?}");
+                } else {
+                    assert_eq!(count, Count::Later);
+                    let counts: Vec<usize> = told.iter().map(|retired| retired.count).collect();
+                    assert_eq!(counts, [wanted], "{purge:?} {warm} {covered:?}");
+                }
+                if purge == Purge::Hard {
+                    assert_eq!(folder.files().len(), 20 - wanted);
+                    assert_eq!(shop.purge(labelled(&[1]), purge), Count::Exact(0), "they are gone");
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
+    for purge in [Purge::Hard, Purge::Soft] {
+        for (snapshot, forgotten) in [(true, false), (false, false), (true, true), (false, true)] {
+            kinds(|covered, _, covers| {
+                let folder = Folder::new();
+                stored(&folder);
+                let shop = small(&folder);
+                let purging = shop.zone.purge(covered, purge);
+                // Nothing but the log is written: the process is killed before any file is touched.
+                assert!(shop.pool.run_one(true));
+                crate::tests::ended(purging);
+                drop(shop);
+                if !snapshot {
+                    fs::remove_file(folder.path().join(".catalogue")).unwrap();
+                }
+                let shop = small(&folder);
+                if forgotten {
+                    shop.forget_purges();
+                }
+                for _ in 0..2 {
+                    for id in 0..20 {
+                        let expected =
+                            if covers(id) { (purge == Purge::Soft).then_some(false) } else { Some(true) };
+                        assert_eq!(is_fresh(&shop, id), expected, "{id} {purge:?} {forgotten} {covered:?}");
+                    }
+                }
+                // What is fetched after it is not what it was for.
+                shop.put(&key(1), 1, 10);
+                let shop = small(&folder);
+                assert_eq!(is_fresh(&shop, 1), Some(true));
+            });
+        }
+    }
+}
+
+#[test]
+fn purge_while_files_are_still_being_found_covers_them_all() {
+    for purge in [Purge::Hard, Purge::Soft] {
+        kinds(|covered, exact, covers| {
+            let folder = Folder::new();
+            stored(&folder);
+            fs::remove_file(folder.path().join(".catalogue")).unwrap();
+            let shop = Shop::open(folder.path());
+            let count = shop.purge(covered, purge);
+            let is_of_keys = matches!(covered, Covered::Exact { labels: [], addresses: [], .. });
+            match count {
+                Count::Exact(count) => assert!(is_of_keys && (count == 4 || purge == Purge::Soft)),
+                Count::AtLeast(_) => assert!(exact && !is_of_keys),
+                Count::Later => assert!(!exact),
+            }
+            shop.recover();
+            for id in 0..20 {
+                let expected = if covers(id) { (purge == Purge::Soft).then_some(false) } else { Some(true) };
+                assert_eq!(is_fresh(&shop, id), expected, "{id} {purge:?} {covered:?}");
+            }
+            shop.forget_purges();
+            shop.close();
+            let shop = small(&folder);
+            assert!((0..20).filter(|id| covers(*id)).all(|id| is_fresh(&shop, id) != Some(true)));
+        });
+    }
+}
+
+#[test]
+fn variants_on_disk_are_purged_and_counted_one_by_one() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    for value in 0..3 {
+        shop.put_variant(b"/v", b"Cookie", value, u64::from(value) + 5);
+    }
+    shop.close();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    assert_eq!(shop.get(b"/v", asking(1)).unwrap().meta().id, 6);
+    assert_eq!(shop.purge(labelled(&[6 % GROUPS]), Purge::Hard), Count::Exact(1));
+    assert!(shop.get(b"/v", asking(1)).is_none());
+    assert_eq!(shop.get(b"/v", asking(2)).unwrap().meta().id, 7);
+    assert_eq!(shop.purge(keyed(&[KeyRef::new(b"/v")]), Purge::Hard), Count::Exact(2));
+    assert!((0..3).all(|value| shop.get(b"/v", asking(value)).is_none()));
+    shop.settle();
+    assert_eq!(folder.files().len(), 0);
+}
+
+#[test]
+fn page_that_waits_to_be_written_or_left_memory_before_is_purged_too() {
+    for by_label in [true, false] {
+        let folder = Folder::new();
+        let shop = Shop::open_with(
+            folder.path(),
+            ZoneLimits { memory_bytes: 6000, ..LIMITS },
+            DiskLimits::default(),
+        );
+        shop.recover();
+        put(&shop.zone, b"/1", 1, 10, shop.now());
+        // Evicted before it was written.
+        (2..30).step_by(5).for_each(|id| _ = put(&shop.zone, &key(id), id, 1000, shop.now()));
+        assert!(!shop.in_memory(b"/1"));
+        let purging = shop.zone.purge(if by_label { labelled(&[1]) } else { ruled(&[1]) }, Purge::Hard);
+        shop.settle();
+        crate::tests::ended(purging);
+        assert_eq!(shop.id(b"/1"), None);
+        shop.forget_purges();
+        shop.close();
+        assert_eq!(Shop::open(folder.path()).id(b"/1"), None);
+    }
+}
+
+#[test]
+fn body_on_disk_alone_is_purged_while_it_is_on_its_way_and_afterwards() {
+    let folder = Folder::new();
+    let limits = ZoneLimits { max_object_bytes: 1000, ..LIMITS };
+    for after in [false, true] {
+        let shop = Shop::open_with(folder.path(), limits, DiskLimits::default());
+        shop.recover();
+        let mut body = shop.zone.fetch_alone(KeyRef::new(b"/1"), shop.now()).admit(admission(1, None));
+        body.push(content(1, 300_000).into());
+        if !after {
+            assert_eq!(shop.purge(labelled(&[1]), Purge::Hard), Count::Exact(0));
+        }
+        assert!(matches!(body.complete(completion(1, shop.now(), 9_000_000)), Completed::Spilled));
+        shop.settle();
+        if after {
+            assert_eq!(shop.id(b"/1"), Some(1));
+            assert_eq!(shop.purge(labelled(&[1]), Purge::Hard), Count::Exact(1));
+        }
+        assert_eq!(shop.id(b"/1"), None);
+        shop.settle();
+        assert_eq!(folder.files().len(), 0);
+    }
+}
+
+#[test]
+fn many_purges_at_once_share_a_write_and_are_all_answered() {
+    let folder = Folder::new();
+    stored(&folder);
+    let shop = small(&folder);
+    let purging: Vec<Purging> =
+        (0..20).map(|id| shop.zone.purge(keyed(&[KeyRef::new(&key(id))]), Purge::Hard)).collect();
+    assert!(shop.pool.run_one(true), "one job");
+    for purging in purging {
+        assert_eq!(crate::tests::ended(purging).count, Count::Exact(1));
+    }
+}
+
+#[test]
+fn purge_that_cannot_be_written_down_says_so_holds_and_is_written_later() {
+    let folder = Folder::new();
+    stored(&folder);
+    let shop = small(&folder);
+    let away = folder.path().with_extension("away");
+    fs::rename(folder.path(), &away).unwrap();
+    let mut purging = shop.zone.purge(labelled(&[1]), Purge::Hard);
+    shop.settle();
+    let end = std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(end, Poll::Ready(Err(PurgeError::Unlogged(_)))), "{end:?}");
+    fs::rename(&away, folder.path()).unwrap();
+    shop.now.fetch_add(5000, Relaxed);
+    shop.pool.tend();
+    drop(shop);
+    let shop = small(&folder);
+    assert!((0..20).all(|id| shop.id(&key(id)).is_some() != of_group(id, 1)));
+}
+
+#[test]
+fn purge_before_the_folder_could_be_used_covers_what_is_in_it() {
+    let folder = Folder::new();
+    stored(&folder);
+    let away = folder.path().with_extension("away");
+    fs::rename(folder.path(), &away).unwrap();
+    fs::write(folder.path(), b"in the way").unwrap();
+    let shop = Shop::open(folder.path());
+    shop.put(&key(100), 100, 10);
+    for covered in [labelled(&[1]), ruled(&[2])] {
+        drop(shop.zone.purge(covered, Purge::Hard));
+        shop.settle();
+    }
+    fs::remove_file(folder.path()).unwrap();
+    fs::rename(&away, folder.path()).unwrap();
+    shop.now.fetch_add(5000, Relaxed);
+    shop.recover();
+    for _ in 0..2 {
+        assert!((0..20).all(|id| shop.id(&key(id)).is_some() == !matches!(id % GROUPS, 1 | 2)));
+        shop.tend();
+    }
+    drop(shop);
+    let shop = small(&folder);
+    assert!((0..20).all(|id| shop.id(&key(id)).is_some() == !matches!(id % GROUPS, 1 | 2)));
+}
+
+#[test]
+fn damaged_log_purges_rather_too_much_than_too_little() {
+    let folder = Folder::new();
+    stored(&folder);
+    let shop = small(&folder);
+    shop.purge(labelled(&[1]), Purge::Hard);
+    drop(shop);
+    let path = folder.path().join(".purges");
+    let mut log = fs::read(&path).unwrap();
+    log[40] ^= 1;
+    fs::write(&path, &log).unwrap();
+    let shop = small(&folder);
+    assert!((0..20).all(|id| shop.id(&key(id)).is_none()));
+    assert!(shop.events.lock().iter().any(|event| event.starts_with("PurgesDamaged")));
+    shop.put(&key(1), 1, 10);
+    drop(shop);
+    assert_eq!(small(&folder).id(&key(1)), Some(1), "what came after is as good as any");
+}
+
+#[test]
+fn torn_end_of_the_log_takes_nothing_with_it() {
+    let folder = Folder::new();
+    stored(&folder);
+    let shop = small(&folder);
+    shop.purge(labelled(&[1]), Purge::Hard);
+    let before = fs::read(folder.path().join(".purges")).unwrap();
+    let many: Vec<u64> = (1000..1200).collect();
+    shop.purge(labelled(&many), Purge::Hard);
+    drop(shop);
+    let path = folder.path().join(".purges");
+    let mut log = fs::read(&path).unwrap();
+    log[1024..1536].copy_from_slice(&before[1024..1536]);
+    fs::write(&path, &log).unwrap();
+    let shop = small(&folder);
+    assert!((0..20).all(|id| shop.id(&key(id)).is_some() != of_group(id, 1)));
+    assert!(shop.events.lock().iter().any(|event| event.contains("all: false")));
+}
+
+#[test]
+fn log_is_emptied_once_nothing_can_come_back() {
+    let folder = Folder::new();
+    stored(&folder);
+    let shop = small(&folder);
+    for round in 0..300_u64 {
+        let labels: Vec<u64> = (round * 100..round * 100 + 100).collect();
+        shop.purge(labelled(&labels), if round % 2 == 0 { Purge::Hard } else { Purge::Soft });
+    }
+    shop.purge(ruled(&[1]), Purge::Hard);
+    assert!(fs::metadata(folder.path().join(".purges")).unwrap().len() > 600_000);
+    shop.forget_purges();
+    assert_eq!(fs::metadata(folder.path().join(".purges")).unwrap().len(), 64 << 10);
+}
+
+#[test]
+fn file_that_is_older_than_what_is_known_of_it_is_not_served() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    shop.put(b"/", 1, 10);
+    let path = folder.files().remove(0);
+    let old = fs::read(&path).unwrap();
+    shop.put(b"/", 2, 10);
+    shop.close();
+    // A power loss after the end of the run: the later rename never came to the disk.
+    fs::write(&path, &old).unwrap();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    shop.purge(labelled(&[1]), Purge::Hard);
+    assert_eq!(shop.id(b"/"), None);
+}
