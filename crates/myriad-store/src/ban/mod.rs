@@ -319,25 +319,32 @@ impl<M: Metadata> Bans<M> {
     /// What the purges since its fetch say of a page that was in a file, or has just come there; and the newest of them. Those
     /// after `count` count it.
     pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> (Verdict, u64) {
-        let live = self.live.read();
-        let newest = self.newest.load(SeqCst);
-        let (began, key, meta) = (object.generation(), object.key(), object.meta());
-        let verdict = live.judge(began, key, meta, false);
-        if let Some(count) = count {
-            live.judge(began.max(count), key, meta, true);
-        }
+        let began = object.generation();
+        let count = count.map(|count| began.max(count));
+        let (verdict, newest) = self.judge_stored(began, object.key(), object.meta(), count);
         if verdict == Verdict::Stale {
             object.expire();
-        }
-        if verdict != Verdict::Goes {
-            object.note_asked(newest);
         }
         (verdict, newest)
     }
 
-    /// What the purges after `since` say of a page on disk, which is counted.
-    pub(crate) fn judge_stored(&self, since: u64, key: &[u8], meta: &M) -> Verdict {
-        self.live.read().judge(since, key, meta, true)
+    /// What the purges after `since` say of a page on disk, and the newest of them. Those after `count` count it.
+    pub(crate) fn judge_stored(
+        &self,
+        since: u64,
+        key: &[u8],
+        meta: &M,
+        count: Option<u64>,
+    ) -> (Verdict, u64) {
+        let live = self.live.read();
+        if let Some(count) = count.filter(|count| *count > since) {
+            live.judge(count, key, meta, true);
+        }
+        (live.judge(since, key, meta, count == Some(since)), self.newest.load(SeqCst))
+    }
+
+    pub(crate) fn is_counting(&self) -> bool {
+        !self.live.read().counting.is_empty()
     }
 
     /// What the purges after `since` say of a page of which only key and labels are known, rules apart. It is counted.
@@ -348,8 +355,8 @@ impl<M: Metadata> Bans<M> {
             .0
     }
 
-    /// What the purges after `since` say of any page, where all of them are of everything; such a page is counted.
-    pub(crate) fn judge_any(&self, since: u64) -> Option<Verdict> {
+    /// What the purges after `since` say of any page, where all of them are of everything.
+    pub(crate) fn judge_any(&self, since: u64, count: Option<u64>) -> Option<(Verdict, u64)> {
         let live = self.live.read();
         let first = live.tests.partition_point(|test| test.number <= since);
         let newer = &live.tests[first..];
@@ -357,10 +364,12 @@ impl<M: Metadata> Bans<M> {
             return None;
         }
         let takes = newer.iter().position(|test| test.purge == Purge::Hard);
-        for test in &newer[..takes.map_or(newer.len(), |takes| takes + 1)] {
+        let covering = &newer[..takes.map_or(newer.len(), |takes| takes + 1)];
+        for test in covering.iter().filter(|test| count.is_some_and(|count| test.number > count)) {
             test.count.fetch_add(1, Relaxed);
         }
-        Some(if takes.is_some() { Verdict::Goes } else { Verdict::Stale })
+        let verdict = if takes.is_some() { Verdict::Goes } else { Verdict::Stale };
+        Some((verdict, self.newest.load(SeqCst)))
     }
 
     /// What the purges after `since` say of a page, without being counted.
@@ -403,6 +412,11 @@ impl<M: Metadata> Bans<M> {
     /// The newest purge that every object must be asked by, since no index finds what it covers; zero where there is none.
     pub(crate) fn newest_test(&self) -> u64 {
         self.live.read().tests.last().map_or(0, |test| test.number)
+    }
+
+    pub(crate) fn newest_test_before(&self, number: u64) -> u64 {
+        let live = self.live.read();
+        live.tests.iter().rfind(|test| test.number < number).map_or(0, |test| test.number)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

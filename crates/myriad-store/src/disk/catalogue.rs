@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::file_labels::FileLabels;
+use super::format::variant_hash;
 use super::name::Name;
 use crate::s3_fifo::{S3Fifo, Standing};
 
@@ -42,6 +42,8 @@ pub(crate) struct Filed {
     /// The sequence number at which the fetch of its page began.
     pub(crate) generation: u64,
     pub(crate) blocks: u32,
+    /// Half of the hash that tells the variants of a key apart.
+    pub(crate) variant: u32,
     /// Seconds since the epoch.
     pub(crate) used_s: u32,
     pub(crate) role: Role,
@@ -457,6 +459,11 @@ impl Catalogue {
         }
     }
 
+    /// Whether something of a key is being written.
+    pub(crate) fn is_being_written(&self, hash: u128) -> bool {
+        self.pending.contains_key(&hash)
+    }
+
     /// The number of the oldest write under way, or of the next one.
     pub(crate) fn oldest_write(&self) -> u64 {
         let pending = self.pending.values().flatten().map(|(_, number)| *number);
@@ -570,8 +577,4 @@ impl Catalogue {
         }
         self.complete = true;
     }
-}
-
-fn variant_hash(variant: Option<&[u8]>) -> u64 {
-    variant.map_or(0, |variant| xxh3_64(variant) | 1)
 }

@@ -7,7 +7,8 @@
 //!
 //! Numbers are little-endian, checksums XXH3-64. The header holds every length, the checksums of the sections, and its
 //! own; so a file is wholly verified by what it says of itself, and a body too large for memory piece by piece as it is
-//! read. Labels have a checksum of their own at their end, so that a walk through the folder reads them and no more. The body
+//! read. Labels begin with a hash of the variant and have a checksum
+//! of their own at their end, so that a walk through the folder reads them and no more. The body
 //! comes first because a large one is written before its length is known; the header is written last.
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -72,7 +73,7 @@ pub(crate) struct Header {
     pub(crate) variant_len: u32,
     pub(crate) meta_len: u32,
     pub(crate) encodings_len: u32,
-    /// With their checksum; 0 where there are none.
+    /// With the hash of the variant and their checksum; 0 for a marker.
     pub(crate) labels_len: u32,
     pub(crate) body_len: u64,
     /// Of key, selector, variant and metadata.
@@ -213,7 +214,24 @@ impl Sections<'_> {
     /// Bytes of the sections.
     pub(crate) fn len(&self) -> u64 {
         let sections = [self.key, self.selector, self.variant, self.meta, self.encodings];
-        labels_len(self.labels) as u64 + sections.iter().map(|section| section.len() as u64).sum::<u64>()
+        self.labels_len() as u64 + sections.iter().map(|section| section.len() as u64).sum::<u64>()
+    }
+
+    fn labels_len(&self) -> usize {
+        if self.kind == Kind::Object { self.labels.len() * 8 + 16 } else { 0 }
+    }
+
+    fn write_labels(&self, out: &mut Vec<u8>) {
+        if self.kind == Kind::Marker {
+            return;
+        }
+        let at = out.len();
+        let variant = variant_hash((self.family != 0).then_some(self.variant));
+        for number in [variant].iter().chain(self.labels) {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        let sum = xxh3_64(&out[at..]);
+        out.extend_from_slice(&sum.to_le_bytes());
     }
 
     /// What stands around a body of `body_len` bytes whose pieces have these checksums: the header, and all that
@@ -224,7 +242,7 @@ impl Sections<'_> {
             tail.extend_from_slice(&sum.to_le_bytes());
         }
         let pieces_sum = xxh3_64(&tail);
-        write_labels(self.labels, &mut tail);
+        self.write_labels(&mut tail);
         let head_at = tail.len();
         for section in [self.key, self.selector, self.variant, self.meta] {
             tail.extend_from_slice(section);
@@ -244,7 +262,7 @@ impl Sections<'_> {
             variant_len: length(self.variant)?,
             meta_len: length(self.meta)?,
             encodings_len: length(self.encodings)?,
-            labels_len: u32::try_from(labels_len(self.labels)).ok().filter(|&len| len <= MOST_LABELS)?,
+            labels_len: u32::try_from(self.labels_len()).ok().filter(|&len| len <= MOST_LABELS)?,
             body_len,
             head_sum,
             encodings_sum: xxh3_64(self.encodings),
@@ -264,29 +282,20 @@ pub(crate) fn write_encoding(index: u8, meta: &[u8], bytes: &[u8], out: &mut Vec
     out.extend_from_slice(bytes);
 }
 
-fn labels_len(labels: &[u64]) -> usize {
-    if labels.is_empty() { 0 } else { labels.len() * 8 + 8 }
+/// A hash that tells the variants of a key apart: 0 where there are none.
+pub(crate) fn variant_hash(variant: Option<&[u8]>) -> u64 {
+    variant.map_or(0, |variant| xxh3_64(variant) | 1)
 }
 
-fn write_labels(labels: &[u64], out: &mut Vec<u8>) {
-    let at = out.len();
-    for label in labels {
-        out.extend_from_slice(&label.to_le_bytes());
-    }
-    if !labels.is_empty() {
-        let sum = xxh3_64(&out[at..]);
-        out.extend_from_slice(&sum.to_le_bytes());
-    }
-}
-
-/// Reads the section of labels.
-pub(crate) fn read_labels(bytes: &[u8]) -> Result<Box<[u64]>, FormatError> {
-    let Some((labels, sum)) = bytes.split_last_chunk::<8>() else { return Ok(Box::default()) };
-    if xxh3_64(labels).to_le_bytes() != *sum {
+/// Reads the section of labels: the hash of the variant, and the labels.
+pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError> {
+    let Some((numbers, sum)) = bytes.split_last_chunk::<8>() else { return Ok((0, Box::default())) };
+    if xxh3_64(numbers).to_le_bytes() != *sum {
         return Err(FormatError::Damaged);
     }
     let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-    Ok(labels.chunks_exact(8).map(number).collect())
+    let mut numbers = numbers.chunks_exact(8).map(number);
+    Ok((numbers.next().unwrap_or(0), numbers.collect()))
 }
 
 /// An encoding: its index, the caller's metadata, its bytes.
@@ -318,7 +327,7 @@ impl<'a> Head<'a> {
         if xxh3_64(&bytes[labels.len()..]) != header.head_sum {
             return Err(FormatError::Damaged);
         }
-        Ok(Self { labels: read_labels(labels)?, key, selector, variant, meta })
+        Ok(Self { labels: read_labels(labels)?.1, key, selector, variant, meta })
     }
 }
 

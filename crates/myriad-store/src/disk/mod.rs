@@ -42,6 +42,7 @@ mod tier;
 mod watch;
 
 pub(crate) use catalogue::Filed;
+pub(crate) use format::variant_hash;
 pub use format::{FormatError, examine};
 pub use inspect::DiskPage;
 pub(crate) use name::Name;

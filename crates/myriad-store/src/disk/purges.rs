@@ -53,10 +53,16 @@ pub(crate) trait Banning: Send + Sync {
     fn take_softened(&self) -> Vec<Softened>;
     /// What the purges after `since` say of a page by its key and labels, rules apart.
     fn judge_marks(&self, since: u64, key: u128, labels: &[u64]) -> Verdict;
-    /// What the purges after `since` say of a page in a file.
-    fn ask_file(&self, filed: &Filed, since: u64) -> Verdict;
+    /// What the purges after `since` say of a page in a file, and the newest of them; those after `count` count it.
+    fn ask_file(&self, filed: &Filed, since: u64, count: Option<u64>) -> (Verdict, u64);
+    /// Whether pages are being counted for a purge of keys or labels.
+    fn is_counting(&self) -> bool;
+    /// Whether a newer page than that of a file is in memory.
+    fn holds_newer(&self, filed: &Filed) -> bool;
     /// The newest purge by rule; zero where there is none.
     fn newest_rule(&self) -> u64;
+    /// The newest purge by rule below a number; zero where there is none.
+    fn newest_rule_before(&self, number: u64) -> u64;
     /// All that is in memory was asked by the rules up to this number.
     fn asked_in_memory(&self) -> u64;
     /// The number at which the oldest fetch under way began.
@@ -206,10 +212,10 @@ impl Shelf {
         let was_complete = self.catalogue.lock().complete;
         let mut count = 0;
         for (key, name) in exact.keys.iter().zip(&exact.names) {
-            count += self.take_key(*key, *name, exact.number, exact.purge);
+            count += self.take_key(&*above, *key, *name, exact.number, exact.purge);
         }
         for label in &exact.labels {
-            count += self.take_label(*label, exact.number, exact.purge);
+            count += self.take_label(&*above, *label, exact.number, exact.purge);
         }
         if self.catalogue.lock().doomed() > 0 {
             self.bury_soon();
@@ -220,21 +226,11 @@ impl Shelf {
         if was_complete || exact.labels.is_empty() { Count::Exact(count) } else { Count::AtLeast(count) }
     }
 
-    fn take_label(&self, label: u64, number: u64, purge: Purge) -> usize {
+    fn take_label(&self, above: &dyn Above, label: u64, number: u64, purge: Purge) -> usize {
         let (mut count, mut after) = (0, None);
         loop {
-            let mut catalogue = self.catalogue.lock();
-            let (next, files) = catalogue.bearing(label, after, number, TAKEN);
-            for filed in files {
-                count += usize::from(match purge {
-                    Purge::Hard => {
-                        catalogue.doom(filed.name);
-                        true
-                    }
-                    Purge::Soft => catalogue.soften(filed.name, number),
-                });
-            }
-            drop(catalogue);
+            let (next, files) = self.catalogue.lock().bearing(label, after, number, TAKEN);
+            count += self.take_files(above, &files, number, purge);
             match next {
                 Some(next) => after = Some(next),
                 None => return count,
@@ -242,39 +238,69 @@ impl Shelf {
         }
     }
 
-    fn take_key(&self, key: u128, main: Name, number: u64, purge: Purge) -> usize {
-        let unknown = {
-            let catalogue = self.catalogue.lock();
-            !catalogue.complete && catalogue.find(main).is_none() && !catalogue.is_doomed(main)
-        };
-        // A key's own file is known by its name before the walk has come to it.
-        let found = unknown
-            && read::open(self, main).is_ok_and(|file| {
-                read::header(self, &file).is_ok_and(|(header, _)| {
-                    header.kind == Kind::Object && header.key_hash == key && header.generation < number
-                })
-            });
-        let mut catalogue = self.catalogue.lock();
-        let files = catalogue.of_hash(key).copied();
-        let (markers, pages): (Vec<Filed>, Vec<Filed>) = files.partition(|filed| filed.role == Role::Marker);
-        let has_newer = pages.iter().any(|filed| filed.generation >= number);
-        let mut count = usize::from(found);
-        for filed in pages.iter().filter(|filed| filed.generation < number) {
-            count += usize::from(match purge {
+    fn take_files(&self, above: &dyn Above, files: &[Filed], number: u64, purge: Purge) -> usize {
+        let mut count = 0;
+        for filed in files {
+            let is_page = !self.is_superseded(above, filed);
+            // What a rule before it has covered, and no one has found yet, is not there any more for this one.
+            let since = filed.generation.max(self.purges.asked());
+            if above.newest_rule_before(number) > since {
+                let counted = self.catalogue.lock().softened_by(filed.name);
+                let (verdict, newest) = above.ask_file(filed, since, is_page.then_some(since.max(counted)));
+                self.obey(filed, verdict, newest);
+                continue;
+            }
+            let mut catalogue = self.catalogue.lock();
+            if catalogue.get(filed.name).is_none_or(|now| now.generation != filed.generation) {
+                continue;
+            }
+            let is_news = match purge {
                 Purge::Hard => {
                     catalogue.doom(filed.name);
                     true
                 }
                 Purge::Soft => catalogue.soften(filed.name, number),
-            });
+            };
+            count += usize::from(is_news && is_page);
         }
+        count
+    }
+
+    /// Whether memory has a newer page that is yet to be written in the place of a file: that is the page, not the file.
+    fn is_superseded(&self, above: &dyn Above, filed: &Filed) -> bool {
+        let hash = filed.key_hash();
+        if !self.catalogue.lock().is_being_written(hash) {
+            return false;
+        }
+        above.holds_newer(filed)
+    }
+
+    fn take_key(&self, above: &dyn Above, key: u128, main: Name, number: u64, purge: Purge) -> usize {
+        let (files, is_unknown) = {
+            let catalogue = self.catalogue.lock();
+            let is_known = catalogue.complete || catalogue.find(main).is_some() || catalogue.is_doomed(main);
+            (catalogue.of_hash(key).copied().collect::<Vec<_>>(), !is_known)
+        };
+        // A key's own file is known by its name before the walk has come to it.
+        let is_found = is_unknown
+            && read::open(self, main).is_ok_and(|file| {
+                read::header(self, &file).is_ok_and(|(header, _)| {
+                    header.kind == Kind::Object && header.key_hash == key && header.generation < number
+                })
+            });
+        let is_page = |filed: &&Filed| filed.role != Role::Marker;
+        let pages: Vec<Filed> =
+            files.iter().filter(is_page).filter(|filed| filed.generation < number).copied().collect();
+        let has_newer = files.iter().filter(is_page).any(|filed| filed.generation >= number);
+        let count = self.take_files(above, &pages, number, purge) + usize::from(is_found);
         if purge == Purge::Hard {
-            for filed in markers.iter().filter(|filed| filed.generation < number && !has_newer) {
-                catalogue.doom(filed.name);
-            }
-            if found {
+            let mut catalogue = self.catalogue.lock();
+            if is_found && catalogue.find(main).is_none() {
                 catalogue.doom_unknown(main, key);
             }
+            let markers =
+                files.iter().filter(|filed| filed.role == Role::Marker && filed.generation < number);
+            markers.filter(|_| !has_newer).for_each(|filed| catalogue.doom(filed.name));
         }
         count
     }
@@ -285,16 +311,17 @@ impl Shelf {
             Some(log) => log.book.clone(),
             None => return,
         };
+        let Some(above) = self.above.upgrade() else { return };
         let both = |hard: u64, soft: u64| [(soft, Purge::Soft), (hard, Purge::Hard)];
         for (label, numbers) in &book.labels {
             for (number, purge) in both(numbers.hard, numbers.soft) {
-                self.take_label(*label, number, purge);
+                self.take_label(&*above, *label, number, purge);
             }
         }
         for (key, numbers) in &book.keys {
             let main = self.catalogue.lock().of_hash(*key).next().map(|filed| filed.name);
             for (number, purge) in both(numbers.hard, numbers.soft) {
-                main.inspect(|main| _ = self.take_key(*key, *main, number, purge));
+                main.inspect(|main| _ = self.take_key(&*above, *key, *main, number, purge));
             }
         }
     }
@@ -343,7 +370,7 @@ impl Shelf {
     fn note_softened(&self, above: &dyn Above) {
         for softened in above.take_softened() {
             let mut catalogue = self.catalogue.lock();
-            let mut files = catalogue.of_hash(softened.key);
+            let mut files = catalogue.of_hash(softened.key).filter(|filed| filed.role != Role::Marker);
             let of_page = files.find(|filed| filed.generation == softened.generation).map(|filed| filed.name);
             drop(files);
             of_page.inspect(|name| _ = catalogue.soften(*name, softened.number));
@@ -406,14 +433,18 @@ impl Shelf {
                 let catalogue = self.catalogue.lock();
                 let files = slots.filter_map(|slot| catalogue.at(slot));
                 let old = files.filter(|filed| filed.role != Role::Marker && filed.generation < upto);
-                old.map(|filed| (*filed, filed.generation.max(asked).max(catalogue.softened_by(filed.name))))
-                    .filter(|(_, since)| *since < upto)
-                    .collect()
+                // What a soft purge has counted it does not count again.
+                old.map(|filed| (*filed, catalogue.softened_by(filed.name))).collect()
             };
             read += files.len();
-            for (filed, since) in files {
-                match above.ask_file(&filed, since) {
+            for (filed, counted) in files {
+                let since = filed.generation.max(asked);
+                let count = (!self.is_superseded(above, &filed)).then_some(since.max(counted));
+                let (verdict, newest) = above.ask_file(&filed, since, count);
+                match verdict {
                     Verdict::Stays => {}
+                    // Whoever counts at this moment must not count it again.
+                    Verdict::Stale if above.is_counting() => self.obey(&filed, verdict, newest),
                     Verdict::Stale => self.expire(&filed),
                     Verdict::Goes => {
                         self.obey(&filed, Verdict::Goes, 0);

@@ -75,8 +75,8 @@ pub(crate) fn header(shelf: &Shelf, file: &File) -> Result<(Header, u64), Unread
     Ok((Header::parse(&bytes, known.len(), shelf.version)?, known.len()))
 }
 
-/// Reads the labels behind a header.
-pub(crate) fn labels(file: &File, header: &Header) -> Result<Box<[u64]>, Unread> {
+/// Reads the hash of the variant and the labels behind a header.
+pub(crate) fn labels(file: &File, header: &Header) -> Result<(u64, Box<[u64]>), Unread> {
     let mut bytes = vec![0; header.labels_len as usize];
     file.read_exact_at(&mut bytes, header.head_at())?;
     Ok(read_labels(&bytes)?)

@@ -157,11 +157,11 @@ impl Shelf {
         let looked = read::open(self, name).map_err(Unread::from).and_then(|file| {
             let used_s = file.metadata()?.mtime().clamp(0, i64::from(u32::MAX)) as u32;
             let (header, len) = read::header(self, &file)?;
-            let labels = read::labels(&file, &header)?;
-            Ok((header, labels, len, used_s))
+            let (variant, labels) = read::labels(&file, &header)?;
+            Ok((header, variant as u32, labels, len, used_s))
         });
         match looked {
-            Ok((header, labels, len, used_s)) => {
+            Ok((header, variant, labels, len, used_s)) => {
                 let _stripe = self.stripe(header.key_hash);
                 // It may have been removed, or entered, since it was opened.
                 let still_there = fs::symlink_metadata(path).is_ok();
@@ -182,7 +182,8 @@ impl Shelf {
                 let blocks = blocks_of(len);
                 catalogue.take_blocks(blocks);
                 let generation = header.generation;
-                let filed = Filed { name, hash, generation, blocks, used_s, role, seen: true, sure: true };
+                let filed =
+                    Filed { name, hash, generation, variant, blocks, used_s, role, seen: true, sure: true };
                 catalogue.enter(filed, &labels);
                 drop(catalogue);
                 self.judge_found(&filed, &labels);

@@ -17,7 +17,7 @@ use crate::s3_fifo::{Lane, Standing};
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
 const VERSION: u32 = 2;
 /// Bytes of one file.
-const RECORD: usize = 52;
+const RECORD: usize = 56;
 /// Bytes of one label.
 const LABEL: usize = 16;
 /// Magic, version, the caller's version, digits of the levels.
@@ -71,6 +71,7 @@ fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
     };
     out[41] = standing.uses | if standing.lane == Lane::Main { IN_MAIN } else { 0 };
     out[44..52].copy_from_slice(&filed.generation.to_le_bytes());
+    out[52..].copy_from_slice(&filed.variant.to_le_bytes());
     out
 }
 
@@ -87,6 +88,7 @@ fn parse(record: &[u8]) -> Option<(Filed, Standing)> {
         name: Name(record.get(..16)?.try_into().ok()?),
         hash: [number(16)?, number(24)?],
         generation: number(44)?,
+        variant: short(52)?,
         blocks: short(32)?,
         used_s: short(36)?,
         role,
@@ -188,6 +190,7 @@ mod tests {
                     name,
                     hash: [u64::from(n), 7],
                     generation: u64::from(n) << 20,
+                    variant: n % 5,
                     blocks: n,
                     used_s: n * 3,
                     role: roles[n as usize % 3],

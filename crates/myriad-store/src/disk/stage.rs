@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::catalogue::{Filed, Role, blocks_of, halves};
-use super::format::{HEADER, Kind, PIECE, PieceSums, Sections};
+use super::format::{HEADER, Kind, PIECE, PieceSums, Sections, variant_hash};
 use super::name::Name;
 use super::shelf::Shelf;
 
@@ -156,6 +156,7 @@ impl Stage {
                 name,
                 hash: halves(hash),
                 generation: placing.sections.generation,
+                variant: variant_hash(placing.variant) as u32,
                 blocks: self.blocks,
                 used_s: placing.used_s,
                 role,
@@ -253,7 +254,7 @@ impl Drop for Room<'_> {
 fn marker_file(shelf: &Shelf, name: Name, sections: &Sections<'_>, generation: u64, blocks: u32) -> Filed {
     let used_s = (shelf.now() / 1000) as u32;
     let hash = halves(sections.key_hash);
-    Filed { name, hash, generation, blocks, used_s, role: Role::Marker, seen: true, sure: true }
+    Filed { name, hash, generation, variant: 0, blocks, used_s, role: Role::Marker, seen: true, sure: true }
 }
 
 /// The family of a key's variants, by its marker; a new marker where there is none that names the selector.

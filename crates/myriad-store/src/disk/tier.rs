@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::catalogue::{Filed, Role, Sought, blocks_of, halves};
-use super::format::{HEADER, Kind, PIECE, Sections, write_encoding};
+use super::format::{HEADER, Kind, PIECE, Sections, variant_hash, write_encoding};
 use super::name::Name;
 use super::pool::DiskPool;
 use super::read::{self, Loaded, Unread};
@@ -173,7 +173,9 @@ impl<M: Metadata> Tier<M> {
             let blocks = blocks_of(loaded.len);
             catalogue.take_blocks(blocks);
             let (hash, used_s) = (halves(hash), (now / 1000) as u32);
-            let filed = Filed { name, hash, generation, blocks, used_s, role, seen: true, sure: true };
+            let variant = variant_hash((role == Role::Variant).then_some(&loaded.variant)) as u32;
+            let filed =
+                Filed { name, hash, generation, variant, blocks, used_s, role, seen: true, sure: true };
             catalogue.enter(filed, &loaded.labels);
         }
         if role != Role::Marker && catalogue.get(name).is_some_and(|filed| filed.generation != generation) {
@@ -231,23 +233,31 @@ impl<M: Metadata> Tier<M> {
     pub(crate) fn discard(self: &Arc<Self>, object: &Object<M>) {
         let hash = KeyRef::new(object.key()).hash();
         let variant = object.selection().map(|selection| &*selection.variant);
-        let main = Name::of_key(object.key());
+        let bits = variant_hash(variant) as u32;
         let mut catalogue = self.shelf.catalogue.lock();
         catalogue.cancel(hash, variant);
-        let name = match (variant, catalogue.marker(main)) {
-            (None, _) => main,
-            (Some(variant), Some(marker)) => Name::of_variant(object.key(), marker.family, variant),
-            (Some(_), None) => return,
-        };
-        match catalogue.get(name) {
+        let filed = catalogue.of_hash(hash).find(|filed| filed.role != Role::Marker && filed.variant == bits);
+        match filed.copied() {
             Some(filed) if filed.sure => {
                 if filed.generation <= object.generation() {
-                    catalogue.doom(name);
+                    catalogue.doom(filed.name);
                 }
             }
-            None if catalogue.complete => {}
-            _ => catalogue.doom_unknown(name, hash),
+            Some(filed) => catalogue.doom_unknown(filed.name, hash),
+            // The walk that finds one later asks the purge.
+            None if catalogue.complete || variant.is_some() => {}
+            None => catalogue.doom_unknown(Name::of_key(object.key()), hash),
         }
+    }
+
+    /// Whether the file of a page is of a later fetch.
+    pub(crate) fn has_newer(&self, object: &Object<M>) -> bool {
+        let variant = variant_hash(object.selection().map(|selection| &*selection.variant)) as u32;
+        let hash = KeyRef::new(object.key()).hash();
+        let catalogue = self.shelf.catalogue.lock();
+        let filed =
+            catalogue.of_hash(hash).find(|filed| filed.role != Role::Marker && filed.variant == variant);
+        filed.is_some_and(|filed| filed.sure && filed.generation > object.generation())
     }
 
     fn restore(&self, loaded: Loaded, now: u64) -> Option<Restored<M>> {

@@ -12,6 +12,7 @@ use super::{Inner, Zone};
 use crate::ban::{self, Book, Exact, Softened, Verdict};
 use crate::disk::{
     Above, Banning, DiskLimits, DiskOptions, DiskPool, DiskStats, Filed, Name, Spill, Stage, Tier,
+    variant_hash,
 };
 use crate::flight::Lead;
 use crate::shard::{Entry, Role};
@@ -223,16 +224,43 @@ impl<M: Metadata> Banning for Inner<M> {
         if self.bans.any_since(since) { self.bans.judge_marks(since, key, labels) } else { Verdict::Stays }
     }
 
-    fn ask_file(&self, filed: &Filed, since: u64) -> Verdict {
-        if let Some(verdict) = self.bans.judge_any(since) {
-            return verdict;
+    fn holds_newer(&self, filed: &Filed) -> bool {
+        let key = filed.key_hash();
+        let shard = self.shard_of(key).lock();
+        let entry = shard.find_hash(key).and_then(|slot| shard.queue.at(slot));
+        entry.is_some_and(|entry| {
+            let mut newer = entry.objects.iter().filter(|object| object.generation() > filed.generation);
+            newer.any(|object| {
+                let variant = object.selection().map(|selection| &*selection.variant);
+                variant_hash(variant) as u32 == filed.variant
+            })
+        })
+    }
+
+    fn ask_file(&self, filed: &Filed, since: u64, count: Option<u64>) -> (Verdict, u64) {
+        if let Some(judged) = self.bans.judge_any(since, count) {
+            return judged;
         }
-        let Some(disk) = self.disk.get() else { return Verdict::Stays };
-        disk.ask_file(filed, |key, meta| self.bans.judge_stored(since, key, meta))
+        let mut newest = since;
+        let Some(disk) = self.disk.get() else { return (Verdict::Stays, newest) };
+        let verdict = disk.ask_file(filed, |key, meta| {
+            let (verdict, number) = self.bans.judge_stored(since, key, meta, count);
+            newest = number;
+            verdict
+        });
+        (verdict, newest)
+    }
+
+    fn is_counting(&self) -> bool {
+        self.bans.is_counting()
     }
 
     fn newest_rule(&self) -> u64 {
         self.bans.newest_test()
+    }
+
+    fn newest_rule_before(&self, number: u64) -> u64 {
+        self.bans.newest_test_before(number)
     }
 
     fn asked_in_memory(&self) -> u64 {

@@ -76,6 +76,8 @@ impl<M: Metadata> Zone<M> {
         }
         let held = wanted.max(charged);
         let max_variants = self.limits().max_variants.max(1);
+        // A later fetch may have come and gone to disk again.
+        let is_overtaken = self.disk().is_some_and(|disk| disk.has_newer(object));
         let entered = {
             let mut shard = self.shard(key);
             match shard.remove_flight(flight) {
@@ -83,6 +85,7 @@ impl<M: Metadata> Zone<M> {
                 Some(record) if record.role == Role::Purged || self.is_banned(object) => {
                     Err(Unstored::Purged)
                 }
+                Some(_) if is_overtaken => Err(Unstored::Overtaken),
                 Some(_) => shard.enter(&flight.key, object, max_variants),
             }
         };

@@ -7,6 +7,7 @@ mod inspect;
 mod large;
 mod limits;
 mod model;
+mod purge_model;
 mod purges;
 mod recovery;
 mod removal;
