@@ -275,3 +275,28 @@ fn a_purge_that_makes_no_sense_purges_nothing() {
     }
     assert_eq!(server.get("/b").cache(), "HIT");
 }
+
+#[test]
+fn the_api_lists_every_page_once_over_several_answers() {
+    let site = Cached { server: "fastcgi_cache_valid 200 1h; location /api/ { api; }", ..SITE };
+    let (server, _origin) = site.start(|call| call.answer("Content-Type: text/plain", "page"));
+    let mut client = server.connect();
+    for number in 0..130 {
+        assert_eq!(client.fetch(&Request::get(&format!("/{number}"))).status, 200);
+    }
+    let (mut after, mut seen) = (String::new(), Vec::new());
+    for _ in 0..10 {
+        let text = server.get(&format!("/api/cache/pages?limit=40{after}")).text();
+        let keys = text.split("\"key\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let keys: Vec<String> = keys.map(str::to_owned).collect();
+        assert!(keys.len() <= 40, "{}", keys.len());
+        seen.extend(keys);
+        let Some((_, next)) = text.rsplit_once("\"next\":\"") else { break };
+        after = format!("&after={}", next.split('"').next().unwrap_or_default());
+    }
+    let found = seen.len();
+    seen.sort();
+    seen.dedup();
+    assert_eq!((found, seen.len()), (130, 130));
+    assert_eq!(server.get("/api/cache/pages?after=nonsense").status, 400);
+}

@@ -230,6 +230,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("realip", "Clients behind proxies"),
     ("referers", "Referers"),
     ("stub_status", "Counts"),
+    ("control", "Control and inspection"),
     ("limits", "Limits"),
     ("auth_request", "Access by subrequest"),
     ("headers", "Response fields"),

@@ -123,7 +123,8 @@ impl Builder<'_> {
         if let Some(alias) = alias {
             self.alias(alias, location);
         }
-        if let Some(Handler::Origin { prefix, .. }) = &mut location.settings.handler
+        if let Some(Handler::Origin { prefix, .. } | Handler::Api { prefix, .. }) =
+            &mut location.settings.handler
             && matches!(location.matcher, Matcher::Exact | Matcher::Prefix | Matcher::PrefixNoRegex)
         {
             prefix.clone_from(&location.pattern);

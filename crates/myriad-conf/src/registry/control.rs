@@ -1,16 +1,67 @@
 //! How a running server is inspected and told what to do.
 
-use super::{Arguments, Contexts, Directive, Done, ONE, Set};
-use crate::model::{ControlSocket, MainConf};
+use super::{Arguments, Contexts, Directive, Done, ONE, Set, access, at_least, between};
+use crate::{
+    model::{ControlSocket, MainConf},
+    settings::{CacheDebug, Handler, Settings},
+    text::Text,
+};
 
-pub(super) static ROWS: &[Directive] = &[Directive::new(
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
     "control_socket",
     Contexts::MAIN,
     ONE,
     Set::Main(control_socket),
     "Socket that `myriad purge` and `myriad cache` speak to, or `off`; beside the pid file where nothing is written.",
 )
-.own()];
+.own(),
+    Directive::new(
+        "api",
+        Contexts::LOCATION,
+        between(0, 1),
+        Set::Settings(api),
+        "Answers about the cache zones, and purges with `write=on`, as JSON.",
+    )
+    .differs("Myriad's own paths: `cache`, `cache/pages`, `cache/page`, `purge`"),
+    Directive::new(
+        "cache_debug",
+        Contexts::HSL,
+        at_least(1),
+        Set::Settings(cache_debug),
+        "Fields that say what the cache did: X-Cache, X-Cache-Age; the key for who asks and may know.",
+    )
+    .default("off")
+    .own(),
+];
+
+/// `api [write=on|off]`.
+fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let write =
+        if args.len() == 0 { false } else { args.choice(0, &[("write=on", true), ("write=off", false)])? };
+    // The location that the directive stands in fills the prefix in.
+    settings.handler = Some(Handler::Api { write, prefix: Text::default() });
+    Ok(())
+}
+
+/// `cache_debug on|off [from ADDRESS...]`.
+fn cache_debug(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let on = args.choice(0, &[("on", true), ("off", false)])?;
+    let mut from = None;
+    if args.len() > 1 {
+        if !on || args.bytes(1) != b"from" || args.len() == 2 {
+            let wanted = "\"from\" and who may see keys: addresses, networks or \"all\"";
+            return Err(args.invalid(1, wanted));
+        }
+        let networks = from.insert(Vec::new());
+        for index in 2..args.len() {
+            let word = args.bytes(index).to_vec();
+            networks.push(access::network(args, index, &word)?);
+        }
+    }
+    settings.cache_rules.debug = CacheDebug { on, from };
+    Ok(())
+}
 
 fn control_socket(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     main.control_socket =

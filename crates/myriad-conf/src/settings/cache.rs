@@ -146,6 +146,15 @@ impl Default for PersonalCookies {
     }
 }
 
+/// `cache_debug`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheDebug {
+    /// Whether answers say what the cache did.
+    pub on: bool,
+    /// `from`: who may see keys. None: loopback and the server's own addresses, by requests that nobody passed on.
+    pub from: Option<Vec<Network>>,
+}
+
 /// Myriad's own cache directives, the same for every protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheRules {
@@ -155,6 +164,8 @@ pub struct CacheRules {
     pub rfc9111: bool,
     /// `cache_device_class`: variants by device classes instead of by `User-Agent`.
     pub device_class: bool,
+    /// `cache_debug`.
+    pub debug: CacheDebug,
     /// `*_cache_purge` where it names no zone.
     pub purge: PurgeSettings,
     /// `cache_purge_response_type`.

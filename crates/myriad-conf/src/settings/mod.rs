@@ -29,7 +29,7 @@ mod tls;
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
 pub use cache::{
-    CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies,
+    CacheDebug, CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies,
     PurgeCondition, PurgeSettings, PurgeStyle, StaleWhen,
 };
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, TempPath};
@@ -87,6 +87,13 @@ impl Protocol {
 pub enum Handler {
     /// `stub_status`.
     StubStatus,
+    /// `api`.
+    Api {
+        /// `write=on`.
+        write: bool,
+        /// The prefix that the location matches by; empty where there is none.
+        prefix: Text,
+    },
     /// `fastcgi_cache_purge ZONE KEY`, `proxy_cache_purge ZONE KEY`.
     Purge {
         /// The zone's name.

@@ -16,11 +16,14 @@ use myriad_admin::{Ended, Reply, Request};
 use crate::error_log::ErrorLog;
 use crate::runtime::{PageZone, Runtime};
 
+/// Batches of slots that a request over HTTP looks at.
+const HTTP_BATCHES: u64 = 2000;
+
 /// The zones of a site, as administrators reach them. Made for each request, so that a reload is noticed.
 pub struct Administrator {
     /// In the order of their names.
     zones: Vec<Arc<PageZone>>,
-    /// Slots that one request looks at before it says where the next goes on.
+    /// Batches that one list looks at before it says where the next goes on.
     patience: u64,
     log: ErrorLog,
 }
@@ -33,6 +36,11 @@ impl Administrator {
         let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
         zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
         Self { zones, patience: u64::MAX, log: runtime.zone_log.clone() }
+    }
+
+    /// The same for requests over HTTP, whose answers have an end: a list says where the next one goes on.
+    pub(crate) fn of_batches(runtime: &Runtime) -> Self {
+        Self { patience: HTTP_BATCHES, ..Self::new(runtime) }
     }
 
     /// Answers a request: `tell` is given each line of the answer. The last is [`Reply::End`] or [`Reply::Error`],

@@ -1,29 +1,27 @@
 //! `add_header`, `add_trailer`, `expires`, `server_tokens`.
 
-use myriad_conf::settings::{self, AddedFields, HeaderSettings, HttpsOnly, ServerTokens};
+use myriad_conf::settings::{self, AddedFields, CacheDebug, HttpsOnly, ServerTokens, Settings};
 
 use super::Compile;
-use crate::runtime::{AddField, Expires, HeaderRules};
+use super::real_ip::compiled;
+use crate::runtime::{AddField, DebugRules, Expires, HeaderRules};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Compile<'_> {
-    pub(super) fn headers(
-        &mut self,
-        headers: &HeaderSettings,
-        tokens: &ServerTokens,
-        https_only: Option<&HttpsOnly>,
-    ) -> HeaderRules {
-        let server_name = match tokens {
+    pub(super) fn headers(&mut self, settings: &Settings) -> HeaderRules {
+        let headers = &settings.headers;
+        let server_name = match &settings.content.server_tokens {
             ServerTokens::Off => "Myriad".to_owned(),
             ServerTokens::On | ServerTokens::Build => format!("Myriad/{VERSION}"),
         };
         HeaderRules {
             server_line: format!("Server: {server_name}\r\n").into_bytes().into(),
             server_name: server_name.into(),
-            hsts_line: https_only.and_then(hsts_line),
+            hsts_line: settings.https_only.as_ref().and_then(hsts_line),
             add: self.added(&headers.add, true),
             replaced: headers.add.iter().filter_map(replaced).collect(),
+            debug: debug(settings),
             trailers: self.added(&headers.trailers, false),
             expires: match &headers.expires {
                 settings::Expires::Variable { text, modified } => {
@@ -64,6 +62,17 @@ fn hsts_line(rules: &HttpsOnly) -> Option<Box<[u8]>> {
     let preload = if rules.preload { "; preload" } else { "" };
     let line = format!("Strict-Transport-Security: max-age={age}{subdomains}{preload}\r\n");
     Some(line.into_bytes().into())
+}
+
+/// `cache_debug`.
+fn debug(settings: &Settings) -> Option<Box<DebugRules>> {
+    let CacheDebug { on, from } = &settings.cache_rules.debug;
+    on.then(|| {
+        let said_already =
+            settings.headers.add.iter().any(|field| field.name.bytes().eq_ignore_ascii_case(b"X-Cache"));
+        let from = from.as_ref().map(|from| from.iter().map(|network| compiled(*network)).collect());
+        Box::new(DebugRules { from, said_already })
+    })
 }
 
 /// As nginx: these two may stand once, so an `add_header` takes the place of what was there. The flag says `always`.

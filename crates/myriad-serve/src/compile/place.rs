@@ -19,8 +19,8 @@ use super::timeouts::timeouts;
 use crate::exchange::variables::Source;
 use crate::files::{LinkRule, Naming, TempFolder, Validity};
 use crate::runtime::{
-    BodyRules, Candidate, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept, Offer,
-    OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
+    ApiPlace, BodyRules, Candidate, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept,
+    Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
@@ -54,6 +54,9 @@ impl Compile<'_> {
         let handler = match &settings.handler {
             None => Handler::Files,
             Some(HandlerConf::StubStatus) => Handler::StubStatus,
+            Some(HandlerConf::Api { write, prefix }) => {
+                Handler::Api(ApiPlace { write: *write, prefix: prefix.bytes().into() })
+            }
             // A zone that nothing defines has been reported.
             Some(HandlerConf::Purge { zone, text, by_url }) => match self.zone(&zone.lossy()) {
                 Some(zone) => Handler::Purge(Box::new(self.purge_place(zone, text, *by_url))),
@@ -90,7 +93,7 @@ impl Compile<'_> {
             files: self.in_rules(|compile| compile.files(settings)),
             error_pages: content.error_pages.iter().map(|page| self.error_page(page)).collect(),
             recursive_error_pages: content.recursive_error_pages,
-            headers: self.headers(&settings.headers, &content.server_tokens, settings.https_only.as_ref()),
+            headers: self.headers(settings),
             charset: self.charset(settings),
             filters: self.filters(settings),
             offer: self.offer(&settings.encoding),

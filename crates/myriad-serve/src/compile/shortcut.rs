@@ -84,7 +84,7 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
                 && !origin.intercept_errors
                 && origin.http.as_ref().is_none_or(|http| http.url.is_some())
         }
-        Handler::StubStatus | Handler::Purge(_) => false,
+        Handler::StubStatus | Handler::Api(_) | Handler::Purge(_) => false,
         Handler::Files => {
             static_root
                 && place.files.symlinks.as_ref().is_none_or(|symlinks| symlinks.from.as_static().is_some())

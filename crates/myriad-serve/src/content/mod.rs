@@ -1,5 +1,6 @@
 //! What makes the answers: files, origins, the cache in front of them, errors.
 
+mod api;
 mod autoindex;
 mod bind;
 pub(crate) mod cached;
@@ -84,6 +85,8 @@ pub(crate) enum Work {
     Stored(stored::Reading),
     /// Pages to be purged.
     Purge(Box<purge::Order>),
+    /// What an administrator asks.
+    Api(Box<api::Call>),
 }
 
 /// Makes the content of the current place.
@@ -92,6 +95,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
     match &site.runtime.place(exchange.request.place).handler {
         Handler::Files => static_file::begin(exchange),
         Handler::StubStatus => stub_status::begin(exchange),
+        Handler::Api(rules) => api::begin(exchange, rules),
         Handler::Purge(rules) => purge::begin(exchange, rules),
         Handler::Origin(origin) => match proxy_url::resolve(exchange, origin) {
             Some(step) => step,
@@ -107,7 +111,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     match &site.runtime.place(exchange.request.place).handler {
         Handler::Files => static_file::shortcut(exchange),
-        Handler::StubStatus | Handler::Purge(_) => None,
+        Handler::StubStatus | Handler::Api(_) | Handler::Purge(_) => None,
         Handler::Origin(origin) => cached::shortcut(exchange, origin),
     }
 }
@@ -127,6 +131,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, mut work: Work) -> Answer {
             Work::Page(wait) => cached::wait(exchange, wait).await,
             Work::Stored(reading) => stored::wait(exchange, reading).await,
             Work::Purge(order) => purge::wait(exchange, *order).await,
+            Work::Api(call) => api::wait(exchange, *call).await,
         };
         match phases::run(exchange, phases::Entry::Step(step)) {
             Decision::Ready(answer) => return answer,

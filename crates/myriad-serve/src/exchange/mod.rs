@@ -6,6 +6,7 @@ pub(crate) mod environment;
 mod gathered;
 mod greeting;
 mod lineage;
+mod near;
 mod origin_facts;
 pub(crate) mod origin_uri;
 pub(crate) mod paths;

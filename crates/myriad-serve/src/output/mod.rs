@@ -1,6 +1,7 @@
 //! From an answer to a response: conditions, ranges, encodings, the head.
 
 mod answer;
+mod cache_debug;
 mod charset;
 mod date;
 mod encoding;

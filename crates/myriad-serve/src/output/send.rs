@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::date::write_date_line;
 use super::expires::{is_decorated, write_expires};
 use super::{Answer, Source, copy_lines, error_body};
-use super::{charset, filters, keepalive, ranges, slice, trailers};
+use super::{cache_debug, charset, filters, keepalive, ranges, slice, trailers};
 use crate::content::streamed;
 use crate::exchange::{Exchange, Request, scratch, variables};
 use crate::runtime::Place;
@@ -72,6 +72,9 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     // As nginx, which adds fields before it looks at ranges.
     let decorated = if answer.status == 416 { uncut } else { answer.status };
     add_fields(request, frame, place, decorated, &mut head);
+    if let Some(rules) = &place.headers.debug {
+        cache_debug::add(request, rules, &mut head);
+    }
     keep_facts(request, &answer, &head);
     let rate = rate(request, frame, place, &answer);
     let close = answer.close && !shares_connection(request) || keepalive::ends(request, &place.keepalive);
@@ -254,6 +257,10 @@ fn left_out(place: &Place, answer: &Answer, expires: bool) -> LeftOut {
     }
     if expires {
         names.extend([&b"expires"[..], b"cache-control"]);
+    }
+    // An origin may have a cache of its own.
+    if place.headers.debug.as_ref().is_some_and(|debug| !debug.said_already) {
+        names.push(b"x-cache");
     }
     let decorated = is_decorated(answer.status);
     names.extend(

@@ -133,6 +133,8 @@ pub(crate) enum Handler {
     Files,
     /// `stub_status`.
     StubStatus,
+    /// `api`.
+    Api(ApiPlace),
     /// `*_cache_purge ZONE KEY`.
     Purge(Box<PurgePlace>),
     /// An origin.
@@ -286,6 +288,22 @@ pub(crate) enum ErrorTarget {
     Uri(Template),
 }
 
+/// `api`.
+pub(crate) struct ApiPlace {
+    /// Whether it may change anything.
+    pub write: bool,
+    /// What its paths stand behind.
+    pub prefix: Box<[u8]>,
+}
+
+/// `cache_debug on`.
+pub(crate) struct DebugRules {
+    /// Who may see keys; none written: who is near.
+    pub from: Option<Vec<super::Network>>,
+    /// An `add_header` of the place is called `X-Cache`.
+    pub said_already: bool,
+}
+
 /// What is added to an answer's fields.
 pub(crate) struct HeaderRules {
     /// The whole `Server` line.
@@ -298,6 +316,8 @@ pub(crate) struct HeaderRules {
     pub add: Vec<AddField>,
     /// Fields that an `add_header` takes the place of (`Last-Modified`, `ETag`), lower case; the flag says `always`.
     pub replaced: Vec<(&'static [u8], bool)>,
+    /// `cache_debug`; none where it is off.
+    pub debug: Option<Box<DebugRules>>,
     /// `add_trailer`.
     pub trailers: Vec<AddField>,
     /// `expires`.

@@ -2,8 +2,6 @@
 
 use std::cell::Cell;
 
-use myriad_policy::is_forwarded;
-
 use crate::content::Step;
 use crate::error_log::Level;
 use crate::exchange::Request;
@@ -12,20 +10,9 @@ use crate::runtime::Network;
 /// Lines about purges that were refused that a worker writes in one second.
 const MOST_LINES: u32 = 5;
 
-/// Whether the request may purge, by `from` where it is written. Judged on the socket's peer, whoever `realip` takes the
-/// client for. Else those who are near may, loopback and the server's own addresses, unless the request was passed on: a
-/// tunnel, or a proxy on the same machine, looks like loopback.
+/// Whether the request may purge, by `from` where it is written.
 pub(super) fn may(request: &Request, from: Option<&[Network]>) -> bool {
-    let peer = request.connection.peer.ip().map(|ip| ip.to_canonical());
-    if let Some(networks) = from {
-        return networks.iter().any(|network| network.0(peer));
-    }
-    let own = request.connection.local().map(|local| local.ip().to_canonical());
-    let near = peer.is_none_or(|peer| peer.is_loopback() || own == Some(peer));
-    let passed_on = request.connection.proxied.get().is_some()
-        || request.real.is_some()
-        || is_forwarded(request.head.fields());
-    near && !passed_on
+    request.may_administer(from)
 }
 
 /// Answers with 403, and writes a line, but no flood of them.

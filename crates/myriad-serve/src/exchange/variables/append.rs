@@ -426,7 +426,7 @@ thread_local! {
 fn split_uri(request: &Request, half: Half, out: &mut Vec<u8>) -> Result<(), EvalError> {
     let origin = match &request.place().handler {
         Handler::Origin(origin) => Some(origin),
-        Handler::Files | Handler::StubStatus | Handler::Purge(_) => None,
+        Handler::Files | Handler::StubStatus | Handler::Api(_) | Handler::Purge(_) => None,
     };
     let split = match origin.and_then(|origin| origin.split_path_info.as_ref()) {
         None => false,

@@ -1,0 +1,30 @@
+//! `cache_debug`: fields that say what the cache did.
+
+use myriad_net::Head;
+
+use crate::exchange::Request;
+use crate::runtime::DebugRules;
+
+/// The request field that asks for the key.
+const ASKED: &[u8] = b"x-cache-debug";
+
+/// Adds `X-Cache` and `X-Cache-Age`; the key and the zone for those who ask and may know.
+pub(super) fn add(request: &Request, rules: &DebugRules, head: &mut Head) {
+    let facts = &request.cache;
+    let Some(status) = facts.status else { return };
+    if !rules.said_already {
+        head.field(b"X-Cache", status.as_str().as_bytes());
+    }
+    if let Some(age) = facts.age_s {
+        head.number(b"X-Cache-Age", age);
+    }
+    if request.head.fields().get_all(ASKED).next().is_none() || !request.may_administer(rules.from.as_deref())
+    {
+        return;
+    }
+    if let Some(Some(zone)) = request.runtime().zone_list.get(usize::from(facts.zone)) {
+        head.field(b"X-Cache-Zone", zone.zone.name().as_bytes());
+    }
+    // A key may hold any byte.
+    head.field(b"X-Cache-Key", facts.key.escape_ascii().to_string().as_bytes());
+}
