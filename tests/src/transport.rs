@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::place::free_port;
-use crate::{Answer, Client, Place, Request, Server, curl};
+use crate::{Answer, Client, Place, QuicVisitor, Request, Server, curl};
 
 /// What the client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +17,14 @@ pub enum Transport {
     Http2Plain,
     /// HTTP/2 over TLS, agreed on by ALPN, by curl.
     Http2,
+    /// HTTP/3, by quinn and h3.
+    Http3,
 }
 
 impl Transport {
     /// Whether the client speaks TLS.
     pub fn is_secure(self) -> bool {
-        matches!(self, Self::Http1Tls | Self::Http2)
+        matches!(self, Self::Http1Tls | Self::Http2 | Self::Http3)
     }
 
     /// `$server_protocol`.
@@ -30,6 +32,7 @@ impl Transport {
         match self {
             Self::Http1 | Self::Http1Tls => "HTTP/1.1",
             Self::Http2Plain | Self::Http2 => "HTTP/2.0",
+            Self::Http3 => "HTTP/3.0",
         }
     }
 
@@ -43,6 +46,7 @@ impl Transport {
             Self::Http1 | Self::Http1Tls => "--http1.1",
             Self::Http2Plain => "--http2-prior-knowledge",
             Self::Http2 => "--http2",
+            Self::Http3 => "--http3-only",
         }
     }
 }
@@ -63,7 +67,12 @@ impl Reached {
         let listen = if transport.is_secure() {
             certificate(&place.path("own.crt"), &place.path("own.key"));
             let certificate = "ssl_certificate @DIR@/own.crt; ssl_certificate_key @DIR@/own.key;";
-            place.fill(&format!("listen 127.0.0.1:{port} ssl; http2 on; {certificate}"))
+            let quic = if transport == Transport::Http3 {
+                format!("listen 127.0.0.1:{port} quic;")
+            } else {
+                String::new()
+            };
+            place.fill(&format!("listen 127.0.0.1:{port} ssl; {quic} http2 on; {certificate}"))
         } else {
             format!("listen 127.0.0.1:{port}; http2 on;")
         };
@@ -88,6 +97,9 @@ impl Reached {
         if self.transport == Transport::Http1 {
             return self.server.connect().try_fetch(request).map_err(|error| error.to_string());
         }
+        if self.transport == Transport::Http3 {
+            return QuicVisitor::new().connect(self.server.port)?.fetch(request);
+        }
         self.curl(std::slice::from_ref(request)).map(|mut answers| answers.remove(0))
     }
 
@@ -96,6 +108,11 @@ impl Reached {
         if self.transport == Transport::Http1 {
             let mut client = Client::connect(self.server.port);
             return requests.iter().map(|request| client.fetch(request)).collect();
+        }
+        if self.transport == Transport::Http3 {
+            let mut client = QuicVisitor::new().connect(self.server.port).expect("a connection");
+            let answers = requests.iter().map(|request| client.fetch(request));
+            return answers.map(|answer| answer.expect("an answer")).collect();
         }
         self.curl(requests).unwrap_or_else(|why| panic!("{:?}, {requests:?}: {why}", self.transport))
     }
@@ -107,7 +124,7 @@ impl Reached {
 }
 
 /// A certificate that nobody has signed, for `localhost`.
-fn certificate(certificate: &Path, key: &Path) {
+pub fn certificate(certificate: &Path, key: &Path) {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
         .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])

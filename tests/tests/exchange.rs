@@ -1,4 +1,4 @@
-//! One exchange, whatever carries it: the same assertions over HTTP/1.1 and HTTP/2, with TLS and without.
+//! One exchange, whatever carries it: the same assertions over HTTP/1.1, HTTP/2 and HTTP/3, with TLS and without.
 
 use myriad_tests::{HttpCall, HttpOrigin, Origin, Place, Reached, Request, Transport, wait_for};
 
@@ -26,6 +26,11 @@ macro_rules! over_each {
             #[test]
             fn over_http2_and_tls() {
                 super::$case(Transport::Http2);
+            }
+
+            #[test]
+            fn over_http3() {
+                super::$case(Transport::Http3);
             }
         })*
     };
@@ -62,6 +67,11 @@ mod requests_share_a_connection_and_are_logged_one_by_one {
     #[test]
     fn over_http2_and_tls() {
         requests_share_a_connection(Transport::Http2);
+    }
+
+    #[test]
+    fn over_http3() {
+        requests_share_a_connection(Transport::Http3);
     }
 }
 

@@ -13,13 +13,13 @@ use crate::multiplex::Feed;
 use crate::response::Response;
 
 /// ```text
-/// Reading -> Held (0-RTT, unsafe) -> Waiting -> Sending -> Over
-///       \------------------------------^---------^
+/// Reading -> Held -> Waiting -> Sending -> Over
+///       \----------^---------^
 /// ```
 pub(super) enum Work<T> {
     /// The head has not come whole.
     Reading,
-    /// The head has come before the handshake was over, and answering it twice would do harm.
+    /// The head has come, but something else is waited for.
     Held(Box<Held>),
     /// Somebody works on the answer.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
@@ -29,10 +29,20 @@ pub(super) enum Work<T> {
     Over,
 }
 
-/// A request that waits for the end of the handshake.
+/// A request that is not asked yet.
 pub(super) struct Held {
     pub(super) head: RequestHead,
     pub(super) malformed: Option<ParseError>,
+    pub(super) until: Until,
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The end of the handshake: answering it twice would do harm, and it came as 0-RTT data.
+    Handshake,
+    /// The end of the stream, or a body: it is of a kind that has none as a rule, and many clients tell so a little later.
+    End,
 }
 
 /// The state of a stream.

@@ -17,6 +17,7 @@ impl Compile<'_> {
         };
         HeaderRules {
             server_line: format!("Server: {server_name}\r\n").into_bytes().into(),
+            alt_svc: self.alt_svc(&headers.add),
             server_name: server_name.into(),
             hsts_line: settings.https_only.as_ref().and_then(hsts_line),
             add: self.added(&headers.add, true),

@@ -1,6 +1,7 @@
 //! From the configuration's model to the runtime: the only place that sees both.
 
 mod acme;
+mod alt_svc;
 mod atlas;
 mod cache;
 mod charset;
@@ -142,6 +143,8 @@ struct Compile<'a> {
     limits: LimitZones,
     /// Names of the server that is being compiled.
     server_names: Vec<ServerName>,
+    /// The `Alt-Svc` line of that server.
+    alt_svc: Box<[u8]>,
     atlas: Atlas,
     /// Places of servers that judge their clients' certificates.
     judging: Vec<std::ops::Range<usize>>,
@@ -162,6 +165,7 @@ impl<'a> Compile<'a> {
             charsets: Charsets::default(),
             limits: LimitZones::default(),
             server_names: Vec::new(),
+            alt_svc: Box::default(),
             atlas: Atlas::default(),
             judging: Vec::new(),
         }

@@ -20,6 +20,7 @@ const MOST_AT_ONCE: usize = 16 << 20;
 impl Compile<'_> {
     pub(super) fn server(&mut self, server: &ServerConf) -> Server {
         self.server_names.clone_from(&server.names);
+        self.alt_svc = super::alt_svc::line(server);
         let context = PlaceContext::default();
         let first = self.places.len();
         let place = self.place(&server.settings, &context, Default::default());

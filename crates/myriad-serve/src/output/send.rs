@@ -185,6 +185,10 @@ fn begin_head(request: &Request, place: &Place, answer: &Answer) -> Head {
         // Ahead of what a site says itself: browsers take the first (RFC 6797 section 8.1).
         head.lines(line);
     }
+    let alternatives = &place.headers.alt_svc;
+    if !alternatives.is_empty() && request.connection.tls().is_some() && !answer.has(b"alt-svc") {
+        head.lines(alternatives);
+    }
     if !date {
         write_date_line(request.received_ms, &mut |line| head.lines(line));
     }

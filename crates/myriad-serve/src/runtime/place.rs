@@ -308,6 +308,9 @@ pub(crate) struct DebugRules {
 pub(crate) struct HeaderRules {
     /// The whole `Server` line.
     pub server_line: Box<[u8]>,
+    /// The whole `Alt-Svc` line for clients that come by TLS; empty where HTTP/3 is not spoken or the line is written by
+    /// hand.
+    pub alt_svc: Box<[u8]>,
     /// The name shown on error pages.
     pub server_name: Box<str>,
     /// What `https_only` has browsers remember: the whole `Strict-Transport-Security` line.

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use myriad_http::body::BodyError;
 use myriad_http::h3::{Control, Error, Event, Scope};
-use myriad_http::{Method, RequestHead};
+use myriad_http::{Method, ParseError, RequestHead};
 use quinn_proto::{ReadError, StreamId, VarInt};
 
-use super::super::request::{Held, Work};
+use super::super::request::{Held, Until, Work};
 use super::{Around, Client, Code};
 use crate::service::Service;
 
@@ -84,13 +84,11 @@ impl<S: Service> Client<S> {
     /// Reads a request stream as far as there is anything, and as its body is wanted.
     pub(super) fn read(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         while let Some(stream) = self.streams.get_mut(&id) {
-            if matches!(stream.work, Work::Held(_)) {
+            if matches!(&stream.work, Work::Held(held) if held.until == Until::Handshake) {
                 if self.quic.is_handshaking() {
                     return;
                 }
-                let Work::Held(held) = std::mem::replace(&mut stream.work, Work::Reading) else { return };
-                *around.head = held.head;
-                self.request(id, held.malformed, around);
+                self.release(id, around);
                 continue;
             }
             if !stream.receiving || stream.fed >= self.stream_buffer {
@@ -109,6 +107,18 @@ impl<S: Service> Client<S> {
                 Ok(ControlFlow::Break(())) => return,
                 Err(error) => return self.fail(id, error, around),
             }
+        }
+    }
+
+    /// Asks for what was held back.
+    fn release(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        match std::mem::replace(&mut stream.work, Work::Reading) {
+            Work::Held(held) => {
+                *around.head = held.head;
+                self.request(id, held.malformed, around);
+            }
+            other => stream.work = other,
         }
     }
 
@@ -132,7 +142,10 @@ impl<S: Service> Client<S> {
             stream.rest = taken.slice(taken.len() - input.len()..);
             match event {
                 Event::Partial => return Ok(ControlFlow::Continue(())),
+                Event::Trailers => {}
                 Event::Data(piece) => {
+                    self.release(id, around);
+                    let Some(stream) = self.streams.get_mut(&id) else { return Ok(ControlFlow::Break(())) };
                     if let Some(feed) = &stream.feed {
                         stream.fed += piece.len() as u64;
                         feed.push(piece);
@@ -141,27 +154,50 @@ impl<S: Service> Client<S> {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
-                Event::Trailers => {}
                 Event::Request { priority, malformed } => {
                     if priority.urgency != 3 {
                         prioritise(&mut self.quic, VarInt::from(id).into_inner(), priority.urgency);
                     }
-                    if self.quic.is_handshaking() && !is_safe(around.head) {
-                        // A request of 0-RTT may be another's, sent again (RFC 8470 section 3).
-                        let head = std::mem::take(around.head);
-                        stream.work = Work::Held(Box::new(Held { head, malformed }));
-                        return Ok(ControlFlow::Break(()));
+                    match self.reason_to_hold(id, around.head, malformed) {
+                        None => self.request(id, malformed, around),
+                        Some(until) => {
+                            let head = std::mem::take(around.head);
+                            let Some(stream) = self.streams.get_mut(&id) else { continue };
+                            stream.work = Work::Held(Box::new(Held { head, malformed, until }));
+                            if until == Until::Handshake {
+                                return Ok(ControlFlow::Break(()));
+                            }
+                        }
                     }
-                    self.request(id, malformed, around);
                 }
             }
         }
     }
 
+    /// Why a request is not asked yet.
+    fn reason_to_hold(
+        &mut self,
+        id: StreamId,
+        head: &RequestHead,
+        malformed: Option<ParseError>,
+    ) -> Option<Until> {
+        if malformed.is_some() {
+            return None;
+        }
+        if !is_safe(head) {
+            // A request of 0-RTT may be another's, sent again (RFC 8470 section 3).
+            return self.quic.is_handshaking().then_some(Until::Handshake);
+        }
+        let announced = self.streams.get(&id).and_then(|stream| stream.reader.announced());
+        (announced.is_none() && !self.is_whole(id)).then_some(Until::End)
+    }
+
     /// Whether the client has sent all of a request; what it has sent is kept.
     pub(super) fn is_whole(&mut self, id: StreamId) -> bool {
-        if self.streams.get(&id).is_none_or(|stream| !stream.rest.is_empty()) {
-            return false;
+        match self.streams.get(&id) {
+            Some(stream) if !stream.receiving => return stream.reader.finish().is_ok(),
+            Some(stream) if stream.rest.is_empty() => {}
+            _ => return false,
         }
         match self.take(id) {
             Taken::Bytes(bytes) => self.put(id, bytes),
@@ -184,6 +220,7 @@ impl<S: Service> Client<S> {
                 if let Some(feed) = &stream.feed {
                     feed.end();
                 }
+                self.release(id, around);
                 self.forget_if_over(id);
             }
             Err(error) => self.fail(id, error, around),

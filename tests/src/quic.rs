@@ -1,0 +1,272 @@
+//! A client of HTTP/3, by libraries of others (quinn, h3); and a network between it and the server.
+
+mod network;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+pub use network::Network;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
+
+use crate::{Answer, Request};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Failure = Box<dyn Error>;
+type Sender = h3::client::SendRequest<h3_quinn::OpenStreams, Bytes>;
+
+/// Takes whatever certificate it is shown.
+#[derive(Debug)]
+struct Trusting(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Trusting {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("QUIC knows TLS 1.3 only".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// A visitor that may come again: what it keeps of TLS sessions and tokens.
+#[derive(Clone, Debug)]
+pub struct QuicVisitor {
+    config: quinn::ClientConfig,
+}
+
+impl Default for QuicVisitor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl QuicVisitor {
+    /// One who has never been here.
+    pub fn new() -> Self {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut tls = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("TLS 1.3")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Trusting(provider)))
+            .with_no_client_auth();
+        tls.alpn_protocols = vec![b"h3".to_vec()];
+        tls.enable_early_data = true;
+        let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(tls).expect("a suite for QUIC");
+        let mut config = quinn::ClientConfig::new(Arc::new(crypto));
+        let mut transport = quinn::TransportConfig::default();
+        transport.max_idle_timeout(Some(PATIENCE.try_into().expect("a time")));
+        config.transport_config(Arc::new(transport));
+        Self { config }
+    }
+
+    /// Connects to a port of the loopback address, as `localhost`.
+    pub fn connect(&self, port: u16) -> Result<QuicClient, String> {
+        self.connect_as(port, "localhost")
+    }
+
+    /// The same under another name.
+    pub fn connect_as(&self, port: u16, name: &str) -> Result<QuicClient, String> {
+        QuicClient::new(self, port, name, false).map_err(|error| error.to_string())
+    }
+
+    /// Connects and does not wait for the handshake: what is asked is 0-RTT data, if the server has told of a session.
+    pub fn connect_early(&self, port: u16) -> Result<QuicClient, String> {
+        QuicClient::new(self, port, "localhost", true).map_err(|error| error.to_string())
+    }
+}
+
+/// A connection.
+pub struct QuicClient {
+    runtime: tokio::runtime::Runtime,
+    endpoint: quinn::Endpoint,
+    connection: quinn::Connection,
+    early: Option<quinn::ZeroRttAccepted>,
+    sender: Sender,
+}
+
+impl QuicClient {
+    fn new(visitor: &QuicVisitor, port: u16, name: &str, early: bool) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (endpoint, connection, early, sender) = runtime.block_on(async {
+            let mut endpoint = quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+            endpoint.set_default_client_config(visitor.config.clone());
+            let connecting = endpoint.connect(SocketAddr::from(([127, 0, 0, 1], port)), name)?;
+            let (connection, early) = if early {
+                let (connection, accepted) = connecting.into_0rtt().map_err(|_| "no session to resume")?;
+                (connection, Some(accepted))
+            } else {
+                (tokio::time::timeout(PATIENCE, connecting).await??, None)
+            };
+            let (mut driver, sender) = h3::client::new(h3_quinn::Connection::new(connection.clone())).await?;
+            tokio::spawn(async move {
+                let _ = std::future::poll_fn(|cx| driver.poll_close(cx)).await;
+            });
+            Ok::<_, Failure>((endpoint, connection, early, sender))
+        })?;
+        Ok(Self { runtime, endpoint, connection, early, sender })
+    }
+
+    /// `GET`.
+    pub fn get(&mut self, target: &str) -> Answer {
+        self.fetch(&Request::get(target)).unwrap_or_else(|why| panic!("{target}: {why}"))
+    }
+
+    /// Asks and waits for the whole answer; the fields of trailers join the others.
+    pub fn fetch(&mut self, request: &Request) -> Result<Answer, String> {
+        let sender = self.sender.clone();
+        let asked = async {
+            tokio::time::timeout(PATIENCE, ask(sender, request)).await.map_err(|_| "no answer in time")?
+        };
+        self.runtime.block_on(asked).map_err(|error: Failure| error.to_string())
+    }
+
+    /// Asks for all at once.
+    pub fn fetch_together(&mut self, requests: &[Request]) -> Vec<Result<Answer, String>> {
+        let tasks: Vec<_> = requests
+            .iter()
+            .map(|request| {
+                let (sender, request) = (self.sender.clone(), request.clone());
+                self.runtime
+                    .spawn(async move { ask(sender, &request).await.map_err(|error| error.to_string()) })
+            })
+            .collect();
+        tasks
+            .into_iter()
+            .map(|task| match self.runtime.block_on(async { tokio::time::timeout(PATIENCE, task).await }) {
+                Ok(Ok(answer)) => answer,
+                other => Err(format!("{other:?}")),
+            })
+            .collect()
+    }
+
+    /// Whether the server took the 0-RTT data that this connection began with.
+    pub fn early_data_taken(&mut self) -> bool {
+        self.early.take().is_some_and(|accepted| self.runtime.block_on(accepted))
+    }
+
+    /// Lets time pass, so that what the server sends by itself is taken in.
+    pub fn wait(&self, time: Duration) {
+        self.runtime.block_on(tokio::time::sleep(time));
+    }
+
+    /// Waits until the connection has ended, and tells why.
+    pub fn ended(&self) -> quinn::ConnectionError {
+        let ended = async { tokio::time::timeout(PATIENCE, self.connection.closed()).await };
+        self.runtime.block_on(ended).expect("the connection ends")
+    }
+
+    /// Opens streams by hand and sends these bytes on each, one-way where the flag says so; they are ended where the second
+    /// says so. Gives what came back on the last two-way one, or why nothing did.
+    pub fn send_raw(&self, streams: &[(bool, bool, &[u8])]) -> Result<Vec<u8>, String> {
+        let sent = async {
+            let mut answer = None;
+            let mut kept = Vec::new();
+            for (one_way, ends, bytes) in streams {
+                let mut sender = if *one_way {
+                    self.connection.open_uni().await?
+                } else {
+                    let (sender, receiver) = self.connection.open_bi().await?;
+                    answer = Some(receiver);
+                    sender
+                };
+                sender.write_all(bytes).await?;
+                if *ends {
+                    sender.finish()?;
+                }
+                kept.push(sender);
+            }
+            let answer = async {
+                match answer {
+                    Some(mut receiver) => receiver.read_to_end(1 << 20).await.map_err(Failure::from),
+                    None => Err(self.connection.closed().await.into()),
+                }
+            };
+            tokio::time::timeout(PATIENCE, answer).await?
+        };
+        self.runtime.block_on(sent).map_err(|error: Failure| format!("{error:?}"))
+    }
+}
+
+impl Drop for QuicClient {
+    fn drop(&mut self) {
+        self.endpoint.close(0u32.into(), b"");
+        let idle =
+            async { tokio::time::timeout(Duration::from_millis(200), self.endpoint.wait_idle()).await };
+        let _ = self.runtime.block_on(idle);
+    }
+}
+
+async fn ask(mut sender: Sender, request: &Request) -> Result<Answer, Failure> {
+    let host = request.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let host = host.map_or("localhost", |(_, value)| value.as_str());
+    let uri =
+        http::Uri::builder().scheme("https").authority(host).path_and_query(&*request.target).build()?;
+    let mut head = http::Request::builder().method(request.method.as_str()).uri(uri);
+    for (name, value) in request.fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("host")) {
+        head = head.header(name, value);
+    }
+    if let Some(body) = &request.body
+        && !request.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+    {
+        head = head.header("content-length", body.len());
+    }
+    let mut stream = sender.send_request(head.body(())?).await?;
+    if let Some(body) = &request.body {
+        // An answer may come first: then nobody reads the rest.
+        let _ = stream.send_data(Bytes::from(body.clone())).await;
+    }
+    let _ = stream.finish().await;
+    let response = stream.recv_response().await?;
+    let mut answer = Answer {
+        status: response.status().as_u16(),
+        status_line: format!("HTTP/3 {}", response.status().as_u16()),
+        fields: fields(response.headers()),
+        body: Vec::new(),
+    };
+    while let Some(mut piece) = stream.recv_data().await? {
+        answer.body.extend_from_slice(&piece.copy_to_bytes(piece.remaining()));
+    }
+    if let Some(trailers) = stream.recv_trailers().await? {
+        answer.fields.extend(fields(&trailers));
+    }
+    Ok(answer)
+}
+
+fn fields(headers: &http::HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+}

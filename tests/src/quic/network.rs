@@ -1,0 +1,110 @@
+//! A network that datagrams pass through, as a NAT would: it may forget a client and give it another port.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Stands between one client and the server.
+#[derive(Debug)]
+pub struct Network {
+    /// The port that the client is to connect to.
+    pub port: u16,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// What the client talks to.
+    inside: UdpSocket,
+    /// What talks to the server.
+    outside: Mutex<Arc<UdpSocket>>,
+    client: Mutex<Option<SocketAddr>>,
+    /// First bytes of the datagrams that the server has sent.
+    seen: Mutex<Vec<u8>>,
+    over: AtomicBool,
+}
+
+/// How often the threads look whether it is over.
+const LOOK: Duration = Duration::from_millis(20);
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a socket");
+    socket.set_read_timeout(Some(LOOK)).expect("a time-out");
+    socket
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Network {
+    /// A network before a server's port.
+    pub fn before(server: u16) -> Self {
+        let outside = socket();
+        outside.connect(("127.0.0.1", server)).expect("an address");
+        let shared = Arc::new(Shared {
+            inside: socket(),
+            outside: Mutex::new(Arc::new(outside)),
+            client: Mutex::default(),
+            seen: Mutex::default(),
+            over: AtomicBool::new(false),
+        });
+        let port = shared.inside.local_addr().expect("an address").port();
+        let (to_server, to_client) = (Arc::clone(&shared), Arc::clone(&shared));
+        let threads = vec![
+            std::thread::spawn(move || to_server.carry_out()),
+            std::thread::spawn(move || to_client.carry_in()),
+        ];
+        Self { port, shared, threads }
+    }
+
+    /// From now on the server sees the client at another port.
+    pub fn rebind(&self) {
+        let peer = lock(&self.shared.outside).peer_addr().expect("an address");
+        let outside = socket();
+        outside.connect(peer).expect("an address");
+        *lock(&self.shared.outside) = Arc::new(outside);
+    }
+
+    /// Whether the server has sent a Retry (RFC 9000 section 17.2.5).
+    pub fn saw_retry(&self) -> bool {
+        lock(&self.shared.seen).iter().any(|first| first & 0xf0 == 0xf0)
+    }
+}
+
+impl Shared {
+    fn carry_out(&self) {
+        let mut buffer = [0; 65_536];
+        while !self.over.load(Ordering::Relaxed) {
+            if let Ok((count, client)) = self.inside.recv_from(&mut buffer) {
+                *lock(&self.client) = Some(client);
+                let outside = Arc::clone(&lock(&self.outside));
+                let _ = outside.send(&buffer[..count]);
+            }
+        }
+    }
+
+    fn carry_in(&self) {
+        let mut buffer = [0; 65_536];
+        while !self.over.load(Ordering::Relaxed) {
+            let outside = Arc::clone(&lock(&self.outside));
+            let Ok(count) = outside.recv(&mut buffer) else { continue };
+            lock(&self.seen).extend(buffer.first().take_if(|_| count > 0));
+            if let Some(client) = *lock(&self.client) {
+                let _ = self.inside.send_to(&buffer[..count], client);
+            }
+        }
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
