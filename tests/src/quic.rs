@@ -118,6 +118,12 @@ pub struct QuicClient {
     sender: Sender,
 }
 
+impl std::fmt::Debug for QuicClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("QuicClient").field(&self.connection.remote_address()).finish()
+    }
+}
+
 impl QuicClient {
     fn new(visitor: &QuicVisitor, port: u16, name: &str, early: bool) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -180,7 +186,7 @@ impl QuicClient {
 
     /// Lets time pass, so that what the server sends by itself is taken in.
     pub fn wait(&self, time: Duration) {
-        self.runtime.block_on(tokio::time::sleep(time));
+        self.runtime.block_on(async { tokio::time::sleep(time).await });
     }
 
     /// Waits until the connection has ended, and tells why.

@@ -99,7 +99,7 @@ fn early_requests_are_answered_and_those_that_change_something_wait_for_the_hand
     second.wait(Duration::from_millis(100));
     drop(second);
     let mut third = visitor.connect_early(server.port).expect("a session to resume");
-    let posted = third.fetch(&Request::new("POST", "/echo").body("x")).expect("an answer");
+    let posted = third.fetch(&Request::post("/echo", "x")).expect("an answer");
     assert_eq!(posted.text(), "POST ");
     assert!(third.early_data_taken());
 }

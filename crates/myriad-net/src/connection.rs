@@ -56,6 +56,8 @@ pub struct Connection {
     pub(crate) sizes_records: Cell<bool>,
     /// Number of the request whose answer is waited for: nothing of it has been sent. 0 where there is none.
     pub(crate) waiting: Cell<u32>,
+    /// The driver of a connection without a socket has not seen the end of the handshake.
+    pub(crate) early: Cell<bool>,
     /// Where interim responses go on a connection of many streams; none on HTTP/1.
     interims: OnceCell<Box<Interims>>,
 }
@@ -76,6 +78,7 @@ impl Connection {
             plain_to_tls: Cell::new(false),
             sizes_records: Cell::new(false),
             waiting: Cell::new(0),
+            early: Cell::new(false),
             interims: OnceCell::new(),
         })
     }
@@ -159,7 +162,7 @@ impl Connection {
 
     /// Whether what is read now was sent ahead of the handshake's end, so that it may be a replay (`$ssl_early_data`).
     pub fn is_early(&self) -> bool {
-        self.socket.is_early()
+        self.early.get() || self.socket.is_early()
     }
 
     /// A stand-in for a connection that is still shaking hands, for rules that are asked about it: the same client and

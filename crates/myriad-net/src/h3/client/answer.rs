@@ -29,6 +29,7 @@ impl<S: Service> Client<S> {
         if self.connection.peer.ip() != peer.ip() {
             self.connection = self.connection.moved(peer);
         }
+        self.connection.early.set(self.quic.is_handshaking());
         if self.connection.tls().is_none()
             && let Some(facts) = facts(self)
         {

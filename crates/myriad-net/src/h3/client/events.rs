@@ -29,6 +29,7 @@ impl<S: Service> Client<S> {
 
     fn connected(&mut self, around: &mut Around<'_, S>) {
         self.handshake_until = None;
+        self.connection.early.set(false);
         self.active = around.now;
         let held = self.streams.iter().filter(|(_, stream)| matches!(stream.work, Work::Held(_)));
         let held: Vec<StreamId> = held.map(|(id, _)| *id).collect();
