@@ -52,6 +52,8 @@ impl<S: Service> Driver<S> {
             }
         };
         self.tend(stream);
+        // What was said ahead of an answer goes ahead of it, if both came at once.
+        self.send_interims();
         if let Poll::Ready(response) = response {
             self.answer_later(stream, response);
         }

@@ -1,0 +1,374 @@
+//! HTTP/2 as frames: what clients do that curl does not, for better and for worse.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+use myriad_tests::{HttpOrigin, PATIENCE, Place, Server, Signal, wait_for};
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+const END_STREAM: u8 = 1;
+const ACK: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Frame {
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    payload: Vec<u8>,
+}
+
+impl Frame {
+    /// The error code of `RST_STREAM` and `GOAWAY`.
+    fn code(&self) -> u32 {
+        let code = if self.kind == GOAWAY { &self.payload[4..8] } else { &self.payload[..4] };
+        u32::from_be_bytes(code.try_into().expect("four bytes"))
+    }
+}
+
+/// A client that writes frames by hand.
+struct Hand {
+    socket: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Hand {
+    /// Connects, greets, and acknowledges the server's settings.
+    fn greet(port: u16, settings: &[(u16, u32)]) -> Self {
+        let socket = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        socket.set_write_timeout(Some(PATIENCE)).expect("a time-out");
+        let mut hand = Self { socket, buffer: Vec::new() };
+        hand.socket.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("a preface");
+        let pairs = settings.iter().flat_map(|(id, value)| {
+            id.to_be_bytes().into_iter().chain(value.to_be_bytes()).collect::<Vec<_>>()
+        });
+        hand.send(SETTINGS, 0, 0, &pairs.collect::<Vec<_>>());
+        hand.send(SETTINGS, ACK, 0, &[]);
+        hand
+    }
+
+    fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        assert!(self.try_send(kind, flags, stream, payload), "the server has closed");
+    }
+
+    /// False where the server has closed.
+    fn try_send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
+        let length = u32::try_from(payload.len()).expect("a frame").to_be_bytes();
+        let mut frame = length[1..].to_vec();
+        frame.extend([kind, flags]);
+        frame.extend(stream.to_be_bytes());
+        frame.extend(payload);
+        self.socket.write_all(&frame).is_ok()
+    }
+
+    fn get(&mut self, stream: u32, path: &str, more: &[(&str, &str)]) {
+        self.send(HEADERS, END_HEADERS | END_STREAM, stream, &head("GET", path, more));
+    }
+
+    /// The next frame; none where the server has closed.
+    fn next(&mut self) -> Option<Frame> {
+        self.fill(9)?;
+        let length = u32::from_be_bytes([0, self.buffer[0], self.buffer[1], self.buffer[2]]) as usize;
+        self.fill(9 + length)?;
+        let frame: Vec<u8> = self.buffer.drain(..9 + length).collect();
+        let stream = u32::from_be_bytes(frame[5..9].try_into().expect("four bytes"));
+        Some(Frame { kind: frame[3], flags: frame[4], stream, payload: frame[9..].to_vec() })
+    }
+
+    fn fill(&mut self, length: usize) -> Option<()> {
+        while self.buffer.len() < length {
+            let mut piece = [0; 16_384];
+            match self.socket.read(&mut piece) {
+                Ok(0) => return None,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
+                Ok(count) => self.buffer.extend(&piece[..count]),
+                Err(error) => panic!("the server is silent: {error}"),
+            }
+        }
+        Some(())
+    }
+
+    /// Frames until one of this kind, which comes last.
+    fn until(&mut self, kind: u8) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        while let Some(frame) = self.next() {
+            let found = frame.kind == kind;
+            frames.push(frame);
+            if found {
+                return frames;
+            }
+        }
+        panic!("closed without a frame of kind {kind}: {frames:?}");
+    }
+
+    fn wait_for(&mut self, kind: u8) -> Frame {
+        self.until(kind).pop().expect("the last one")
+    }
+
+    /// The body of a stream that is answered to its end.
+    fn body(&mut self, stream: u32) -> Vec<u8> {
+        let mut body = Vec::new();
+        loop {
+            let frame = self.next().expect("the end of the body");
+            if frame.stream == stream && frame.kind == DATA {
+                body.extend(&frame.payload);
+            }
+            if frame.stream == stream && frame.flags & END_STREAM != 0 && frame.kind <= HEADERS {
+                return body;
+            }
+        }
+    }
+}
+
+/// A header block of literal fields.
+fn block(fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in fields {
+        out.push(0);
+        for text in [name, value] {
+            assert!(text.len() < 127);
+            out.push(text.len() as u8);
+            out.extend(text.as_bytes());
+        }
+    }
+    out
+}
+
+fn head(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
+    let line = [(":method", method), (":scheme", "http"), (":path", path), (":authority", "localhost")];
+    block(&[&line[..], more].concat())
+}
+
+const LARGE: usize = 200_000;
+
+fn start(directives: &str) -> Server {
+    let place = Place::new();
+    place.write("html/large", vec![b'x'; LARGE]);
+    let http = format!(
+        "server {{ listen 127.0.0.1:@PORT@; http2 on; root @DIR@/html; {directives}
+           location /small {{ return 200 small; }} }}"
+    );
+    Server::start(place, &http)
+}
+
+/// The server takes no harm: others are served.
+fn is_well(server: &Server) {
+    assert_eq!(server.get("/small").text(), "small");
+    let mut other = Hand::greet(server.port, &[]);
+    other.get(1, "/small", &[]);
+    assert_eq!(other.body(1), b"small");
+}
+
+/// `ENHANCE_YOUR_CALM`.
+const CALM: u32 = 11;
+
+/// Does the same again and again until the server has had enough; what it says then.
+fn until_enough(
+    server: &Server,
+    mut hand: Hand,
+    most: u32,
+    mut again: impl FnMut(&mut Hand, u32) -> bool,
+) -> u32 {
+    for number in 0..most {
+        if !again(&mut hand, number) {
+            break;
+        }
+    }
+    let code = hand.wait_for(GOAWAY).code();
+    server.log_has("while processing HTTP/2 connection");
+    is_well(server);
+    code
+}
+
+#[test]
+fn rapid_resets_end_the_connection() {
+    let server = start("");
+    let hand = Hand::greet(server.port, &[]);
+    let code = until_enough(&server, hand, 2000, |hand, number| {
+        let stream = 2 * number + 1;
+        hand.try_send(HEADERS, END_HEADERS | END_STREAM, stream, &head("GET", "/large", &[]))
+            && hand.try_send(RST_STREAM, 0, stream, &8u32.to_be_bytes())
+    });
+    assert_eq!(code, CALM);
+}
+
+#[test]
+fn heads_without_end_and_heads_that_unpack_to_much_end_the_connection() {
+    let server = start("");
+    let mut hand = Hand::greet(server.port, &[]);
+    hand.send(HEADERS, END_STREAM, 1, &head("GET", "/", &[]));
+    let code = until_enough(&server, hand, 10_000, |hand, _| {
+        hand.try_send(CONTINUATION, 0, 1, &block(&[("a", "b")]))
+    });
+    assert_eq!(code, CALM);
+    // One entry of the table, again and again.
+    let mut hand = Hand::greet(server.port, &[]);
+    let mut bomb = vec![0x40, 1, b'a', 0x7f, 0xc1, 0x0f];
+    bomb.extend([b'x'; 2112]);
+    bomb.extend([0xbe; 8000]);
+    hand.send(HEADERS, END_HEADERS | END_STREAM, 1, &[head("GET", "/", &[]), bomb].concat());
+    assert_eq!(hand.wait_for(GOAWAY).code(), CALM);
+    is_well(&server);
+}
+
+#[test]
+fn frames_that_lead_nowhere_end_the_connection() {
+    let server = start("");
+    for (kind, payload) in [(PING, vec![0; 8]), (SETTINGS, vec![]), (WINDOW_UPDATE, vec![0, 0, 0, 1])] {
+        let hand = Hand::greet(server.port, &[]);
+        let code = until_enough(&server, hand, 50_000, |hand, number| {
+            // The answers are read, so that it is not their backlog that ends it.
+            hand.try_send(kind, 0, 0, &payload)
+                && (kind == WINDOW_UPDATE || number % 64 != 63 || {
+                    hand.until(kind);
+                    true
+                })
+        });
+        assert_eq!(code, CALM, "kind {kind}");
+    }
+}
+
+#[test]
+fn window_that_stays_shut_costs_its_stream_and_no_other() {
+    let server = start("location /large { send_timeout 300ms; }");
+    // SETTINGS_INITIAL_WINDOW_SIZE.
+    let mut hand = Hand::greet(server.port, &[(4, 10)]);
+    hand.get(1, "/large", &[]);
+    let frames = hand.until(RST_STREAM);
+    let sent: usize = frames.iter().filter(|frame| frame.kind == DATA).map(|frame| frame.payload.len()).sum();
+    assert_eq!((sent, frames.last().map(|frame| frame.stream)), (10, Some(1)));
+    hand.get(3, "/small", &[]);
+    assert_eq!(hand.body(3), b"small");
+    wait_for("the log", || {
+        server.read("logs/access.log").contains("/large") || server.read("error.log").contains("timed out")
+    });
+}
+
+#[test]
+fn urgent_answers_leave_first_and_incremental_ones_in_turn() {
+    let server = start("");
+    // All of it waits for the connection's window.
+    let mut hand = Hand::greet(server.port, &[(4, 1 << 20)]);
+    hand.get(1, "/large", &[]);
+    let drained: usize = std::iter::repeat_with(|| hand.next().expect("a frame"))
+        .filter(|frame| frame.kind == DATA)
+        .map(|frame| frame.payload.len())
+        .scan(0, |sum, length| {
+            *sum += length;
+            Some(*sum)
+        })
+        .find(|sum| *sum == 65_535)
+        .expect("the connection's window");
+    assert_eq!(drained, 65_535);
+    for (stream, priority) in [(3, "u=5"), (5, "u=0"), (7, "u=1, i"), (9, "u=1, i")] {
+        hand.get(stream, "/large", &[("priority", priority)]);
+    }
+    hand.send(PING, 0, 0, &[0; 8]);
+    hand.until(PING);
+    hand.send(WINDOW_UPDATE, 0, 0, &(1u32 << 30).to_be_bytes());
+    let mut order: Vec<u32> = Vec::new();
+    let mut ended = Vec::new();
+    while ended.len() < 5 {
+        let frame = hand.next().expect("a frame");
+        if frame.kind == DATA {
+            order.push(frame.stream);
+            if frame.flags & END_STREAM != 0 {
+                ended.push(frame.stream);
+            }
+        }
+    }
+    assert_eq!((ended[0], ended[3], ended[4]), (5, 1, 3), "{ended:?}");
+    let turns: Vec<u32> = order.iter().copied().filter(|stream| matches!(stream, 7 | 9)).collect();
+    assert!(turns.windows(2).filter(|pair| pair[0] != pair[1]).count() > 20, "{turns:?}");
+}
+
+#[test]
+fn connection_that_ends_serves_what_was_asked_before() {
+    for signal in [Signal::HUP, Signal::QUIT] {
+        let mut server = start("");
+        let mut busy = Hand::greet(server.port, &[]);
+        busy.get(1, "/large", &[]);
+        busy.until(DATA);
+        let mut idle = Hand::greet(server.port, &[]);
+        idle.get(1, "/small", &[]);
+        assert_eq!(idle.body(1), b"small");
+        server.signal(signal);
+        let last = idle.wait_for(GOAWAY);
+        assert_eq!((last.code(), &last.payload[..4]), (0, &[0, 0, 0, 1][..]));
+        assert_eq!(idle.next(), None);
+        drop(idle);
+        assert_eq!(busy.wait_for(GOAWAY).code(), 0);
+        for stream in [0, 1] {
+            busy.send(WINDOW_UPDATE, 0, stream, &(1u32 << 20).to_be_bytes());
+        }
+        busy.body(1);
+        assert_eq!(busy.next(), None);
+        if signal == Signal::QUIT {
+            drop(busy);
+            assert!(server.ended());
+        }
+    }
+}
+
+#[test]
+fn what_is_said_ahead_of_an_answer_comes_as_a_frame_of_its_own() {
+    let origin = HttpOrigin::start(|call| {
+        let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
+        call.send(format!("{hints}HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", call.body.len()));
+        call.send(call.body.clone());
+    });
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let http = "server { listen 127.0.0.1:@PORT@; http2 on; location / { proxy_pass http://@ORIGIN@;
+        proxy_http_version 1.1; early_hints 1; } }";
+    let server = Server::start(place, http);
+    let mut hand = Hand::greet(server.port, &[]);
+    hand.send(
+        HEADERS,
+        END_HEADERS,
+        1,
+        &head("POST", "/", &[("expect", "100-continue"), ("content-length", "5")]),
+    );
+    // `:status: 100`: a name of the static table, and a literal by the Huffman code (RFC 7541 appendix B).
+    assert!(hand.wait_for(HEADERS).payload.ends_with(&[0x08, 0x82, 0x08, 0x01]));
+    hand.send(DATA, 0, 1, b"hel");
+    hand.send(DATA, END_STREAM, 1, b"lo");
+    let hint = hand.wait_for(HEADERS);
+    assert_eq!((hint.stream, hint.flags & END_STREAM), (1, 0));
+    let answer = hand.wait_for(HEADERS);
+    assert_ne!(answer.payload, hint.payload);
+    assert_eq!(hand.body(1), b"hello");
+}
+
+#[test]
+fn client_that_leaves_in_the_middle_is_logged_and_forgotten() {
+    let origin = HttpOrigin::start(|call| {
+        // It never answers.
+        std::thread::park_timeout(PATIENCE);
+        call.hang_up();
+    });
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let http = "log_format own '$status $request_uri'; server { listen 127.0.0.1:@PORT@; http2 on; access_log @DIR@/own.log own;
+        location / { proxy_pass http://@ORIGIN@; } location /small { return 200 small; } }";
+    let server = Server::start(place, http);
+    let mut hand = Hand::greet(server.port, &[]);
+    for stream in [1, 3] {
+        hand.get(stream, &format!("/{stream}"), &[]);
+    }
+    wait_for("the origin's requests", || origin.count() == 2);
+    hand.send(RST_STREAM, 0, 1, &8u32.to_be_bytes());
+    wait_for("the log", || server.read("own.log").contains("499 /1"));
+    assert!(!server.read("own.log").contains("/3"));
+    drop(hand);
+    wait_for("the log", || server.read("own.log").contains("499 /3"));
+    is_well(&server);
+}
