@@ -18,6 +18,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [--user NAME] [-tTq] [--explain URL ...]
               [--domain HOST... [--email ADDRESS] [--acme-staging]]
        myriad wordpress --print [--root DIR --php ...]
+       myriad certificates [-p prefix] [-c filename] | wordpress ...
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats        (each has its --help)
 
@@ -98,12 +99,19 @@ pub(crate) struct Options {
     pub(crate) error_log: Option<PathBuf>,
     pub(crate) configuration: Option<PathBuf>,
     pub(crate) directives: Option<Vec<u8>>,
+    /// `myriad certificates …`: list them and exit.
+    pub(crate) certificates: bool,
     /// `myriad wordpress …`.
     pub(crate) wordpress: Option<wordpress::Options>,
 }
 
 /// Reads the arguments after the program's name; the error is a sentence to be printed after `myriad: `.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
+    if arguments.first().is_some_and(|first| first == "certificates") {
+        let mut options = parse(arguments.into_iter().skip(1).collect())?;
+        options.certificates = true;
+        return Ok(options);
+    }
     if arguments.first().is_some_and(|first| first == "wordpress") {
         return wordpress::parse(arguments.into_iter().skip(1));
     }

@@ -10,6 +10,7 @@
 
 mod accounts;
 mod admin;
+mod certificates;
 mod cli;
 mod configuration;
 mod control;

@@ -18,7 +18,7 @@ use crate::pidfile::{self, reason};
 use crate::report::{report, say};
 use crate::supervisor::Supervisor;
 use crate::wordpress::SelfSigned;
-use crate::{version, wordpress};
+use crate::{certificates, version, wordpress};
 
 /// Does what the arguments (without the program's name) say; the exit status is nginx's: 0 or 1.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -46,6 +46,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     match options.request {
         Some(request) => send(&origin, request),
+        None if options.certificates => certificates::run(&origin),
         None if options.test => test(&origin, &options),
         None => start(&origin, options.error_log.is_some()),
     }

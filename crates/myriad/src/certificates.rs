@@ -1,0 +1,183 @@
+//! `myriad certificates`: which certificates a configuration uses, how long they hold, and when they are renewed.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use myriad_acme::schedule::{renewal_window, span};
+use myriad_acme::{Certificate, pem};
+use myriad_http::date::format_time_iso8601;
+
+use crate::configuration::{Configuration, Origin};
+use crate::pidfile::reason;
+use crate::report::say;
+use myriad_serve::error_log::Level;
+
+/// Names that a line shows; a certificate may be for a hundred.
+const SHOWN_NAMES: usize = 4;
+
+/// One certificate, as a line of the table.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    names: String,
+    issuer: String,
+    expires: String,
+    renewal: String,
+    from: String,
+}
+
+/// Prints the table; fails where the configuration does.
+pub(crate) fn run(origin: &Origin) -> ExitCode {
+    let configuration = match origin.load() {
+        Ok(configuration) => configuration,
+        Err(findings) => {
+            for finding in &findings {
+                say(Level::Emerg, finding);
+            }
+            return ExitCode::FAILURE;
+        }
+    };
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let rows = rows(origin, &configuration, now_s);
+    let text = if rows.is_empty() { "no server has a certificate\n".to_owned() } else { table(&rows) };
+    match io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn rows(origin: &Origin, configuration: &Configuration, now_s: u64) -> Vec<Row> {
+    let (model, paths) = (&configuration.model, &origin.paths);
+    let folder = paths.configuration.parent().unwrap_or(&paths.prefix);
+    let mut rows = Vec::new();
+    for (issuer, order, file) in myriad_serve::acme_orders(model, &paths.prefix) {
+        let from = format!("acme {issuer}");
+        let Some(file) = file else {
+            let renewal = "kept in memory alone".to_owned();
+            rows.push(Row {
+                names: order.to_string(),
+                issuer: "?".into(),
+                expires: "?".into(),
+                renewal,
+                from,
+            });
+            continue;
+        };
+        rows.push(match fs::read(&file) {
+            Ok(text) => ordered(&text, from.clone(), now_s)
+                .unwrap_or_else(|| Row::without(order.to_string(), "cannot be read", from)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Row::without(order.to_string(), "not there yet", from)
+            }
+            Err(error) => Row::without(order.to_string(), &reason(&error), from),
+        });
+    }
+    let servers = model.http.iter().flat_map(|http| &http.servers);
+    let mut seen = HashSet::new();
+    for name in servers.flat_map(|server| &server.settings.tls.certificates) {
+        let path = myriad_serve::tls_path(folder, name);
+        let Some(text) = configuration.tls_files.get(&path) else { continue };
+        if seen.insert(path.clone()) {
+            let from = path.display().to_string();
+            rows.push(
+                from_file(text, &path, now_s)
+                    .unwrap_or_else(|| Row::without("?".into(), "cannot be read", from)),
+            );
+        }
+    }
+    rows
+}
+
+fn ordered(text: &[u8], from: String, now_s: u64) -> Option<Row> {
+    let facts = Certificate::from_pem(text)?;
+    let window = renewal_window(facts.not_before_s, facts.not_after_s);
+    let at = window.pick(0.5);
+    let renewal = if at > now_s { format!("about {}", day(at)) } else { "due".to_owned() };
+    Some(Row::of(&facts, renewal, from, now_s))
+}
+
+fn from_file(text: &[u8], path: &Path, now_s: u64) -> Option<Row> {
+    let facts = Certificate::from_der(pem::certificates(text).first()?)?;
+    Some(Row::of(&facts, "by hand".to_owned(), path.display().to_string(), now_s))
+}
+
+impl Row {
+    fn of(facts: &Certificate, renewal: String, from: String, now_s: u64) -> Self {
+        let issuer = if facts.self_signed { "itself".to_owned() } else { facts.issuer.clone() };
+        let left = match facts.not_after_s.checked_sub(now_s) {
+            Some(left) => format!("in {}", span(left)),
+            None => "EXPIRED".to_owned(),
+        };
+        let expires = format!("{} ({left})", day(facts.not_after_s));
+        Self { names: shortened(&facts.names), issuer, expires, renewal, from }
+    }
+
+    fn without(names: String, why: &str, from: String) -> Self {
+        Self { names, issuer: "-".into(), expires: why.to_owned(), renewal: "-".into(), from }
+    }
+
+    fn cells(&self) -> [&str; 5] {
+        [&self.names, &self.issuer, &self.expires, &self.renewal, &self.from]
+    }
+}
+
+fn shortened(names: &[String]) -> String {
+    let shown = names.iter().take(SHOWN_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(SHOWN_NAMES) {
+        Some(more @ 1..) => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}
+
+fn day(seconds: u64) -> String {
+    String::from_utf8_lossy(&format_time_iso8601(seconds, 0)[..10]).into_owned()
+}
+
+fn table(rows: &[Row]) -> String {
+    const TITLES: [&str; 5] = ["NAMES", "ISSUED BY", "EXPIRES", "RENEWAL", "FROM"];
+    let lines = || std::iter::once(TITLES).chain(rows.iter().map(Row::cells));
+    let width = |column: usize| lines().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3].map(width);
+    let mut out = String::new();
+    for cells in lines() {
+        for (cell, width) in cells.iter().zip(widths) {
+            let pad = width.saturating_sub(cell.chars().count()) + 2;
+            out.push_str(cell);
+            out.extend(std::iter::repeat_n(' ', pad));
+        }
+        out.push_str(cells[4]);
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_aligns_its_columns_and_tells_what_is_over() {
+        let facts = Certificate {
+            names: ["a.test", "b.test", "c.test", "d.test", "e.test"].map(str::to_owned).to_vec(),
+            issuer: "Authority".to_owned(),
+            not_before_s: 0,
+            not_after_s: 90 * 86_400,
+            ..Certificate::default()
+        };
+        let fresh = Row::of(&facts, "by hand".into(), "/a.pem".into(), 86_400);
+        assert_eq!(fresh.names, "a.test, b.test, c.test, d.test and 1 more");
+        assert_eq!(fresh.expires, "1970-04-01 (in 89 days)");
+        let over = Row::of(&facts, "by hand".into(), "/a.pem".into(), 100 * 86_400);
+        assert_eq!(over.expires, "1970-04-01 (EXPIRED)");
+        let absent = Row::without("x.test".into(), "not there yet", "acme le".into());
+        let text = table(&[fresh, absent]);
+        let columns: HashSet<_> = text
+            .lines()
+            .map(|line| line.find("acme le").or(line.find("/a.pem")).or(line.find("FROM")))
+            .collect();
+        assert_eq!((text.lines().count(), columns.len()), (3, 1), "{text}");
+    }
+}
