@@ -105,6 +105,15 @@ fn certificate_for_several_names_comes_while_the_site_is_served() {
     assert_eq!(pebble.said("There are now 1 orders in the db"), 1);
     // What is not a pending token is the site's own business again.
     assert_eq!(server.get("/.well-known/acme-challenge/token").status, 301);
+    let listed = Command::new(myriad_tests::binary())
+        .args(["certificates", "-c", "myriad.conf", "-p"])
+        .arg(server.folder())
+        .output()
+        .expect("myriad runs");
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for part in ["one.test, two.test, www.two.test", "(in 89 days)", "about 20", "acme pebble"] {
+        assert!(listed.contains(part), "{part}: {listed}");
+    }
     let files = state(&server);
     assert_eq!(files.len(), 2, "{files:?}");
     let mode =

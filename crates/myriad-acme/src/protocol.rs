@@ -187,13 +187,18 @@ fn nonce_of(reply: &Reply) -> Option<String> {
     (!nonce.is_empty() && nonce.len() <= 512 && nonce.bytes().all(is_base64url)).then(|| nonce.to_owned())
 }
 
+/// A problem document in an answer of that status; what is no JSON tells nothing.
+pub fn read_problem(body: &[u8], status: u16) -> Problem {
+    problem(&serde_json::from_slice(body).unwrap_or(Value::Null), status, None)
+}
+
 /// The reply, unless it is a problem.
 fn checked(reply: Reply) -> Result<Reply, Error> {
     if (200..300).contains(&reply.status) {
         return Ok(reply);
     }
-    let body = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
-    Err(Error::Problem(problem(&body, reply.status, retry_after(&reply))))
+    let problem = read_problem(&reply.body, reply.status);
+    Err(Error::Problem(Problem { retry_after_s: retry_after(&reply), ..problem }))
 }
 
 /// A problem document, with what it says of single names (RFC 8555 section 6.7.1).
@@ -226,6 +231,20 @@ mod tests {
         let error = Directory::read(&value).expect_err("incomplete").to_string();
         assert!(error.contains("newOrder"), "{error}");
         assert!(Directory::read(&json!([])).is_err());
+    }
+
+    #[test]
+    fn changed_answers_are_told_in_one_line_or_not_at_all() {
+        let whole = br#"{"type":"urn:ietf:params:acme:error:caa","detail":"a b","subproblems":[{"identifier":{"value":"x"}}]}"#;
+        for seed in 0..3000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut bytes = whole[..random.usize(..=whole.len())].to_vec();
+            for _ in 0..random.usize(..4) {
+                let at = random.usize(..=bytes.len());
+                bytes.insert(at, random.u8(..));
+            }
+            assert!(!read_problem(&bytes, 400).to_string().contains(char::is_control), "{seed}");
+        }
     }
 
     #[test]
