@@ -101,6 +101,7 @@ fn what_lies_on_disk_alone_is_listed_too() {
     });
     let file = told(&server, &["cache", "show", "httpGETlocalhost/7"]);
     let file = file.lines().find_map(|line| line.strip_prefix("  on disk   ")).expect("a file");
+    assert!(told(&server, &["cache", "show", "http://localhost/69"]).starts_with("http://localhost/69\n"));
     assert!(fs::metadata(file).is_ok(), "{file}");
 }
 
@@ -299,4 +300,20 @@ fn the_api_lists_every_page_once_over_several_answers() {
     seen.dedup();
     assert_eq!((found, seen.len()), (130, 130));
     assert_eq!(server.get("/api/cache/pages?after=nonsense").status, 400);
+}
+#[test]
+fn purges_by_pattern_hold_at_once_and_are_counted_where_that_is_waited_for() {
+    let (server, _origin) = tagged();
+    assert_eq!(
+        told(&server, &["purge", "--wildcard", "http://localhost/a*", "--wait"]).trim_start(),
+        "2 pages  wildcard  http://localhost/a*\n"
+    );
+    assert_eq!((server.get("/a").cache(), server.get("/b").cache()), ("MISS", "HIT"));
+    assert!(told(&server, &["purge", "--regex", "^/[bc]$"]).contains("accepted  regex     ^/[bc]$"));
+    assert_eq!((server.get("/b").cache(), server.get("/d").cache()), ("MISS", "HIT"));
+    assert!(told(&server, &["purge", "--host", "other"]).contains("accepted  host"));
+    assert_eq!(server.get("/d").cache(), "HIT");
+    let json = told(&server, &["purge", "--all", "--wait", "--json"]);
+    assert_eq!(json, "{\"kind\":\"all\",\"what\":\"\",\"purged\":3,\"at_least\":false}\n");
+    assert_eq!(server.get("/d").cache(), "MISS");
 }

@@ -35,25 +35,14 @@ fn under_key(zone: &PageZone, key: &[u8]) -> Vec<Found> {
     in_memory.chain(zone.zone.peek_disk(key).into_iter().map(|page| Found::Disk(Box::new(page)))).collect()
 }
 
-/// All that was fetched for a URL: its pages in memory are found by their label, and tell the keys of those on disk. Where
-/// memory has none, every file is looked at.
+/// All that was fetched for a URL, found by its label in memory and on disk.
 fn of_url(zone: &PageZone, url: &Subject<'_>) -> Vec<Found> {
-    let is_it = |found: &Found| found.meta().marks().subject().address() == url.address();
     let label = url.wanted_label();
-    let mut found: Vec<Found> = zone.zone.labelled(label).into_iter().map(Found::Memory).collect();
-    found.retain(is_it);
-    let mut keys: Vec<Vec<u8>> = found.iter().map(|found| found.key().to_vec()).collect();
-    keys.sort();
-    keys.dedup();
-    for key in &keys {
-        let on_disk = zone.zone.peek_disk(KeyRef::new(key)).into_iter();
-        found.extend(on_disk.map(|page| Found::Disk(Box::new(page))).filter(is_it));
-    }
-    let mut slot = Some(0).filter(|_| keys.is_empty());
-    while let Some(at) = slot {
-        let (pages, next) = zone.zone.inspect_disk(at);
-        found.extend(pages.into_iter().map(|page| Found::Disk(Box::new(page))).filter(is_it));
-        slot = next;
-    }
-    found
+    let in_memory = zone.zone.labelled(label).into_iter().map(Found::Memory);
+    let on_disk = zone.zone.labelled_on_disk(label).into_iter().map(|page| Found::Disk(Box::new(page)));
+    // The label of a path is that of its queries too, which are other pages.
+    in_memory
+        .chain(on_disk)
+        .filter(|found| found.meta().marks().subject().address() == url.address())
+        .collect()
 }

@@ -11,6 +11,8 @@ use super::read;
 use super::tier::Tier;
 use crate::{KeyRef, Metadata, Selection};
 
+/// Files that are looked for under one lock.
+const LABELLED: usize = 64;
 /// Bytes around a body that are read to look at a page.
 const MOST_AROUND: u64 = 64 << 20;
 
@@ -54,6 +56,19 @@ impl<M: Metadata> Tier<M> {
         pages.map(|filed| filed.name).collect()
     }
 
+    /// The files of pages that bear a label.
+    pub(crate) fn files_bearing(&self, label: u64) -> Vec<Name> {
+        let (mut names, mut after) = (Vec::new(), None);
+        loop {
+            let (next, filed) = self.shelf.catalogue.lock().bearing(label, after, u64::MAX, LABELLED);
+            names.extend(filed.into_iter().map(|filed| filed.name));
+            after = next;
+            if after.is_none() {
+                return names;
+            }
+        }
+    }
+
     /// The file of one page, where it is known to have one.
     pub(crate) fn file_of(&self, key: KeyRef<'_>, variant: Option<&[u8]>) -> Option<PathBuf> {
         let catalogue = self.shelf.catalogue.lock();
@@ -88,7 +103,12 @@ impl<M: Metadata> Tier<M> {
             selection,
             generation: header.generation,
             stored_at: header.stored_at,
-            fresh_until: header.fresh_until,
+            // A soft purge is written into the file later.
+            fresh_until: if self.shelf.catalogue.lock().softened_by(name) > 0 {
+                0
+            } else {
+                header.fresh_until
+            },
             body_len: header.body_len,
             encodings: encodings.collect::<Option<_>>()?,
             file: self.shelf.path(name),

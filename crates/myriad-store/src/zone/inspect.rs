@@ -107,6 +107,13 @@ impl<M: Metadata> Zone<M> {
         pages.filter(|page| *page.key == *key.bytes()).filter_map(|page| self.on_disk_alone(page)).collect()
     }
 
+    /// The pages on disk alone that bear a label. Reads on this thread, as [`Self::inspect_disk`] does.
+    pub fn labelled_on_disk(&self, label: u64) -> Vec<DiskPage<M>> {
+        let Some(disk) = self.disk() else { return Vec::new() };
+        let pages = disk.files_bearing(label).into_iter().filter_map(|name| disk.read_page(name));
+        pages.filter_map(|page| self.on_disk_alone(page)).collect()
+    }
+
     /// Whether a soft purge has made the object stale, though no look-up has found it out yet.
     pub fn is_made_stale(&self, object: &Object<M>) -> bool {
         self.inner.bans.look_at(object.asked_by(), object.key(), object.meta()) == Verdict::Stale

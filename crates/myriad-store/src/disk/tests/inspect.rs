@@ -72,6 +72,20 @@ fn variants_on_disk_are_shown_with_their_key() {
 }
 
 #[test]
+fn pages_on_disk_alone_are_found_by_their_labels() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    (0..200).for_each(|id| drop(shop.put(format!("k{id}").as_bytes(), id, 100)));
+    shop.close();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    // A page of the tests bears its number modulo five.
+    let label = 3;
+    let found = shop.zone.labelled_on_disk(label).len() + shop.zone.labelled(label).len();
+    assert_eq!(found, 40);
+}
+
+#[test]
 fn what_was_purged_is_shown_no_more() {
     let folder = Folder::new();
     let shop = Shop::open(folder.path());
@@ -84,7 +98,7 @@ fn what_was_purged_is_shown_no_more() {
     let (memory, disk) = shown(&shop.zone);
     assert_eq!(memory, ["b 100", "c 100"]);
     assert!(disk.is_empty(), "{disk:?}");
-    crate::tests::ban(&shop.zone, "b", Purge::Soft, 1);
+    shop.purge(Covered::Rule { name: "b", rule: &[1] }, Purge::Soft);
     let stale = |key: &[u8]| shop.zone.is_made_stale(&shop.zone.peek(KeyRef::new(key))[0]);
     assert!(stale(b"b") && !stale(b"c"));
 }
