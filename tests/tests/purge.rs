@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
 
-use myriad_tests::{Answer, Cached, Call, Gate, Origin, Place, Request, Server, wait_for};
+use myriad_tests::{Answer, Cached, Call, Gate, Origin, Place, Request, Server, Signal, wait_for};
 
 /// A page that says how many there were before it, with tags by its path.
 fn tagged(call: &mut Call) {
@@ -357,4 +357,36 @@ fn purges_that_an_answer_asks_for_hold_before_it_is_seen() {
     assert_eq!((answer.text(), answer.field("X-LiteSpeed-Purge")), ("saved".to_owned(), None));
     assert!(cached(&server, "/c"));
     assert!(!cached(&server, "/a") && !cached(&server, "/b"));
+}
+
+#[test]
+fn what_lies_on_disk_alone_is_purged_and_counted() {
+    let (mut server, _origin) = start();
+    fill(&server, &["/a", "/b", "/c"]);
+    for (target, fields, count) in
+        [("/", &[("Surrogate-Key", "both")][..], "tags; count=2"), ("/b", &[], "url; count=1")]
+    {
+        server.restart(Signal::TERM);
+        // Asked of nobody before: only files tell.
+        server.log_has("files of");
+        let answer = purge(&server, target, fields);
+        assert_eq!(answer.field("Cache-Purge-Result"), Some(count), "{target}");
+        assert!(!cached(&server, "/b"), "{target}");
+        assert!(cached(&server, "/b") && cached(&server, "/c"), "{target}");
+    }
+}
+
+#[test]
+fn purge_that_was_answered_holds_after_a_crash() {
+    for (target, fields) in
+        [("/a", &[][..]), ("/", &[("Surrogate-Key", "a")]), ("/a*", &[]), ("/purgeall", &[])]
+    {
+        let (mut server, _origin) = start();
+        fill(&server, &["/a"]);
+        server.restart(Signal::TERM);
+        assert_eq!(purge(&server, target, fields).status, 200, "{target}");
+        server.restart(Signal::KILL);
+        assert!(!cached(&server, "/a"), "{target}");
+        assert!(cached(&server, "/a"), "{target}");
+    }
 }
