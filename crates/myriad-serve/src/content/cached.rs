@@ -313,16 +313,20 @@ fn is_seldom(request: &Request, cache: &CachePlace) -> bool {
     least > 1 && u64::from(cache.zone.zone.uses(key, request.received_ms)) < least
 }
 
-/// `*_cache_max_range_offset`: so that somebody who wants the end of a film need not wait for all of it.
+/// `*_cache_max_range_offset`: so that somebody who wants the end of a film need not wait for all of it. 0 is for any range.
 fn begins_beyond(request: &Request, offset: Option<u64>) -> bool {
-    let Some(offset) = offset else { return false };
-    let range = request.head.known(Known::Range).and_then(|value| value.strip_prefix(b"bytes="));
-    let Some(first) = range.and_then(|range| range.trim_ascii().split(|byte| *byte == b'-').next()) else {
+    let (Some(offset), Some(range)) = (offset, request.head.known(Known::Range)) else { return false };
+    if offset == 0 {
+        return true;
+    }
+    let Some((unit, ranges)) = range.split_at_checked(6) else { return false };
+    if !unit.eq_ignore_ascii_case(b"bytes=") {
         return false;
-    };
+    }
+    let first = ranges.trim_ascii().split(|byte| *byte == b'-').next().unwrap_or_default();
     // `bytes=-500` counts from an end that only the origin knows.
     let first = std::str::from_utf8(first).ok().filter(|digits| !digits.is_empty());
-    first.is_none_or(|digits| digits.trim().parse::<u64>().is_ok_and(|first| first > offset))
+    first.is_none_or(|digits| digits.trim().parse::<u64>().is_ok_and(|first| first >= offset))
 }
 
 fn facts_of(page: &Page) -> StoredFacts {

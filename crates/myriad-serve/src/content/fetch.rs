@@ -158,13 +158,20 @@ async fn run(job: Job) {
         }
         return;
     }
+    let status = response.head.status;
+    // The waiters would only find the same: they get their stale pages, or the status. What is stored stays for the next
+    // failure, though the answer could be stored as well (`*_cache_use_stale http_404`).
+    let stays = usable_page && cache.rules.use_stale.on_status(status);
     let verdict = judge(&mut exchange, place, cache, &response.head, method, usable_page, arrival);
     match verdict {
+        Admission::Store(_) if stays => {
+            writer.fail(StoreFailure(status));
+            if let Some(own) = own {
+                let _ = own.send(Own::Refused(response));
+            }
+        }
         Admission::Refuse(why) => {
-            let status = response.head.status;
-            if status >= 500 || usable_page && cache.rules.use_stale.on_status(status) {
-                // The waiters would only find the same: they get their stale pages, or the status. What is stored
-                // stays for the next failure.
+            if status >= 500 || stays {
                 writer.fail(StoreFailure(status));
             } else {
                 writer.uncacheable(now, why.hit_for_miss_ms());

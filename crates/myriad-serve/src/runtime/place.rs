@@ -550,7 +550,7 @@ pub(crate) struct CachePlace {
     pub no_cache: Predicates,
     /// What may be stored and served, for the policy.
     pub rules: Rules,
-    /// `*_cache_max_range_offset`, bytes: a range that begins beyond it is asked of the origin.
+    /// `*_cache_max_range_offset`, bytes: a range that begins there or beyond is asked of the origin.
     pub max_range_offset: Option<u64>,
     /// Whether the key, or a parameter, says which `Host` the origin is told.
     pub host_in_key: bool,
