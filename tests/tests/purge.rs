@@ -19,7 +19,9 @@ fn tagged(call: &mut Call) {
 
 fn start() -> (Server, Origin) {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;";
-    Cached { server, ..Cached::default() }.start(tagged)
+    let (server, origin) = Cached { server, ..Cached::default() }.start(tagged);
+    recovered(&server, 1);
+    (server, origin)
 }
 
 fn purge(server: &Server, target: &str, fields: &[(&str, &str)]) -> Answer {
@@ -233,6 +235,7 @@ fn folder_and_file_are_purged_though_no_cache_answers_for_them() {
         location ~ \\.php$ { fastcgi_pass @ORIGIN@; fastcgi_cache pages; fastcgi_cache_key $request_uri;
         fastcgi_cache_valid 1h; fastcgi_cache_purge on; add_header X-Cache $upstream_cache_status; } }";
     let server = Server::start(place, http);
+    recovered(&server, 1);
     fill(&server, &["/", "/post/"]);
     assert_eq!(purge(&server, "/", &[]).status, 200);
     assert_eq!(purge(&server, "/post/", &[]).status, 200);
@@ -359,16 +362,20 @@ fn purges_that_an_answer_asks_for_hold_before_it_is_seen() {
     assert!(!cached(&server, "/a") && !cached(&server, "/b"));
 }
 
+/// Waits until the files of the zone are known for the so-manieth time.
+fn recovered(server: &Server, starts: usize) {
+    wait_for("the end of recovery", || server.read("error.log").matches(" known after ").count() >= starts);
+}
+
 #[test]
 fn what_lies_on_disk_alone_is_purged_and_counted() {
     let (mut server, _origin) = start();
     fill(&server, &["/a", "/b", "/c"]);
-    for (target, fields, count) in
-        [("/", &[("Surrogate-Key", "both")][..], "tags; count=2"), ("/b", &[], "url; count=1")]
-    {
-        server.restart(Signal::TERM);
-        // Asked of nobody before: only files tell.
-        server.log_has("files of");
+    let purges = [("/", &[("Surrogate-Key", "both")][..], "tags; count=2"), ("/b", &[], "url; count=1")];
+    for (starts, (target, fields, count)) in (2..).zip(purges) {
+        server.restart(Signal::QUIT);
+        // Asked of nobody before: only files tell, once they are found.
+        recovered(&server, starts);
         let answer = purge(&server, target, fields);
         assert_eq!(answer.field("Cache-Purge-Result"), Some(count), "{target}");
         assert!(!cached(&server, "/b"), "{target}");
@@ -383,7 +390,7 @@ fn purge_that_was_answered_holds_after_a_crash() {
     {
         let (mut server, _origin) = start();
         fill(&server, &["/a"]);
-        server.restart(Signal::TERM);
+        server.restart(Signal::QUIT);
         assert_eq!(purge(&server, target, fields).status, 200, "{target}");
         server.restart(Signal::KILL);
         assert!(!cached(&server, "/a"), "{target}");

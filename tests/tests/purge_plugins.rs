@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use myriad_tests::{Answer, Php, Place, Request, Server, binary};
+use myriad_tests::{Answer, Php, Place, Request, Server, binary, wait_for};
 
 /// Each answer is another one; what changed something tells LiteSpeed's cache so.
 const INDEX: &str = "<?php
@@ -22,7 +22,10 @@ fn start() -> (Server, Php) {
     let mut command = Command::new(binary());
     command.args(["wordpress", "--php", &place.fill("@PHP@"), "--root"]).arg(place.path("site"));
     command.arg("--prefix").arg(place.folder()).args(["--listen", &place.fill("127.0.0.1:@PORT@")]);
-    (Server::run(place, command), php)
+    let server = Server::run(place, command);
+    // Before that a count is the least that it may be.
+    wait_for("the end of recovery", || server.fetch(&wordpress("GET", "/purge/nothing/")).status == 404);
+    (server, php)
 }
 
 /// What a visitor sees.

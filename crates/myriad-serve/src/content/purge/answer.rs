@@ -35,7 +35,9 @@ impl Form {
 pub(super) fn made(form: Form, style: PurgeStyle, (kind, key): (&str, &[u8]), outcome: Outcome) -> Step {
     let result = match outcome {
         Outcome::Done(0) if matches!(kind, "url" | "key") => return Step::Error(missing(form)),
-        Outcome::Done(count) | Outcome::AtLeast(count) => format!("{kind}; count={count}"),
+        Outcome::Done(count) => format!("{kind}; count={count}"),
+        // More may turn up among the files of a former process; they are covered.
+        Outcome::AtLeast(count) => format!("{kind}; count={count}; recovering"),
         Outcome::Accepted => format!("{kind}; accepted"),
     };
     let mut answer = match form {
