@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use myriad_tests::{Cached, Call, Request, Server, Signal, wait_for};
+use myriad_tests::{Cached, Call, Origin, Place, Request, Server, Signal, wait_for};
 
 /// A page that says how many there were before it.
 fn numbered(call: &mut Call) {
@@ -189,6 +190,93 @@ fn a_folder_that_cannot_be_written_leaves_pages_in_memory_and_one_line_in_the_lo
         !files(&server.path("cache")).is_empty()
     });
     server.log_has("pages are kept on disk again");
+}
+
+/// A small file system of its own; gone with the value.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts one, where the tests' user may, and has `link` lead to it.
+    fn mount(link: &Path) -> Option<Self> {
+        let at = &std::env::temp_dir().join(format!("myriad-small-disk-{}", std::process::id()));
+        fs::create_dir_all(at).expect("a folder");
+        std::os::unix::fs::symlink(at, link).expect("a link");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=512k,mode=777", "tmpfs"]).arg(at);
+        let done = mount.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        done.is_ok_and(|status| status.success()).then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_full_disk_is_served_around_told_of_once_and_used_again_when_it_has_room() {
+    let place = Place::new();
+    let folder = place.path("cache");
+    // Without the right to mount there is no full disk to be had; the store's own tests have it fail at each step.
+    let Some(_disk) = SmallDisk::mount(&folder) else { return };
+    let filler = folder.join("filler");
+    let origin = Origin::start(|call| {
+        let text = format!("{} ", call.number).repeat(500);
+        call.answer("Content-Type: application/octet-stream", text);
+    });
+    let mut server = SITE.start_before(place, &origin.address);
+    assert_eq!(server.get("/before").cache(), "MISS");
+    wait_for_files(&server, 1);
+    // Written till there is no room for a byte more.
+    let _ = fs::write(&filler, vec![0; 1 << 20]);
+    for number in 0..300 {
+        let target = format!("/{number}");
+        assert_eq!((server.get(&target).status, server.get(&target).cache()), (200, "HIT"));
+    }
+    server.log_has("No space left on device");
+    let lines = server.read("error.log").lines().count();
+    assert_eq!(server.read("error.log").matches("No space left on device").count(), 1);
+    assert_eq!(server.get("/before").cache(), "HIT");
+    fs::remove_file(&filler).expect("room again");
+    let mut number = 1000;
+    wait_for("pages that are kept on disk again", || {
+        number += 1;
+        server.get(&format!("/{number}"));
+        files(&folder).len() > 2
+    });
+    assert!(server.read("error.log").lines().count() <= lines + 1);
+    server.restart(Signal::QUIT);
+    assert_eq!(server.get("/before").cache(), "HIT");
+}
+
+#[test]
+fn files_that_cannot_be_read_are_fetched_again_with_one_line_in_the_log() {
+    let (mut server, origin) = SITE.start(numbered);
+    for number in 0..20 {
+        server.get(&format!("/{number}"));
+    }
+    wait_for_files(&server, 20);
+    server.signal(Signal::QUIT);
+    assert!(server.ended());
+    // A file that is a link is not followed: the system refuses to open it, whoever asks.
+    for number in 0..20 {
+        let path = file_of(&server, &format!("/{number}"));
+        let aside = server.path(&format!("aside-{number}"));
+        fs::rename(&path, &aside).expect("a file");
+        std::os::unix::fs::symlink(&aside, &path).expect("a link");
+    }
+    server.start_again();
+    for number in 0..20 {
+        let answer = server.get(&format!("/{number}"));
+        assert_eq!((answer.status, answer.cache()), (200, "MISS"));
+        assert_eq!(server.get(&format!("/{number}")).cache(), "HIT");
+    }
+    assert_eq!(origin.count(), 40);
+    server.log_has("pages are kept in memory alone meanwhile");
+    assert_eq!(server.read("error.log").matches("pages are kept in memory alone").count(), 1);
+    wait_for_files(&server, 20);
 }
 
 /// Bytes that differ everywhere, so that a piece of one page in another is seen.

@@ -18,6 +18,7 @@
 //! Lock order: a stripe, then the catalogue. Neither is held while the memory tier is asked, nor the other way round.
 
 mod catalogue;
+mod faults;
 mod file_labels;
 mod format;
 mod inspect;

@@ -137,4 +137,6 @@ pub struct DiskStats {
     pub vanished: u64,
     /// Files set aside because they were damaged, cut short, foreign or of another version.
     pub set_aside: u64,
+    /// Times that the system would not give a file.
+    pub unreadable: u64,
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::FormatError;
+use super::faults::Operation;
 use super::format::{HEADER, Head, Header, Kind, Tail, Whole, read_labels, read_pieces};
 use super::name::Name;
 use super::shelf::{Shelf, is_large};
@@ -61,7 +62,9 @@ pub(crate) struct Loaded {
 pub(crate) fn open(shelf: &Shelf, name: Name) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    File::options().read(true).custom_flags(flags.bits() as i32).open(shelf.path(name))
+    let path = shelf.path(name);
+    shelf.faults.pass(Operation::Open, &path)?;
+    File::options().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
 /// Reads and checks a header.
@@ -71,6 +74,7 @@ pub(crate) fn header(shelf: &Shelf, file: &File) -> Result<(Header, u64), Unread
         return Err(FormatError::Foreign.into());
     }
     let mut bytes = [0; HEADER];
+    shelf.faults.pass(Operation::Read, &shelf.root)?;
     file.read_exact_at(&mut bytes, 0)?;
     Ok((Header::parse(&bytes, known.len(), shelf.version)?, known.len()))
 }

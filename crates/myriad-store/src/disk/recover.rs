@@ -1,13 +1,13 @@
 //! Finding the files that a former process left, while pages are served already.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use super::catalogue::{Filed, Role, blocks_of, halves};
 use super::format::Kind;
@@ -125,7 +125,11 @@ impl Shelf {
 
     fn read_folder(&self, recovery: &mut Recovery, folder: &Path, depth: usize) {
         self.watch.folder(folder);
-        let Ok(entries) = fs::read_dir(folder) else { return };
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.troubled("opendir()", folder, error),
+        };
         for entry in entries.flatten() {
             let name = entry.file_name();
             if depth < self.levels.len() {
@@ -196,7 +200,7 @@ impl Shelf {
                 }
             }
             Err(Unread::Missing) => {}
-            Err(Unread::Failed(error)) => self.failed("open()", path, error),
+            Err(Unread::Failed(error)) => self.troubled("open()", path, error),
         }
     }
 

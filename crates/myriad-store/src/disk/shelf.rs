@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use rustix::io::Errno;
 
 use super::catalogue::{BLOCK, Catalogue};
+use super::faults::{Faults, Operation};
 use super::name::Name;
 use super::options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Report};
 use super::pool::DiskPool;
@@ -23,6 +25,8 @@ use super::{FormatError, format};
 const STRIPES: usize = 64;
 /// Milliseconds for which writing is not tried again after it failed.
 const RETRY_MS: u64 = 1000;
+/// Milliseconds without a failure after which trouble is over: a disk that has room now and then is told of once.
+const CALM_MS: u64 = 10_000;
 /// Files that memory knows to be in use which one eviction passes by.
 const PASSED_BY: usize = 64;
 
@@ -55,6 +59,7 @@ pub(crate) struct Counts {
     pub(crate) expired: AtomicU64,
     pub(crate) vanished: AtomicU64,
     pub(crate) set_aside: AtomicU64,
+    pub(crate) unreadable: AtomicU64,
 }
 
 pub(crate) struct Shelf {
@@ -78,8 +83,11 @@ pub(crate) struct Shelf {
     pub(crate) begun: AtomicBool,
     /// Objects of fetches that began before this number are void, whatever their files say.
     pub(crate) barrier: AtomicU64,
+    pub(crate) faults: Faults,
     /// When writing may be tried again, in ms; 0 while it works.
-    failed_until: AtomicU64,
+    write_again_at: AtomicU64,
+    /// When something failed last, in ms; 0 where that is over.
+    failed_at: AtomicU64,
     pub(crate) next_temporary: AtomicU64,
     /// Files found damaged by those who read them piece by piece.
     pub(crate) damaged: Mutex<Vec<(Name, u128)>>,
@@ -107,7 +115,9 @@ impl Shelf {
             purges: Purges::default(),
             begun: AtomicBool::new(false),
             barrier: AtomicU64::new(0),
-            failed_until: AtomicU64::new(0),
+            faults: Faults::default(),
+            write_again_at: AtomicU64::new(0),
+            failed_at: AtomicU64::new(0),
             next_temporary: AtomicU64::new(0),
             damaged: Mutex::default(),
             closed: AtomicBool::new(false),
@@ -143,21 +153,52 @@ impl Shelf {
 
     /// Whether writing is worth a try.
     pub(crate) fn may_write(&self) -> bool {
-        let until = self.failed_until.load(Relaxed);
-        (until == 0 || self.now() >= until) && !self.closed.load(Relaxed)
+        let at = self.write_again_at.load(Relaxed);
+        (at == 0 || self.now() >= at) && !self.closed.load(Relaxed)
     }
 
-    /// Something failed: told once, then not tried for a while.
+    /// Writing failed: told of once, then not tried for a while.
     pub(crate) fn failed(&self, what: &'static str, path: &Path, error: io::Error) {
-        if self.failed_until.swap(self.now().saturating_add(RETRY_MS), Relaxed) == 0 {
+        self.write_again_at.store(self.now().saturating_add(RETRY_MS), Relaxed);
+        self.troubled(what, path, error);
+    }
+
+    /// Something failed: told of, unless trouble was told of and is not over.
+    pub(crate) fn troubled(&self, what: &'static str, path: &Path, error: io::Error) {
+        if self.failed_at.swap(self.now().max(1), Relaxed) == 0 {
             self.tell(&DiskEvent::Failed { what, path: path.to_owned(), error });
         }
     }
 
-    /// Something worked.
+    /// Writing worked. Trouble is over once nothing has failed for a while.
     pub(crate) fn works(&self) {
-        if self.failed_until.load(Relaxed) != 0 && self.failed_until.swap(0, Relaxed) != 0 {
+        if self.write_again_at.load(Relaxed) != 0 {
+            self.write_again_at.store(0, Relaxed);
+        }
+        let failed_at = self.failed_at.load(Relaxed);
+        if failed_at != 0 && self.now().saturating_sub(failed_at) >= CALM_MS {
+            self.trouble_is_over();
+        }
+    }
+
+    /// What was in the way is known to be out of it.
+    pub(crate) fn trouble_is_over(&self) {
+        self.write_again_at.store(0, Relaxed);
+        if self.failed_at.swap(0, Relaxed) != 0 {
             self.tell(&DiskEvent::Works);
+        }
+    }
+
+    /// The system does not give a file: told of, and the file is asked for no more, unless it is the system that is short of
+    /// something.
+    pub(crate) fn unreadable(&self, name: Name, hash: u128, error: io::Error) {
+        let passing = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::INTR, Errno::AGAIN];
+        let passes = Errno::from_io_error(&error).is_some_and(|errno| passing.contains(&errno));
+        self.counts.unreadable.fetch_add(1, Relaxed);
+        self.troubled("read()", &self.path(name), error);
+        if !passes {
+            self.catalogue.lock().doom_unknown(name, hash);
+            self.bury(name, hash);
         }
     }
 
@@ -256,7 +297,7 @@ impl Shelf {
             return true;
         }
         let path = self.path(name);
-        match fs::remove_file(&path) {
+        match self.faults.pass(Operation::Remove, &path).and_then(|()| fs::remove_file(&path)) {
             Err(error) if error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::NotADirectory => {
                 self.failed("unlink()", &path, error);
                 false
@@ -327,6 +368,7 @@ impl Shelf {
             expired: count(&self.counts.expired),
             vanished: count(&self.counts.vanished),
             set_aside: count(&self.counts.set_aside),
+            unreadable: count(&self.counts.unreadable),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::catalogue::{Filed, Role, blocks_of, halves};
+use super::faults::Operation;
 use super::format::{HEADER, Kind, PIECE, PieceSums, Sections, variant_hash};
 use super::name::Name;
 use super::shelf::Shelf;
@@ -62,7 +63,7 @@ impl Stage {
     fn create(shelf: &Arc<Shelf>, blocks: u32) -> Result<Self, Unwritten> {
         let number = shelf.next_temporary.fetch_add(1, Relaxed);
         let path = shelf.temporary().join(format!("{}-{number}", std::process::id()));
-        match create(&path) {
+        match shelf.faults.pass(Operation::Create, &path).and_then(|()| create(&path)) {
             Ok(file) => Ok(Self {
                 shelf: Arc::clone(shelf),
                 file,
@@ -96,7 +97,8 @@ impl Stage {
     }
 
     fn write_at(&self, bytes: &[u8], at: u64) -> Result<(), Unwritten> {
-        self.file.write_all_at(bytes, at).map_err(|error| {
+        let pass = self.shelf.faults.pass(Operation::Write, &self.path);
+        pass.and_then(|()| self.file.write_all_at(bytes, at)).map_err(|error| {
             self.shelf.failed("write()", &self.path, error);
             Unwritten::Failed
         })
@@ -182,7 +184,8 @@ impl Stage {
 
     fn name(&mut self, name: Name) -> Result<(), Unwritten> {
         let path = self.shelf.path(name);
-        let mut renamed = fs::rename(&self.path, &path);
+        let pass = self.shelf.faults.pass(Operation::Rename, &path);
+        let mut renamed = pass.and_then(|()| fs::rename(&self.path, &path));
         if matches!(&renamed, Err(error) if error.kind() == ErrorKind::NotFound) {
             let folder = path.parent().unwrap_or(&self.shelf.root);
             renamed = Shelf::make_folder(folder).and_then(|()| fs::rename(&self.path, &path));

@@ -12,6 +12,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 
 use super::FormatError;
+use super::faults::Operation;
 use super::format::{HEADER, Header, PIECE, check_pieces, read_pieces};
 use super::name::Name;
 use super::read::{self, Unread};
@@ -73,7 +74,7 @@ impl StoredBody {
                 None
             }
             Err(Unread::Failed(error)) => {
-                self.shelf.failed("read()", &self.shelf.path(self.name), error);
+                self.shelf.unreadable(self.name, self.key_hash, error);
                 None
             }
         }
@@ -165,7 +166,8 @@ impl OpenBody {
         let index = at / PIECE;
         let start = index * PIECE;
         let mut bytes = vec![0; (opened.len - start).min(PIECE) as usize];
-        let read = opened.file.read_exact_at(&mut bytes, HEADER as u64 + start);
+        let faults = opened.shelf.faults.pass(Operation::Read, &opened.shelf.root);
+        let read = faults.and_then(|()| opened.file.read_exact_at(&mut bytes, HEADER as u64 + start));
         let sums = opened.sums.get(index as usize..=index as usize).unwrap_or_default();
         match read.map_err(Unread::from).and_then(|()| Ok(check_pieces(&bytes, sums)?)) {
             Ok(()) => {
@@ -174,7 +176,7 @@ impl OpenBody {
             }
             Err(Unread::Failed(error)) => {
                 let text = error.to_string();
-                opened.shelf.failed("read()", &opened.shelf.path(opened.name), error);
+                opened.shelf.unreadable(opened.name, opened.key_hash, error);
                 Err(ReadError(text))
             }
             Err(_) => {

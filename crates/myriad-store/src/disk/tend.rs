@@ -75,7 +75,7 @@ impl Shelf {
         match begun {
             Ok(()) => {
                 self.begun.store(true, Relaxed);
-                self.works();
+                self.trouble_is_over();
                 true
             }
             Err(error) => {

@@ -119,7 +119,7 @@ impl<M: Metadata> Tier<M> {
                 return None;
             }
             Err(Unread::Failed(error)) => {
-                shelf.failed("read()", &shelf.path(name), error);
+                shelf.unreadable(name, hash, error);
                 return None;
             }
         };

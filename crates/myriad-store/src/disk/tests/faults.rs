@@ -37,7 +37,7 @@ fn writing_that_fails_is_told_once_and_tried_again() {
     assert_eq!((shop.stats().dropped, shop.stats().writes, shop.stats().bytes), (20, 0, 0));
     assert_eq!(shop.events.lock().len(), 1);
     fs::remove_file(folder.path().join(".tmp")).unwrap();
-    shop.now.fetch_add(2000, Relaxed);
+    shop.now.fetch_add(11_000, Relaxed);
     shop.put(b"/", 1, 10);
     assert_eq!(shop.stats().writes, 1);
     assert_eq!(shop.events.lock().last().unwrap(), "Works");

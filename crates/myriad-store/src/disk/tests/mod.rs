@@ -1,5 +1,6 @@
 //! Behaviour of zones with a disk tier, their work ordered by the tests.
 
+mod failing;
 mod faults;
 mod files;
 mod format;
