@@ -97,8 +97,8 @@ fn of_meta(meta: &PageMeta, report: PageReport) -> PageReport {
     PageReport {
         status: meta.status,
         media_type: shown(meta.media_type()),
-        stale_updating_until_ms: meta.lifetime.stale_updating_until,
-        stale_error_until_ms: meta.lifetime.stale_error_until,
+        stale_updating_until_ms: meta.lifetime().stale_updating_until,
+        stale_error_until_ms: meta.lifetime().stale_error_until,
         etag,
         last_modified: meta.last_modified().map(|(text, _)| shown(text)),
         ..report

@@ -330,7 +330,7 @@ fn begins_beyond(request: &Request, offset: Option<u64>) -> bool {
 }
 
 fn facts_of(page: &Page) -> StoredFacts {
-    let lifetime = page.meta().lifetime;
+    let lifetime = page.meta().lifetime();
     // A soft purge ends the freshness of the object, not that of its head.
     let fresh_until = lifetime.fresh_until.min(page.fresh_until());
     StoredFacts { lifetime: Lifetime { fresh_until, ..lifetime }, validators: false }
@@ -520,7 +520,7 @@ fn streaming(
         proxy_fields::rewrite(exchange, origin, &mut answer);
     }
     own_cookies(exchange, origin, &mut answer);
-    write_age(exchange, meta.lifetime, &mut answer);
+    write_age(exchange, meta.lifetime(), &mut answer);
     answer
 }
 
@@ -577,7 +577,7 @@ pub(super) fn serve(
         return Step::Error(code);
     }
     let redirects = page.meta().redirects;
-    let lifetime = page.meta().lifetime;
+    let lifetime = page.meta().lifetime();
     let on_disk = stored::body(&mut exchange.request, &page);
     let mut answer = page::answer(&exchange.request, origin, page);
     if let Some(body) = on_disk.filter(|_| answer.coding == Coding::Identity) {

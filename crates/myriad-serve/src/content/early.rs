@@ -28,7 +28,7 @@ pub(super) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bo
     let now = request.received_ms;
     let budget = &request.site.early;
     cache.rules.background_update
-        && refreshes_early(&page.meta().lifetime, page.hits(), &cache.rules, now)
+        && refreshes_early(&page.meta().lifetime(), page.hits(), &cache.rules, now)
         && !page.is_updating(now)
         && !budget.busy.get()
         && now >= budget.next_ms.get()

@@ -298,7 +298,7 @@ async fn store(
 fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: PageMeta) {
     let Some(body) = writer.body() else {
         meta.tag = meta.tag.or_else(|| writer.spilled().map(EntityTag::made));
-        let fresh_until = meta.lifetime.fresh_until;
+        let fresh_until = meta.lifetime().fresh_until;
         let now = myriad_net::clock::now_ms();
         let alternatives = [const { None }; myriad_store::ALTERNATIVES];
         writer.complete(myriad_store::Completion { meta, now, fresh_until, alternatives });
@@ -311,7 +311,7 @@ fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: Pag
     if meta.tag.is_none() && meta.status != 206 {
         meta.tag = Some(page::tag_of(&body));
     }
-    let fresh_until = meta.lifetime.fresh_until;
+    let fresh_until = meta.lifetime().fresh_until;
     let now = myriad_net::clock::now_ms();
     writer.complete(myriad_store::Completion { meta, now, fresh_until, alternatives });
 }

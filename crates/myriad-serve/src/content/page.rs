@@ -89,7 +89,7 @@ pub(crate) fn meta_of(
             && (fields.has(Known::Location) || fields.has(Known::Refresh)),
         origin_encoded: coding.is_some(),
         no_transform: control.no_transform || is_opaque(head),
-        lifetime,
+        kept_lifetime: lifetime.into(),
     }
 }
 

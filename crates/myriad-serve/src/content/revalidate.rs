@@ -49,14 +49,14 @@ pub(crate) fn confirm(
         piece: stored.meta().status == 206,
         delay_ms: arrival.delay_ms,
     };
-    match revalidated(&facts, &stored.meta().lifetime, rules, arrival.now) {
+    match revalidated(&facts, &stored.meta().lifetime(), rules, arrival.now) {
         Admission::Store(lifetime) => {
             let meta = match &updated {
                 Some(head) => {
                     let marks = marks_of(stored.meta(), &tags);
                     renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now, &marks))
                 }
-                None => PageMeta { lifetime, ..stored.meta().clone() },
+                None => PageMeta { kept_lifetime: lifetime.into(), ..stored.meta().clone() },
             };
             let alternatives = page::alternatives_of(&stored);
             let now = arrival.now;

@@ -18,7 +18,7 @@ impl Persist for PageMeta {
             modified_s,
             origin_encoded,
             no_transform,
-            lifetime,
+            kept_lifetime,
             redirects,
             proxied,
         } = self;
@@ -33,7 +33,7 @@ impl Persist for PageMeta {
             out.extend_from_slice(&modified_s.to_le_bytes());
         }
         out.extend_from_slice(&[u8::from(*origin_encoded), u8::from(*no_transform), u8::from(*redirects)]);
-        put_lifetime(out, lifetime);
+        put_lifetime(out, &kept_lifetime.get());
         put_proxied(out, *proxied);
         put(out, texts.marks().as_bytes());
     }
@@ -58,7 +58,7 @@ impl Persist for PageMeta {
             origin_encoded,
             no_transform,
             redirects,
-            lifetime,
+            kept_lifetime: lifetime.into(),
             proxied,
         };
         reader.0.is_empty().then_some(page)
@@ -237,7 +237,7 @@ mod tests {
             origin_encoded: odd,
             no_transform: !odd,
             redirects: odd,
-            lifetime: Lifetime {
+            kept_lifetime: (Lifetime {
                 fresh_until: 1,
                 stale_updating_until: 2,
                 stale_error_until: 3,
@@ -245,7 +245,8 @@ mod tests {
                 valid_ms: 4,
                 source: FreshnessSource::Heuristic,
                 born: odd.then_some(5),
-            },
+            })
+            .into(),
             proxied: ProxiedFacts {
                 expired: odd.then_some(true),
                 has_cache_control: true,
@@ -279,12 +280,12 @@ mod tests {
             assert_eq!((again.status, again.reason(), again.lines()), (404, "Nowhere", &b"X-A: b\r\n"[..]));
             assert_eq!(again.texts, first.texts);
             assert_eq!(
-                (again.tag.clone(), again.lifetime.valid_ms, again.redirects),
+                (again.tag.clone(), again.lifetime().valid_ms, again.redirects),
                 (tag, 4, index % 2 == 0)
             );
             assert_eq!(
-                (again.last_modified(), again.lifetime.born),
-                (first.last_modified(), first.lifetime.born)
+                (again.last_modified(), again.lifetime().born),
+                (first.last_modified(), first.lifetime().born)
             );
         }
     }

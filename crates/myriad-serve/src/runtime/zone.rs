@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_encode::Coding;
-use myriad_policy::{Command, EntityTag};
+use myriad_policy::{Command, EntityTag, Lifetime};
 use myriad_store::{
     Alternative, Covers, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone,
 };
 
 use crate::error_log::{ErrorLog, Level};
 
-use super::{Marks, PurgeEnds, Texts, ZoneCounts, covering};
+use super::{KeptLifetime, Marks, PurgeEnds, Texts, ZoneCounts, covering};
 
 /// What is kept with a stored page.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub(crate) struct PageMeta {
     /// `Cache-Control: no-transform`.
     pub no_transform: bool,
     /// Validity in milliseconds, stale windows, who gave them.
-    pub lifetime: myriad_policy::Lifetime,
+    pub kept_lifetime: KeptLifetime,
     /// Whether there is a `Location` or `Refresh` that `proxy_redirect` may rewrite for each visitor.
     pub redirects: bool,
     /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
@@ -78,6 +78,11 @@ impl PageMeta {
         (!text.is_empty()).then_some((text, self.modified_s))
     }
 
+    /// Validity in milliseconds, stale windows, who gave them.
+    pub(crate) fn lifetime(&self) -> Lifetime {
+        self.kept_lifetime.get()
+    }
+
     /// What purges find it by.
     pub(crate) fn marks(&self) -> Marks<&[u8]> {
         self.texts.marks()
@@ -89,7 +94,7 @@ impl Metadata for PageMeta {
     type Alternative = u8;
 
     fn weight(&self) -> usize {
-        self.texts.weight()
+        self.texts.weight() + self.kept_lifetime.weight()
     }
 
     fn labels(&self, each: &mut dyn FnMut(u64)) {
@@ -233,6 +238,6 @@ mod tests {
 
     #[test]
     fn what_is_kept_with_each_of_a_million_pages_stays_small() {
-        assert!(size_of::<PageMeta>() <= 136, "{} bytes", size_of::<PageMeta>());
+        assert!(size_of::<PageMeta>() <= 104, "{} bytes", size_of::<PageMeta>());
     }
 }

@@ -88,6 +88,8 @@ pub(crate) struct Shelf {
     write_again_at: AtomicU64,
     /// When something failed last, in ms; 0 where that is over.
     failed_at: AtomicU64,
+    /// Whether writing has worked since.
+    worked_since: AtomicBool,
     pub(crate) next_temporary: AtomicU64,
     /// Files found damaged by those who read them piece by piece.
     pub(crate) damaged: Mutex<Vec<(Name, u128)>>,
@@ -118,6 +120,7 @@ impl Shelf {
             faults: Faults::default(),
             write_again_at: AtomicU64::new(0),
             failed_at: AtomicU64::new(0),
+            worked_since: AtomicBool::new(false),
             next_temporary: AtomicU64::new(0),
             damaged: Mutex::default(),
             closed: AtomicBool::new(false),
@@ -165,18 +168,30 @@ impl Shelf {
 
     /// Something failed: told of, unless trouble was told of and is not over.
     pub(crate) fn troubled(&self, what: &'static str, path: &Path, error: io::Error) {
+        self.worked_since.store(false, Relaxed);
         if self.failed_at.swap(self.now().max(1), Relaxed) == 0 {
             self.tell(&DiskEvent::Failed { what, path: path.to_owned(), error });
         }
     }
 
-    /// Writing worked. Trouble is over once nothing has failed for a while.
+    /// Writing worked.
     pub(crate) fn works(&self) {
         if self.write_again_at.load(Relaxed) != 0 {
             self.write_again_at.store(0, Relaxed);
         }
+        if self.failed_at.load(Relaxed) != 0 {
+            self.worked_since.store(true, Relaxed);
+            self.end_trouble();
+        }
+    }
+
+    /// Tells that trouble is over, once writing has worked and nothing has failed for a while.
+    pub(crate) fn end_trouble(&self) {
         let failed_at = self.failed_at.load(Relaxed);
-        if failed_at != 0 && self.now().saturating_sub(failed_at) >= CALM_MS {
+        if failed_at != 0
+            && self.worked_since.load(Relaxed)
+            && self.now().saturating_sub(failed_at) >= CALM_MS
+        {
             self.trouble_is_over();
         }
     }

@@ -231,6 +231,7 @@ impl Tend for Shelf {
         self.bury_doomed(REMOVED as usize);
         self.sweep(rounds);
         if is_due(&mut rounds.slow_at, SLOW) {
+            self.end_trouble();
             self.keep_limits(REMOVED);
             if let Some(above) = self.above.upgrade() {
                 above.write_changed(self.now());
