@@ -8,7 +8,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build test testssl lint deny golden-nginx bench bench-recipes fuzz clean
+.PHONY: help up build test testssl lint deny golden-nginx bench bench-cache bench-recipes fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -58,6 +58,11 @@ bench-recipes: ## the published ab runs, against Apache, nginx, Varnish, HAProxy
 	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
 	@bench/recipes.py $(BENCH)
+
+bench-cache: ## a million pages, hit rates, bans, one second's validity, beside nginx and Varnish; adds to bench/REPORT.md
+	@scripts/install-packages up bench
+	@$(MAKE) --no-print-directory build
+	@bench/cache.py $(BENCH)
 
 fuzz: ## every fuzz target for FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
 	cd fuzz && for target in $$($(CARGO) fuzz list); do \

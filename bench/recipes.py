@@ -353,8 +353,8 @@ def write(lines, options):
     path = (OUT if partial else HERE) / "REPORT.md"
     text = (f"{HEADING}\n{report.machine(options)}\n\nOne worker a server, both cores shared with the client; mean of {options.repeats} "
             f"repeats and its deviation; the last column is the serving processes' CPU time per request.\n\n{report.table(HEADS, lines)}\n")
-    earlier = path.read_text().split(HEADING)[0] if path.exists() else "# Bench\n"
-    path.write_text(earlier + text)
+    earlier = report.without_section(path.read_text() if path.exists() else "# Bench\n", HEADING)
+    path.write_text(earlier.rstrip() + "\n" + text)
     print(f"written to {os.path.relpath(path)}")
 
 

@@ -25,6 +25,10 @@ LEGEND = {
 }
 
 
+# Sections that other programs than bench.py write, in their order.
+KEPT = ("\n## The page cache\n", "\n## The published runs, repeated\n")
+
+
 def write(results, notes, options, partial):
     """The report as text. A run of all rows and servers replaces bench/REPORT.md; others go to bench/out/."""
     measured = [row for row in ROWS if results.get(row.name)]
@@ -34,17 +38,26 @@ def write(results, notes, options, partial):
     (folder / "chart.svg").write_text(chart(measured, results))
     legend = "\n".join(f"- **{name}**: {words}" for name, words in LEGEND.items())
     target = folder / "REPORT.md"
-    kept = recipes_section(target)
+    kept = kept_sections(target)
     target.write_text(f"# Bench\n\n{machine(options)}\n\n{legend}\n\n![CPU time per request](chart.svg)\n\n{text}\n{kept}")
     return text + f"\n\nwritten to {os.path.relpath(target)}"
 
 
-def recipes_section(path):
-    """What `make bench-recipes` wrote there earlier: it stays."""
-    if not path.exists():
-        return ""
-    found = re.search(r"\n## The published runs, repeated.*", path.read_text(), re.S)
+def kept_sections(path):
+    """What `make bench-recipes` and `make bench-cache` wrote there earlier: it stays."""
+    text = path.read_text() if path.exists() else ""
+    return "".join(section(text, heading) for heading in KEPT)
+
+
+def section(text, heading):
+    """A section with its heading, up to the next of the same rank; empty where there is none."""
+    found = re.search(re.escape(heading) + r".*?(?=\n## |\Z)", text, re.S)
     return found.group() if found else ""
+
+
+def without_section(text, heading):
+    found = section(text, heading)
+    return text.replace(found, "") if found else text
 
 
 def first_line(*command):
