@@ -3,7 +3,9 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Command, Stdio};
 
-use myriad_tests::{EXTERNAL_KEY, Pebble, PebbleOptions, Place, Request, Server, Signal, wait_for};
+use myriad_tests::{
+    EXTERNAL_KEY, Pebble, PebbleOptions, Place, QuicVisitor, Request, Server, Signal, wait_for,
+};
 
 /// A place with a port for TLS, `@TLS@`, and a Pebble that asks there.
 fn with_pebble(change: impl FnOnce(&mut PebbleOptions)) -> (Place, Pebble) {
@@ -324,5 +326,10 @@ fn preset_serves_a_domain_by_https_once_its_certificate_is_there() {
     let said = String::from_utf8_lossy(&output.stdout).to_lowercase();
     assert!(said.contains("http/2 200") && said.ends_with("a { color: red }"), "{said}");
     assert!(said.contains("strict-transport-security: max-age=15552000\r\n"), "{said}");
+    assert!(said.contains(&format!("alt-svc: h3=\":{tls_port}\"")), "{said}");
+    let mut visitor = QuicVisitor::new().connect(tls_port.parse().expect("a port")).expect("a connection");
+    let page = visitor.fetch(&css()).expect("an answer");
+    assert_eq!((page.status, page.text().as_str()), (200, "a { color: red }"));
+    assert_eq!(page.field("strict-transport-security"), Some("max-age=15552000"));
     assert!(server.path("acme/acme/account.key").exists());
 }
