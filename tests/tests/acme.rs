@@ -113,7 +113,7 @@ fn certificate_for_several_names_comes_while_the_site_is_served() {
         .output()
         .expect("myriad runs");
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    for part in ["one.test, two.test, www.two.test", "(in 89 days)", "about 20", "acme pebble"] {
+    for part in ["one.test, two.test, www.two.test", " (in ", "about 20", "acme pebble"] {
         assert!(listed.contains(part), "{part}: {listed}");
     }
     let files = state(&server);
