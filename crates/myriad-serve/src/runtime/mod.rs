@@ -235,7 +235,8 @@ impl Runtime {
     /// how much may be asked at once.
     pub(crate) fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
         let hosts = self.hosts(connection)?;
-        let server = self.server(hosts.default);
+        let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));
+        let server = self.server(meant.unwrap_or(hosts.default));
         // What was agreed on by TLS holds.
         (hosts.http2 || server.http2 || connection.tls().is_some()).then_some(server.streams)
     }
