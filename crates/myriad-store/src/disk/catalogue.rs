@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use super::file_labels::FileLabels;
+use super::file_labels::{FileLabels, mark_of};
 use super::format::variant_hash;
 use super::name::Name;
 use crate::s3_fifo::{S3Fifo, Standing};
@@ -248,7 +248,7 @@ impl Catalogue {
     fn tidy_labels(&mut self) {
         let queue = &self.queue;
         let is_live =
-            |slot: u32, low: u32| queue.at(slot).is_some_and(|filed| filed.generation as u32 == low);
+            |slot: u32, low: u32| queue.at(slot).is_some_and(|filed| mark_of(filed.generation) == low);
         self.labels.tidy(TIDIED, is_live);
     }
 
@@ -443,7 +443,7 @@ impl Catalogue {
         let slots = self.labels.some(label, after, most);
         let last = slots.last().map(|(slot, _)| *slot).filter(|_| slots.len() == most);
         let filed = slots.into_iter().filter_map(|(slot, low)| {
-            self.queue.at(slot).filter(|filed| filed.generation as u32 == low && filed.generation < number)
+            self.queue.at(slot).filter(|filed| mark_of(filed.generation) == low && filed.generation < number)
         });
         (last, filed.copied().collect())
     }
@@ -561,7 +561,7 @@ impl Catalogue {
     /// All labels that files bear, each with bits of its file's name.
     pub(crate) fn all_labels(&self) -> Vec<(u64, u64)> {
         let name = |slot: u32, low: u32| {
-            let filed = self.queue.at(slot).filter(|filed| filed.generation as u32 == low);
+            let filed = self.queue.at(slot).filter(|filed| mark_of(filed.generation) == low);
             filed.map(|filed| filed.name.table_hash())
         };
         let live = self.labels.iter().filter_map(|(label, slot, low)| Some((label, name(slot, low)?)));

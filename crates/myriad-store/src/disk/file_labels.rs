@@ -3,9 +3,14 @@
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Label, slot of the catalogue, and the low half of the generation of the file that was entered there: 16 bytes, some 25 with
-/// what the tree adds. What a file's slot has lost is not taken out at once, since that needs the file's labels: such a pair
-/// is told by the generation, and found by and by.
+/// Tells the generations that a slot has had apart. Their low halves alone would not: each start of the zone begins anew there.
+pub(crate) fn mark_of(generation: u64) -> u32 {
+    (generation.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
+}
+
+/// Label, slot of the catalogue, and the mark of the generation of the file that was entered there: 16 bytes, some 25 with what
+/// the tree adds. What a file's slot has lost is not taken out at once, since that needs the file's labels: such a pair is told
+/// by its mark, and found by and by.
 type Pair = (u64, u32, u32);
 
 #[derive(Debug, Default)]
@@ -17,10 +22,10 @@ pub(crate) struct FileLabels {
 
 impl FileLabels {
     pub(crate) fn insert(&mut self, label: u64, slot: u32, generation: u64) {
-        self.pairs.insert((label, slot, generation as u32));
+        self.pairs.insert((label, slot, mark_of(generation)));
     }
 
-    /// Up to `most` slots that may bear `label`, from after `after` on, each with the low half of its generation.
+    /// Up to `most` slots that may bear `label`, from after `after` on, each with its mark.
     pub(crate) fn some(&self, label: u64, after: Option<u32>, most: usize) -> Vec<(u32, u32)> {
         let first = after.map_or((label, 0, 0), |slot| (label, slot, u32::MAX));
         let pairs = self.pairs.range(first..=(label, u32::MAX, u32::MAX));
@@ -43,7 +48,7 @@ impl FileLabels {
         self.pairs.len()
     }
 
-    /// All pairs: label, slot, low half of the generation.
+    /// All pairs: label, slot, mark.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32, u32)> {
         self.pairs.iter().copied()
     }
@@ -57,15 +62,24 @@ mod tests {
     fn slots_are_found_in_batches() {
         let mut labels = FileLabels::default();
         for slot in 0..10 {
-            labels.insert(7, slot, u64::from(slot) + (1 << 40));
+            labels.insert(7, slot, u64::from(slot));
             labels.insert(8, slot, 0);
         }
-        assert_eq!(labels.some(7, None, 3), [(0, 0), (1, 1), (2, 2)]);
+        let mark = |slot: u32| (slot, mark_of(u64::from(slot)));
+        assert_eq!(labels.some(7, None, 3), [mark(0), mark(1), mark(2)]);
         assert_eq!(labels.some(7, Some(2), 100).len(), 7);
         assert_eq!(labels.some(9, None, 100), []);
-        labels.insert(u64::MAX, u32::MAX, u64::MAX);
-        assert_eq!(labels.some(u64::MAX, None, 1), [(u32::MAX, u32::MAX)]);
+        labels.insert(u64::MAX, u32::MAX, 1);
+        assert_eq!(labels.some(u64::MAX, None, 1), [(u32::MAX, mark_of(1))]);
         assert_eq!(labels.some(u64::MAX, Some(u32::MAX), 1), []);
+    }
+
+    #[test]
+    fn generations_of_different_starts_have_different_marks() {
+        for number in 0..1000 {
+            let marks: BTreeSet<u32> = (1..100_u64).map(|start| mark_of((start << 40) + number)).collect();
+            assert_eq!(marks.len(), 99);
+        }
     }
 
     #[test]
