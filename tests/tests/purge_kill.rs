@@ -139,7 +139,11 @@ fn until_struck(
     let known = Arc::clone(known);
     thread::spawn(move || {
         let mut rng = fastrand::Rng::with_seed(seed);
-        while !known.stop.load(SeqCst) && each(&known, &mut rng) {}
+        while !known.stop.load(SeqCst) {
+            if !each(&known, &mut rng) {
+                return;
+            }
+        }
     })
 }
 

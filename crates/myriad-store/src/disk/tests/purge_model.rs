@@ -220,7 +220,8 @@ impl Model {
             _ => Target::All,
         };
         let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
-        let is_recovered = self.shop.stats().recovered;
+        // A page that a purge on its way is about to take hides the older one in its file.
+        let is_known = self.shop.stats().recovered && self.made.iter().all(|made| made.purging.is_none());
         let there = self.shown().into_iter().filter(|(id, key)| target.covers(*id, *key)).count();
         let mut purging = self.ask(target, purge);
         if self.rng.bool() {
@@ -230,7 +231,7 @@ impl Model {
                 crate::tests::ended(std::mem::replace(&mut purging, Purging::done(Err(PurgeError::Rule))));
             // Nobody is shown a file that no recovery has found yet, but the purge of its key knows of it.
             if let Count::Exact(count) = end.count
-                && is_recovered
+                && is_known
             {
                 // A file that the power loss has torn passes for a page until somebody asks for it.
                 let is_exact = if self.seen.losses == 0 { count == there } else { count >= there };
