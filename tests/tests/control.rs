@@ -216,6 +216,22 @@ fn off_and_another_path_are_heeded() {
     let mut command = Command::new(binary());
     let output = command.args(["cache", "stats", "--socket", &socket]).output().expect("myriad starts");
     assert!(output.status.success());
+    // A reload moves it.
+    server.reload(&server.fill(&site.http()));
+    wait_for("the socket at its usual place", || server.path("myriad.sock").exists());
+    wait_for("the other one to go", || !server.path("logs/ctl").exists());
+    assert!(told(&server, &["cache", "stats"]).starts_with("zone pages"));
+}
+
+#[test]
+fn a_crowd_of_commands_is_bounded_and_all_are_answered() {
+    let (server, _origin) = SITE.start(|call| call.answer("", "page"));
+    // Those who have a seat and say nothing, until they are sent away.
+    let silent: Vec<_> =
+        (0..8).map(|_| UnixStream::connect(server.path("myriad.sock")).expect("a seat")).collect();
+    wait_for("all seats to be taken", || ask(&server, b"{\"stats\":{}}\n").contains("too many commands"));
+    drop(silent);
+    wait_for("a free seat", || ask(&server, b"{\"stats\":{}}\n").contains("\"zone\""));
 }
 
 /// A site whose pages bear tags, `/a` to `/d` stored.

@@ -71,19 +71,15 @@ impl House {
             // The rights of the file forbid it already; these are for a file whose rights somebody has changed.
             return refuse(guest, "only root and the user who started Myriad may ask");
         }
-        if self.guests.fetch_add(1, SeqCst) >= MOST_AT_ONCE {
-            self.guests.fetch_sub(1, SeqCst);
+        let seat = Seat::take(self);
+        if self.guests.load(SeqCst) > MOST_AT_ONCE {
             return refuse(guest, "too many commands at once: try again in a moment");
         }
-        let house = Arc::clone(self);
-        let served = thread::Builder::new().name("control-guest".into()).spawn(move || {
+        // Without a thread the guest finds the connection closed.
+        let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
             // A guest that goes away ends its own answer only.
-            let _ = house.serve(&guest);
-            house.guests.fetch_sub(1, SeqCst);
+            let _ = seat.0.serve(&guest);
         });
-        if served.is_err() {
-            self.guests.fetch_sub(1, SeqCst);
-        }
     }
 
     fn may_ask(&self, guest: &UnixStream) -> bool {
@@ -101,6 +97,22 @@ impl House {
         }
         answer.send();
         answer.failed.map_or(Ok(()), Err)
+    }
+}
+
+/// A guest's place, given back however the guest ends.
+struct Seat(Arc<House>);
+
+impl Seat {
+    fn take(house: &Arc<House>) -> Self {
+        house.guests.fetch_add(1, SeqCst);
+        Self(Arc::clone(house))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.guests.fetch_sub(1, SeqCst);
     }
 }
 

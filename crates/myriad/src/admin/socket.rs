@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
             Err(error) => return Err(error),
         }
     }
-    // Under a name of its own first: nobody may connect before its rights are set, and what was there goes at once.
+    // Under a name of its own first: what was there goes in one step.
     let mut aside = OsString::from(".");
     aside.push(path.file_name().unwrap_or_default());
     aside.push(format!(".{}", std::process::id()));
@@ -73,10 +73,10 @@ pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let address = Address::of(&aside)?;
+    // The file takes its rights from the socket, so that there is no moment without them.
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &address.address)?;
-    let named = fs::set_permissions(&aside, fs::Permissions::from_mode(0o600))
-        .and_then(|()| Ok(listen(&socket, BACKLOG)?))
-        .and_then(|()| fs::rename(&aside, path));
+    let named = listen(&socket, BACKLOG).map_err(io::Error::from).and_then(|()| fs::rename(&aside, path));
     if let Err(error) = named {
         let _ = fs::remove_file(&aside);
         return Err(error);
@@ -129,6 +129,8 @@ impl Address {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     struct Folder(PathBuf);
