@@ -24,6 +24,7 @@ import time
 import h2
 import load
 import report
+import tls
 from rows import CANDIDATES, ROWS, judge
 from servers import HERE, PROJECT, Stand, Unavailable
 
@@ -116,13 +117,19 @@ class Bench:
     def run(self, row):
         print(f"{row.title}", flush=True)
         self.results[row.name] = {}
+        if row.kind == "handshake":
+            tls.handshakes(self, row)
+            return self.judged(row)
         running = self.start(row)
         try:
-            {"hit": self.loaded, "h2": self.loaded, "revalidate": self.loaded, "miss": self.loaded, "crowd": self.crowded,
+            {"hit": self.loaded, "h2": self.loaded, "tls": self.loaded, "idle-tls": lambda *asked: tls.idle(self, *asked), "revalidate": self.loaded, "miss": self.loaded, "crowd": self.crowded,
              "idle": self.idle}[row.kind](row, running)
         finally:
             for server in running.values():
                 server.stop()
+        self.judged(row)
+
+    def judged(self, row):
         for asked, measured, met in judge(row, self.results):
             print(f"    {'met   ' if met else 'MISSED'}  {asked}: {measured}", flush=True)
 
@@ -150,7 +157,8 @@ class Bench:
     def wrk(self, row, server, asked):
         if row.kind == "h2":
             return h2.measured(server, row.path, asked, self.options.seconds, self.client_cores(server))
-        return load.measured_wrk(server, row.path, asked, self.options.seconds,
+        secure = row.kind == "tls" and server.tls_port is not None  # the floor knows no TLS
+        return load.measured_wrk(server, row.path, asked, self.options.seconds, secure=secure,
                                  connections=self.options.connections, cores=self.client_cores(server))
 
     def undisturbed(self, row, server, asked):
@@ -252,6 +260,8 @@ class Bench:
             raise load.Wrong("another body than the origin's")
         if row.kind == "h2":
             h2.check(server, row.path, row.fields, reference)
+        if row.kind in ("tls", "idle-tls"):
+            tls.check(server, row.path, row.fields, reference)
         if row.kind != "revalidate":
             return row.fields
         return self.validated(row, server, fields)

@@ -71,13 +71,13 @@ def decoded_body(port, path, fields):
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 
-def wrk(port, path, fields, seconds, connections=64, cores="1", threads=1):
+def wrk(port, path, fields, seconds, connections=64, cores="1", threads=1, scheme="http"):
     """One run of wrk: its own report as a dictionary."""
     command = ["taskset", "--cpu-list", cores, "wrk", "-t", threads, "-c", connections, "-d", f"{seconds}s",
                "-s", HERE / "wrk" / "report.lua", "-H", f"Host: {HOST}"]
     for name, value in fields:
         command += ["-H", f"{name}: {value}"]
-    command.append(f"http://127.0.0.1:{port}{path}")
+    command.append(f"{scheme}://127.0.0.1:{port}{path}")
     output = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
     return json.loads(output.strip().splitlines()[-1])
 
@@ -88,7 +88,7 @@ def ended_children():
     return usage.ru_utime + usage.ru_stime
 
 
-def measured_wrk(server, path, fields, seconds, **options):
+def measured_wrk(server, path, fields, seconds, secure=False, **options):
     """wrk's report with `cpu_us`, the server's CPU time per request, and how many cores were kept `busy` by the server
     and (`client_busy`) by wrk.
 
@@ -97,7 +97,10 @@ def measured_wrk(server, path, fields, seconds, **options):
     something else used the cores, and the figures are worth little.
     """
     before, client_before = server.cpu(), ended_children()
-    report = wrk(server.port, path, fields, seconds, **options)
+    if secure:
+        report = wrk(server.tls_port, path, fields, seconds, scheme="https", **options)
+    else:
+        report = wrk(server.port, path, fields, seconds, **options)
     spent, client_spent = server.cpu() - before, ended_children() - client_before
     if report["requests"] == 0:
         raise Wrong("no request was answered")

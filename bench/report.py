@@ -21,7 +21,7 @@ LEGEND = {
     "nginx-recipe": "nginx as the recipes have it (`conf/recipe.conf`)",
     "nginx-best": "nginx storing what the origin compressed (`conf/best.conf`)",
     "varnish": "Varnish before nginx and php-fpm (`conf/varnish.vcl`)",
-    "floor": "the same bytes written by a loop that knows no HTTP (`floor/`)",
+    "floor": "the same bytes written by a loop that knows no HTTP (`floor/`); for handshakes rustls alone on a socket (`tls/`)",
 }
 
 
@@ -142,7 +142,12 @@ def other_tables(rows, results):
             if "kilobytes_each" in figure:
                 idle.append([row.title, name, f"{figure['kilobytes_each']:.2f}", figure["dead"],
                              f"{figure['hit_alone_us']:.1f}", f"{figure['hit_among_us']:.1f}"])
+    lines = [[row.title, *[f"{results[row.name][name]['tls_kilobytes_each']:.2f}" if "tls_kilobytes_each" in results[row.name].get(name, {})
+                           else "" for name in COLUMNS]] for row in rows]
+    secured = [line for line in lines if any(line[1:])]
     parts = []
+    if secured:
+        parts.append("## Idle connections of TLS\n\nKB of resident memory each.\n\n" + table(["row", *COLUMNS], secured))
     if crowd:
         parts.append("## Crowds\n\nms from the moment that PHP was done, by its own stamp on the answer, until the first, the "
                      "median and the slowest client had all of it; what the longest wait of a client, from its own request, "

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import tls
+
 CSS = "/wp-includes/css/dist/block-library/style.min.css"
 GZIP = ("Accept-Encoding", "gzip")
 BROWSER = ("Accept-Encoding", "gzip, deflate, br")
@@ -18,7 +20,7 @@ class Row:
     path: str = "/"
     fields: tuple = ()
     servers: tuple = tuple(CANDIDATES)
-    kind: str = "hit"           # hit | h2 | revalidate | miss | crowd | idle
+    kind: str = "hit"           # hit | tls | h2 | handshake | idle-tls | revalidate | miss | crowd | idle
     codings: tuple = ("",)
     cached: bool = True         # an X-Cache other than HIT disqualifies
     close: bool = False
@@ -65,6 +67,17 @@ ROWS = [
         targets=(("myriad", "crowd", 1, 10.0),)),
     Row("crowd-2w", "The same, two workers", kind="crowd", fields=(GZIP,), workers=2, floor=False,
         targets=(("myriad", "crowd", 1, 10.0),)),
+    Row("tls-full", "Full handshake of TLS 1.3, P-256, no request", path="full", kind="handshake", targets=(
+        ("myriad", "ratio", "nginx-recipe", 0.55), ("myriad", "ratio", "floor", 1.15))),
+    Row("tls-resumed", "Resumed handshake of TLS 1.3", path="resumed", kind="handshake", targets=(
+        ("myriad", "ratio", "nginx-recipe", 0.70), ("myriad", "ratio", "floor", 1.15))),
+    Row("tls-gzip", "Home page, gzip, TLS (the floor: plain)", kind="tls", fields=(GZIP,), codings=("gzip",),
+        servers=("myriad", "nginx-recipe"), targets=(
+            ("myriad", "ratio", "nginx-recipe", 1 / 20), ("myriad", "ratio", "floor", 2.2))),
+    Row("tls-identity", "Home page, identity, TLS (the floor: plain)", kind="tls", servers=("myriad", "nginx-recipe"), targets=(
+        ("myriad", "ratio", "nginx-recipe", 0.6),)),
+    Row("tls-idle", "2,000 idle connections of TLS", kind="idle-tls", fields=(GZIP,), codings=("gzip",), floor=False,
+        servers=("myriad", "nginx-recipe"), targets=(("myriad", "idle-tls", 16.0),)),
     Row("h2-gzip", "Home page, gzip, HTTP/2 over TLS", kind="h2", fields=(GZIP,), codings=("gzip",), floor=False,
         servers=("myriad", "nginx-recipe"), targets=(("myriad", "ratio", "nginx-recipe", 1 / 15),)),
     Row("h2-identity", "Home page, identity, HTTP/2 over TLS", kind="h2", floor=False, servers=("myriad", "nginx-recipe"), targets=(
@@ -132,4 +145,4 @@ def judge_idle(mine, results, row, target):
 
 
 JUDGES = {"ratio": judge_ratio, "wins": judge_wins, "against-one": judge_against_one, "crowd": judge_crowd,
-          "idle": judge_idle}
+          "idle": judge_idle, "idle-tls": tls.judge_idle}

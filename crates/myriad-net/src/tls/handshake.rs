@@ -225,9 +225,15 @@ fn poll_keys(
                 _ => return Poll::Ready(Err(Greeting::Failed(None))),
             }
         }
-        // A request may be there already that came with the hello.
-        if !session.is_handshaking() || session.early_data().is_some() {
+        if !session.is_handshaking() {
             return Poll::Ready(Ok(()));
+        }
+        if session.early_data().is_some() {
+            // A request may have come with the hello, in the same read.
+            return Poll::Ready(match session.process_new_packets() {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Greeting::Failed(Some(error))),
+            });
         }
         match session.read_tls(&mut Wire { socket, cx }) {
             Ok(0) => return Poll::Ready(Err(Greeting::Failed(None))),
