@@ -50,10 +50,11 @@ pub(super) static ROWS: &[Directive] = &[
         "ssl_prefer_server_ciphers",
         HS,
         FLAG,
-        set!(Settings.flag => tls.prefer_server_ciphers),
+        set!(Settings.flag => Some tls.prefer_server_ciphers),
         "Whether the server's order of suites wins.",
     )
-    .default("off"),
+    .default("off")
+    .differs("where nothing is written it does, and AES-128 comes first: a handshake by SHA-256 costs a fifth less"),
     Directive::new("ssl_ecdh_curve", HS, ONE, Set::Settings(curves), "Key exchange groups, the best first.")
         .default("auto"),
     Directive::new(

@@ -57,8 +57,8 @@ pub struct TlsSettings {
     pub tls13: bool,
     /// `ssl_ciphers`, in OpenSSL's words; for TLS 1.2 alone.
     pub ciphers: Option<Text>,
-    /// `ssl_prefer_server_ciphers`.
-    pub prefer_server_ciphers: bool,
+    /// `ssl_prefer_server_ciphers`; `None` where not written.
+    pub prefer_server_ciphers: Option<bool>,
     /// `ssl_ecdh_curve`; none for `auto`.
     pub curves: Option<Text>,
     /// `ssl_session_cache`.
@@ -107,7 +107,7 @@ impl Default for TlsSettings {
             tls12: true,
             tls13: true,
             ciphers: None,
-            prefer_server_ciphers: false,
+            prefer_server_ciphers: None,
             curves: None,
             session_cache: SessionCache::Off,
             session_timeout: 300_000,

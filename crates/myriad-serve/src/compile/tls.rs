@@ -105,7 +105,10 @@ impl Compile<'_> {
             curves: settings.curves.as_ref(),
             commands: &settings.commands,
         };
-        let provider = provider(&offer)?;
+        let mut provider = provider(&offer)?;
+        if settings.ciphers.is_none() && settings.commands.is_empty() {
+            choice::cheapest_first(&mut provider);
+        }
         let verifier = self.client_verifier(settings, &provider)?;
         let identities = Identities::read(settings, ordered, self.tls_reader(), &provider)?;
         let mut versions = Vec::new();
@@ -121,7 +124,7 @@ impl Compile<'_> {
             .with_client_cert_verifier(verifier)
             .with_cert_resolver(Arc::new(identities));
         config.alpn_protocols = vec![b"http/1.1".to_vec(), b"http/1.0".to_vec()];
-        config.ignore_client_order = settings.prefer_server_ciphers;
+        config.ignore_client_order = settings.prefer_server_ciphers.unwrap_or(true);
         // Where nothing is written the connection sizes its records.
         config.max_fragment_size = settings.buffer_size.map(|size| {
             (size.saturating_add(RECORD_OVERHEAD)).clamp(*RECORDS.start(), *RECORDS.end()) as usize
