@@ -298,6 +298,16 @@ const SUITE: &[(&str, &str, &str)] = &[
         "a page that a request with `Authorization` made, kept for others",
     ),
     (
+        "proxy_cache.t",
+        "`non-empty get stale`, `empty get stale`",
+        "a gzip made anew for each visitor, in chunks, of an empty page too: what is kept compressed goes out with its length",
+    ),
+    (
+        "proxy_cache_convert_head.t",
+        "`head cached`, `get after head`",
+        "an answer to HEAD kept under the key of the page, so that GET gets it without its body",
+    ),
+    (
         "proxy_cache_lock.t",
         "`nolock - last`, `nolock - last cached`",
         "several fetches of one page at once, where no `proxy_cache_lock` is written",
