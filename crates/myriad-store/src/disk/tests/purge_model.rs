@@ -220,8 +220,10 @@ impl Model {
             _ => Target::All,
         };
         let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
-        // A page that a purge on its way is about to take hides the older one in its file.
-        let is_known = self.shop.stats().recovered && self.made.iter().all(|made| made.purging.is_none());
+        // A page that a purge is yet to find hides the older one in its file.
+        let all_found =
+            self.made.iter().all(|made| made.purging.is_none()) && self.shop.zone.bans().is_empty();
+        let is_known = self.shop.stats().recovered && all_found;
         let there = self.shown().into_iter().filter(|(id, key)| target.covers(*id, *key)).count();
         let mut purging = self.ask(target, purge);
         if self.rng.bool() {
