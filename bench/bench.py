@@ -22,6 +22,7 @@ import sys
 import time
 
 import h2
+import h3
 import load
 import report
 import tls
@@ -122,7 +123,7 @@ class Bench:
             return self.judged(row)
         running = self.start(row)
         try:
-            {"hit": self.loaded, "h2": self.loaded, "tls": self.loaded, "idle-tls": lambda *asked: tls.idle(self, *asked), "revalidate": self.loaded, "miss": self.loaded, "crowd": self.crowded,
+            {"hit": self.loaded, "h2": self.loaded, "h3": self.loaded, "tls": self.loaded, "idle-tls": lambda *asked: tls.idle(self, *asked), "revalidate": self.loaded, "miss": self.loaded, "crowd": self.crowded,
              "idle": self.idle}[row.kind](row, running)
         finally:
             for server in running.values():
@@ -157,6 +158,8 @@ class Bench:
     def wrk(self, row, server, asked):
         if row.kind == "h2":
             return h2.measured(server, row.path, asked, self.options.seconds, self.client_cores(server))
+        if row.kind == "h3":
+            return h3.measured(server, row.path, asked, self.options.seconds, self.client_cores(server))
         secure = row.kind == "tls" and server.tls_port is not None  # the floor knows no TLS
         return load.measured_wrk(server, row.path, asked, self.options.seconds, secure=secure,
                                  connections=self.options.connections, cores=self.client_cores(server))
@@ -201,6 +204,8 @@ class Bench:
                 if kept:
                     samples[name].append(sample)
 
+        if row.kind == "h3":
+            h3.build()
         turn(list(asked), kept=False)  # warms up: caches, pools, buffers
         if row.floor and asked:
             # After the warming up, as an encoding that was quick to make is replaced by a shorter one behind it.
@@ -209,6 +214,10 @@ class Bench:
             running["floor"] = self.stand.start("floor", response=response, close=row.close)
             asked["floor"], samples["floor"] = asked[source], []
             turn(["floor"], kept=False)
+        if row.kind == "h3" and "myriad" in asked:
+            running["h3-bare"] = self.stand.start("h3-bare", page=h3.page(running["myriad"], row.path, asked["myriad"]))
+            asked["h3-bare"], samples["h3-bare"] = asked["myriad"], []
+            turn(["h3-bare"], kept=False)
         for number in range(row.rounds or self.options.rounds):
             turn(turned(asked, number), kept=True)
         for name, taken in samples.items():

@@ -13,6 +13,7 @@ PROJECT = HERE.parent
 CONF = HERE / "conf"
 MYRIAD = PROJECT / "target" / "release" / "myriad"
 FLOOR = HERE / "floor" / "target" / "release" / "floor"
+H3_BARE = HERE / "quic" / "target" / "release" / "h3-bare"
 TICKS = os.sysconf("SC_CLK_TCK")
 SEARCH_PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
@@ -195,6 +196,7 @@ class Stand:
         text = text.replace("worker_processes auto;",
                             f"worker_processes {server.workers};\ndaemon off;\npid {server.folder}/server.pid;")
         text = text.replace("        server_name ", f"        listen 127.0.0.1:{server.tls_port} ssl;\n        http2 on;\n"
+                            f"        listen 127.0.0.1:{server.tls_port} quic;\n"
                             f"        ssl_certificate {certificate};\n        ssl_certificate_key {certificate};\n        server_name ", 1)
         path = server.folder / "server.conf"
         path.write_text(text)
@@ -266,6 +268,19 @@ class Stand:
         server.spawn([FLOOR, server.port, path, *(["close"] if close else [])], server.port)
 
 
+    def h3_bare(self, server, page=(b"", b"")):
+        """A loop of quinn and h3 that sends one page: bench/quic."""
+        if not H3_BARE.exists():
+            raise Unavailable("bench/quic is not built")
+        certificate = self.certificate()
+        head, server.body = page
+        (server.folder / "head").write_bytes(head)
+        (server.folder / "body").write_bytes(server.body)
+        server.tls_port = free_port()
+        server.spawn([H3_BARE, server.tls_port, certificate, certificate, server.folder / "head", server.folder / "body"],
+                     server.tls_port)
+
+
 def myriad_binary():
     binary = pathlib.Path(os.environ.get("MYRIAD", MYRIAD))
     if not binary.exists():
@@ -284,4 +299,5 @@ STARTERS = {
     "nginx": Stand.nginx_tls,
     "origin": Stand.origin,
     "floor": Stand.floor,
+    "h3-bare": Stand.h3_bare,
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use myriad_tests::{Place, Server, WordPress, wait_for};
 
-/// The site behind TLS and HTTP/2, every request in `browser.log`.
+/// The site behind TLS, HTTP/2 and HTTP/3, every request in `browser.log`.
 fn serve(site: &WordPress, place: Place) -> Server {
     let port = place.port;
     let made = Command::new("openssl")
@@ -25,7 +25,7 @@ fn serve(site: &WordPress, place: Place) -> Server {
         let at = preset.find(&listen).expect("the preset's listen");
         let end = at + preset[at..].find(';').expect("the end of listen");
         let tls = format!(
-            "{listen} ssl; http2 on; ssl_certificate {folder}/own.crt; ssl_certificate_key {folder}/own.key; \
+            "{listen} ssl; {listen} quic; http2 on; ssl_certificate {folder}/own.crt; ssl_certificate_key {folder}/own.key; \
              access_log {folder}/browser.log browser"
         );
         let http = preset.find("http {").expect("the http block") + "http {".len();
@@ -35,13 +35,14 @@ fn serve(site: &WordPress, place: Place) -> Server {
 }
 
 /// The page as the browser has it after its scripts have run, and what it said of it.
-fn load(url: &str, profile: &str) -> (String, String) {
+fn load(url: &str, profile: &str, options: &[String]) -> (String, String) {
     let program = std::env::var("MYRIAD_CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
     let output = Command::new(program)
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--ignore-certificate-errors"])
         .args(["--disable-background-networking", "--no-first-run", "--disable-component-update"])
         .args(["--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom"])
         .arg(format!("--user-data-dir={profile}"))
+        .args(options)
         .arg(url)
         .output()
         .expect("chromium runs");
@@ -54,9 +55,33 @@ fn load(url: &str, profile: &str) -> (String, String) {
 fn wordpress_loads_over_http2_without_a_word_on_the_console() {
     let site = WordPress::shared();
     let server = serve(&site, Place::new());
+    // It would change to HTTP/3 by itself once it has heard of it.
+    visit(&server, "HTTP/2.0", &["--disable-quic".to_owned()]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn wordpress_loads_over_http3_without_a_word_on_the_console() {
+    let site = WordPress::shared();
+    let server = serve(&site, Place::new());
+    // For QUIC the browser takes no certificate as it is, but those whose keys it was told.
+    let key = "openssl x509 -in \"$0\" -pubkey -noout | openssl pkey -pubin -outform der \
+               | openssl dgst -sha256 -binary | base64";
+    let key =
+        Command::new("sh").args(["-c", key]).arg(server.path("own.crt")).output().expect("openssl runs");
+    let key = String::from_utf8_lossy(&key.stdout).trim().to_owned();
+    let options = [
+        format!("--origin-to-force-quic-on=127.0.0.1:{}", server.port),
+        format!("--ignore-certificate-errors-spki-list={key}"),
+    ];
+    visit(&server, "HTTP/3.0", &options);
+}
+
+/// Loads pages, and finds that all of them came over `protocol`.
+fn visit(server: &Server, protocol: &str, options: &[String]) {
     let profile = server.path("profile").display().to_string();
     for target in ["/", "/?p=1", "/wp-login.php"] {
-        let (page, said) = load(&format!("https://127.0.0.1:{}{target}", server.port), &profile);
+        let (page, said) = load(&format!("https://127.0.0.1:{}{target}", server.port), &profile, options);
         assert!(page.contains("</html>") && page.contains("<title>"), "{target}: {page}\n{said}");
         // jQuery Migrate introduces itself; the browser logs errors no differently.
         let is_greeting = |line: &str| line.contains("JQMIGRATE: Migrate is installed");
@@ -67,7 +92,7 @@ fn wordpress_loads_over_http2_without_a_word_on_the_console() {
     wait_for("the log", || server.read("browser.log").lines().count() > 10);
     let log = server.read("browser.log");
     for line in log.lines() {
-        assert!(line.starts_with("HTTP/2.0 "), "{line}");
+        assert!(line.starts_with(&format!("{protocol} ")), "{line}");
         let status = line.split(' ').nth(1).unwrap_or_default();
         assert!(
             status.starts_with(['2', '3']) || line.contains("/?p=1") || line.ends_with("/favicon.ico"),

@@ -42,8 +42,9 @@ fn clients_of_tcp_are_told_where_http3_is_unless_the_site_says_it() {
         lines.collect::<Vec<_>>()
     };
     let own = format!("h3=\":{}\"; ma=86400", server.port);
-    assert_eq!(alternatives("/a.txt"), [own.clone()]);
-    assert_eq!(alternatives("/missing"), [own]);
+    for target in ["/a.txt", "/missing"] {
+        assert_eq!(alternatives(target), std::slice::from_ref(&own), "{target}");
+    }
     assert_eq!(alternatives("/own"), ["clear"]);
     drop(server);
     let silent = start("", "http3 off;", "");
@@ -245,6 +246,18 @@ fn streams_that_make_no_sense_end_alone() {
     let answer = client.send_raw(&[(false, true, b"\x01\x03\x00\x00\xd1")]).expect("an answer");
     assert!(answer.windows(15).any(|part| part == b"400 Bad Request"), "the built-in page");
     wait_for("the log", || server.read("own.log").contains(" 400 "));
+}
+
+#[test]
+fn requests_that_do_not_get_on_are_ended() {
+    let server = start("", "client_header_timeout 1s;", "");
+    let client = connect(&server);
+    // A head that is cut; a head behind which the end, or a body, is missing.
+    let head: &[u8] = b"\x01\x10\x00\x00\xd1\xd7\xc1\x50\x09localhost";
+    for part in [&head[..5], head] {
+        let error = client.send_raw(&[(false, false, part)]).expect_err("no answer");
+        assert!(error.contains("Reset") && error.contains("269"), "{error}");
+    }
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl Network {
 
 impl Shared {
     fn carry_out(&self) {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         while !self.over.load(Ordering::Relaxed) {
             if let Ok((count, client)) = self.inside.recv_from(&mut buffer) {
                 *lock(&self.client) = Some(client);
@@ -88,7 +88,7 @@ impl Shared {
     }
 
     fn carry_in(&self) {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         while !self.over.load(Ordering::Relaxed) {
             let outside = Arc::clone(&lock(&self.outside));
             let Ok(count) = outside.recv(&mut buffer) else { continue };

@@ -46,6 +46,8 @@ fn main() -> Result<(), Failure> {
     let address = SocketAddr::from(([127, 0, 0, 1], port.parse()?));
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let endpoint = quinn::Endpoint::server(config, address)?;
+        // Whoever waits for it to be there tries this.
+        let _ready = std::net::TcpListener::bind(address)?;
         while let Some(incoming) = endpoint.accept().await {
             tokio::spawn(serve(incoming, page.clone()));
         }

@@ -16,7 +16,7 @@ use myriad_http::h3::{self, Code, Role};
 use quinn_proto::{Connection as Quic, Dir, StreamId, VarInt};
 
 use super::bell::{Bell, Call};
-use super::request::RequestStream;
+use super::request::{RequestStream, Work};
 use super::sending::Scratch;
 use super::settings::QuicSettings;
 use crate::connection::Connection;
@@ -61,6 +61,10 @@ pub(super) struct Client<S: Service> {
     stream_buffer: u64,
     /// When something last happened to a request, or an idle connection began to be.
     active: Instant,
+    /// `client_header_timeout`, none for no limit.
+    head_timeout: Option<Duration>,
+    /// When its requests were last looked through for those that do not get on.
+    looked: Instant,
     /// It waits to be looked at.
     pub(super) marked: bool,
 }
@@ -90,6 +94,8 @@ impl<S: Service> Client<S> {
             idle: settings.idle(),
             stream_buffer: settings.stream_buffer,
             active: now,
+            head_timeout: (settings.handshake_ms > 0).then_some(timeout),
+            looked: now,
             marked: false,
         }
     }
@@ -119,7 +125,11 @@ impl<S: Service> Client<S> {
         if self.handshake_until.is_some() {
             return self.handshake_until;
         }
-        Some(if self.streams.is_empty() { self.active + self.idle } else { self.active + self.idle / 2 })
+        if self.streams.is_empty() {
+            return Some(self.active + self.idle);
+        }
+        let apart = self.idle / 2;
+        Some(self.looked + self.head_timeout.map_or(apart, |timeout| timeout.min(apart)))
     }
 
     /// Its time has come, perhaps.
@@ -136,9 +146,26 @@ impl<S: Service> Client<S> {
         } else if self.streams.is_empty() {
             self.leave(now);
         } else {
-            // An answer that takes long must not look like a connection that is gone.
-            self.active = now;
-            self.quic.ping();
+            self.looked = now;
+            self.end_late_heads(around);
+            if self.streams.values().any(|stream| matches!(stream.work, Work::Waiting(_) | Work::Sending(_)))
+            {
+                // An answer that takes long must not look like a connection that is gone.
+                self.quic.ping();
+            }
+        }
+    }
+
+    /// Ends requests whose heads, or the ends that are waited for, have not come within `client_header_timeout`.
+    fn end_late_heads(&mut self, around: &mut Around<'_, S>) {
+        let Some(timeout) = self.head_timeout else { return };
+        let is_late = |stream: &RequestStream<S::Ticket>| {
+            matches!(stream.work, Work::Reading | Work::Held(_)) && stream.opened + timeout <= around.now
+        };
+        let late: Vec<StreamId> =
+            self.streams.iter().filter(|(_, stream)| is_late(stream)).map(|(id, _)| *id).collect();
+        for id in late {
+            self.too_late(id, around);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::Waker;
+use std::time::Instant;
 
 use bytes::Bytes;
 use myriad_http::h3::RequestReader;
@@ -64,12 +65,15 @@ pub(super) struct RequestStream<T> {
     pub(super) head_bytes: u64,
     /// Interim answers that the stream had no room for.
     pub(super) ahead: Vec<u8>,
+    /// When it was opened.
+    pub(super) opened: Instant,
     /// How the task is told to look at this stream; made when there is something to wait for.
     pub(super) waker: Option<Waker>,
 }
 
-impl<T> Default for RequestStream<T> {
-    fn default() -> Self {
+impl<T> RequestStream<T> {
+    /// A stream that was opened at `opened`.
+    pub(super) fn new(opened: Instant) -> Self {
         Self {
             reader: RequestReader::default(),
             rest: Bytes::new(),
@@ -81,12 +85,11 @@ impl<T> Default for RequestStream<T> {
             head_only: false,
             head_bytes: 0,
             ahead: Vec::new(),
+            opened,
             waker: None,
         }
     }
-}
 
-impl<T> RequestStream<T> {
     /// Whether nothing more is to be done on it.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.work, Work::Over) && !self.receiving

@@ -74,7 +74,10 @@ impl<S: Service> Client<S> {
             return self.reject(id);
         }
         self.next = u64::from(quinn_proto::VarInt::from(id)) + 4;
-        self.streams.insert(id, RequestStream::default());
+        if self.streams.is_empty() {
+            self.looked = around.now;
+        }
+        self.streams.insert(id, RequestStream::new(around.now));
         self.read(id, around);
     }
 

@@ -241,6 +241,12 @@ impl<S: Service> Client<S> {
         self.forget_if_over(id);
     }
 
+    /// The client does not get on with its request.
+    pub(super) fn too_late(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        let reason = "client timed out";
+        self.fail(id, Error { scope: Scope::Stream, code: Code::RequestIncomplete, reason }, around);
+    }
+
     /// The client broke a rule.
     fn fail(&mut self, id: StreamId, error: Error, around: &mut Around<'_, S>) {
         if error.scope == Scope::Connection {

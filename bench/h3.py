@@ -1,0 +1,49 @@
+"""Load over HTTP/3: bench/quic's client with ten connections of twenty streams, and its bare loop to compare with."""
+
+import pathlib
+import subprocess
+
+import load
+
+CONNECTIONS = 10
+STREAMS = 20
+BUILT = pathlib.Path(__file__).resolve().parent / "quic" / "target" / "release"
+
+
+def build():
+    """The client and the bare loop."""
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--target-dir", "target"], cwd=BUILT.parents[1], check=True)
+
+
+def page(server, path, fields):
+    """Field lines and body of the page as the server sends it over TLS: what the bare loop is to send."""
+    command = ["curl", "-sSk", "--http1.1", "--max-time", "30", "-i", "--resolve", f"{load.HOST}:{server.tls_port}:127.0.0.1",
+               f"https://{load.HOST}:{server.tls_port}{path}", "-H", f"Host: {load.HOST}"]
+    if not any(name == "Accept-Encoding" for name, _ in fields):
+        command += ["-H", "Accept-Encoding:"]
+    for name, value in fields:
+        command += ["-H", f"{name}: {value}"]
+    head, _, body = subprocess.run(command, check=True, capture_output=True).stdout.partition(b"\r\n\r\n")
+    of_http1 = (b"connection:", b"keep-alive:", b"transfer-encoding:")
+    lines = [line for line in head.split(b"\r\n")[1:] if not line.lower().startswith(of_http1)]
+    return b"\n".join(lines) + b"\n", body
+
+
+def measured(server, path, fields, seconds, cores):
+    """The report with the server's CPU time per request, as load.measured_wrk has it."""
+    _, body = page(server, path, fields) if server.name != "h3-bare" else (None, server.body)
+    before, client_before = server.cpu(), load.ended_children()
+    command = ["taskset", "--cpu-list", cores, BUILT / "h3-load", server.tls_port, load.HOST, path, CONNECTIONS, STREAMS, seconds]
+    command += [f"{name}: {value}" for name, value in fields]
+    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+    spent, client_spent = server.cpu() - before, load.ended_children() - client_before
+    requests, received, failures = map(int, done.stdout.split())
+    if requests == 0:
+        raise load.Wrong(f"no request was answered: {done.stderr[:200]}")
+    if received != requests * len(body):
+        raise load.Wrong(f"{received / requests:.0f} bytes a page, not {len(body)}")
+    return {
+        "requests": requests, "seconds": float(seconds), "bytes": received, "status_errors": 0, "socket_errors": failures,
+        "p99_us": 0.0, "cpu_us": spent * 1e6 / requests, "busy": spent / float(seconds),
+        "client_busy": client_spent / float(seconds), "per_second": requests / float(seconds),
+    }
