@@ -236,17 +236,19 @@ impl<M: Metadata> Tier<M> {
         let bits = variant_hash(variant) as u32;
         let mut catalogue = self.shelf.catalogue.lock();
         catalogue.cancel(hash, variant);
-        let filed = catalogue.of_hash(hash).find(|filed| filed.role != Role::Marker && filed.variant == bits);
-        match filed.copied() {
-            Some(filed) if filed.sure => {
-                if filed.generation <= object.generation() {
-                    catalogue.doom(filed.name);
-                }
+        let is_it = |filed: &&Filed| filed.role != Role::Marker && filed.variant == bits;
+        // Those of a family that is no more are of the same variant.
+        let files: Vec<Filed> = catalogue.of_hash(hash).filter(is_it).copied().collect();
+        for filed in &files {
+            if !filed.sure {
+                catalogue.doom_unknown(filed.name, hash);
+            } else if filed.generation <= object.generation() {
+                catalogue.doom(filed.name);
             }
-            Some(filed) => catalogue.doom_unknown(filed.name, hash),
-            // The walk that finds one later asks the purge.
-            None if catalogue.complete || variant.is_some() => {}
-            None => catalogue.doom_unknown(Name::of_key(object.key()), hash),
+        }
+        // The walk that finds the file of a variant later asks the purge.
+        if files.is_empty() && !catalogue.complete && variant.is_none() {
+            catalogue.doom_unknown(Name::of_key(object.key()), hash);
         }
     }
 
@@ -255,9 +257,8 @@ impl<M: Metadata> Tier<M> {
         let variant = variant_hash(object.selection().map(|selection| &*selection.variant)) as u32;
         let hash = KeyRef::new(object.key()).hash();
         let catalogue = self.shelf.catalogue.lock();
-        let filed =
-            catalogue.of_hash(hash).find(|filed| filed.role != Role::Marker && filed.variant == variant);
-        filed.is_some_and(|filed| filed.sure && filed.generation > object.generation())
+        let mut files = catalogue.of_hash(hash).filter(|filed| filed.role != Role::Marker);
+        files.any(|filed| filed.variant == variant && filed.sure && filed.generation > object.generation())
     }
 
     fn restore(&self, loaded: Loaded, now: u64) -> Option<Restored<M>> {
