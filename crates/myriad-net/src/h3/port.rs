@@ -16,6 +16,9 @@ const BATCH: usize = 8;
 /// Largest datagram that is taken, bytes (quinn tells clients so).
 const LARGEST: usize = 1472;
 
+/// Bytes of one UDP datagram at most, and so of a buffer of several.
+const LONGEST: usize = 65_000;
+
 /// A socket and what the kernel can do for it.
 pub(super) struct Port {
     socket: Registered,
@@ -39,9 +42,10 @@ impl Port {
         Ok(Self { socket: Registered::new(socket)?, state, local })
     }
 
-    /// Datagrams that the kernel cuts one buffer into.
+    /// Datagrams that the kernel cuts one buffer into. The buffer is as long as a datagram may be at most, whatever number of
+    /// segments the kernel knows: what is longer it refuses whole.
     pub(super) fn segments(&self) -> usize {
-        self.state.max_gso_segments()
+        self.state.max_gso_segments().min(LONGEST / LARGEST)
     }
 
     /// Whether the network may cut datagrams up, so that their best size cannot be found out.
