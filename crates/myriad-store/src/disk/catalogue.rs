@@ -553,7 +553,10 @@ impl Catalogue {
     pub(crate) fn recall_label(&mut self, label: u64, name: u64) {
         let is_it = |&slot: &u32| self.queue.at(slot).is_some_and(|filed| filed.name.table_hash() == name);
         let slot = self.by_name.find(name, is_it).copied();
-        if let Some((slot, filed)) = slot.and_then(|slot| Some((slot, self.queue.at(slot)?))) {
+        // A file that was written since is another page, with labels of its own.
+        if let Some((slot, filed)) = slot.and_then(|slot| Some((slot, self.queue.at(slot)?)))
+            && !filed.seen
+        {
             self.labels.insert(label, slot, filed.generation);
         }
     }

@@ -349,3 +349,19 @@ fn file_that_is_older_than_what_is_known_of_it_is_not_served() {
     shop.purge(labelled(&[1]), Purge::Hard);
     assert_eq!(shop.id(b"/"), None);
 }
+
+#[test]
+fn page_stored_before_the_snapshot_was_read_has_no_labels_of_the_one_before_it() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    shop.put(b"/", 1, 10);
+    shop.close();
+    let shop = Shop::open(folder.path());
+    shop.put(b"/", 2, 10);
+    shop.recover();
+    assert_eq!(shop.purge(labelled(&[1]), Purge::Hard), Count::Exact(0));
+    shop.tend();
+    drop(shop);
+    assert_eq!(small(&folder).id(b"/"), Some(2));
+}
