@@ -272,6 +272,12 @@ pub(crate) fn page() -> String {
 /// Where nginx's own test suite asks for what a promise of Myriad forbids: file, its subtests, what they ask for.
 const SUITE: &[(&str, &str, &str)] = &[
     (
+        "proxy_if.t",
+        "`proxy_pass inside if`",
+        "500 where an `if` without a handler follows one with `proxy_pass`: the location's own handler answers",
+    ),
+    ("ssl_sigalg.t", "all", "`$ssl_client_sigalg`, which rustls does not tell"),
+    (
         "proxy_ssl.t",
         "`ssl session reused`, `ssl session reused 2`",
         "a new handshake for each request: the connection is kept, so there is none to resume a session",

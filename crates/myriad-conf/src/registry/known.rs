@@ -28,7 +28,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("iocp", OTHER_SYSTEM, "iocp_threads post_acceptex acceptex_read"),
     ("kqueue", OTHER_SYSTEM, "kqueue_changes kqueue_events"),
     ("event_openssl", NOT_YET, "ssl_engine"),
-    ("event_openssl_cache", NOT_YET, "ssl_object_cache_inheritable"),
     ("addition", NO_MODULE, "add_before_body add_after_body addition_types"),
     ("browser", NO_MODULE, "modern_browser ancient_browser modern_browser_value ancient_browser_value"),
     ("dav", NO_MODULE, "dav_methods create_full_put_path min_delete_depth dav_access"),

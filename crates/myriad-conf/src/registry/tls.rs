@@ -173,6 +173,15 @@ pub(super) static ROWS: &[Directive] = &[
         "Remembers certificates that variables name.",
     )
     .default("off"),
+    Directive::new(
+        "ssl_object_cache_inheritable",
+        Contexts::MAIN,
+        FLAG,
+        Set::Nothing,
+        "Whether certificates that were read are kept over a reload.",
+    )
+    .default("on")
+    .no_effect("files of certificates and keys are read again at every reload"),
     Directive::new("ssl_conf_command", HS, TWO, Set::Settings(command), "A setting of OpenSSL.")
         .repeats()
         .differs("`Ciphersuites`, `Ciphers`, `CipherString`, `Groups` and `Curves` are known; others are refused"),
