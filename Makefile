@@ -70,5 +70,5 @@ fuzz: ## every fuzz target for FUZZ_SECONDS each (needs cargo-fuzz and a nightly
 
 clean: ## build output and the site of `make up`
 	[ ! -d .site ] || scripts/site stop .site
-	rm -rf .site bench/out bench/floor/target bench/tls/target
+	rm -rf .site bench/out bench/floor/target bench/quic/target bench/tls/target
 	$(CARGO) clean

@@ -205,7 +205,10 @@ class Bench:
                     samples[name].append(sample)
 
         if row.kind == "h3":
-            h3.build()
+            try:
+                h3.build()
+            except (OSError, subprocess.CalledProcessError) as problem:
+                return self.note(row, "myriad", problem)
         turn(list(asked), kept=False)  # warms up: caches, pools, buffers
         if row.floor and asked:
             # After the warming up, as an encoding that was quick to make is replaced by a shorter one behind it.
@@ -215,9 +218,13 @@ class Bench:
             asked["floor"], samples["floor"] = asked[source], []
             turn(["floor"], kept=False)
         if row.kind == "h3" and "myriad" in asked:
-            running["h3-bare"] = self.stand.start("h3-bare", page=h3.page(running["myriad"], row.path, asked["myriad"]))
-            asked["h3-bare"], samples["h3-bare"] = asked["myriad"], []
-            turn(["h3-bare"], kept=False)
+            source = "myriad"
+            try:
+                running["floor"] = self.stand.start("h3-bare", page=h3.page(running[source], row.path, asked[source]))
+                asked["floor"], samples["floor"] = asked[source], []
+                turn(["floor"], kept=False)
+            except (Unavailable, OSError, subprocess.CalledProcessError) as problem:
+                self.note(row, "floor", problem)
         for number in range(row.rounds or self.options.rounds):
             turn(turned(asked, number), kept=True)
         for name, taken in samples.items():

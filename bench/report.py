@@ -21,7 +21,7 @@ LEGEND = {
     "nginx-recipe": "nginx as the recipes have it (`conf/recipe.conf`)",
     "nginx-best": "nginx storing what the origin compressed (`conf/best.conf`)",
     "varnish": "Varnish before nginx and php-fpm (`conf/varnish.vcl`)",
-    "floor": "the same bytes written by a loop that knows no HTTP (`floor/`); for handshakes rustls alone on a socket (`tls/`)",
+    "floor": "the same bytes written by a loop that knows no HTTP (`floor/`); for handshakes rustls alone on a socket (`tls/`), over HTTP/3 quinn and h3 alone (`quic/`)",
 }
 
 

@@ -83,9 +83,9 @@ ROWS = [
     Row("h2-identity", "Home page, identity, HTTP/2 over TLS", kind="h2", floor=False, servers=("myriad", "nginx-recipe"), targets=(
         ("myriad", "ratio", "nginx-recipe", 0.9),)),
     Row("h3-gzip", "Home page, gzip, HTTP/3", kind="h3", fields=(GZIP,), codings=("gzip",), floor=False, servers=("myriad",), targets=(
-        ("myriad", "ratio", "h3-bare", 1.3),)),
+        ("myriad", "ratio", "floor", 1.3),)),
     Row("h3-identity", "Home page, identity, HTTP/3", kind="h3", floor=False, servers=("myriad",), targets=(
-        ("myriad", "ratio", "h3-bare", 1.3),)),
+        ("myriad", "ratio", "floor", 1.3),)),
     Row("idle", "10,000 idle connections", kind="idle", fields=(GZIP,), codings=("gzip",), floor=False,
         targets=(("myriad", "idle", 2.0, 1.1),)),
     Row("idle-2w", "The same, two workers", kind="idle", fields=(GZIP,), codings=("gzip",), workers=2, floor=False,
