@@ -1,9 +1,10 @@
 //! What one lock of a zone guards: stored entries, flights, notes.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::ban::{Bans, Verdict};
 use crate::flight::Flight;
@@ -21,10 +22,32 @@ pub(crate) struct Entry<M: Metadata> {
     pub(crate) hash: u64,
     /// Never empty.
     pub(crate) objects: SmallVec<[Arc<Object<M>>; 1]>,
-    pub(crate) last_used: u64,
+    /// Never zero, so that a vacant slot needs no mark of its own.
+    last_used: NonZeroU64,
+}
+
+fn moment(now: u64) -> NonZeroU64 {
+    NonZeroU64::new(now).unwrap_or(NonZeroU64::MIN)
 }
 
 impl<M: Metadata> Entry<M> {
+    pub(crate) fn new(key: KeyRef<'_>, object: &Arc<Object<M>>) -> Self {
+        Self {
+            hash: key.table_hash(),
+            objects: smallvec![Arc::clone(object)],
+            last_used: moment(object.used_at()),
+        }
+    }
+
+    pub(crate) fn last_used(&self) -> u64 {
+        self.last_used.get()
+    }
+
+    /// Notes a use; an earlier one than is known changes nothing.
+    pub(crate) fn used_at(&mut self, at: u64) {
+        self.last_used = self.last_used.max(moment(at));
+    }
+
     /// Bytes of an entry beside its objects and key bytes: its slot, its share of a table at 7/8 load after doubling,
     /// and the allocation of the key.
     pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + 8 + 32;
@@ -204,7 +227,7 @@ impl<M: Metadata> Shard<M> {
     /// Counts a hit on what [`Self::lookup`] found.
     pub(crate) fn hit(&mut self, (index, position): (u32, usize), now: u64) -> Option<Arc<Object<M>>> {
         let entry = self.queue.hit(index)?;
-        entry.last_used = now;
+        entry.last_used = moment(now);
         let object = &entry.objects[position];
         object.count_hit(now);
         self.counts.hits += 1;

@@ -72,7 +72,7 @@ pub(crate) fn meta_of(
             marks: marks.borrowed(),
             media_type: &media_type.to_ascii_lowercase(),
             last_modified: modified.map_or(b"", |(text, _)| text),
-            reason: &String::from_utf8_lossy(&head.reason),
+            reason: &unusual_reason(head),
         }),
         proxied: ProxiedFacts {
             expired: fields.known(Known::Expires).map(|text| super::streamed::is_expired(text, now / 1000)),
@@ -91,6 +91,14 @@ pub(crate) fn meta_of(
         no_transform: control.no_transform || is_opaque(head),
         kept_lifetime: lifetime.into(),
     }
+}
+
+/// The reason phrase, unless it is the one that the status has anyway: then nothing is kept, nor looked at by a hit.
+fn unusual_reason(head: &ResponseHead) -> Cow<'_, str> {
+    if *head.reason == *myriad_http::head::reason_phrase(head.status).as_bytes() {
+        return Cow::Borrowed("");
+    }
+    String::from_utf8_lossy(&head.reason)
 }
 
 /// What purges will find the answer to a request by.

@@ -53,6 +53,13 @@ impl Rounds {
     }
 }
 
+/// Slots that one stretch of the sweep looks at, so that it comes round eight times within `inactive`: more often would cost a
+/// zone of a million files a core's twentieth for nothing.
+fn looked_at_once(slots: u32, inactive_ms: u64, sleep_ms: u64) -> u32 {
+    let stretches = inactive_ms / 8 / sleep_ms.max(1);
+    (u64::from(slots) / stretches.max(1)).clamp(64, 50_000) as u32
+}
+
 /// Whether a time has come; the next is `after` from now.
 fn is_due(at: &mut Option<Instant>, after: Duration) -> bool {
     let now = Instant::now();
@@ -153,7 +160,8 @@ impl Shelf {
         if rounds.sweep >= last {
             rounds.sweep = 0;
         }
-        let end = rounds.sweep.saturating_add(50_000).min(last);
+        let end =
+            rounds.sweep.saturating_add(looked_at_once(last, above.inactive_ms(), pace.sleep_ms)).min(last);
         while rounds.sweep < end
             && removed < pace.files.max(1)
             && began.elapsed() < Duration::from_millis(pace.threshold_ms.max(1))

@@ -136,7 +136,7 @@ impl<M: Metadata> Zone<M> {
         if let Some(disk) = self.disk()
             && entry.objects.iter().any(|object| object.hits() > 0)
         {
-            let used_s = (entry.last_used / 1000) as u32;
+            let used_s = (entry.last_used() / 1000) as u32;
             if let Some(key) = entry.key() {
                 let hash = KeyRef::new(key).hash();
                 disk.shelf.catalogue.lock().touch_key(hash, used_s);
@@ -275,7 +275,7 @@ impl<M: Metadata> Banning for Inner<M> {
 impl<M: Metadata> Above for Inner<M> {
     fn last_used(&self, hash: u128) -> Option<u64> {
         let shard = self.shard_of(hash).lock();
-        shard.queue.at(shard.find_hash(hash)?).map(|entry| entry.last_used)
+        shard.queue.at(shard.find_hash(hash)?).map(crate::shard::Entry::last_used)
     }
 
     fn forget(self: Arc<Self>, hash: u128) {

@@ -116,7 +116,7 @@ impl<M: Metadata> Zone<M> {
         for slot in slots.start..slots.end.min(shard.queue.slots()) {
             let Some(entry) = shard.queue.at(slot) else { continue };
             swept.examined += 1;
-            if now.saturating_sub(entry.last_used) >= inactive_ms {
+            if now.saturating_sub(entry.last_used()) >= inactive_ms {
                 dead.extend(shard.remove(slot));
             }
         }

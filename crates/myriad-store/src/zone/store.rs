@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 use super::Zone;
 use crate::flight::{Flight, Unstored};
 use crate::shard::{Entry, Role, Shard};
-use crate::{ALTERNATIVES, Alternative, AttachError, Key, KeyRef, Metadata, Object, Selection};
+use crate::{ALTERNATIVES, Alternative, AttachError, KeyRef, Metadata, Object, Selection};
 
 /// Objects taken out of a shard, to be dropped once its lock is released.
 pub(super) type Dead<M> = SmallVec<[Arc<Object<M>>; 1]>;
@@ -86,7 +86,7 @@ impl<M: Metadata> Zone<M> {
                     Err(Unstored::Purged)
                 }
                 Some(_) if is_overtaken => Err(Unstored::Overtaken),
-                Some(_) => shard.enter(&flight.key, object, max_variants),
+                Some(_) => shard.enter(key, object, max_variants),
             }
         };
         let surplus = match &entered {
@@ -150,17 +150,12 @@ struct Entered<M: Metadata> {
 impl<M: Metadata> Shard<M> {
     fn enter(
         &mut self,
-        owned: &Key,
+        key: KeyRef<'_>,
         object: &Arc<Object<M>>,
         max_variants: usize,
     ) -> Result<Entered<M>, Unstored> {
-        let key = owned.as_ref();
         let Some(index) = self.find(key) else {
-            self.insert(Entry {
-                hash: key.table_hash(),
-                objects: smallvec![Arc::clone(object)],
-                last_used: object.used_at(),
-            });
+            self.insert(Entry::new(key, object));
             self.note_stored(key);
             return Ok(Entered { freed: 0, _dead: Dead::new() });
         };
@@ -168,7 +163,7 @@ impl<M: Metadata> Shard<M> {
         let before = entry.objects.len();
         let dead = entry.replace(object, max_variants)?;
         let after = entry.objects.len();
-        entry.last_used = entry.last_used.max(object.used_at());
+        entry.used_at(object.used_at());
         self.counts.objects = self.counts.objects + after - before;
         self.relabel(index, &dead);
         self.note_stored(key);
