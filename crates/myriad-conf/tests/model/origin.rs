@@ -118,7 +118,10 @@ fn cache_directives_are_read_and_the_lock_shows_whether_it_was_written() {
 #[test]
 fn only_http_origins_have_a_default_key() {
     let all = settings("");
-    assert_eq!(all.proxy.cache.key.unwrap().bytes(), b"http://$proxy_host$proxy_internal_uri");
+    assert_eq!(
+        all.proxy.cache.key.unwrap().bytes(),
+        b"$proxy_internal_scheme://$proxy_host$proxy_internal_uri"
+    );
     assert_eq!(all.fastcgi.cache.key, None);
 }
 
