@@ -228,8 +228,12 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
     })
 }
 
-/// Whether an application that takes this cache for LiteSpeed's says there that a page is one visitor's.
+/// Whether an application that takes this cache for LiteSpeed's says there that a page is one visitor's, or of a group
+/// of them that a cookie tells apart: the key knows nothing of that cookie.
 fn is_private_to_litespeed(fields: &Fields) -> bool {
+    if fields.has(Known::XLiteSpeedVary) {
+        return true;
+    }
     let control = CacheControl::parse(fields.known_all(Known::XLiteSpeedCacheControl));
     control.no_store || control.no_cache || is_private(&control)
 }

@@ -138,6 +138,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             set!(Origin.flag => cache.convert_head),
             "Whether HEAD becomes GET for the cache.",
         )
+        .differs("where it is off, HEAD is asked of the origin and its answer is not stored")
         .default("on"),
     ),
     row(

@@ -299,6 +299,7 @@ fn a_304_renews_what_the_page_had_unless_it_says_otherwise() {
         (("Cache-Control", "private"), Refusal::Private),
         (("X-LiteSpeed-Cache-Control", "private,max-age=1800"), Refusal::Private),
         (("X-LiteSpeed-Cache-Control", "no-cache"), Refusal::Private),
+        (("X-LiteSpeed-Vary", "cookie=_lscache_vary"), Refusal::Private),
         (("Set-Cookie", "PHPSESSID=1"), Refusal::PersonalCookie),
         (("Set-Cookie", "a=b"), Refusal::SetCookie),
         (("Cache-Control", "no-store"), Refusal::CacheControl),
