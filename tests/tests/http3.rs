@@ -87,8 +87,11 @@ fn retry_is_asked_for_where_the_configuration_says_so() {
 
 #[test]
 fn early_requests_are_answered_and_those_that_change_something_wait_for_the_handshake() {
-    let server =
-        start("", "ssl_early_data on;", "location /echo { return 200 '$request_method $ssl_early_data'; }");
+    let server = start(
+        "",
+        "ssl_early_data on; quic_retry on;",
+        "location /echo { return 200 '$request_method $ssl_early_data'; }",
+    );
     let visitor = QuicVisitor::new();
     let mut first = visitor.connect(server.port).expect("a connection");
     assert_eq!(first.get("/echo").text(), "GET ");
@@ -103,6 +106,39 @@ fn early_requests_are_answered_and_those_that_change_something_wait_for_the_hand
     let posted = third.fetch(&Request::post("/echo", "x")).expect("an answer");
     assert_eq!(posted.text(), "POST ");
     assert!(third.early_data_taken());
+}
+
+#[test]
+fn early_requests_of_clients_that_have_not_proved_their_address_wait_for_the_handshake() {
+    let server = start("", "ssl_early_data on;", "location /echo { return 200 '$ssl_early_data.'; }");
+    let visitor = QuicVisitor::new();
+    let mut first = visitor.connect(server.port).expect("a connection");
+    assert_eq!(first.get("/echo").text(), ".");
+    first.wait(Duration::from_millis(100));
+    drop(first);
+    let mut second = visitor.connect_early(server.port).expect("a session to resume");
+    assert_eq!(second.get("/echo").text(), ".");
+    assert!(second.early_data_taken());
+}
+
+#[test]
+fn requests_from_an_address_that_the_handshake_did_not_prove_are_not_taken() {
+    let server = start("", "", "location /a.txt { allow 127.0.0.9; deny all; }");
+    let network = Network::before(server.port);
+    let mut client = QuicVisitor::new().connect(network.port).expect("a connection");
+    assert_eq!(client.get("/a.txt").status, 403);
+    network.move_to(9);
+    // A request of some size: to an unproved address the server sends no more than three times what came from there.
+    let large = Request::get("/a.txt").field("x-padding", &"x".repeat(1000));
+    client.fetch(&large).expect_err("it has to prove its new address");
+    let why = format!("{:?}", client.ended());
+    assert!(why.contains("ApplicationClosed") && why.contains("256"), "{why}");
+    let mut again = QuicVisitor::new().connect(network.port).expect("a connection");
+    assert_eq!(again.get("/a.txt").text(), "a file");
+    drop(again);
+    drop(client);
+    let logged = server.read("own.log");
+    assert_eq!(logged.matches("/a.txt").count(), 2, "{logged}");
 }
 
 #[test]

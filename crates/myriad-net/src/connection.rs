@@ -104,17 +104,6 @@ impl Connection {
         Self::without_socket(0, listener, (peer, local), secure.then(TlsFacts::imagined))
     }
 
-    /// The same connection with its client at another address (RFC 9000 section 9), for the requests from now on.
-    pub(crate) fn moved(&self, peer: Peer) -> Rc<Self> {
-        let mut moved = Self::new(self.id, self.listener, peer, Socket::none());
-        if let Some(moved) = Rc::get_mut(&mut moved) {
-            moved.accepted_ms = self.accepted_ms;
-            moved.local = self.local.clone();
-        }
-        moved.requests.set(self.requests.get());
-        moved
-    }
-
     /// Says what TLS came to, where a driver does without a session of its own.
     pub(crate) fn set_tls(&self, facts: Box<TlsFacts>) {
         // A connection has one handshake.

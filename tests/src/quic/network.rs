@@ -1,6 +1,6 @@
 //! A network that datagrams pass through, as a NAT would: it may forget a client and give it another port.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -31,7 +31,11 @@ struct Shared {
 const LOOK: Duration = Duration::from_millis(20);
 
 fn socket() -> UdpSocket {
-    let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a socket");
+    bound([127, 0, 0, 1])
+}
+
+fn bound(address: [u8; 4]) -> UdpSocket {
+    let socket = UdpSocket::bind((Ipv4Addr::from(address), 0)).expect("a socket");
     socket.set_read_timeout(Some(LOOK)).expect("a time-out");
     socket
 }
@@ -65,6 +69,14 @@ impl Network {
     pub fn rebind(&self) {
         let peer = lock(&self.shared.outside).peer_addr().expect("an address");
         let outside = socket();
+        outside.connect(peer).expect("an address");
+        *lock(&self.shared.outside) = Arc::new(outside);
+    }
+
+    /// From now on the server sees the client at another address: 127.0.0.`last`.
+    pub fn move_to(&self, last: u8) {
+        let peer = lock(&self.shared.outside).peer_addr().expect("an address");
+        let outside = bound([127, 0, 0, last]);
         outside.connect(peer).expect("an address");
         *lock(&self.shared.outside) = Arc::new(outside);
     }

@@ -52,6 +52,8 @@ pub(super) struct Client<S: Service> {
     next: u64,
     /// The client has been told to open no more requests.
     leaving: bool,
+    /// The client has proved its address before the handshake, by a token (RFC 9000 section 8.1).
+    shown: bool,
     /// The address whose handshake is counted.
     pub(super) counted: Option<IpAddr>,
     /// When a handshake that is not over ends.
@@ -72,6 +74,7 @@ pub(super) struct Client<S: Service> {
 impl<S: Service> Client<S> {
     pub(super) fn new(
         (quic, place): (Quic, usize),
+        shown: bool,
         connection: Rc<Connection>,
         guard: Guard,
         settings: &QuicSettings,
@@ -89,6 +92,7 @@ impl<S: Service> Client<S> {
             control: None,
             next: 0,
             leaving: false,
+            shown,
             counted: None,
             handshake_until: (settings.handshake_ms > 0).then(|| now + timeout),
             idle: settings.idle(),
@@ -183,12 +187,16 @@ impl<S: Service> Client<S> {
     /// Tells the client to go elsewhere with its next request (RFC 9114 section 5.2); ends at once where there is nothing
     /// under way.
     pub(super) fn leave(&mut self, now: Instant) {
+        self.go_away();
+        self.close_if_done(now);
+    }
+
+    fn go_away(&mut self) {
         if !std::mem::replace(&mut self.leaving, true)
             && let Some(control) = self.control
         {
             let _ = self.quic.send_stream(control).write_chunks(&mut [Bytes::from(h3::goaway(self.next))]);
         }
-        self.close_if_done(now);
     }
 
     fn close_if_done(&mut self, now: Instant) {
@@ -207,6 +215,26 @@ impl<S: Service> Client<S> {
     fn close(&mut self, now: Instant, code: Code, reason: &'static str) {
         let number = VarInt::from_u64(code.number()).unwrap_or(VarInt::MAX);
         self.quic.close(now, number, Bytes::from_static(reason.as_bytes()));
+    }
+
+    /// Whether the client's datagrams come from another address than that of its handshake. QUIC follows them before
+    /// anybody has shown that the client gets what is sent there (RFC 9000 section 9.3), so that rules must not.
+    fn has_moved(&self) -> bool {
+        self.connection.peer.ip() != Some(self.quic.remote_address().ip())
+    }
+
+    /// Sends a client that has moved through another handshake, which proves where it is. What was asked before is answered.
+    fn watch_address(&mut self, now: Instant) {
+        if self.is_over() || !self.has_moved() {
+            return;
+        }
+        if self.quic.is_handshaking() {
+            // A handshake that two addresses took part in proves neither.
+            self.close(now, Code::NoError, "the address changed during the handshake");
+        } else {
+            // It ends once the streams that have come by now are rejected.
+            self.go_away();
+        }
     }
 
     /// Whether nothing can be asked or answered on it any more.

@@ -301,6 +301,7 @@ impl<S: Service> Hub<S> {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let config = settings.server_config(&self.place.secret);
+        let shown = incoming.remote_address_validated();
         let (handle, quic) = match self.endpoint.accept(incoming, now, out, Some(config)) {
             Ok(accepted) => accepted,
             Err(error) => return error.response,
@@ -308,7 +309,7 @@ impl<S: Service> Hub<S> {
         let guard = Guard::new(&self.live, &connection);
         self.service.note(ConnectionEvent::Accepted);
         let from = quic.remote_address().ip();
-        let mut client = Box::new(Client::new((quic, handle.0), connection, guard, settings, now));
+        let mut client = Box::new(Client::new((quic, handle.0), shown, connection, guard, settings, now));
         client.counted = Some(from);
         self.handshakes.begin(from);
         if self.clients.len() <= handle.0 {

@@ -40,7 +40,8 @@ pub(super) struct Held {
 /// What a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The end of the handshake: answering it twice would do harm, and it came as 0-RTT data.
+    /// The end of the handshake: it came as 0-RTT data, and answering it twice would do harm, or nothing has shown yet that
+    /// its client is where it says.
     Handshake,
     /// The end of the stream, or a body: it is of a kind that has none as a rule, and many clients tell so a little later.
     End,

@@ -11,7 +11,6 @@ use super::super::request::Work;
 use super::super::sending::{Ended, Sending};
 use super::read::number;
 use super::{Around, Client, Code};
-use crate::connection::Peer;
 use crate::multiplex::Feed;
 use crate::request_body::RequestBody;
 use crate::response::{Response, ResponseBody, Sent, fields};
@@ -19,16 +18,13 @@ use crate::service::{Outcome, Rejection, Service};
 use crate::tls::TlsFacts;
 
 impl<S: Service> Client<S> {
-    /// The connection as the service sees it now: with what TLS came to, and where the client is.
+    /// The connection as the service sees it now: with what TLS came to. Its client is where the handshake was, whatever
+    /// address a later datagram bears.
     fn present(&mut self) {
         let facts = |client: &Self| {
             let facts = client.quic.crypto_session().handshake_data();
             facts.and_then(|facts| facts.downcast::<TlsFacts>().ok())
         };
-        let peer = Peer::Inet(self.quic.remote_address());
-        if self.connection.peer.ip() != peer.ip() {
-            self.connection = self.connection.moved(peer);
-        }
         self.connection.early.set(self.quic.is_handshaking());
         if self.connection.tls().is_none()
             && let Some(facts) = facts(self)
@@ -44,6 +40,11 @@ impl<S: Service> Client<S> {
         malformed: Option<ParseError>,
         around: &mut Around<'_, S>,
     ) {
+        if self.has_moved() {
+            self.reject(id);
+            self.streams.remove(&id);
+            return;
+        }
         self.present();
         self.active = around.now;
         let number = self.connection.requests.get() + 1;
@@ -180,7 +181,7 @@ impl<S: Service> Client<S> {
         self.forget_if_over(id);
     }
 
-    /// A request that came after the client was told to make no more: it may ask elsewhere.
+    /// A request that came after the client was told to make no more, or from an unproved address: it may ask elsewhere.
     pub(super) fn reject(&mut self, id: StreamId) {
         let _ = self.quic.recv_stream(id).stop(number(Code::RequestRejected));
         let _ = self.quic.send_stream(id).reset(number(Code::RequestRejected));

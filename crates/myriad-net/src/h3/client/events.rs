@@ -9,6 +9,7 @@ use crate::service::Service;
 impl<S: Service> Client<S> {
     /// Looks at everything that has happened.
     pub(in super::super) fn events(&mut self, around: &mut Around<'_, S>) {
+        self.watch_address(around.now);
         while let Some(event) = self.quic.poll() {
             match event {
                 Event::HandshakeDataReady => {

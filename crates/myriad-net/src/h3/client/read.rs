@@ -88,7 +88,7 @@ impl<S: Service> Client<S> {
                 if self.quic.is_handshaking() {
                     return;
                 }
-                self.release(id, around);
+                self.resume(id, around);
                 continue;
             }
             if !stream.receiving || stream.fed >= self.stream_buffer {
@@ -106,6 +106,20 @@ impl<S: Service> Client<S> {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => return,
                 Err(error) => return self.fail(id, error, around),
+            }
+        }
+    }
+
+    /// The handshake is over: asks for what waited for it, unless there is something else to wait for.
+    fn resume(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        let Some(Work::Held(held)) = self.streams.get(&id).map(|stream| &stream.work) else { return };
+        let (is_safe, malformed) = (is_safe(&held.head), held.malformed);
+        match self.reason_to_hold(id, is_safe, malformed) {
+            None => self.release(id, around),
+            Some(until) => {
+                if let Some(Work::Held(held)) = self.streams.get_mut(&id).map(|stream| &mut stream.work) {
+                    held.until = until;
+                }
             }
         }
     }
@@ -158,7 +172,7 @@ impl<S: Service> Client<S> {
                     if priority.urgency != 3 {
                         prioritise(&mut self.quic, VarInt::from(id).into_inner(), priority.urgency);
                     }
-                    match self.reason_to_hold(id, around.head, malformed) {
+                    match self.reason_to_hold(id, is_safe(around.head), malformed) {
                         None => self.request(id, malformed, around),
                         Some(until) => {
                             let head = std::mem::take(around.head);
@@ -178,15 +192,15 @@ impl<S: Service> Client<S> {
     fn reason_to_hold(
         &mut self,
         id: StreamId,
-        head: &RequestHead,
+        is_safe: bool,
         malformed: Option<ParseError>,
     ) -> Option<Until> {
-        if malformed.is_some() {
-            return None;
+        // A request of 0-RTT may be another's, sent again (RFC 8470 section 3); and come from where its client is not.
+        if self.quic.is_handshaking() && !(self.shown && is_safe) {
+            return Some(Until::Handshake);
         }
-        if !is_safe(head) {
-            // A request of 0-RTT may be another's, sent again (RFC 8470 section 3).
-            return self.quic.is_handshaking().then_some(Until::Handshake);
+        if malformed.is_some() || !is_safe {
+            return None;
         }
         let announced = self.streams.get(&id).and_then(|stream| stream.reader.announced());
         (announced.is_none() && !self.is_whole(id)).then_some(Until::End)
