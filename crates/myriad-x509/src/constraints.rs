@@ -10,6 +10,7 @@ use crate::error::VerifyError;
 use crate::host::{DNS_NAME, IP_ADDRESS};
 use crate::name::Name;
 
+const RFC822_NAME: u8 = tag::implicit(1);
 const DIRECTORY_NAME: u8 = tag::context(4);
 const PERMITTED: u8 = tag::context(0);
 const EXCLUDED: u8 = tag::context(1);
@@ -67,6 +68,9 @@ fn names<'a>(certificate: &Certificate<'a>) -> Vec<NameOf<'a>> {
     if !certificate.subject.sets().is_empty() {
         all.push(NameOf { tag: DIRECTORY_NAME, what: What::Directory(certificate.subject) });
     }
+    // RFC 5280 section 4.2.1.10: an address in the subject is restricted as well.
+    let addresses = certificate.subject.email_addresses().into_iter();
+    all.extend(addresses.map(|address| NameOf { tag: RFC822_NAME, what: What::Bytes(address) }));
     let mut alternatives = certificate.extensions.alternative_names.unwrap_or(Reader::new(&[]));
     let mut has_hosts = false;
     while let Ok(value) = alternatives.value() {

@@ -16,6 +16,10 @@ const NAME_CONSTRAINTS: u8 = 30;
 const CERTIFICATE_POLICIES: u8 = 32;
 const EXTENDED_KEY_USAGE: u8 = 37;
 
+/// Most extensions of a certificate, a list or an entry; what is issued has a dozen. Who may show any certificate must not
+/// choose how long it takes to read.
+const MOST: usize = 64;
+
 /// What the holder of a key may do with it; the bits of `KeyUsage`, the first the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyUsage(pub(crate) u8);
@@ -74,7 +78,7 @@ pub(crate) fn each<'a>(
         let value = extension.expect(tag::OCTET_STRING)?.values();
         extension.end()?;
         // RFC 5280 section 4.2: none comes twice. Two readers might each believe another of them.
-        if seen.contains(&id) {
+        if seen.len() == MOST || seen.contains(&id) {
             return Err(Malformed);
         }
         seen.push(id);
@@ -131,5 +135,23 @@ impl<'a> Extensions<'a> {
             }
         }
         value.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_counted() {
+        let listed = |count: u8| {
+            let all: Vec<u8> =
+                (0..count).flat_map(|id| [0x30, 5, tag::OID, 1, id, tag::OCTET_STRING, 0]).collect();
+            let mut list = vec![tag::SEQUENCE, 0x82, (all.len() >> 8) as u8, all.len() as u8];
+            list.extend(all);
+            Extensions::read(Reader::new(&list)).is_ok()
+        };
+        assert!(listed(64));
+        assert!(!listed(65));
     }
 }

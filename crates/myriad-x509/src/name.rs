@@ -96,6 +96,13 @@ impl<'a> Name<'a> {
         names
     }
 
+    /// Its e-mail addresses, as bytes.
+    pub(crate) fn email_addresses(&self) -> Vec<&'a [u8]> {
+        let attributes = self.attributes().unwrap_or_default();
+        let addresses = attributes.iter().flatten().filter(|attribute| *attribute.id == EMAIL);
+        addresses.map(|attribute| attribute.value.content).collect()
+    }
+
     /// As RFC 2253 writes it: `CN=client,O=Example` (`$ssl_client_s_dn`).
     pub fn rfc2253(&self) -> String {
         let mut out = String::new();

@@ -18,7 +18,7 @@ use crate::trust::{Algorithms, Trust, is_signed_by};
 /// Most certificates of a chain that are looked at.
 const LONGEST_CHAIN: usize = 16;
 /// Most signatures that are checked for one chain.
-const MOST_SIGNATURES: u32 = 64;
+const MOST_SIGNATURES: u32 = 16;
 
 /// What a certificate is shown for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,10 @@ impl Search<'_> {
         for (candidate, is_trusted) in candidates {
             if self.way.iter().any(|known| known.der == candidate.der) {
                 continue;
+            }
+            // A leaf, the authorities between, a root: whatever comes, a longer way is refused.
+            if self.way.len() >= self.trust.depth.saturating_add(2) as usize {
+                return Err(VerifyError::TooLong);
             }
             let Some(left) = self.signatures.checked_sub(1) else { return Err(VerifyError::TooLong) };
             self.signatures = left;

@@ -28,6 +28,9 @@ sign narrow root "${ca}nameConstraints=critical,permitted;DNS:in.test,excluded;D
 sign inside narrow 'subjectAltName=DNS:a.in.test\n'
 sign outside narrow 'subjectAltName=DNS:a.out.test\n'
 sign excluded narrow 'subjectAltName=DNS:not.in.test\n'
+sign post self "${ca}nameConstraints=critical,permitted;email:in.test\n"
+sign letter post '' '/CN=letter/emailAddress=a@out.test'
+sign card post '' '/CN=card'
 list() { # NAME ISSUER [REVOKED…]
     name=$1 issuer=$2; shift 2
     printf '[ca]\ndefault_ca=c\n[c]\ndatabase=%s.index\ndefault_md=sha256\ndefault_crl_days=25567\ncrlnumber=%s.number\n' "$name" "$name" > list.conf

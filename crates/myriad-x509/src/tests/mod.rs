@@ -18,16 +18,19 @@ macro_rules! files {
     };
 }
 files!(
+    "card",
     "deep",
     "excluded",
     "inside",
     "leaf",
+    "letter",
     "lone",
     "middle",
     "middle-list",
     "narrow",
     "old",
     "outside",
+    "post",
     "root",
     "root-list",
     "root-list-middle",
@@ -121,6 +124,32 @@ fn names_stay_where_their_authority_may_sign() {
     assert_eq!(judge(&trust, &["inside", "narrow"]), Ok(()));
     assert_eq!(judge(&trust, &["outside", "narrow"]), Err(VerifyError::NotPermitted));
     assert_eq!(judge(&trust, &["excluded", "narrow"]), Err(VerifyError::Excluded));
+    let post = trusting(&["post"], 9);
+    assert_eq!(judge(&post, &["card"]), Ok(()));
+    assert_eq!(judge(&post, &["letter"]), Err(VerifyError::ConstraintKind));
+}
+
+#[test]
+fn a_strangers_chain_costs_few_signatures_and_no_more_depth_than_is_allowed() {
+    let trust = trusting(&["root"], 9);
+    let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
+    // Each lookalike has signed the leaf, and nobody has signed it: two signatures.
+    let with_lookalikes = |count: u8| {
+        let lookalike = |flip: u8| {
+            let mut middle = der("middle").to_vec();
+            *middle.last_mut().unwrap() ^= flip;
+            middle
+        };
+        let mut chain = vec![der("leaf").to_vec()];
+        chain.extend((1..=count).map(lookalike));
+        chain.push(der("middle").to_vec());
+        trust.verify(&chain, Purpose::Client, NOW, algorithms.all)
+    };
+    assert_eq!(with_lookalikes(7), Ok(()));
+    assert_eq!(with_lookalikes(8), Err(VerifyError::TooLong));
+    let strangers = &["leaf", "middle", "root"];
+    assert_eq!(judge(&trusting(&["lone"], 1), strangers), Err(VerifyError::SelfSignedInChain));
+    assert_eq!(judge(&trusting(&["lone"], 0), strangers), Err(VerifyError::TooLong));
 }
 
 #[test]
