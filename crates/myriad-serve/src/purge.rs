@@ -170,7 +170,8 @@ pub(crate) fn tend(zone: &PageZone, log: &ErrorLog) {
         for ban in zone.zone.tend_bans(TEND_BATCH) {
             zone.ends.note(ban.number, ban.count);
             let (name, count) = (ban.name, ban.count);
-            let text = format_args!("purge of {name} in zone \"{}\": {count} pages", zone.zone.name());
+            let (zone, plural) = (zone.zone.name(), if count == 1 { "" } else { "s" });
+            let text = format_args!("purge of {name} in zone \"{zone}\": {count} page{plural}");
             log.write(Level::Notice, None, text);
         }
     }

@@ -57,7 +57,8 @@ impl Administrator {
             Outcome::Accepted => (None, false),
         };
         if let Some(count) = purged {
-            let text = format_args!("purge of {} by an administrator: {count} pages", command.what);
+            let (what, plural) = (&command.what, if count == 1 { "" } else { "s" });
+            let text = format_args!("purge of {what} by an administrator: {count} page{plural}");
             self.log.write(Level::Notice, None, text);
         }
         Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least })

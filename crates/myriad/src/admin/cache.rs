@@ -85,7 +85,15 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
             return Err("cache show: name a URL, or a key as `myriad cache ls --json` shows it".into());
         }
         [] => return Err("cache: ls, show or stats? (see myriad cache --help)".into()),
-        [other, ..] => return Err(format!("cache: \"{other}\" is too much here (see myriad cache --help)")),
+        ["ls" | "stats", other, ..] | ["show", _, other, ..] => {
+            return Err(format!(
+                "cache {}: \"{other}\" is too much here (see myriad cache --help)",
+                plain[0]
+            ));
+        }
+        [other, ..] => {
+            return Err(format!("cache: \"{other}\" is neither ls, show nor stats (see myriad cache --help)"));
+        }
     };
     let of_list = ["--host", "--match", "--sort", "--limit"].into_iter().find(|option| words.has(option));
     if let (Some(option), false) = (of_list, matches!(request, Request::Pages(_))) {
@@ -135,10 +143,11 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
     };
     output.finish()?;
     if !any {
-        eprintln!(
-            "myriad: {}",
-            if matches!(command.request, Request::Stats(_)) { "no zones" } else { "no page" }
-        );
+        match &command.request {
+            Request::Stats(_) => eprintln!("myriad: no zones"),
+            Request::Page(asked) => eprintln!("myriad: no page {} is stored", asked.page),
+            _ => eprintln!("myriad: no page is stored that is like this"),
+        }
     }
     Ok(found(any))
 }
