@@ -92,7 +92,9 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
             ));
         }
         [other, ..] => {
-            return Err(format!("cache: \"{other}\" is neither ls, show nor stats (see myriad cache --help)"));
+            return Err(format!(
+                "cache: \"{other}\" is neither ls, show nor stats (see myriad cache --help)"
+            ));
         }
     };
     let of_list = ["--host", "--match", "--sort", "--limit"].into_iter().find(|option| words.has(option));
