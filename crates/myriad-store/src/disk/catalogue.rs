@@ -69,8 +69,6 @@ pub(crate) fn halves(hash: u128) -> [u64; 2] {
 pub(crate) struct Marker {
     pub(crate) selector: Arc<[u8]>,
     pub(crate) family: u64,
-    /// Files of the family that were seen since the start.
-    pub(crate) variants: Vec<Name>,
 }
 
 /// A write that has not come to its end: which variant (a hash; 0 for a plain object), and its number.
@@ -252,38 +250,62 @@ impl Catalogue {
         self.labels.tidy(TIDIED, is_live);
     }
 
-    /// Notes what a marker says.
-    pub(crate) fn mark(&mut self, name: Name, selector: &[u8], family: u64) {
-        let marker = self.markers.entry(name).or_insert_with(|| Marker {
-            selector: selector.into(),
-            family,
-            variants: Vec::new(),
-        });
-        if marker.family != family || *marker.selector != *selector {
-            let former =
-                std::mem::replace(marker, Marker { selector: selector.into(), family, variants: Vec::new() });
-            former.variants.into_iter().for_each(|variant| self.doom(variant));
+    /// Notes what a marker of a key says. The variants of another family are to be removed.
+    pub(crate) fn mark(&mut self, name: Name, hash: u128, selector: &[u8], family: u64) {
+        let marker = Marker { selector: selector.into(), family };
+        let former = self.markers.insert(name, marker);
+        if former.is_some_and(|former| former.family != family || *former.selector != *selector) {
+            self.doom_variants(hash);
         }
     }
 
-    /// Notes a variant of a marker.
-    pub(crate) fn mark_variant(&mut self, marker: Name, family: u64, variant: Name) {
-        if let Some(marker) = self.markers.get_mut(&marker)
-            && marker.family == family
-            && !marker.variants.contains(&variant)
+    /// The variants of a key, those of former families among them.
+    fn variants(&self, hash: u128) -> impl Iterator<Item = &Filed> {
+        self.of_hash(hash).filter(|filed| filed.role == Role::Variant)
+    }
+
+    /// The variants of a key that are known are to be removed.
+    pub(crate) fn doom_variants(&mut self, hash: u128) {
+        let names: Vec<Name> = self.variants(hash).map(|filed| filed.name).collect();
+        names.into_iter().for_each(|name| self.doom(name));
+    }
+
+    /// The key has no variants any more.
+    pub(crate) fn unmark(&mut self, name: Name, hash: u128) {
+        self.markers.remove(&name);
+        self.doom_variants(hash);
+    }
+
+    /// The variant of a key to remove where there are more than `most`: the one that was used least recently, by what is known
+    /// here and by what memory tells of the variants it has. `kept` is none.
+    pub(crate) fn coldest_beyond(
+        &self,
+        hash: u128,
+        most: usize,
+        in_memory: &[(u32, u32)],
+        kept: Option<Name>,
+    ) -> Option<Name> {
+        if self.variants(hash).count() <= most {
+            return None;
+        }
+        let used = |filed: &Filed| {
+            let hits = in_memory.iter().filter(|(variant, _)| *variant == filed.variant);
+            (hits.map(|(_, used_s)| *used_s).max().unwrap_or(0).max(filed.used_s), filed.generation)
+        };
+        let others = self.variants(hash).filter(|filed| kept != Some(filed.name));
+        others.min_by_key(|filed| used(filed)).map(|filed| filed.name)
+    }
+
+    /// A marker that says what no variant varies by is to be removed with the last of them.
+    fn doom_idle_marker(&mut self, hash: u128) {
+        if self.variants(hash).next().is_none()
+            && let Some(marker) = self.of_key(hash).filter(|filed| filed.role == Role::Marker)
         {
-            marker.variants.push(variant);
+            self.doom(marker.name);
         }
     }
 
-    /// The key has no variants any more: those that are known are to be removed.
-    pub(crate) fn unmark(&mut self, name: Name) {
-        if let Some(marker) = self.markers.remove(&name) {
-            marker.variants.into_iter().for_each(|variant| self.doom(variant));
-        }
-    }
-
-    /// Takes a file out, its blocks still held; the variants of a marker go with it.
+    /// Takes a file out, its blocks still held; the variants of a marker go with it, and the marker with the last of them.
     fn take(&mut self, name: Name) -> Option<Filed> {
         let slot = self.find(name)?;
         let filed = self.queue.remove(slot)?;
@@ -293,8 +315,11 @@ impl Catalogue {
         if let Ok(found) = self.by_hash.find_entry(filed.hash[0], |&other| other == slot) {
             found.remove();
         }
-        if filed.role == Role::Marker {
-            self.unmark(name);
+        match filed.role {
+            Role::Marker => self.unmark(name, filed.key_hash()),
+            // Before every file is known, there may be others.
+            Role::Variant if self.complete => self.doom_idle_marker(filed.key_hash()),
+            Role::Variant | Role::Plain => {}
         }
         self.softened.remove(&name);
         self.tidy_labels();
@@ -407,9 +432,7 @@ impl Catalogue {
         self.pending.remove(&hash);
         let count = match self.of_key(hash) {
             None => 0,
-            Some(filed) if filed.role == Role::Marker => {
-                self.markers.get(&filed.name).map_or(0, |marker| marker.variants.len())
-            }
+            Some(filed) if filed.role == Role::Marker => self.variants(hash).count(),
             Some(_) => 1,
         };
         if count > 0 || !self.complete || self.of_key(hash).is_some() {
@@ -421,10 +444,11 @@ impl Catalogue {
     /// Dooms every file and what is being written; how many objects that were.
     pub(crate) fn remove_all(&mut self) -> usize {
         self.pending.clear();
-        let mut count = 0;
-        for slot in 0..self.queue.slots() {
+        let slots = 0..self.queue.slots();
+        let is_page = |filed: &&Filed| filed.role != Role::Marker;
+        let count = slots.clone().filter_map(|slot| self.queue.at(slot)).filter(is_page).count();
+        for slot in slots {
             if let Some(filed) = self.queue.at(slot).copied() {
-                count += usize::from(filed.role != Role::Marker);
                 self.doom(filed.name);
             }
         }
@@ -576,6 +600,11 @@ impl Catalogue {
         for slot in 0..self.queue.slots() {
             if let Some(filed) = self.queue.at(slot).filter(|filed| !filed.seen || !filed.sure).copied() {
                 self.forget(filed.name);
+            }
+        }
+        for slot in 0..self.queue.slots() {
+            if let Some(marker) = self.queue.at(slot).filter(|filed| filed.role == Role::Marker) {
+                self.doom_idle_marker(marker.key_hash());
             }
         }
         self.complete = true;

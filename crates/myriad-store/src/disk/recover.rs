@@ -81,6 +81,8 @@ impl Shelf {
         let hot =
             files.iter().rev().filter(|(filed, standing)| standing.uses > 0 && filed.role == Role::Plain);
         recovery.warm = hot.take(WARM).map(|(filed, _)| (filed.name, filed.key_hash())).collect();
+        let markers = files.iter().filter(|(filed, _)| filed.role == Role::Marker);
+        let varying: Vec<u128> = markers.map(|(filed, _)| filed.key_hash()).collect();
         {
             let mut catalogue = self.catalogue.lock();
             for (filed, standing) in files {
@@ -89,6 +91,9 @@ impl Shelf {
             for (label, name) in snapshot.labels {
                 catalogue.recall_label(label, name);
             }
+        }
+        for hash in varying {
+            self.keep_variants(hash, None);
         }
         if is_sure {
             self.recall_purges();
@@ -166,7 +171,7 @@ impl Shelf {
         });
         match looked {
             Ok((header, variant, labels, len, used_s)) => {
-                let _stripe = self.stripe(header.key_hash);
+                let stripe = self.stripe(header.key_hash);
                 // It may have been removed, or entered, since it was opened.
                 let still_there = fs::symlink_metadata(path).is_ok();
                 let mut catalogue = self.catalogue.lock();
@@ -191,6 +196,10 @@ impl Shelf {
                 catalogue.enter(filed, &labels);
                 drop(catalogue);
                 self.judge_found(&filed, &labels);
+                drop(stripe);
+                if role == Role::Variant {
+                    self.keep_variants(filed.key_hash(), None);
+                }
             }
             Err(Unread::Unfit(why)) => {
                 // The key is unknown, and so is its stripe: it is looked at again under all who may write it.

@@ -34,6 +34,10 @@ const PASSED_BY: usize = 64;
 pub(crate) trait Above: Banning {
     /// When a key was last hit, in ms; `None` where it is not in memory.
     fn last_used(&self, hash: u128) -> Option<u64>;
+    /// Most variants of one key.
+    fn max_variants(&self) -> usize;
+    /// Of each variant of a key that is in memory: half of its hash, and when it was last hit, in seconds since the epoch.
+    fn variants_used(&self, hash: u128) -> Vec<(u32, u32)>;
     /// Drops a key's page: its file is gone.
     fn forget(self: Arc<Self>, hash: u128);
     /// Drops all pages: all files are gone.
@@ -232,18 +236,23 @@ impl Shelf {
         let limits = *self.limits.read();
         let wanted = u64::from(blocks);
         loop {
+            let leaves_free = self.leaves_free(wanted, limits);
             {
                 let mut catalogue = self.catalogue.lock();
                 let used = (catalogue.used_blocks() + wanted).saturating_mul(BLOCK);
-                if used <= limits.max_bytes
-                    && catalogue.len() < limits.max_files
-                    && self.leaves_free(wanted, limits)
-                {
+                if used <= limits.max_bytes && catalogue.len() < limits.max_files && leaves_free {
                     catalogue.take_blocks(blocks);
                     return true;
                 }
             }
-            if wanted.saturating_mul(BLOCK) > limits.max_bytes || !self.evict_one() {
+            if wanted.saturating_mul(BLOCK) > limits.max_bytes {
+                return false;
+            }
+            if !self.evict_one() {
+                if !leaves_free {
+                    let why = "less of the file system is free than min_free asks for: no page is written";
+                    self.failed("statvfs()", &self.root, io::Error::new(ErrorKind::StorageFull, why));
+                }
                 return false;
             }
         }
@@ -273,6 +282,26 @@ impl Shelf {
         let Ok(system) = rustix::fs::statvfs(&self.root) else { return true };
         let free = system.f_bavail.saturating_mul(system.f_frsize);
         free >= limits.min_free_bytes.saturating_add(blocks * BLOCK)
+    }
+
+    /// Removes variants of a key until there are no more than one may have. `kept` is not among them. No stripe may be held.
+    pub(crate) fn keep_variants(&self, hash: u128, kept: Option<Name>) {
+        let Some(above) = self.above.upgrade() else { return };
+        let most = above.max_variants();
+        if self.catalogue.lock().coldest_beyond(hash, most, &[], kept).is_none() {
+            return;
+        }
+        let in_memory = above.variants_used(hash);
+        loop {
+            let coldest = {
+                let mut catalogue = self.catalogue.lock();
+                let coldest = catalogue.coldest_beyond(hash, most, &in_memory, kept);
+                coldest.inspect(|name| catalogue.doom(*name))
+            };
+            let Some(name) = coldest else { return };
+            self.counts.evictions.fetch_add(1, Relaxed);
+            self.bury(name, hash);
+        }
     }
 
     /// Removes one file; false where none can be removed.

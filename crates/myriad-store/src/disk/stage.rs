@@ -136,7 +136,7 @@ impl Stage {
         if placing.variant.is_some() {
             for_marker.make(placing.sections.len() + HEADER as u64)?;
         }
-        let _stripe = shelf.stripe(hash);
+        let stripe = shelf.stripe(hash);
         if !shelf.catalogue.lock().end_write(hash, placing.variant, placing.number) {
             return Err(Unwritten::Unwanted);
         }
@@ -151,8 +151,11 @@ impl Stage {
         };
         let placed = self.seal(&placing.sections).and_then(|_| {
             let mut catalogue = shelf.catalogue.lock();
-            if role == Role::Plain {
-                catalogue.unmark(main);
+            match role {
+                Role::Plain => catalogue.unmark(main, hash),
+                // It was removed with the last of the other variants.
+                _ if catalogue.find(main).is_none() => return Err(Unwritten::Unwanted),
+                _ => {}
             }
             let filed = Filed {
                 name,
@@ -166,7 +169,6 @@ impl Stage {
                 sure: true,
             };
             catalogue.enter(filed, placing.sections.labels);
-            catalogue.mark_variant(main, placing.sections.family, name);
             drop(catalogue);
             // The blocks are the catalogue's from here on.
             self.blocks = 0;
@@ -178,6 +180,10 @@ impl Stage {
         } else {
             shelf.counts.writes.fetch_add(1, Relaxed);
             shelf.works();
+        }
+        drop(stripe);
+        if role == Role::Variant {
+            shelf.keep_variants(hash, Some(name));
         }
         placed.map(|()| name)
     }
@@ -277,7 +283,7 @@ fn family(
         && *selector == *sections.selector
     {
         let mut catalogue = shelf.catalogue.lock();
-        catalogue.mark(main, sections.selector, family);
+        catalogue.mark(main, sections.key_hash, sections.selector, family);
         if catalogue.find(main).is_none() {
             // Found before the recovery came to it; from here on its removal must be noticed.
             let blocks = blocks_of((HEADER + sections.key.len() + sections.selector.len()) as u64);
@@ -301,8 +307,10 @@ fn family(
     {
         let mut catalogue = shelf.catalogue.lock();
         let blocks = std::mem::take(&mut stage.blocks);
+        // Those of a former family are out of reach.
+        catalogue.unmark(main, sections.key_hash);
         catalogue.enter(marker_file(shelf, main, sections, sections.generation, blocks), &[]);
-        catalogue.mark(main, sections.selector, sections.generation);
+        catalogue.mark(main, sections.key_hash, sections.selector, sections.generation);
     }
     if let Err(error) = stage.name(main) {
         shelf.catalogue.lock().doom_unknown(main, sections.key_hash);

@@ -148,7 +148,7 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// Enters a file that was read, unless it has been removed meanwhile.
-    fn note_read(&self, name: Name, hash: u128, loaded: &Loaded, now: u64) -> Option<()> {
+    fn note_read(&self, name: Name, key_hash: u128, loaded: &Loaded, now: u64) -> Option<()> {
         let shelf = &self.shelf;
         let main = Name::of_key(&loaded.key);
         let role = match loaded.header.kind {
@@ -156,7 +156,7 @@ impl<M: Metadata> Tier<M> {
             Kind::Object if name == main => Role::Plain,
             Kind::Object => Role::Variant,
         };
-        let _stripe = shelf.stripe(hash);
+        let _stripe = shelf.stripe(key_hash);
         // Watched first, then looked at: its removal must not fall between the two.
         shelf.watch.look_at(shelf, name);
         let is_there = std::fs::symlink_metadata(shelf.path(name)).is_ok();
@@ -172,7 +172,7 @@ impl<M: Metadata> Tier<M> {
         if !catalogue.see(name) {
             let blocks = blocks_of(loaded.len);
             catalogue.take_blocks(blocks);
-            let (hash, used_s) = (halves(hash), (now / 1000) as u32);
+            let (hash, used_s) = (halves(key_hash), (now / 1000) as u32);
             let variant = variant_hash((role == Role::Variant).then_some(&loaded.variant)) as u32;
             let filed =
                 Filed { name, hash, generation, variant, blocks, used_s, role, seen: true, sure: true };
@@ -189,10 +189,8 @@ impl<M: Metadata> Tier<M> {
             return None;
         }
         catalogue.touch(name, (now / 1000) as u32);
-        match role {
-            Role::Marker => catalogue.mark(name, &loaded.selector, loaded.header.family),
-            Role::Variant => catalogue.mark_variant(main, loaded.header.family, name),
-            Role::Plain => {}
+        if role == Role::Marker {
+            catalogue.mark(name, key_hash, &loaded.selector, loaded.header.family);
         }
         Some(())
     }

@@ -278,6 +278,21 @@ impl<M: Metadata> Above for Inner<M> {
         shard.queue.at(shard.find_hash(hash)?).map(crate::shard::Entry::last_used)
     }
 
+    fn max_variants(&self) -> usize {
+        self.limits.read().max_variants.max(1)
+    }
+
+    fn variants_used(&self, hash: u128) -> Vec<(u32, u32)> {
+        let shard = self.shard_of(hash).lock();
+        let entry = shard.find_hash(hash).and_then(|slot| shard.queue.at(slot));
+        let objects = entry.into_iter().flat_map(|entry| &entry.objects);
+        let used = objects.map(|object| {
+            let variant = object.selection().map(|selection| &*selection.variant);
+            (variant_hash(variant) as u32, object.last_hit_s())
+        });
+        used.collect()
+    }
+
     fn forget(self: Arc<Self>, hash: u128) {
         let removed = {
             let mut shard = self.shard_of(hash).lock();

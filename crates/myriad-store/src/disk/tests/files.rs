@@ -110,6 +110,53 @@ fn variants_come_back_each_to_its_own() {
 }
 
 #[test]
+fn a_key_has_no_more_variants_on_disk_than_it_may_and_those_that_are_used_stay() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    for value in 0..60 {
+        shop.now.fetch_add(1000, Relaxed);
+        shop.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
+        // Its hits are memory's alone to know.
+        assert_eq!(shop.get(b"/", asking(0)).unwrap().meta().id, 10);
+        // The marker and the variants.
+        assert!(folder.files().len() <= 1 + LIMITS.max_variants, "{}", folder.files().len());
+    }
+    assert_eq!((shop.stats().files, folder.files().len()), (17, 17));
+    assert_eq!(shop.stats().bytes, folder.bytes());
+    drop(shop);
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    let found: Vec<u8> = (0..60).filter(|value| shop.get(b"/", asking(*value)).is_some()).collect();
+    assert_eq!(found, std::iter::once(0).chain(45..60).collect::<Vec<u8>>());
+}
+
+#[test]
+fn variants_that_a_former_run_left_beyond_the_limit_go_at_the_start() {
+    for in_order in [false, true] {
+        let folder = Folder::new();
+        let many = ZoneLimits { max_variants: 100, ..LIMITS };
+        let shop = Shop::open_with(folder.path(), many, DiskLimits::default());
+        shop.recover();
+        for value in 0..60 {
+            shop.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
+        }
+        assert_eq!(folder.files().len(), 61);
+        // With the catalogue of the former run, and without it.
+        if in_order {
+            shop.close();
+        } else {
+            drop(shop);
+        }
+        let shop = Shop::open(folder.path());
+        shop.recover();
+        shop.pool.tend();
+        assert_eq!((shop.stats().files, folder.files().len()), (17, 17), "{in_order}");
+        assert_eq!((0..60).filter(|value| shop.get(b"/", asking(*value)).is_some()).count(), 16);
+    }
+}
+
+#[test]
 fn another_selector_makes_the_former_variants_unreachable() {
     let folder = Folder::new();
     let shop = Shop::open(folder.path());

@@ -60,6 +60,27 @@ fn a_file_system_without_room_takes_no_pages() {
 }
 
 #[test]
+fn min_free_that_forbids_all_writing_is_told_of_once() {
+    let folder = Folder::new();
+    let limits = DiskLimits { min_free_bytes: u64::MAX / 2, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    for n in 0..20_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+        shop.now.fetch_add(2000, Relaxed);
+        shop.pool.tend();
+    }
+    let told = |what: &str| shop.events.lock().iter().filter(|event| event.contains(what)).count();
+    assert_eq!((told("min_free"), told("Failed"), told("Works")), (1, 1, 0), "{:?}", shop.events.lock());
+    shop.zone.limit_disk(DiskLimits::default());
+    for n in 0..20_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+        shop.now.fetch_add(2000, Relaxed);
+        shop.pool.tend();
+    }
+    assert_eq!((told("min_free"), told("Works"), shop.stats().files), (1, 1, 20));
+}
+
+#[test]
 fn a_smaller_max_size_is_held_soon_after_a_reload() {
     let folder = Folder::new();
     let shop = Shop::open(folder.path());

@@ -174,6 +174,36 @@ fn variants_on_disk_are_purged_and_counted_one_by_one() {
 }
 
 #[test]
+fn marker_goes_with_the_last_of_its_variants() {
+    for restarted in [false, true] {
+        for covered in [Covered::All, labelled(&[5, 6, 7].map(|id| id % GROUPS))] {
+            let folder = Folder::new();
+            let mut shop = Shop::open(folder.path());
+            shop.recover();
+            for value in 0..3 {
+                shop.put_variant(b"/v", b"Cookie", value, u64::from(value) + 5);
+            }
+            if restarted {
+                shop.close();
+                shop = Shop::open(folder.path());
+                shop.recover();
+            }
+            shop.purge(covered, Purge::Hard);
+            shop.tend();
+            let stats = shop.stats();
+            assert_eq!(
+                (stats.files, stats.bytes, folder.files().len()),
+                (0, 0, 0),
+                "{covered:?} {restarted}"
+            );
+            // The next one makes another.
+            shop.put_variant(b"/v", b"Cookie", 1, 9);
+            assert_eq!((shop.stats().files, shop.get(b"/v", asking(1)).unwrap().meta().id), (2, 9));
+        }
+    }
+}
+
+#[test]
 fn page_that_waits_to_be_written_or_left_memory_before_is_purged_too() {
     for by_label in [true, false] {
         let folder = Folder::new();
