@@ -267,7 +267,9 @@ impl Catalogue {
     /// The variants of a key that are known are to be removed.
     pub(crate) fn doom_variants(&mut self, hash: u128) {
         let names: Vec<Name> = self.variants(hash).map(|filed| filed.name).collect();
-        names.into_iter().for_each(|name| self.doom(name));
+        for name in names {
+            self.doom(name);
+        }
     }
 
     /// The key has no variants any more.
