@@ -187,6 +187,7 @@ fn all_encodings_and_methods_of_a_page_go_with_it() {
         let text = format!("{} {}", call.number, "all the same ".repeat(100));
         call.answer("Content-Type: text/plain\nVary: Accept-Language", text);
     });
+    recovered(&server, 1);
     let ways = || {
         [
             Request::get("/a").accepting("gzip"),
@@ -395,5 +396,81 @@ fn purge_that_was_answered_holds_after_a_crash() {
         server.restart(Signal::KILL);
         assert!(!cached(&server, "/a"), "{target}");
         assert!(cached(&server, "/a"), "{target}");
+    }
+}
+
+/// What `PURGE` says of a URL it must say of patterns and tags, too.
+#[track_caller]
+fn refuses_all(server: &str, status: u16) {
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    fill(&server, &["/a"]);
+    for field in [("X-Denied", "1"), ("X-Ignored", "1")] {
+        let expected = if field.0 == "X-Denied" { status } else { 200 };
+        for target in ["/.*", "/*", "/purgeall"] {
+            assert_eq!(purge(&server, target, &[field]).status, expected, "{target} {field:?}");
+        }
+        assert_eq!(purge(&server, "/", &[field, ("Cache-Tag", "site")]).status, expected, "{field:?}");
+        assert_eq!(cached(&server, "/a"), expected != 200, "{field:?}");
+    }
+}
+
+#[test]
+fn rules_of_the_server_come_before_a_purge_of_many() {
+    let purge = "fastcgi_cache_valid 1h; fastcgi_cache_purge PURGE from all;";
+    refuses_all(&format!("{purge} if ($http_x_denied) {{ return 403; }}"), 403);
+    refuses_all(
+        &format!("{purge} if ($http_x_denied) {{ rewrite ^ /no last; }} location = /no {{ return 410; }}"),
+        410,
+    );
+}
+
+#[test]
+fn rules_of_a_location_are_not_purged_past() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge PURGE from all;
+                  location /own/ { if ($http_x_denied) { return 403; } fastcgi_pass @ORIGIN@; }";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    assert_eq!(purge(&server, "/own/*", &[("X-Denied", "1")]).status, 403);
+    assert_eq!(purge(&server, "/own/*", &[]).status, 200);
+}
+
+#[test]
+fn location_that_only_sets_variables_does_not_hinder_a_purge_of_all() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on; location ~ /\\. { deny all; }
+                  location /own/ { if ($http_x) { set $x 1; } fastcgi_pass @ORIGIN@; }";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    fill(&server, &["/a", "/own/a"]);
+    assert_eq!(purge(&server, "/.*", &[]).status, 200);
+    assert!(!cached(&server, "/a") && !cached(&server, "/own/a"));
+}
+
+#[test]
+fn address_that_a_proxy_gives_must_be_in_from_as_well() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on from 127.0.0.1 192.0.2.7;
+                  set_real_ip_from 127.0.0.1; real_ip_header X-Client;";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    fill(&server, &["/a"]);
+    for target in ["/a", "/.*"] {
+        assert_eq!(purge(&server, target, &[("X-Client", "192.0.2.9")]).status, 403, "{target}");
+    }
+    assert!(cached(&server, "/a"));
+    assert_eq!(purge(&server, "/a", &[("X-Client", "192.0.2.7")]).status, 200);
+}
+
+#[test]
+fn address_by_the_proxy_protocol_must_be_in_from_as_well() {
+    let origin = Origin::start(tagged);
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let http = "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m;
+        server { listen 127.0.0.1:@PORT@ proxy_protocol; @PARAMS@ location / { fastcgi_pass @ORIGIN@; fastcgi_cache pages;
+        fastcgi_cache_key $request_uri; fastcgi_cache_valid 1h; fastcgi_cache_purge on from 127.0.0.1 192.0.2.7; } }";
+    let server = Server::start(place, http);
+    for (client, status) in [("192.0.2.9", "403"), ("192.0.2.7", "200")] {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
+        let head = "PURGE /.* HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        write!(stream, "PROXY TCP4 {client} 127.0.0.1 1 2\r\n{head}").expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{client} {answer}");
     }
 }

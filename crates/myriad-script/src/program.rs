@@ -77,10 +77,24 @@ pub struct Flow {
     pub matched_if: Option<IfId>,
 }
 
+fn only_set(steps: &[Tagged]) -> bool {
+    steps.iter().all(|tagged| match &tagged.step {
+        Step::Set { .. } | Step::Break => true,
+        Step::If { steps, id, .. } => id.is_none() && only_set(steps),
+        Step::Rewrite(_) | Step::Return { .. } => false,
+    })
+}
+
 impl Program {
     /// Whether there is nothing to run.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// Whether all that it does is to set variables: it sends no request elsewhere, answers none, and puts none in a place
+    /// of an `if`.
+    pub fn only_sets(&self) -> bool {
+        only_set(&self.steps)
     }
 
     /// Runs the steps over a request.

@@ -8,7 +8,8 @@ use myriad_conf::settings::{PurgeCondition, Settings};
 use super::Compile;
 use super::real_ip::compiled;
 use crate::runtime::{
-    CachePlace, Caches, Handler, PageZone, Place, PurgeBy, PurgePlace, PurgeRules, PurgeWhen, ServerPurge,
+    CachePlace, Caches, Handler, PageZone, Place, PlaceId, PurgeBy, PurgePlace, PurgeRules, PurgeWhen,
+    ServerPurge,
 };
 
 impl Compile<'_> {
@@ -31,27 +32,50 @@ impl Compile<'_> {
     }
 }
 
-/// What requests may purge in the places of a server, whichever of these they are sent to. Nothing where one of them also
-/// asks who comes (`allow`, passwords, limits): such rules are its own, and only requests that it gets have passed them.
-pub(super) fn of_server(places: &[Place]) -> Vec<ServerPurge> {
+/// What requests may purge in the places of a server, whichever of these they are sent to; `places` are those of the site,
+/// the server's from `own` on, which is the server itself. Nothing where one of them also asks who comes (`allow`, passwords,
+/// limits, `if`, trusted proxies): such rules are its own, and only requests that it gets have passed them.
+pub(super) fn of_server(places: &[Place], own: PlaceId) -> Vec<ServerPurge> {
     let mut purges = Vec::new();
-    for place in places {
-        let Handler::Origin(origin) = &place.handler else { continue };
-        let caches: Vec<&CachePlace> = match &origin.cache {
-            Caches::None => continue,
-            Caches::One(cache) => vec![cache],
-            Caches::Named(named) => named.places.iter().map(|(_, cache)| cache).collect(),
-        };
-        for cache in caches {
-            let Some(rules) = cache.purge.as_deref() else { continue };
-            let PurgeWhen::Methods(methods) = &rules.when else { continue };
-            if rules.everything || place.gate.is_some() || place.limit_except.is_some() {
+    let server = &places[own as usize];
+    for place in &places[own as usize..] {
+        let in_ifs = || place.ifs.iter().any(|id| *id != 0 && !rules_of(&places[*id as usize]).is_empty());
+        if !place.rewrite.only_sets() && in_ifs() {
+            return Vec::new();
+        }
+        for (rules, methods, zone) in rules_of(place) {
+            let asks = place.gate.is_some()
+                || place.limit_except.is_some()
+                || !place.rewrite.only_sets()
+                || (place.real_ip.is_some() && server.real_ip.is_none());
+            if rules.everything || asks {
                 return Vec::new();
             }
-            add(&mut purges, rules, methods, &cache.zone);
+            add(&mut purges, rules, methods, zone);
         }
     }
     purges
+}
+
+/// Rules, their methods, and the zone that they are of.
+type ByMethod<'a> = (&'a PurgeRules, &'a Arc<[Box<[u8]>]>, &'a Arc<PageZone>);
+
+/// The purges by method of what a place caches.
+fn rules_of(place: &Place) -> Vec<ByMethod<'_>> {
+    let Handler::Origin(origin) = &place.handler else { return Vec::new() };
+    let caches: Vec<&CachePlace> = match &origin.cache {
+        Caches::None => Vec::new(),
+        Caches::One(cache) => vec![cache],
+        Caches::Named(named) => named.places.iter().map(|(_, cache)| cache).collect(),
+    };
+    caches
+        .into_iter()
+        .filter_map(|cache| {
+            let rules = cache.purge.as_deref()?;
+            let PurgeWhen::Methods(methods) = &rules.when else { return None };
+            Some((rules, methods, &cache.zone))
+        })
+        .collect()
 }
 
 /// Most places of a server inherit one rule.

@@ -63,7 +63,7 @@ impl Compile<'_> {
             locations,
             limits: limits(&server.settings.client),
             merge_slashes: server.settings.client.merge_slashes,
-            purges: super::purge::of_server(&self.places[first..]),
+            purges: super::purge::of_server(&self.places, place),
         }
     }
 

@@ -43,21 +43,17 @@ pub(super) fn is_purge(request: &Request) -> bool {
     request.site.runtime.server(request.server).purges.iter().any(|purge| is_one(request, &purge.methods))
 }
 
-/// Answers a request that purges more than one URL, before any location is asked for: rules that forbid what begins with a
-/// dot would take `PURGE /.*` for such.
-pub(crate) fn before_locations(exchange: &mut Exchange) -> Option<Step> {
-    if !is_purge(&exchange.request) {
-        return None;
-    }
-    let request = &exchange.request;
-    match wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields()) {
-        Ok(Command { what: What::Url { .. }, .. }) => None,
-        wanted => Some(in_server(exchange, wanted)),
-    }
+/// Whether a request purges more than one URL, so that no location is asked for: rules that forbid what begins with a dot
+/// would take `PURGE /.*` for such.
+pub(crate) fn is_of_many(request: &Request) -> bool {
+    let is_url = |wanted: Result<Command, _>| matches!(wanted, Ok(Command { what: What::Url { .. }, .. }));
+    is_purge(request)
+        && !is_url(wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields()))
 }
 
-/// Answers a request that purges a URL whose place caches nothing itself: it may have been fetched by another.
-pub(super) fn of_file(exchange: &mut Exchange) -> Step {
+/// Answers a request that is asked of no place: it purges more than one URL, or one whose place caches nothing itself and
+/// that may have been fetched by another.
+pub(crate) fn of_server(exchange: &mut Exchange) -> Step {
     let request = &exchange.request;
     let wanted = wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields());
     in_server(exchange, wanted)

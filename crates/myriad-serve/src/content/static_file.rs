@@ -32,7 +32,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
         return index(exchange);
     }
     if purges {
-        return purge::of_file(exchange);
+        return purge::of_server(exchange);
     }
     if !reads && !posts {
         return Step::Error(405);

@@ -4,7 +4,7 @@ use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{Known, Method, Version};
 use myriad_net::service::Rejection;
 
-use super::{Decision, Entry, challenge, client, https_only, real_ip, run, shortcut};
+use super::{Decision, Entry, challenge, client, https_only, locate, real_ip, rewrite, run, shortcut};
 use crate::content::{self, Step, error};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -37,7 +37,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
                     trace.server(&exchange.request);
                 }
                 let answer = if challenged { challenge::answer(exchange) } else { None };
-                let answer = answer.or_else(|| content::purge::before_locations(exchange));
+                let answer = answer.or_else(|| purge_of_many(exchange));
                 let answer = answer.or_else(|| https_only::lead(exchange));
                 answer.map_or(Entry::Server, Entry::Step)
             }
@@ -46,6 +46,23 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid host")),
     };
     run(exchange, entry)
+}
+
+/// A purge of more than one URL, which the server's own rules may refuse, as they may any request. Where they send it to
+/// another URI it is for the location of that to answer.
+fn purge_of_many(exchange: &mut Exchange) -> Option<Step> {
+    if !content::purge::is_of_many(&exchange.request) {
+        return None;
+    }
+    let rewrites = exchange.request.rewrites;
+    let refused = rewrite::server(exchange);
+    Some(refused.unwrap_or_else(|| {
+        if exchange.request.rewrites == rewrites {
+            content::purge::of_server(exchange)
+        } else {
+            locate::run(exchange)
+        }
+    }))
 }
 
 /// Takes a subrequest, whose server and URI are known, through the phases.
