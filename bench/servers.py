@@ -190,14 +190,14 @@ class Stand:
         binary = myriad_binary()
         server.tls_port = free_port()
         certificate = self.certificate()
+        https = (f"listen 127.0.0.1:{server.tls_port} ssl;\n        http2 on;\n"
+                 f"        listen 127.0.0.1:{server.tls_port} quic;\n"
+                 f"        ssl_certificate {certificate};\n        ssl_certificate_key {certificate};")
         text = fill(PROJECT / "presets" / "wordpress.conf", {
             "listen": f"127.0.0.1:{server.port}", "server_name": "_", "root": self.site / "wordpress",
-            "php": f"unix:{self.site}/run/php.sock", "cache": server.folder / "cache"})
+            "php": f"unix:{self.site}/run/php.sock", "cache": server.folder / "cache", "issuer": "", "https": https})
         text = text.replace("worker_processes auto;",
                             f"worker_processes {server.workers};\ndaemon off;\npid {server.folder}/server.pid;")
-        text = text.replace("        server_name ", f"        listen 127.0.0.1:{server.tls_port} ssl;\n        http2 on;\n"
-                            f"        listen 127.0.0.1:{server.tls_port} quic;\n"
-                            f"        ssl_certificate {certificate};\n        ssl_certificate_key {certificate};\n        server_name ", 1)
         path = server.folder / "server.conf"
         path.write_text(text)
         server.spawn([binary, "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
