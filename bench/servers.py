@@ -190,9 +190,8 @@ class Stand:
         binary = myriad_binary()
         server.tls_port = free_port()
         certificate = self.certificate()
-        https = (f"listen 127.0.0.1:{server.tls_port} ssl;\n        http2 on;\n"
-                 f"        listen 127.0.0.1:{server.tls_port} quic;\n"
-                 f"        ssl_certificate {certificate};\n        ssl_certificate_key {certificate};")
+        https = (f"listen 127.0.0.1:{server.tls_port} ssl; listen 127.0.0.1:{server.tls_port} quic; http2 on; "
+                 f"ssl_certificate {certificate}; ssl_certificate_key {certificate};")
         text = fill(PROJECT / "presets" / "wordpress.conf", {
             "listen": f"127.0.0.1:{server.port}", "server_name": "_", "root": self.site / "wordpress",
             "php": f"unix:{self.site}/run/php.sock", "cache": server.folder / "cache", "issuer": "", "https": https})
