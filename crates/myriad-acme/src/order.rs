@@ -72,7 +72,7 @@ pub fn run(
         placed => placed,
     };
     let (url, mut state) = placed?;
-    let pending = prove(client, around, &state)?;
+    let pending = prove(client, around, &state, &order.identifiers)?;
     state = settle(client, around, &url, state, &["pending"])?;
     drop(pending);
     let key = SigningKey::generate(order.key)?;
@@ -132,7 +132,12 @@ fn place(
 }
 
 /// Answers one challenge of each name that is not proved yet, and waits for the authority's word.
-fn prove(client: &mut Client, around: &Surroundings<'_>, order: &Value) -> Result<Vec<Pending>, Error> {
+fn prove(
+    client: &mut Client,
+    around: &Surroundings<'_>,
+    order: &Value,
+    ordered: &[Identifier],
+) -> Result<Vec<Pending>, Error> {
     let mut pending = Vec::new();
     let mut open = Vec::new();
     for url in order["authorizations"].as_array().into_iter().flatten() {
@@ -141,7 +146,8 @@ fn prove(client: &mut Client, around: &Surroundings<'_>, order: &Value) -> Resul
         if state["status"] != "pending" {
             continue;
         }
-        let (identifier, challenge) = begin(client, around, &state, &mut pending)?;
+        let identifier = identifier(&state, ordered)?;
+        let challenge = begin(client, around, &state, identifier, &mut pending)?;
         open.push((url.to_owned(), identifier, challenge));
     }
     for (_, _, challenge) in &open {
@@ -151,25 +157,41 @@ fn prove(client: &mut Client, around: &Surroundings<'_>, order: &Value) -> Resul
         let reply = poll(client, around, url, |state| state["status"] != "pending")?;
         let state = json_of(&reply)?;
         if state["status"] != "valid" {
-            return Err(not_valid(&state, identifier, around.issuer.challenge));
+            return Err(not_valid(&state, &identifier.to_string(), around.issuer.challenge));
         }
     }
     Ok(pending)
 }
 
-/// Readies the answer to a challenge of the chosen kind; gives the name and the challenge's URL.
+/// What an authorization is for: one of the order's, or an authority could have us answer for a name that nobody asked for.
+fn identifier<'a>(authorization: &Value, ordered: &'a [Identifier]) -> Result<&'a Identifier, Error> {
+    let (kind, value) = (&authorization["identifier"]["type"], &authorization["identifier"]["value"]);
+    let value = value.as_str().ok_or_else(|| missing("identifier"))?;
+    let is_it = |identifier: &&Identifier| {
+        *kind == identifier.kind()
+            && match identifier {
+                Identifier::Dns(name) => value.eq_ignore_ascii_case(name),
+                Identifier::Ip(address) => value.parse() == Ok(*address),
+            }
+    };
+    let unasked =
+        || Error::Protocol(format!("an authorization for \"{}\", which was not ordered", one_line(value)));
+    ordered.iter().find(is_it).ok_or_else(unasked)
+}
+
+/// Readies the answer to a challenge of the chosen kind; gives the challenge's URL.
 fn begin(
     client: &Client,
     around: &Surroundings<'_>,
     authorization: &Value,
+    identifier: &Identifier,
     pending: &mut Vec<Pending>,
-) -> Result<(String, String), Error> {
+) -> Result<String, Error> {
     let kind = around.issuer.challenge;
-    let name = text(&authorization["identifier"], "value").ok_or_else(|| missing("identifier"))?;
     let mut offered = authorization["challenges"].as_array().into_iter().flatten();
     let Some(challenge) = offered.find(|challenge| challenge["type"] == kind.name()) else {
         let why = format!("it offers no {} for this name", kind.name());
-        return Err(Error::Validation { identifier: one_line(&name), why });
+        return Err(Error::Validation { identifier: identifier.to_string(), why });
     };
     let token = text(challenge, "token").filter(|token| is_token(token)).ok_or_else(|| missing("token"))?;
     let url = text(challenge, "url").ok_or_else(|| missing("url"))?;
@@ -177,15 +199,11 @@ fn begin(
     pending.push(match kind {
         ChallengeKind::Http01 => around.challenges.answer_token(&token, &answer),
         ChallengeKind::TlsAlpn01 => {
-            let identifier = match name.parse() {
-                Ok(address) => Identifier::Ip(address),
-                Err(_) => Identifier::Dns(name.to_ascii_lowercase()),
-            };
-            let config = handshake(&identifier, &answer, around.now_s)?;
+            let config = handshake(identifier, &answer, around.now_s)?;
             around.challenges.answer_handshake(identifier.server_name(), config)
         }
     });
-    Ok((name, url))
+    Ok(url)
 }
 
 /// RFC 8555 section 8.3: base64url; and not as long as to fill tables.
@@ -353,6 +371,25 @@ mod tests {
         for link in [&b"<https://ca.test/1>;rel=\"up\""[..], b"https://ca.test/1;rel=alternate", b"<x", b""] {
             assert_eq!(alternate(link), None);
         }
+    }
+
+    #[test]
+    fn only_names_of_the_order_are_answered_for() {
+        let ordered = [Identifier::Dns("a.test".into()), Identifier::Ip([192, 0, 2, 1].into())];
+        let of = |kind: &str, value: &str| {
+            let state = json!({ "identifier": { "type": kind, "value": value } });
+            identifier(&state, &ordered).ok().cloned()
+        };
+        assert_eq!(of("dns", "A.test").as_ref(), Some(&ordered[0]));
+        assert_eq!(of("ip", "192.0.2.1").as_ref(), Some(&ordered[1]));
+        for (kind, value) in
+            [("dns", "b.test"), ("dns", "192.0.2.1"), ("ip", "a.test"), ("ip", "192.0.2.2"), ("dns", "")]
+        {
+            assert_eq!(of(kind, value), None, "{kind} {value}");
+        }
+        let error = identifier(&json!({ "identifier": { "type": "dns", "value": "b.test" } }), &ordered);
+        assert!(error.unwrap_err().to_string().contains("\"b.test\", which was not ordered"));
+        assert!(identifier(&json!({}), &ordered).is_err());
     }
 
     #[test]
