@@ -94,6 +94,35 @@ fn early_data_are_taken_once_and_only_where_that_is_safe() {
 }
 
 #[test]
+fn early_data_are_judged_whichever_server_the_request_names() {
+    let server = start(
+        "server { listen 127.0.0.1:@PORT@ ssl; server_name two.test; ssl_certificate one.crt; \
+         ssl_certificate_key one.key; return 200 '<$request_method two>'; }",
+        "ssl_early_data on; return 200 one;",
+    );
+    server.write("early", "POST / HTTP/1.1\r\nHost: two.test\r\nContent-Length: 0\r\n\r\n");
+    let (early, saved) = (server.path("early"), server.path("session.pem"));
+    let (early, saved) = (early.to_str().expect("text"), saved.to_str().expect("text"));
+    openssl(&server, &["-tls1_3", "-sess_out", saved], CLOSING);
+    let said = openssl(&server, &["-tls1_3", "-sess_in", saved, "-early_data", early], "");
+    assert!(said.contains("Early data was accepted") && said.contains(" 425 "), "{said}");
+    assert!(!said.contains("<POST"), "{said}");
+}
+
+#[test]
+fn handshakes_that_do_not_go_on_lock_nobody_out_who_shares_their_address() {
+    let server = start("client_header_timeout 5m;", "return 200 served;");
+    let connect = || TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
+    let _silent: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
+    let mut slow: Vec<TcpStream> = (0..600).map(|_| connect()).collect();
+    for client in &mut slow {
+        client.write_all(&[22, 3, 1, 2, 0, 1, 0]).expect("room");
+    }
+    server.log_has("too many handshakes of this address are under way");
+    assert!(openssl(&server, &[], CLOSING).contains("served"));
+}
+
+#[test]
 fn tickets_of_a_shared_key_are_opened_by_another_server_and_others_are_not() {
     let key: Vec<u8> = (0..80).collect();
     let with_key = |key: &[u8]| {

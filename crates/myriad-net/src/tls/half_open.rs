@@ -1,54 +1,84 @@
 //! How many handshakes a client may have under way at once.
 //!
-//! A connection that says nothing costs the worker a socket; one that has begun a handshake, some kilobytes and perhaps a
-//! signature. The time-out bounds how long; this bounds how many there are of one address.
+//! A connection that says nothing costs the worker a socket, as one to a port of plain HTTP does; one that has begun a
+//! handshake, some kilobytes and perhaps a signature. The time-out bounds how long; this bounds how many there are of one
+//! address. Whoever shares it must not be locked out by those who begin and do not go on: the oldest makes room for the next.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
+use std::rc::Rc;
+use std::task::{Context, Waker};
 
 use crate::connection::Connection;
 
 /// Most handshakes that one address may have under way with one worker. Whole offices are behind one address, and a
 /// handshake takes one round trip.
-const MOST: u32 = 256;
+const MOST: usize = 256;
 
 /// Bits of an IPv6 address that one client may choose from as it likes.
 const FREE_BITS: u32 = 64;
 
 thread_local! {
-    static UNDER_WAY: RefCell<HashMap<IpAddr, u32>> = RefCell::default();
+    /// The oldest first.
+    static UNDER_WAY: RefCell<HashMap<IpAddr, VecDeque<Rc<Place>>>> = RefCell::default();
 }
 
-/// A handshake under way, until dropped.
-pub(super) struct HalfOpen(Option<IpAddr>);
+/// A handshake among those of its address.
+#[derive(Default)]
+struct Place {
+    gave_way: Cell<bool>,
+    task: RefCell<Option<Waker>>,
+}
+
+/// A handshake under way, until dropped; not counted where its client has no address.
+pub(super) struct HalfOpen(Option<(IpAddr, Rc<Place>)>);
 
 impl HalfOpen {
-    /// Counts a client's handshake; none where it has too many.
-    pub(super) fn enter(connection: &Connection) -> Option<Self> {
+    /// Counts a client's handshake, which has begun. Where there are too many the oldest has to give way.
+    pub(super) fn enter(connection: &Connection) -> Self {
         let announced = connection.proxied.get().map(|header| header.source.ip());
         let Some(client) = announced.or_else(|| connection.peer.ip()).map(network) else {
-            return Some(Self(None));
+            return Self(None);
         };
-        UNDER_WAY.with_borrow_mut(|under_way| {
-            let count = under_way.entry(client).or_default();
-            if *count >= MOST {
-                return None;
+        let place = Rc::new(Place::default());
+        let oldest = UNDER_WAY.with_borrow_mut(|under_way| {
+            let places = under_way.entry(client).or_default();
+            let oldest = if places.len() < MOST { None } else { places.pop_front() };
+            places.push_back(Rc::clone(&place));
+            oldest
+        });
+        if let Some(oldest) = oldest {
+            oldest.gave_way.set(true);
+            if let Some(task) = oldest.task.take() {
+                task.wake();
             }
-            *count += 1;
-            Some(Self(Some(client)))
-        })
+        }
+        Self(Some((client, place)))
+    }
+
+    /// Whether it has to end because others have begun since; wakes the task when it has to.
+    pub(super) fn gives_way(&self, cx: &Context<'_>) -> bool {
+        let Some((_, place)) = &self.0 else { return false };
+        if place.gave_way.get() {
+            return true;
+        }
+        let mut task = place.task.borrow_mut();
+        if !task.as_ref().is_some_and(|task| task.will_wake(cx.waker())) {
+            *task = Some(cx.waker().clone());
+        }
+        false
     }
 }
 
 impl Drop for HalfOpen {
     fn drop(&mut self) {
-        let Some(client) = self.0 else { return };
+        let Some((client, place)) = &self.0 else { return };
         UNDER_WAY.with_borrow_mut(|under_way| {
-            if let Some(count) = under_way.get_mut(&client) {
-                *count -= 1;
-                if *count == 0 {
-                    under_way.remove(&client);
+            if let Some(places) = under_way.get_mut(client) {
+                places.retain(|other| !Rc::ptr_eq(other, place));
+                if places.is_empty() {
+                    under_way.remove(client);
                 }
             }
         });
@@ -74,15 +104,38 @@ mod tests {
     }
 
     #[test]
-    fn an_address_may_have_so_many_and_others_do_not_suffer() {
+    fn the_oldest_handshake_of_an_address_gives_way_and_others_do_not_suffer() {
         let client = connection("[2001:db8::1]:5");
         let neighbour = connection("[2001:db8::2]:5");
-        let mut held: Vec<_> = (0..MOST).map(|_| HalfOpen::enter(&client).unwrap()).collect();
-        assert!(HalfOpen::enter(&neighbour).is_none(), "one network is one client");
-        assert!(HalfOpen::enter(&connection("[2001:db8:1::1]:5")).is_some());
-        held.pop();
-        assert!(HalfOpen::enter(&client).is_some());
+        let cx = Context::from_waker(Waker::noop());
+        let other = HalfOpen::enter(&connection("[2001:db8:1::1]:5"));
+        let mut held: Vec<_> = (0..MOST).map(|_| HalfOpen::enter(&client)).collect();
+        assert!(held.iter().all(|one| !one.gives_way(&cx)));
+        held.push(HalfOpen::enter(&neighbour));
+        assert!(held[0].gives_way(&cx), "one network is one client");
+        assert!(held[1..].iter().chain([&other]).all(|one| !one.gives_way(&cx)));
+        held.remove(7);
+        held.push(HalfOpen::enter(&client));
+        assert_eq!(held.iter().filter(|one| one.gives_way(&cx)).count(), 1, "one has made room by itself");
         held.clear();
+        drop(other);
         UNDER_WAY.with_borrow(|under_way| assert!(under_way.is_empty()));
+    }
+
+    #[test]
+    fn who_gives_way_is_woken() {
+        struct Rung(std::sync::atomic::AtomicBool);
+        impl std::task::Wake for Rung {
+            fn wake(self: std::sync::Arc<Self>) {
+                self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+        let rung = std::sync::Arc::new(Rung(false.into()));
+        let waker = Waker::from(std::sync::Arc::clone(&rung));
+        let client = connection("192.0.2.1:5");
+        let first = HalfOpen::enter(&client);
+        assert!(!first.gives_way(&Context::from_waker(&waker)));
+        let _held: Vec<_> = (0..MOST).map(|_| HalfOpen::enter(&client)).collect();
+        assert!(rung.0.load(std::sync::atomic::Ordering::Relaxed));
     }
 }

@@ -41,7 +41,7 @@ pub(crate) type Failure = rustls::Error;
 pub(crate) async fn accept<S: Service>(service: &S, connection: &Connection) -> Greeting {
     connection.deadline.set(service.limits(connection).header_timeout_ms);
     let announced = service.expects_proxy_header(connection);
-    let mut state = if announced { Handshake::Announced } else { Handshake::First(None) };
+    let mut state = if announced { Handshake::Announced } else { Handshake::First };
     poll_fn(|cx| match state.poll(service, connection, cx) {
         Poll::Pending => connection.deadline.poll_expired(cx).map(|()| Greeting::Failed(None)),
         ready @ Poll::Ready(_) => ready,
@@ -53,11 +53,11 @@ enum Handshake {
     /// A PROXY protocol header comes first.
     Announced,
     /// Nothing was read of the client itself.
-    First(Option<HalfOpen>),
+    First,
     /// The hello is on its way.
     Hello(Box<Acceptor>, HalfOpen),
     /// A server is chosen.
-    Keys { session: Box<ServerConnection>, offer: Option<Box<Offer>>, _counted: HalfOpen },
+    Keys { session: Box<ServerConnection>, offer: Option<Box<Offer>>, counted: HalfOpen },
 }
 
 impl Handshake {
@@ -74,35 +74,30 @@ impl Handshake {
                         service.proxy_header_failed(connection);
                         return Poll::Ready(Greeting::Failed(None));
                     }
-                    *self = Self::First(None);
+                    *self = Self::First;
                 }
-                Self::First(counted) => {
-                    if counted.is_none() {
-                        *counted = HalfOpen::enter(connection);
+                Self::First => match ready!(poll_first(connection, cx)) {
+                    Some(HANDSHAKE_RECORD) => {
+                        *self = Self::Hello(Box::default(), HalfOpen::enter(connection));
                     }
-                    if counted.is_none() {
-                        service.tls_failed(connection, &too_many());
-                        return Poll::Ready(Greeting::Failed(None));
-                    }
-                    match (ready!(poll_first(connection, cx)), counted.take()) {
-                        (Some(HANDSHAKE_RECORD), Some(counted)) => {
-                            *self = Self::Hello(Box::default(), counted);
-                        }
-                        (Some(_), _) => return Poll::Ready(Greeting::Plain),
-                        (None, _) => return Poll::Ready(Greeting::Failed(None)),
-                    }
+                    Some(_) => return Poll::Ready(Greeting::Plain),
+                    None => return Poll::Ready(Greeting::Failed(None)),
+                },
+                Self::Hello(_, counted) | Self::Keys { counted, .. } if counted.gives_way(cx) => {
+                    service.tls_failed(connection, &too_many());
+                    return Poll::Ready(Greeting::Failed(None));
                 }
                 Self::Hello(acceptor, _) => {
                     let accepted = match ready!(poll_hello(acceptor, connection, cx)) {
                         Ok(accepted) => accepted,
                         Err(failure) => return Poll::Ready(failure),
                     };
-                    let Self::Hello(_, counted) = std::mem::replace(self, Self::First(None)) else {
+                    let Self::Hello(_, counted) = std::mem::replace(self, Self::First) else {
                         return Poll::Ready(Greeting::Failed(None));
                     };
                     match choose(service, connection, accepted) {
                         Ok((session, offer)) => {
-                            *self = Self::Keys { session: Box::new(session), offer, _counted: counted };
+                            *self = Self::Keys { session: Box::new(session), offer, counted };
                         }
                         Err(failure) => return Poll::Ready(failure),
                     }
@@ -111,7 +106,7 @@ impl Handshake {
                     if let Err(failure) = ready!(poll_keys(session, connection, cx)) {
                         return Poll::Ready(failure);
                     }
-                    let Self::Keys { session, offer, .. } = std::mem::replace(self, Self::First(None)) else {
+                    let Self::Keys { session, offer, .. } = std::mem::replace(self, Self::First) else {
                         return Poll::Ready(Greeting::Failed(None));
                     };
                     if session.alpn_protocol() == Some(CHALLENGE) {

@@ -48,7 +48,6 @@ impl Compile<'_> {
             http3: server.settings.http3.clone(),
             clients,
             named: self.named_certificates(server),
-            takes_early_data: server.settings.tls.early_data,
             streams: StreamLimits {
                 streams: http2.max_streams,
                 preread: http2.preread,

@@ -15,7 +15,8 @@ pub(super) struct Refusal {
 pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
     let request = &exchange.request;
     let server = request.server();
-    if server.takes_early_data && request.connection.is_early() && !is_safe(request.head.method()) {
+    // Whichever server took the early data, and whichever the request names now.
+    if !is_safe(request.head.method()) && request.connection.is_early() {
         let message = "client sent early data that must not be taken twice".to_owned();
         return Some(Refusal { status: 425, message });
     }

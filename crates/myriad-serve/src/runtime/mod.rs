@@ -174,8 +174,6 @@ pub(crate) struct Server {
     pub clients: Option<Arc<ClientRules>>,
     /// Certificates that variables name; empty where all are known.
     pub named: Vec<NamedPair>,
-    /// `ssl_early_data`.
-    pub takes_early_data: bool,
     /// What clients of HTTP/2 may ask for at once.
     pub streams: StreamLimits,
     /// `https_only`.
