@@ -1,6 +1,6 @@
 //! What a handshake came to, for `$ssl_*`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use rustls::crypto::SupportedKxGroup;
 use rustls::pki_types::CertificateDer;
@@ -29,12 +29,38 @@ pub struct TlsFacts {
     pub certificates: Vec<CertificateDer<'static>>,
     /// What the service thinks of them, and by which of its rules.
     pub judged: Cell<Option<(u64, Judgement)>>,
+    /// What the service has read in the client's own.
+    pub readings: Readings,
     /// What the hello offered, where the service asks for it.
     pub offer: Option<Box<Offer>>,
 }
 
 /// A verdict on certificates: what is wrong, by number and words.
 pub type Judgement = Result<(), (u32, &'static str)>;
+
+/// What the service has read in a client's certificate, by numbers of its own: a connection reads it once, however often it
+/// is asked. What is too long to be kept is read again.
+#[derive(Debug, Default)]
+pub struct Readings(RefCell<Vec<(u8, Box<str>)>>);
+
+/// Bytes that are kept of readings.
+const MOST_KEPT: usize = 32 << 10;
+
+impl Readings {
+    /// Uses a reading, which is made where it is not known yet.
+    pub fn with<T>(&self, number: u8, read: impl FnOnce() -> String, show: impl FnOnce(&str) -> T) -> T {
+        if let Some((_, known)) = self.0.borrow().iter().find(|(known, _)| *known == number) {
+            return show(known);
+        }
+        let made = read();
+        let shown = show(&made);
+        let mut kept = self.0.borrow_mut();
+        if kept.iter().map(|(_, text)| text.len()).sum::<usize>() + made.len() <= MOST_KEPT {
+            kept.push((number, made.into()));
+        }
+        shown
+    }
+}
 
 /// What a hello offered, and what came of it.
 #[derive(Debug, Default)]
@@ -63,6 +89,7 @@ impl TlsFacts {
             resumed: false,
             certificates: Vec::new(),
             judged: Cell::new(None),
+            readings: Readings::default(),
             offer: None,
         }
     }
@@ -93,7 +120,32 @@ impl TlsFacts {
                 .map(|certificate| certificate.clone().into_owned())
                 .collect(),
             judged: Cell::new(None),
+            readings: Readings::default(),
             offer: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_read_once_unless_that_takes_too_much_room() {
+        let readings = Readings::default();
+        let made = Cell::new(0);
+        let ask = |number: u8, length: usize| {
+            let read = || {
+                made.set(made.get() + 1);
+                "x".repeat(length)
+            };
+            readings.with(number, read, str::len)
+        };
+        for (number, length, expected) in
+            [(1, 9, 1), (1, 9, 1), (2, 0, 2), (2, 0, 2), (3, MOST_KEPT, 3), (3, MOST_KEPT, 4), (1, 9, 4)]
+        {
+            assert_eq!(ask(number, length), length);
+            assert_eq!(made.get(), expected, "{number}");
         }
     }
 }

@@ -13,6 +13,6 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{Judgement, Offer, TlsFacts};
+pub use facts::{Judgement, Offer, Readings, TlsFacts};
 pub(crate) use handshake::{Greeting, accept};
 pub(crate) use session::Session;

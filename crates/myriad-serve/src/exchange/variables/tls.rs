@@ -73,10 +73,11 @@ pub(super) fn append(request: &Request, made: TlsMade, out: &mut Vec<u8>) -> boo
             Some(Err((_, why))) => format!("FAILED:{why}"),
         }),
         made if made.reads_the_offer() => of_offer(facts, made),
-        made => {
-            let shown = facts.certificates.first().and_then(|der| Certificate::parse(der).ok());
-            shown.map(|certificate| of_certificate(&certificate, made))
-        }
+        made => facts.certificates.first().map(|der| {
+            let read =
+                || Certificate::parse(der).map_or_else(|_| String::new(), |one| of_certificate(&one, made));
+            facts.readings.with(made as u8, read, |read| shown(read, made))
+        }),
     };
     let Some(value) = value.filter(|value| !value.is_empty()) else { return false };
     out.extend_from_slice(value.as_bytes());
@@ -103,6 +104,18 @@ fn of_offer(facts: &TlsFacts, made: TlsMade) -> Option<String> {
     })
 }
 
+/// A value that was read in the client's certificate: what it is by now.
+fn shown(read: &str, made: TlsMade) -> String {
+    match (made, read.parse::<i64>()) {
+        (TlsMade::ClientRemain, Ok(not_after)) => {
+            let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+            ((not_after - now_s).max(0) / DAY_S).to_string()
+        }
+        _ => read.to_owned(),
+    }
+}
+
+/// What stays the same of a certificate as long as its connection lasts.
 fn of_certificate(certificate: &Certificate<'_>, made: TlsMade) -> String {
     match made {
         TlsMade::ClientCert => certificate.pem().trim_end().replace('\n', "\n\t"),
@@ -116,10 +129,7 @@ fn of_certificate(certificate: &Certificate<'_>, made: TlsMade) -> String {
         TlsMade::ClientFingerprint => certificate.fingerprint(),
         TlsMade::ClientStart => show_time(certificate.not_before),
         TlsMade::ClientEnd => show_time(certificate.not_after),
-        TlsMade::ClientRemain => {
-            let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
-            ((certificate.not_after - now_s).max(0) / DAY_S).to_string()
-        }
+        TlsMade::ClientRemain => certificate.not_after.to_string(),
         _ => String::new(),
     }
 }
