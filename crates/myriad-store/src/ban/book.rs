@@ -10,10 +10,11 @@
 //! other damage may be of a purge that was, and [`Reading::is_lost`] says so.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{MOST_RULE, Numbers, Purge};
+use super::{Exact, MOST_RULE, Numbers, Purge};
 
 const MAGIC: [u8; 8] = *b"\x89Myrban\n";
 const VERSION: u32 = 1;
@@ -73,6 +74,14 @@ impl Entry {
         }
     }
 
+    /// The same purge under another number.
+    pub(crate) fn numbered(mut self, new: u64) -> Self {
+        match &mut self {
+            Self::Exact { number, .. } | Self::Ruled(Ruled { number, .. }) => *number = new,
+        }
+        self
+    }
+
     /// Appends the records of this purge.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -128,6 +137,61 @@ impl Book {
         self.rules.insert(at, ruled.clone());
     }
 
+    /// Notes all of another, each under its own number.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (key, numbers) in &other.keys {
+            self.keys.entry(*key).or_default().add(*numbers);
+        }
+        for (label, numbers) in &other.labels {
+            self.labels.entry(*label).or_default().add(*numbers);
+        }
+        other.rules.iter().for_each(|ruled| self.note_rule(ruled));
+    }
+
+    /// The purges of keys and labels in it, hard and soft, of which each must have one number.
+    pub(crate) fn exact(&self) -> Vec<Exact> {
+        let of = |purge: Purge| {
+            let number = move |numbers: &Numbers| match purge {
+                Purge::Hard => numbers.hard,
+                Purge::Soft => numbers.soft,
+            };
+            let keys = self.keys.iter().filter(|(_, numbers)| number(numbers) > 0).map(|(key, _)| *key);
+            let labels = self.labels.iter().filter(|(_, numbers)| number(numbers) > 0);
+            let all = self.keys.values().chain(self.labels.values()).map(number);
+            Exact {
+                number: all.max().unwrap_or(0),
+                purge,
+                keys: keys.collect(),
+                names: Box::default(),
+                labels: labels.map(|(label, _)| *label).collect(),
+                count: AtomicUsize::new(0),
+            }
+        };
+        [Purge::Soft, Purge::Hard].map(of).into()
+    }
+
+    /// Drops what another knows already.
+    pub(crate) fn drop_known(&mut self, known: &Self) {
+        let is_known = |theirs: &Numbers, ours: Option<&Numbers>| {
+            ours.is_some_and(|ours| theirs.hard <= ours.hard && theirs.soft <= ours.soft)
+        };
+        self.keys.retain(|key, numbers| !is_known(numbers, known.keys.get(key)));
+        self.labels.retain(|label, numbers| !is_known(numbers, known.labels.get(label)));
+        self.rules.retain(|ruled| !known.rules.contains(ruled));
+    }
+
+    /// Notes the records that the bytes begin with; how many bytes are whole.
+    pub(crate) fn read_records(&mut self, bytes: &[u8]) -> usize {
+        let mut len = 0;
+        while let Some(payload) = payload(&bytes[len..]) {
+            if self.read_record(payload).is_none() {
+                break;
+            }
+            len += FRAME + payload.len();
+        }
+        len
+    }
+
     /// Forgets the purges up to a number.
     pub(crate) fn drop_through(&mut self, number: u64) {
         self.keys.retain(|_, numbers| numbers.newest() > number);
@@ -135,7 +199,6 @@ impl Book {
         self.rules.retain(|ruled| ruled.number > number);
     }
 
-    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.labels.is_empty() && self.rules.is_empty()
     }

@@ -274,6 +274,41 @@ impl<M: Metadata> Bans<M> {
         early
     }
 
+    /// Purges of another process hold from now on, over all that was fetched before, under numbers of this one. They count
+    /// nothing.
+    pub(crate) fn adopt(&self, sequence: &AtomicU64, news: &Book) -> Book {
+        let mut live = self.live.write();
+        let number = sequence.fetch_add(1, SeqCst);
+        let renumber = |numbers: &Numbers| {
+            let new = |former: u64| if former > 0 { number } else { 0 };
+            Numbers { hard: new(numbers.hard), soft: new(numbers.soft) }
+        };
+        let mut book = Book::default();
+        for (key, numbers) in &news.keys {
+            book.keys.insert(*key, renumber(numbers));
+            live.keys.entry(*key).or_default().add(renumber(numbers));
+        }
+        for (label, numbers) in &news.labels {
+            book.labels.insert(*label, renumber(numbers));
+            live.labels.entry(*label).or_default().add(renumber(numbers));
+        }
+        if !news.labels.is_empty() {
+            (live.newest_told, live.newest_address) = (number, number);
+        }
+        let mut newest = number;
+        for ruled in &news.rules {
+            newest = sequence.fetch_add(1, SeqCst);
+            let ruled = Ruled { number: newest, ..ruled.clone() };
+            // A rule that this build cannot read may have covered anything.
+            let mut test = Test::of(&ruled, ruled.rule.as_deref().and_then(M::covers));
+            test.told = true;
+            live.tests.push(test);
+            book.rules.push(ruled);
+        }
+        self.newest.store(newest, SeqCst);
+        book
+    }
+
     /// The count is told: what is found from now on is not part of it.
     pub(crate) fn end_count(&self, exact: &Exact) -> usize {
         self.live.write().counting.retain(|other| other.number != exact.number);

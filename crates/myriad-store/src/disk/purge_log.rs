@@ -3,12 +3,18 @@
 //! It has zeros at its end into which records are written, so that making one durable needs no change of the file system's
 //! own records: one `fdatasync` for all purges of a moment. When the zeros are used up, or most of the log is of no concern
 //! any more, it is written anew.
+//!
+//! During an upgrade two processes write to one log. Whoever writes holds a lock, and reads first what the other has added.
+//! The older of the two gives its purges the last number of the newer one's start, since they cover what that one fetched.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FlockOperation;
+
+use super::sequence;
 use crate::ban::{Book, Entry};
 
 /// Least bytes of a log, zeros included.
@@ -42,10 +48,26 @@ pub(crate) struct PurgeLog {
     /// Bytes, zeros included.
     len: u64,
     pub(crate) book: Book,
+    /// The first number of this start; zero until that is known.
+    pub(crate) epoch: u64,
+    /// Purges of another process that do not hold in this one yet, and those that are about to.
+    news: Book,
+    adopted: Book,
+}
+
+/// Nobody else writes the log while this lives.
+pub(crate) struct Locked(#[expect(dead_code, reason = "closing it unlocks")] File);
+
+/// Waits until nobody else writes the log of a folder.
+pub(crate) fn lock(root: &Path) -> io::Result<Locked> {
+    let mut open = File::options();
+    let file = open.write(true).create(true).truncate(false).mode(0o600).open(root.join(".purges.lock"))?;
+    rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
+    Ok(Locked(file))
 }
 
 impl PurgeLog {
-    /// Reads the log of the runs before.
+    /// Reads the log of the runs before. To be called under the lock.
     pub(crate) fn open(root: &Path) -> io::Result<(Self, Found)> {
         let mut found = Found::default();
         let mut log = Self {
@@ -55,6 +77,9 @@ impl PurgeLog {
             at: 0,
             len: 0,
             book: Book::default(),
+            epoch: 0,
+            news: Book::default(),
+            adopted: Book::default(),
         };
         let Some(bytes) = read(&path(root))? else { return Ok((log, found)) };
         let reading = Book::read(&bytes);
@@ -69,21 +94,39 @@ impl PurgeLog {
             (log.at, log.len, log.file) = (reading.len as u64, bytes.len() as u64, Some(file));
         }
         if found.is_damaged && !found.is_lost {
-            log.write_anew()?;
+            log.write_whole()?;
         }
         Ok((log, found))
     }
 
     /// Notes purges; they are durable where this succeeds. Where it fails they stay in the book, for the next try.
     pub(crate) fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
+        let number = self.newer_start().map(|first| first + sequence::EPOCH - 1);
+        let entries: Vec<Entry> = entries
+            .iter()
+            .map(|entry| entry.clone().numbered(number.unwrap_or_else(|| entry.number())))
+            .collect();
+        for entry in &entries {
+            self.book.note(entry);
+        }
+        let locked = lock(&self.root).inspect_err(|_| self.is_behind = true)?;
+        if number.is_none() && self.newer_start().is_some() {
+            // It began before the lock was had.
+            drop(locked);
+            return self.append(&entries);
+        }
+        self.catch_up()?;
+        self.write_entries(&entries)
+    }
+
+    fn write_entries(&mut self, entries: &[Entry]) -> io::Result<()> {
         let mut bytes = Vec::new();
         for entry in entries {
-            self.book.note(entry);
             entry.write(&mut bytes);
         }
         let fits = self.at + bytes.len() as u64 <= self.len;
-        let Some(file) = self.file.as_ref().filter(|file| fits && self.is_there(file)) else {
-            return self.write_anew();
+        let Some(file) = self.file.as_ref().filter(|_| fits && !self.is_behind) else {
+            return self.write_whole();
         };
         if let Err(error) = file.write_all_at(&bytes, self.at).and_then(|()| file.sync_data()) {
             // What of it came to the disk, nobody knows.
@@ -91,6 +134,64 @@ impl PurgeLog {
             return Err(error);
         }
         self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// The first number of a start after this one, whose process uses the folder too.
+    pub(crate) fn newer_start(&self) -> Option<u64> {
+        sequence::read(&sequence::path(&self.root)).filter(|first| self.epoch > 0 && *first > self.epoch)
+    }
+
+    /// Whether another process has added to the log.
+    fn has_news(&self) -> bool {
+        let Some(file) = &self.file else { return path(&self.root).exists() };
+        let mut next = [0; 1];
+        !self.is_there(file)
+            || self.at < self.len
+                && file.read_at(&mut next, self.at).is_ok_and(|read| read == 1 && next != [0])
+    }
+
+    /// What another process has purged since the last call. It stays in the log until [`Self::adopt`].
+    pub(crate) fn take_news(&mut self) -> io::Result<Book> {
+        if self.has_news() {
+            let _locked = lock(&self.root)?;
+            self.catch_up()?;
+        }
+        self.adopted.merge(&std::mem::take(&mut self.news));
+        Ok(self.adopted.clone())
+    }
+
+    /// The news hold in this process from here on, under these numbers.
+    pub(crate) fn adopt(&mut self, numbered: &Book) {
+        let adopted = std::mem::take(&mut self.adopted);
+        // A newer process needs the numbers that were made for it.
+        self.book.merge(if self.newer_start().is_some() { &adopted } else { numbered });
+    }
+
+    /// Reads what another process has written. To be called under the lock.
+    fn catch_up(&mut self) -> io::Result<()> {
+        let mut news = Book::default();
+        if let Some(file) = self.file.as_ref().filter(|file| self.is_there(file)) {
+            let mut bytes = vec![0; usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(0)];
+            file.read_exact_at(&mut bytes, self.at)?;
+            let len = news.read_records(&bytes);
+            self.at += len as u64;
+            // What was torn as it was written.
+            self.is_behind |= bytes.get(len).is_some_and(|byte| *byte != 0);
+        } else if let Some(bytes) = read(&path(&self.root))? {
+            let reading = Book::read(&bytes);
+            news = reading.book;
+            (self.at, self.len) = (reading.len as u64, bytes.len() as u64);
+            let file = File::options().read(true).write(true).open(path(&self.root))?;
+            self.file = Some(file);
+            self.is_behind |= reading.is_damaged;
+        } else {
+            self.file = None;
+        }
+        for known in [&self.book, &self.adopted] {
+            news.drop_known(known);
+        }
+        self.news.merge(&news);
         Ok(())
     }
 
@@ -105,11 +206,24 @@ impl PurgeLog {
         fs::symlink_metadata(path(&self.root)).is_ok_and(same)
     }
 
-    /// Writes all that the book says to a new file in place of the old one.
+    /// Writes all that holds to a new file in place of the old one.
     pub(crate) fn write_anew(&mut self) -> io::Result<()> {
+        let _locked = lock(&self.root)?;
+        self.catch_up()?;
+        self.write_whole()
+    }
+
+    fn write_whole(&mut self) -> io::Result<()> {
         (self.file, self.is_behind) = (None, true);
         let aside = self.root.join(".purges.new");
-        let mut bytes = self.book.write();
+        let mut bytes = if self.news.is_empty() && self.adopted.is_empty() {
+            self.book.write()
+        } else {
+            let mut book = self.book.clone();
+            book.merge(&self.news);
+            book.merge(&self.adopted);
+            book.write()
+        };
         let at = bytes.len();
         bytes.resize((at * 2).max(LEAST).next_multiple_of(4096), 0);
         let mut open = File::options();

@@ -45,6 +45,8 @@ pub(crate) trait Banning: Send + Sync {
     /// The purges of the runs before hold from now on. Returns those of this run that cover what is in the folder as well,
     /// under the numbers that they have now; where some were lost, everything is purged.
     fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<Entry>;
+    /// The purges of another process hold from now on, over what was fetched before; under which numbers.
+    fn adopt_purges(&self, news: &Book) -> Book;
     /// Finds in memory what a purge names exactly.
     fn take_exact(self: Arc<Self>, exact: &Exact);
     /// How many pages a purge covered; those that are found later are not counted.
@@ -305,12 +307,36 @@ impl Shelf {
         count
     }
 
+    /// What another process that uses the folder has purged holds here as well.
+    fn adopt_purges(&self, above: &Arc<dyn Above>) {
+        let news = match self.purges.log.lock().as_mut().map(PurgeLog::take_news) {
+            None => return,
+            Some(Ok(news)) => news,
+            Some(Err(error)) => return self.troubled("read()", &purge_log::path(&self.root), error),
+        };
+        if news.is_empty() {
+            return;
+        }
+        let numbered = above.adopt_purges(&news);
+        for exact in numbered.exact() {
+            Arc::clone(above).take_exact(&exact);
+        }
+        self.recall_book(&numbered);
+        if let Some(log) = self.purges.log.lock().as_mut() {
+            log.adopt(&numbered);
+        }
+    }
+
     /// The purges of the runs before, over what a snapshot tells of the files.
     pub(crate) fn recall_purges(&self) {
         let book = match &*self.purges.log.lock() {
             Some(log) => log.book.clone(),
             None => return,
         };
+        self.recall_book(&book);
+    }
+
+    fn recall_book(&self, book: &Book) {
         let Some(above) = self.above.upgrade() else { return };
         let both = |hard: u64, soft: u64| [(soft, Purge::Soft), (hard, Purge::Hard)];
         for (label, numbers) in &book.labels {
@@ -345,6 +371,7 @@ impl Shelf {
         let Some(above) = self.above.upgrade() else { return false };
         let mut round = self.purges.round.lock();
         self.write_behind();
+        self.adopt_purges(&above);
         self.note_softened(&*above);
         let softened = self.write_softened();
         let asked = self.ask_files(&mut round, &*above);
@@ -482,7 +509,15 @@ impl Shelf {
         if now < round.settle_at {
             return None;
         }
-        let oldest = self.purges.log.lock().as_ref()?.book.oldest()?;
+        let oldest = {
+            let log = self.purges.log.lock();
+            let log = log.as_ref()?;
+            // What is on its way in a newer process, that one knows.
+            if log.newer_start().is_some() {
+                return None;
+            }
+            log.book.oldest()?
+        };
         round.settle_at = now.saturating_add(SETTLE_MS);
         let asked = self.purges.asked();
         // A purge that is made from here on has a higher number.

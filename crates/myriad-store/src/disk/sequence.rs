@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Numbers of one start: 24 bits for starts, 40 for fetches.
-const EPOCH: u64 = 1 << 40;
+pub(crate) const EPOCH: u64 = 1 << 40;
 
 /// The file; `rm -rf cache/*` passes by it.
 pub(crate) fn path(root: &Path) -> PathBuf {
@@ -25,7 +25,8 @@ pub(crate) fn begin(root: &Path, known: u64) -> io::Result<(u64, Option<u64>)> {
     Ok((first, former))
 }
 
-fn read(path: &Path) -> Option<u64> {
+/// The first number of the newest start.
+pub(crate) fn read(path: &Path) -> Option<u64> {
     let bytes: [u8; 16] = fs::read(path).ok()?.try_into().ok()?;
     let (number, sum) = bytes.split_at(8);
     (xxh3_64(number).to_le_bytes() == *sum).then(|| u64::from_le_bytes(number.try_into().unwrap_or_default()))

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::pool::Tend;
 use super::shelf::Shelf;
 use super::snapshot::{self, Snapshot};
-use super::{FormatError, sequence};
+use super::{FormatError, purge_log, sequence};
 use crate::s3_fifo::Standing;
 
 /// How often the folder is looked at while there is nothing else to do.
@@ -93,8 +93,12 @@ impl Shelf {
     }
 
     fn begin_epoch(&self, rounds: &mut Rounds) -> std::io::Result<()> {
-        let (log, is_lost) = self.open_purges()?;
+        // Whoever purges after this knows of this start.
+        let locked = purge_log::lock(&self.root)?;
+        let (mut log, is_lost) = self.open_purges()?;
         let (first, former) = sequence::begin(&self.root, log.book.newest())?;
+        log.epoch = first;
+        drop(locked);
         if let Some(above) = self.above.upgrade() {
             above.sequence_at_least(first);
         }

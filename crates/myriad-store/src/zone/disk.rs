@@ -208,6 +208,10 @@ impl<M: Metadata> Banning for Inner<M> {
         self.bans.begin(&self.sequence, book, is_lost)
     }
 
+    fn adopt_purges(&self, news: &Book) -> Book {
+        self.bans.adopt(&self.sequence, news)
+    }
+
     fn take_exact(self: Arc<Self>, exact: &Exact) {
         Zone::of(&self).take_exact(exact);
     }

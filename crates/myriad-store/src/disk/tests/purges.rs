@@ -395,3 +395,73 @@ fn page_stored_before_the_snapshot_was_read_has_no_labels_of_the_one_before_it()
     drop(shop);
     assert_eq!(small(&folder).id(b"/"), Some(2));
 }
+
+#[test]
+fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
+    for ordinary_end in [false, true] {
+        let folder = Folder::new();
+        let older = Shop::open(folder.path());
+        older.recover();
+        for id in 0..40_u64 {
+            older.put(&id.to_le_bytes(), id, 100);
+        }
+        let newer = Shop::open(folder.path());
+        newer.recover();
+        for id in 0..40_u64 {
+            // Half of the pages are made anew by the newer one, before they are purged.
+            if id % 2 == 0 {
+                newer.put(&id.to_le_bytes(), id, 100);
+            }
+            assert_eq!(newer.id(&id.to_le_bytes()), Some(id));
+        }
+        // In turn, through one and the other, without either looking at the folder in between.
+        for id in 0..30_u64 {
+            let by = if id % 3 == 0 { &older } else { &newer };
+            by.purge(keyed(&[KeyRef::new(&id.to_le_bytes())]), Purge::Hard);
+        }
+        if ordinary_end {
+            older.tend();
+            newer.tend();
+            for (name, shop) in [("older", &older), ("newer", &newer)] {
+                let left: Vec<u64> =
+                    (0..30).filter(|id: &u64| shop.id(&id.to_le_bytes()).is_some()).collect();
+                assert!(left.is_empty(), "{left:?} in the {name}");
+            }
+            assert!((30..40_u64).all(|id| newer.id(&id.to_le_bytes()) == Some(id)));
+        }
+        // Killed, both.
+        drop((older, newer));
+        let shop = Shop::open(folder.path());
+        assert!(!shop.events.lock().iter().any(|event| event.contains("Purges")), "{:?}", shop.events.lock());
+        for recovered in [false, true] {
+            if recovered {
+                shop.recover();
+                shop.tend();
+            }
+            for id in 0..40_u64 {
+                let found = shop.id(&id.to_le_bytes());
+                assert_eq!(found, (id >= 30).then_some(id), "{id} {ordinary_end} {recovered}");
+            }
+        }
+    }
+}
+
+#[test]
+fn purge_by_rule_through_the_older_of_two_covers_what_the_newer_one_fetched() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    let newer = Shop::open(folder.path());
+    newer.recover();
+    newer.put(b"/", 1, 100);
+    older.purge(Covered::All, Purge::Hard);
+    newer.tend();
+    assert_eq!(newer.id(b"/"), None);
+    newer.put(b"/", 2, 100);
+    newer.forget_purges();
+    drop((older, newer));
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    shop.tend();
+    assert_eq!(shop.id(b"/"), Some(2), "what was fetched after it stays");
+}
