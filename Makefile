@@ -8,7 +8,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build test testssl lint deny golden-nginx bench bench-cache bench-recipes fuzz clean
+.PHONY: help up build test browser testssl lint deny golden-nginx bench bench-cache bench-recipes fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -38,6 +38,10 @@ test: ## everything that must pass before a change lands
 	@scripts/install-pebble
 	@$(MAKE) --no-print-directory lint deny
 	$(CARGO) test --workspace
+
+browser: ## what Chromium makes of HTTPS and HTTP/3 (needs chromium)
+	@$(NEEDS_CARGO)
+	$(CARGO) test --package myriad-tests --test browser -- --ignored
 
 testssl: ## all that testssl.sh looks for, against the preset by HTTPS (`make test` asks for the quick half)
 	@$(NEEDS_CARGO)

@@ -195,6 +195,77 @@ fn what_cannot_be_used_is_named_and_a_reload_with_it_keeps_the_old() {
 }
 
 #[test]
+fn certificate_out_of_its_time_and_ciphers_that_nobody_speaks_are_warned_of_and_served() {
+    let place = place();
+    let (key, expired) = (place.path("one.key"), place.path("expired.crt"));
+    let made = Command::new("openssl")
+        .args(["x509", "-days", "-1", "-in"])
+        .arg(place.path("one.crt"))
+        .arg("-signkey")
+        .arg(key)
+        .arg("-out")
+        .arg(expired)
+        .output()
+        .expect("openssl runs");
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let server = Server::start(
+        place,
+        "ssl_ciphers HIGH:NOSUCH:RC4-SHA:!aNULL; \
+         server { listen 127.0.0.1:@PORT@ ssl; server_name one.test; \
+           ssl_certificate expired.crt; ssl_certificate_key one.key; return 200 served; } \
+         server { listen 127.0.0.1:@PORT@ ssl; server_name two.test; \
+           ssl_certificate two.crt; ssl_certificate_key two.key; return 200 two; }",
+    );
+    let tested = server.test_configuration();
+    let output = text(&tested.stderr);
+    assert!(tested.status.success(), "{output}");
+    for said in [
+        "[warn] the certificate \"expired.crt\" expired on ",
+        "[warn] \"NOSUCH\" is no cipher",
+        "[warn] \"RC4-SHA\" is broken",
+    ] {
+        assert_eq!(output.matches(said).count(), 1, "{said}: {output}");
+    }
+    assert!(output.contains("ssl_certificate expired.crt") && !output.contains("two.crt"), "{output}");
+    server.log_has("the certificate \"expired.crt\" expired on ");
+    assert_eq!(text(&curl(&server, "one.test", "/", &[])), "served");
+}
+
+#[test]
+fn files_of_tls_are_read_by_the_check_though_nobody_is_asked_for_a_certificate() {
+    let server = start("");
+    for directive in ["ssl_crl", "ssl_trusted_certificate", "ssl_dhparam"] {
+        let config = format!(
+            "server {{ listen 127.0.0.1:@PORT@ ssl; {CERTIFICATES} {directive} nosuch.pem; return 200 new; }}"
+        );
+        server.reload(&config);
+        let tested = server.test_configuration();
+        let output = text(&tested.stderr);
+        assert!(!tested.status.success(), "{directive}: {output}");
+        assert!(output.contains("nosuch.pem\": 2: No such file"), "{output}");
+    }
+}
+
+#[test]
+fn https_only_that_leads_nowhere_is_warned_of() {
+    let said = "\"https_only\" leads visitors of this server to https";
+    let server = Server::start(place(), "server { listen 127.0.0.1:@PORT@; https_only on; }");
+    let tested = server.test_configuration();
+    assert!(tested.status.success() && text(&tested.stderr).contains(said), "{}", text(&tested.stderr));
+    let sound = format!("server {{ listen unix:@DIR@/tls.sock ssl; {CERTIFICATES} }}");
+    for (lines, beside) in [
+        ("https_only on port=8443;", ""),
+        ("https_only on; set_real_ip_from 10.0.0.1;", ""),
+        ("https_only on;", &*sound),
+    ] {
+        server.reload(&format!("server {{ listen 127.0.0.1:@PORT@; {lines} }} {beside}"));
+        let tested = server.test_configuration();
+        let output = text(&tested.stderr);
+        assert!(tested.status.success() && !output.contains(said), "{lines}: {output}");
+    }
+}
+
+#[test]
 fn plain_request_to_a_port_of_tls_is_refused_though_another_visitor_had_the_page() {
     let server = start("location /short/ { }");
     server.write("html/short/page.txt", "for sessions only");

@@ -53,7 +53,9 @@ mod worker;
 
 pub use acme::Keeper;
 pub use admin::Administrator;
-pub use compile::{TlsFiles, acme_orders, acme_state, address_name, check, tls_files, tls_path};
+pub use compile::{
+    TlsFiles, acme_orders, acme_state, address_name, check, tls_files, tls_path, tls_warnings,
+};
 pub use counters::{Counter, Counters, Snapshot};
 pub use explain::{Line as ExplainedLine, Question, explain};
 pub use purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};

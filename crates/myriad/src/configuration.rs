@@ -60,6 +60,7 @@ impl Origin {
         let (mut model, tls_files) = checked.map_err(|errors| render_all(&parsed, &errors))?;
         let hosts = resolve(&model)?;
         warn_of_what_has_no_effect(&mut model);
+        model.warnings.extend(myriad_serve::tls_warnings(&model, folder, &tls_files));
         complete(&mut model, &self.paths, &hosts);
         Ok(Configuration { parsed, model, hosts, tls_files })
     }

@@ -32,6 +32,7 @@ fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             b"preload" => rules.preload = true,
             word if word.starts_with(b"port=") => {
                 let port = u16::try_from(args.small(index, "port=".len())?).ok().filter(|port| *port != 0);
+                rules.has_port = true;
                 rules.port = port.ok_or_else(|| args.invalid(index, "a port from 1 to 65535"))?;
             }
             _ => return Err(args.invalid(index, "hsts=TIME, hsts=off, subdomains, preload or port=NUMBER")),

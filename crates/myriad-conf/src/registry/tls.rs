@@ -99,8 +99,14 @@ pub(super) static ROWS: &[Directive] = &[
         "Refuses clients that ask for this server.",
     )
     .default("off"),
-    Directive::new("ssl_dhparam", HS, ONE, Set::Nothing, "Parameters of finite field key exchange.")
-        .no_effect("suites with DHE are not offered"),
+    Directive::new(
+        "ssl_dhparam",
+        HS,
+        ONE,
+        set!(Settings.text => Some tls.dhparam),
+        "Parameters of finite field key exchange.",
+    )
+    .no_effect("suites with DHE are not offered"),
     Directive::new("ssl_stapling", HS, FLAG, set!(Settings.flag => tls.stapling), "Whether OCSP answers are stapled.")
         .default("off")
         .differs(STAPLING),

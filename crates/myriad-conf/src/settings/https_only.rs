@@ -11,11 +11,13 @@ pub struct HttpsOnly {
     pub preload: bool,
     /// `port=`: where https is.
     pub port: u16,
+    /// Whether `port=` is written.
+    pub has_port: bool,
 }
 
 impl Default for HttpsOnly {
     fn default() -> Self {
         // Half a year: what checks of sites ask for, and not so long that a mistake lasts.
-        Self { hsts_s: Some(180 * 86_400), subdomains: false, preload: false, port: 443 }
+        Self { hsts_s: Some(180 * 86_400), subdomains: false, preload: false, port: 443, has_port: false }
     }
 }

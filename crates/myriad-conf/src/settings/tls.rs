@@ -81,6 +81,8 @@ pub struct TlsSettings {
     pub trusted_certificate: Option<Text>,
     /// `ssl_crl`: a file of revocation lists.
     pub crl: Option<Text>,
+    /// `ssl_dhparam`: a file that is read, as nginx does, and not used.
+    pub dhparam: Option<Text>,
     /// `ssl_session_ticket_key`: files of 48 or 80 bytes, the one that seals first.
     pub ticket_keys: Vec<Text>,
     /// `ssl_stapling`.
@@ -119,6 +121,7 @@ impl Default for TlsSettings {
             client_certificate: None,
             trusted_certificate: None,
             crl: None,
+            dhparam: None,
             ticket_keys: Vec::new(),
             stapling: false,
             stapling_file: None,

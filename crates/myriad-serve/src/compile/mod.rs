@@ -45,7 +45,7 @@ use limits::LimitZones;
 pub(crate) use logs::Logs;
 pub use server::address_name;
 pub(crate) use tls::TlsKept;
-pub use tls::{TlsFiles, tls_files, tls_path};
+pub use tls::{TlsFiles, tls_files, tls_path, tls_warnings};
 
 /// What outlives a reload, by name.
 #[derive(Default)]

@@ -8,6 +8,7 @@ mod named;
 mod origin;
 mod quic;
 mod resumption;
+mod warnings;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ use identity::Identities;
 pub(super) use identity::is_ordered;
 
 pub(crate) use resumption::TlsKept;
+pub use warnings::tls_warnings;
 
 /// Certificates and keys by path, as whoever may read them has read them.
 pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
@@ -44,7 +46,9 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
         let passwords = tls.password_file.iter().filter(|_| !tls.certificates.is_empty());
         let stapled = tls.stapling_file.iter().filter(|_| tls.stapling);
         let sealing = tls.ticket_keys.iter().chain(&settings.http3.host_key);
-        pairs.chain(passwords).chain(stapled).chain(sealing).chain(clients::files(tls))
+        // Read as nginx reads them, though suites with DHE are not offered.
+        let parameters = tls.dhparam.iter().filter(|name| !tls.certificates.is_empty() && !name.is_empty());
+        pairs.chain(passwords).chain(stapled).chain(sealing).chain(parameters).chain(clients::files(tls))
     });
     let places = model.http.iter().flat_map(|http| http.levels()).filter(|settings| {
         matches!(settings.handler, Some(Handler::Origin { protocol: Protocol::Http, .. }))

@@ -15,12 +15,12 @@ const NAMED: [Named; 6] = [
     Named {
         suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
         name: "ECDHE-ECDSA-AES256-GCM-SHA384",
-        words: &["ECDSA", "aECDSA", "AES256", "AES", "AESGCM", "SHA384"],
+        words: &["ECDSA", "aECDSA", "AES256", "AES", "AESGCM", "FIPS"],
     },
     Named {
         suite: CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         name: "ECDHE-RSA-AES256-GCM-SHA384",
-        words: &["RSA", "aRSA", "AES256", "AES", "AESGCM", "SHA384"],
+        words: &["aRSA", "AES256", "AES", "AESGCM", "FIPS"],
     },
     Named {
         suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
@@ -30,34 +30,22 @@ const NAMED: [Named; 6] = [
     Named {
         suite: CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         name: "ECDHE-RSA-CHACHA20-POLY1305",
-        words: &["RSA", "aRSA", "CHACHA20"],
+        words: &["aRSA", "CHACHA20"],
     },
     Named {
         suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
         name: "ECDHE-ECDSA-AES128-GCM-SHA256",
-        words: &["ECDSA", "aECDSA", "AES128", "AES", "AESGCM", "SHA256"],
+        words: &["ECDSA", "aECDSA", "AES128", "AES", "AESGCM", "FIPS"],
     },
     Named {
         suite: CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         name: "ECDHE-RSA-AES128-GCM-SHA256",
-        words: &["RSA", "aRSA", "AES128", "AES", "AESGCM", "SHA256"],
+        words: &["aRSA", "AES128", "AES", "AESGCM", "FIPS"],
     },
 ];
 
 /// Words that take in every suite that is there.
-const EVERY: [&str; 11] = [
-    "ALL",
-    "COMPLEMENTOFDEFAULT",
-    "DEFAULT",
-    "HIGH",
-    "ECDHE",
-    "EECDH",
-    "kECDHE",
-    "kEECDH",
-    "TLSv1.2",
-    "AEAD",
-    "FIPS",
-];
+const EVERY: [&str; 9] = ["ALL", "DEFAULT", "HIGH", "ECDHE", "EECDH", "kECDHE", "kEECDH", "TLSv1.2", "ECDH"];
 
 impl Named {
     /// Whether a word, of parts joined by `+`, takes the suite in.
@@ -107,6 +95,52 @@ pub(super) fn suites(
     }
     suites.extend(all.iter().filter(|suite| suite.tls13().is_some()));
     Ok(suites)
+}
+
+/// What is to be said of the words of `ssl_ciphers` that ask for a suite and take none in.
+pub(super) fn unspoken(list: &str) -> Vec<String> {
+    let asks = |word: &&str| !word.is_empty() && !word.starts_with(['!', '-', '+', '@']);
+    let words = list.split([':', ' ', ',']).filter(asks);
+    words.filter(|word| !NAMED.iter().any(|named| named.is_meant(word))).filter_map(why_unspoken).collect()
+}
+
+/// The words of OpenSSL for what is not spoken on purpose, in the order in which they are looked for, and why.
+const UNSPOKEN: [(&[&str], &str); 4] = [
+    (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "protects nothing and is never spoken"),
+    (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "is broken and never spoken"),
+    (
+        &["CAMELLIA", "ARIA", "ARIAGCM", "AESCCM", "AESCCM8", "CCM", "CCM8", "PSK", "SRP", "GOST"],
+        "is not spoken",
+    ),
+    (&["DHE", "EDH", "DH", "kDHE", "kEDH", "DSS", "aDSS"], "is not spoken: the key exchange is ECDHE"),
+];
+
+/// None for words of strength and for the suites of TLS 1.3, which are spoken whatever this list says.
+fn why_unspoken(word: &str) -> Option<String> {
+    if ["MEDIUM", "LOW", "COMPLEMENTOFALL", "COMPLEMENTOFDEFAULT"].contains(&word) || word.starts_with("TLS_")
+    {
+        return None;
+    }
+    let parts = || word.split(['-', '+']);
+    let says = |known: &str| {
+        parts().any(|part| {
+            part.strip_prefix(known).is_some_and(|size| size.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    };
+    let is_meant = |(words, _): &&(&[&str], &str)| words.iter().any(|known| says(known));
+    let is_mac = |part: &str| matches!(part, "SHA" | "SHA1" | "SHA256" | "SHA384");
+    let why = if let Some((_, why)) = UNSPOKEN.iter().find(is_meant) {
+        why
+    } else if word.split('+').any(|part| matches!(part, "RSA" | "kRSA"))
+        || (word.starts_with("AES") && parts().any(|part| part == "GCM"))
+    {
+        "is not spoken: its key exchange has no forward secrecy"
+    } else if parts().any(is_mac) && !parts().any(|part| part == "GCM") {
+        "is not spoken: its encryption (CBC) is not authenticated"
+    } else {
+        "is no cipher"
+    };
+    Some(format!("\"{word}\" {why}"))
 }
 
 /// Puts the suites whose hash is SHA-256 and whose cipher is AES before the others: all are strong enough, and SHA-384 is
@@ -224,7 +258,66 @@ mod tests {
         assert_eq!(two.len(), 2 + 3);
         assert_eq!(chosen("HIGH:!aNULL:!MD5").unwrap().len(), 9);
         assert_eq!(chosen("EECDH+AESGCM:!AES256").unwrap().len(), 2 + 3);
-        assert_eq!(chosen("EECDH+CHACHA20 EECDH+AES128+RSA").unwrap().len(), 3 + 3);
+        assert_eq!(chosen("EECDH+CHACHA20 EECDH+AES128+aRSA").unwrap().len(), 3 + 3);
+    }
+
+    /// Checked against `openssl ciphers -s -tls1_2 WORD`: how many of the six suites it lists.
+    #[test]
+    fn words_mean_what_they_mean_to_openssl() {
+        for (word, expected) in [
+            ("ALL", 6),
+            ("DEFAULT", 6),
+            ("HIGH", 6),
+            ("TLSv1.2", 6),
+            ("ECDHE", 6),
+            ("ECDH", 6),
+            ("kEECDH", 6),
+            ("FIPS", 4),
+            ("AES", 4),
+            ("AESGCM", 4),
+            ("aRSA", 3),
+            ("ECDSA", 3),
+            ("aECDSA", 3),
+            ("AES128", 2),
+            ("AES256", 2),
+            ("CHACHA20", 2),
+            ("RSA", 0),
+            ("SHA1", 0),
+            ("SHA256", 0),
+            ("SHA384", 0),
+            ("AEAD", 0),
+            ("MEDIUM", 0),
+            ("COMPLEMENTOFDEFAULT", 0),
+            ("HIGH:!aNULL:!SHA1:!SHA256:!SHA384", 6),
+            ("HIGH:!RSA", 6),
+            ("HIGH:!AEAD", 6),
+            ("HIGH:!aRSA", 3),
+        ] {
+            let known = chosen(word).map_or(0, |suites| suites.len() - 3);
+            assert_eq!(known, expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn words_that_ask_for_nothing_spoken_are_told_with_their_reason() {
+        let said = unspoken(
+            "HIGH:ECDHE-RSA-AES128-GCM-SHA256:NOSUCH:RC4-SHA:DES-CBC3-SHA:ECDHE-RSA-AES128-SHA:AES128-GCM-SHA256:kRSA:\
+             DHE-RSA-AES256-GCM-SHA384:CAMELLIA128-SHA:TLS_AES_128_GCM_SHA256:MEDIUM:!aNULL:!NOTHING:-RC4:@STRENGTH",
+        );
+        let expected = [
+            ("NOSUCH", "is no cipher"),
+            ("RC4-SHA", "is broken"),
+            ("DES-CBC3-SHA", "is broken"),
+            ("ECDHE-RSA-AES128-SHA", "(CBC)"),
+            ("AES128-GCM-SHA256", "forward secrecy"),
+            ("kRSA", "forward secrecy"),
+            ("DHE-RSA-AES256-GCM-SHA384", "key exchange is ECDHE"),
+            ("CAMELLIA128-SHA", "is not spoken"),
+        ];
+        assert_eq!(said.len(), expected.len(), "{said:?}");
+        for (message, (word, why)) in said.iter().zip(expected) {
+            assert!(message.starts_with(&format!("\"{word}\" ")) && message.contains(why), "{message}");
+        }
     }
 
     #[test]

@@ -85,9 +85,12 @@ fn authorities(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     all.into_iter().flatten().filter(|name| !name.is_empty())
 }
 
-/// The files that are read to know clients.
+/// The files that are read to know clients. As in nginx lists and trusted authorities are read whether clients are asked
+/// or not.
 pub(super) fn files(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     let asks = settings.verify_client != VerifyClient::Off;
-    let lists = settings.crl.iter().filter(|name| !name.is_empty());
-    authorities(settings).chain(lists).filter(move |_| asks)
+    let speaks = !settings.certificates.is_empty();
+    let asked = settings.client_certificate.iter().filter(move |_| asks);
+    let always = settings.trusted_certificate.iter().chain(&settings.crl).filter(move |_| asks || speaks);
+    asked.chain(always).filter(|name| !name.is_empty())
 }
