@@ -431,6 +431,11 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
         }
         // Killed, both.
         drop((older, newer));
+        if !ordinary_end {
+            // Whatever became of the files.
+            let (log, _) = crate::disk::purge_log::PurgeLog::open(folder.path()).unwrap();
+            assert_eq!(log.book.keys.len(), 30);
+        }
         let shop = Shop::open(folder.path());
         assert!(!shop.events.lock().iter().any(|event| event.contains("Purges")), "{:?}", shop.events.lock());
         for recovered in [false, true] {
