@@ -27,10 +27,11 @@ def check(server, path, fields, reference):
 
 def h2load(port, path, fields, seconds, cores):
     command = ["taskset", "--cpu-list", cores, "h2load", "-t", "1", "-c", CONNECTIONS, "-m", STREAMS, "-D", seconds,
-               "-H", f"Host: {load.HOST}"]
+               f"--connect-to=127.0.0.1:{port}"]
     for name, value in fields:
         command += ["-H", f"{name}: {value}"]
-    command.append(f"https://127.0.0.1:{port}{path}")
+    # A `Host` beside another `:authority` is a bad request to nginx.
+    command.append(f"https://{load.HOST}:{port}{path}")
     return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
 
 
