@@ -56,6 +56,8 @@ impl Shelf {
                 self.recall(&mut recovery);
                 recovery.folders.push((self.root.clone(), 0));
                 recovery.stage = Stage::Walk;
+                // A folder with little in it is known at once.
+                self.walk(&mut recovery, pace.files, Duration::from_millis(pace.threshold_ms));
             }
             Stage::Walk => self.walk(&mut recovery, pace.files, Duration::from_millis(pace.threshold_ms)),
         }
