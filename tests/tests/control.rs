@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, Output};
 
-use myriad_tests::{Cached, Request, Server, Signal, binary, wait_for};
+use myriad_tests::{Cached, Place, Request, Server, Signal, binary, wait_for};
 
 const SITE: Cached<'static> = Cached {
     main: "",
@@ -332,4 +333,38 @@ fn purges_by_pattern_hold_at_once_and_are_counted_where_that_is_waited_for() {
     let json = told(&server, &["purge", "--all", "--wait", "--json"]);
     assert_eq!(json, "{\"kind\":\"all\",\"what\":\"\",\"purged\":3,\"at_least\":false}\n");
     assert_eq!(server.get("/d").cache(), "MISS");
+}
+
+#[test]
+fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
+    let own = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        // Nothing is sent: it only asks which address would be.
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    let http = "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m; server { listen 0.0.0.0:@PORT@; server_name shop.test;
+        location /api/ { api write=on; } location /open/ { api write=on; allow all; } }";
+    let server = Server::start(Place::new(), http);
+    let ask = |address: &str, location: &str, host: &str| {
+        let mut stream = TcpStream::connect((address, server.port)).expect("a connection");
+        let head = "Content-Type: application/json\r\nContent-Length: 12\r\nConnection: close";
+        write!(stream, "POST /{location}/purge HTTP/1.1\r\nHost: {host}\r\n{head}\r\n\r\n{{\"all\":true}}")
+            .expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    };
+    for location in ["api", "open"] {
+        for host in ["localhost", "localhost:81", "127.0.0.1", "127.1.2.3:80", "[::1]", "shop.test"] {
+            assert_eq!(ask("127.0.0.1", location, host), "200", "{location} {host}");
+        }
+        for host in ["evil.test", "127.0.0.1.evil.test", "localhost.evil.test", "192.0.2.1"] {
+            assert_eq!(ask("127.0.0.1", location, host), "403", "{location} {host}");
+        }
+    }
+    server.log_has("api forbidden: the host is none of the server's names");
+    let Ok(own) = own else { return };
+    let own = own.ip().to_string();
+    assert_eq!(ask(&own, "api", "shop.test"), "403");
+    assert_eq!((ask(&own, "open", "shop.test"), ask(&own, "open", &own)), ("200".into(), "200".into()));
 }

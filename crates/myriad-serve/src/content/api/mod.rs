@@ -9,6 +9,7 @@
 
 mod answer;
 mod arguments;
+mod host;
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -58,18 +59,20 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &ApiPlace) -> Step {
         request.log(Level::Error, format_args!("api forbidden"));
         return Step::Error(403);
     }
-    match call(request, rules) {
+    match call(request, rules, ruled) {
         Ok(call) => Step::Wait(Work::Api(Box::new(call))),
         Err(refusal) => refusal.answer(),
     }
 }
 
-fn call(request: &Request, rules: &ApiPlace) -> Result<Call, Refusal> {
+fn call(request: &Request, rules: &ApiPlace, ruled: bool) -> Result<Call, Refusal> {
     let path = request.uri.strip_prefix(&*rules.prefix).unwrap_or(&request.uri);
     let path = path.strip_prefix(b"/").unwrap_or(path);
     let read = matches!(request.head.method(), Method::Get | Method::Head);
     match path.strip_suffix(b"/").unwrap_or(path) {
-        b"purge" if request.head.method() == Method::Post => may_write(request, rules).map(|()| Call::Purge),
+        b"purge" if request.head.method() == Method::Post => {
+            may_write(request, rules, ruled).map(|()| Call::Purge)
+        }
         b"purge" => Err(Refusal::method("POST")),
         b"cache" | b"cache/pages" | b"cache/page" if !read => Err(Refusal::method("GET, HEAD")),
         b"cache" => known(request, &["zone"], |arguments| {
@@ -85,9 +88,19 @@ fn call(request: &Request, rules: &ApiPlace) -> Result<Call, Refusal> {
 }
 
 /// A page of another site may send a form, but not JSON, unless it asks first by `OPTIONS`: which is not answered.
-fn may_write(request: &Request, rules: &ApiPlace) -> Result<(), Refusal> {
+fn may_write(request: &Request, rules: &ApiPlace, ruled: bool) -> Result<(), Refusal> {
     if !rules.write {
         return Err(Refusal::new(403, "this api is for reading: \"api write=on;\" lets it purge"));
+    }
+    let peer = request.connection.peer.ip().map(|ip| ip.to_canonical());
+    // Before a container every visitor may have an address of the container's own.
+    if !ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
+        request.log(Level::Error, format_args!("api forbidden: purges come from loopback"));
+        return Err(Refusal::new(403, "purges come from loopback, unless \"allow\" says from where"));
+    }
+    if !host::is_known(request) {
+        request.log(Level::Error, format_args!("api forbidden: the host is none of the server's names"));
+        return Err(Refusal::new(403, "the host is neither a loopback one nor one of the server's names"));
     }
     let media_type = request.head.known(Known::ContentType).unwrap_or_default();
     let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
