@@ -3,15 +3,16 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 FUZZ_SECONDS ?= 60
+FUZZ ?=
 CARGO_DENY := 0.20.2
 BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build test browser testssl lint deny golden-nginx bench bench-cache bench-recipes fuzz clean
+.PHONY: help up build test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-recipes fuzz clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 build: ## the release binary, target/release/myriad
 	$(CARGO) build --release --package myriad
@@ -36,18 +37,30 @@ test: ## everything that must pass before a change lands
 	@$(NEEDS_CARGO)
 	@scripts/install-packages test
 	@scripts/install-pebble
+	@scripts/install-h2spec
 	@$(MAKE) --no-print-directory lint deny
 	$(CARGO) test --workspace
 
-browser: ## what Chromium makes of HTTPS and HTTP/3 (needs chromium)
+test-long: ## the models of the cache and of QPACK over 3000 seeds, and 200 kills of the server under writes and purges
 	@$(NEEDS_CARGO)
-	$(CARGO) test --package myriad-tests --test browser -- --ignored
+	MYRIAD_MODEL_SEEDS=3000 $(CARGO) test --quiet --package myriad-store --package myriad-http --lib model
+	MYRIAD_KILL_ROUNDS=200 $(CARGO) test --quiet --package myriad-tests --test disk --test purge_kill -- killed
+
+browser: ## what Chromium makes of HTTPS and HTTP/3 (`make test` asks it, too)
+	@$(NEEDS_CARGO)
+	@scripts/install-packages test
+	$(CARGO) test --package myriad-tests --test browser
 
 testssl: ## all that testssl.sh looks for, against the preset by HTTPS (`make test` asks for the quick half)
 	@$(NEEDS_CARGO)
 	@scripts/install-packages test
 	@scripts/install-pebble
 	MYRIAD_TESTSSL=full $(CARGO) test --quiet --package myriad-tests --test hygiene
+
+h2spec: ## the conformance suite of HTTP/2, over TLS and with prior knowledge (`make test` runs it, too)
+	@$(NEEDS_CARGO)
+	@scripts/install-h2spec
+	$(CARGO) test --quiet --package myriad-tests --test h2spec -- --nocapture
 
 golden-nginx: ## the golden tests against the installed nginx: is what they expect its behaviour? (NGINX=/path/to/nginx)
 	@$(NEEDS_CARGO)
@@ -68,9 +81,8 @@ bench-cache: ## a million pages, hit rates, bans, one second's validity, beside 
 	@$(MAKE) --no-print-directory build
 	@bench/cache.py $(BENCH)
 
-fuzz: ## every fuzz target for FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
-	cd fuzz && for target in $$($(CARGO) fuzz list); do \
-	    $(CARGO) +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+fuzz: ## every fuzz target for FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain); FUZZ="h2 h3" for some of them
+	@CARGO=$(CARGO) scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
 clean: ## build output and the site of `make up`
 	[ ! -d .site ] || scripts/site stop .site

@@ -2,12 +2,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use myriad_http::Fields;
 use myriad_http::accept::{AcceptEncoding, Coding};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::conditional::{entity_tags, if_match, if_none_match, if_range};
 use myriad_http::date::{format_http_date, parse_http_date};
 use myriad_http::h1::connection_options;
 use myriad_http::ranges::{Ranges, parse_ranges};
+use myriad_http::structured::dictionary;
+use myriad_policy::other_codings;
 
 fuzz_target!(|input: (u64, u8, &[u8])| {
     let (number, small, text) = input;
@@ -32,6 +35,13 @@ fuzz_target!(|input: (u64, u8, &[u8])| {
     let preference = [Coding::Brotli, Coding::Gzip, Coding::Zstd, Coding::Identity];
     if let Some(coding) = accept.best(small & 15, &preference) {
         assert!(coding.bit() & small != 0 && (1..=1000).contains(&accept.quality(coding)));
+    }
+    if let Some(members) = dictionary(text) {
+        assert!(members.len() <= text.len());
+    }
+    let spelled = |text: &[u8]| other_codings(&[("Accept-Encoding", text)].into_iter().collect::<Fields>());
+    if let Some(names) = spelled(text) {
+        assert_eq!(spelled(&names).as_ref(), Some(&names));
     }
     let _ = connection_options(text);
 });

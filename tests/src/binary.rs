@@ -33,3 +33,13 @@ fn build() -> PathBuf {
     run(&mut cargo, "cargo build");
     profile.join("myriad")
 }
+
+/// A program that tests cannot do without: built by `scripts/install-NAME`, or installed.
+pub fn tool(name: &str) -> PathBuf {
+    let built = workspace().join(format!("target/{name}/bin/{name}"));
+    let found = std::env::var_os("PATH").and_then(|path| {
+        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
+    });
+    let tool = if built.is_file() { Some(built) } else { found };
+    tool.unwrap_or_else(|| panic!("{name} is missing: run scripts/install-{name}, as `make test` does"))
+}

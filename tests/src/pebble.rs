@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use crate::place::free_port;
-use crate::{NameServer, Place, wait_for, workspace};
+use crate::{NameServer, Place, tool, wait_for};
 
 /// What is to be different.
 #[derive(Clone, Debug)]
@@ -36,16 +36,6 @@ pub struct Pebble {
     log: PathBuf,
     /// Whom it asks for names, and whom the server may ask.
     pub names: NameServer,
-}
-
-/// Where Pebble is; a test cannot do without.
-fn program() -> PathBuf {
-    let built = workspace().join("target/pebble/bin/pebble");
-    let found = std::env::var_os("PATH").and_then(|path| {
-        std::env::split_paths(&path).map(|folder| folder.join("pebble")).find(|path| path.is_file())
-    });
-    let program = if built.is_file() { Some(built) } else { found };
-    program.expect("Pebble is missing: run scripts/install-pebble, as `make test` does")
 }
 
 impl Pebble {
@@ -79,7 +69,7 @@ impl Pebble {
         let names = NameServer::new();
         let log = place.path("pebble.log");
         let output = File::create(&log).expect("log");
-        let mut command = Command::new(program());
+        let mut command = Command::new(tool("pebble"));
         command.arg("-config").arg(place.path("pebble.json"));
         command.arg("-dnsserver").arg(format!("127.0.0.1:{}", names.port));
         command.env("PEBBLE_WFE_NONCEREJECT", options.refused_nonces.to_string());

@@ -1,19 +1,21 @@
 //! A client of HTTP/3, by libraries of others (quinn, h3); and a network between it and the server.
 
+mod bare;
+mod flight;
+mod link;
 mod network;
 
 use std::error::Error;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use bare::BareQuic;
 use bytes::{Buf, Bytes};
+use link::Link;
 pub use network::Network;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
+use rustls::pki_types::CertificateDer;
 
+use crate::tls::trusting;
 use crate::{Answer, Request};
 
 /// How long an answer may take.
@@ -21,45 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 type Failure = Box<dyn Error>;
 type Sender = h3::client::SendRequest<h3_quinn::OpenStreams, Bytes>;
-
-/// Takes whatever certificate it is shown.
-#[derive(Debug)]
-struct Trusting(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Trusting {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("QUIC knows TLS 1.3 only".into()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
-}
 
 /// A visitor that may come again: what it keeps of TLS sessions and tokens.
 #[derive(Clone, Debug)]
@@ -76,13 +39,7 @@ impl Default for QuicVisitor {
 impl QuicVisitor {
     /// One who has never been here.
     pub fn new() -> Self {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut tls = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect("TLS 1.3")
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Trusting(provider)))
-            .with_no_client_auth();
+        let mut tls = trusting(&[&rustls::version::TLS13]);
         tls.alpn_protocols = vec![b"h3".to_vec()];
         tls.enable_early_data = true;
         let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(tls).expect("a suite for QUIC");
@@ -111,39 +68,29 @@ impl QuicVisitor {
 
 /// A connection.
 pub struct QuicClient {
-    runtime: tokio::runtime::Runtime,
-    endpoint: quinn::Endpoint,
-    connection: quinn::Connection,
+    link: Link,
     early: Option<quinn::ZeroRttAccepted>,
     sender: Sender,
 }
 
 impl std::fmt::Debug for QuicClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("QuicClient").field(&self.connection.remote_address()).finish()
+        f.debug_tuple("QuicClient").field(&self.link.connection.remote_address()).finish()
     }
 }
 
 impl QuicClient {
     fn new(visitor: &QuicVisitor, port: u16, name: &str, early: bool) -> Result<Self, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (endpoint, connection, early, sender) = runtime.block_on(async {
-            let mut endpoint = quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0)))?;
-            endpoint.set_default_client_config(visitor.config.clone());
-            let connecting = endpoint.connect(SocketAddr::from(([127, 0, 0, 1], port)), name)?;
-            let (connection, early) = if early {
-                let (connection, accepted) = connecting.into_0rtt().map_err(|_| "no session to resume")?;
-                (connection, Some(accepted))
-            } else {
-                (tokio::time::timeout(PATIENCE, connecting).await??, None)
-            };
-            let (mut driver, sender) = h3::client::new(h3_quinn::Connection::new(connection.clone())).await?;
+        let (link, early) = Link::new(visitor, port, name, early)?;
+        let sender = link.within(async {
+            let connection = h3_quinn::Connection::new(link.connection.clone());
+            let (mut driver, sender) = h3::client::new(connection).await?;
             tokio::spawn(async move {
                 let _ = std::future::poll_fn(|cx| driver.poll_close(cx)).await;
             });
-            Ok::<_, Failure>((endpoint, connection, early, sender))
+            Ok(sender)
         })?;
-        Ok(Self { runtime, endpoint, connection, early, sender })
+        Ok(Self { link, early, sender })
     }
 
     /// `GET`.
@@ -157,7 +104,7 @@ impl QuicClient {
         let asked = async {
             tokio::time::timeout(PATIENCE, ask(sender, request)).await.map_err(|_| "no answer in time")?
         };
-        self.runtime.block_on(asked).map_err(|error: Failure| error.to_string())
+        self.link.runtime.block_on(asked).map_err(|error: Failure| error.to_string())
     }
 
     /// Asks for all at once.
@@ -166,33 +113,42 @@ impl QuicClient {
             .iter()
             .map(|request| {
                 let (sender, request) = (self.sender.clone(), request.clone());
-                self.runtime
+                self.link
+                    .runtime
                     .spawn(async move { ask(sender, &request).await.map_err(|error| error.to_string()) })
             })
             .collect();
         tasks
             .into_iter()
-            .map(|task| match self.runtime.block_on(async { tokio::time::timeout(PATIENCE, task).await }) {
-                Ok(Ok(answer)) => answer,
-                other => Err(format!("{other:?}")),
+            .map(|task| {
+                match self.link.runtime.block_on(async { tokio::time::timeout(PATIENCE, task).await }) {
+                    Ok(Ok(answer)) => answer,
+                    other => Err(format!("{other:?}")),
+                }
             })
             .collect()
     }
 
+    /// The certificate that the server has shown, DER.
+    pub fn certificate(&self) -> Vec<u8> {
+        let shown = self.link.connection.peer_identity().expect("certificates");
+        let shown = shown.downcast::<Vec<CertificateDer<'static>>>().expect("certificates of rustls");
+        shown.first().expect("a certificate").to_vec()
+    }
+
     /// Whether the server took the 0-RTT data that this connection began with.
     pub fn early_data_taken(&mut self) -> bool {
-        self.early.take().is_some_and(|accepted| self.runtime.block_on(accepted))
+        self.early.take().is_some_and(|accepted| self.link.runtime.block_on(accepted))
     }
 
     /// Lets time pass, so that what the server sends by itself is taken in.
     pub fn wait(&self, time: Duration) {
-        self.runtime.block_on(async { tokio::time::sleep(time).await });
+        self.link.wait(time);
     }
 
     /// Waits until the connection has ended, and tells why.
     pub fn ended(&self) -> quinn::ConnectionError {
-        let ended = async { tokio::time::timeout(PATIENCE, self.connection.closed()).await };
-        self.runtime.block_on(ended).expect("the connection ends")
+        self.link.ended()
     }
 
     /// Opens streams by hand and sends these bytes on each, one-way where the flag says so; they are ended where the second
@@ -203,9 +159,9 @@ impl QuicClient {
             let mut kept = Vec::new();
             for (one_way, ends, bytes) in streams {
                 let mut sender = if *one_way {
-                    self.connection.open_uni().await?
+                    self.link.connection.open_uni().await?
                 } else {
-                    let (sender, receiver) = self.connection.open_bi().await?;
+                    let (sender, receiver) = self.link.connection.open_bi().await?;
                     answer = Some(receiver);
                     sender
                 };
@@ -218,21 +174,12 @@ impl QuicClient {
             let answer = async {
                 match answer {
                     Some(mut receiver) => receiver.read_to_end(1 << 20).await.map_err(Failure::from),
-                    None => Err(self.connection.closed().await.into()),
+                    None => Err(self.link.connection.closed().await.into()),
                 }
             };
             tokio::time::timeout(PATIENCE, answer).await?
         };
-        self.runtime.block_on(sent).map_err(|error: Failure| format!("{error:?}"))
-    }
-}
-
-impl Drop for QuicClient {
-    fn drop(&mut self) {
-        self.endpoint.close(0u32.into(), b"");
-        let idle =
-            async { tokio::time::timeout(Duration::from_millis(200), self.endpoint.wait_idle()).await };
-        let _ = self.runtime.block_on(idle);
+        self.link.runtime.block_on(sent).map_err(|error: Failure| format!("{error:?}"))
     }
 }
 

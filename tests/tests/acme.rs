@@ -1,4 +1,6 @@
 //! Certificates that renew themselves, issued by Pebble.
+//!
+//! covers: ssl_verify
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Command, Stdio};

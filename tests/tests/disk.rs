@@ -1,10 +1,14 @@
 //! The disk tier of the page cache: restarts, removed files, limits, trouble.
 
 use std::fs;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use myriad_tests::{Cached, Call, Origin, Place, Request, Server, Signal, wait_for};
+use myriad_tests::{
+    Cached, Call, Client, Origin, Place, Request, Server, Signal, kill_rounds, noise, wait_for,
+};
 
 /// A page that says how many there were before it.
 fn numbered(call: &mut Call) {
@@ -67,6 +71,18 @@ fn a_restart_serves_its_pages_with_the_origin_down() {
 }
 
 #[test]
+fn a_stop_leaves_a_catalogue_so_that_the_next_start_need_not_open_every_file() {
+    for end in [Signal::QUIT, Signal::TERM] {
+        let (mut server, _origin) = SITE.start(numbered);
+        server.get("/a");
+        wait_for_files(&server, 1);
+        let catalogue = server.path("cache/.catalogue");
+        assert!(!catalogue.exists());
+        server.restart_after(end, || assert!(catalogue.exists(), "after {end:?}"));
+    }
+}
+
+#[test]
 fn files_have_nginx_s_names_and_go_with_a_person_who_removes_them() {
     let (server, origin) = SITE.start(numbered);
     for target in ["/a", "/b", "/c"] {
@@ -95,6 +111,88 @@ fn files_have_nginx_s_names_and_go_with_a_person_who_removes_them() {
     });
     wait_for_files(&server, 3);
     assert_eq!(server.get("/a").cache(), "HIT");
+}
+
+/// Where the server was started by root its worker may not make the folder.
+#[test]
+fn the_folder_itself_may_be_removed_too() {
+    let site = Cached { server: "fastcgi_cache_valid 1h; fastcgi_cache_purge on;", ..SITE };
+    let (server, _origin) = site.start(numbered);
+    // While writing rests, pages are in memory alone.
+    let on_disk = || {
+        drop((server.fetch(&Request::new("PURGE", "/a")), server.get("/a")));
+        !files(&server.path("cache")).is_empty()
+    };
+    for _ in 0..2 {
+        wait_for("a file", on_disk);
+        assert_eq!(server.get("/a").cache(), "HIT");
+        fs::remove_dir_all(server.path("cache")).expect("rm -rf");
+        wait_for("a page that is gone", || server.fetch(&Request::new("PURGE", "/a")).status == 412);
+        wait_for("the folder", || server.path("cache/.sequence").exists());
+        assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 412);
+    }
+    server.log_has("was removed, with all its pages");
+    // As designed it is made a moment later, by whoever may.
+    assert!(!server.read("error.log").contains("[crit]"), "{}", server.read("error.log"));
+    wait_for("a file", on_disk);
+    assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 200);
+}
+
+/// As people clear a large cache without waiting for `rm`.
+#[test]
+fn another_folder_may_be_put_into_the_place_of_the_first() {
+    let site = Cached { server: "fastcgi_cache_valid 1h; fastcgi_cache_purge on;", ..SITE };
+    let (server, _origin) = site.start(numbered);
+    let (folder, moved) = (server.path("cache"), server.path("moved"));
+    let owner = fs::metadata(&folder).expect("the folder");
+    let is_gone = || server.get("/a").cache() == "MISS";
+    assert_eq!(server.get("/a").cache(), "MISS");
+    wait_for("a file", || !files(&folder).is_empty());
+    fs::rename(&folder, &moved).expect("mv");
+    fs::create_dir(&folder).expect("mkdir");
+    // Where root did that, whoever serves could not write there.
+    std::os::unix::fs::chown(&folder, Some(owner.uid()), Some(owner.gid())).expect("chown");
+    wait_for("a page that is gone", is_gone);
+    wait_for("a file in the new folder", || {
+        server.get("/a");
+        !files(&folder).is_empty()
+    });
+    for file in files(&folder) {
+        fs::remove_file(file).expect("rm");
+    }
+    wait_for("a page that is gone", is_gone);
+}
+
+/// By whoever starts the server: where that is root, the worker is somebody else.
+#[test]
+fn a_folder_that_somebody_made_before_the_first_start_is_used() {
+    let place = Place::new();
+    let folder = place.path("cache");
+    fs::create_dir(&folder).expect("mkdir");
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).expect("chmod");
+    let origin = Origin::start(numbered);
+    let site = Cached { server: "fastcgi_cache_valid 1h; fastcgi_cache_purge on;", ..SITE };
+    let server = site.start_before(place, &origin.address);
+    assert_eq!(server.get("/a").cache(), "MISS");
+    wait_for_files(&server, 1);
+    assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 200);
+    assert!(!server.read("error.log").contains("[crit]"), "{}", server.read("error.log"));
+}
+
+/// Whoever can change a link could have any folder handed over.
+#[test]
+fn a_folder_behind_a_link_keeps_its_owner() {
+    let place = Place::new();
+    let folder = place.path("elsewhere");
+    fs::create_dir(&folder).expect("mkdir");
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).expect("chmod");
+    std::os::unix::fs::symlink(&folder, place.path("cache")).expect("a link");
+    let owner = |path: &Path| fs::metadata(path).expect("a folder").uid();
+    let before = owner(&folder);
+    let origin = Origin::start(numbered);
+    let server = SITE.start_before(place, &origin.address);
+    assert_eq!(server.get("/a").status, 200);
+    assert_eq!(owner(&folder), before);
 }
 
 #[test]
@@ -142,7 +240,7 @@ fn inactive_files_go() {
 }
 
 #[test]
-fn a_damaged_or_foreign_file_is_removed_and_never_served() {
+fn a_damaged_or_foreign_file_is_set_aside_and_never_served() {
     let (mut server, _origin) = SITE.start(numbered);
     for target in ["/damaged", "/cut", "/foreign", "/sound"] {
         server.get(target);
@@ -162,8 +260,15 @@ fn a_damaged_or_foreign_file_is_removed_and_never_served() {
     server.start_again();
     let served = ["/damaged", "/cut", "/foreign", "/sound"].map(|target| server.get(target).text());
     assert_eq!(served, ["page 5", "page 6", "page 7", "page 4"]);
-    server.log_has("removed");
+    server.log_has("is set aside");
     wait_for_files(&server, 4);
+    let aside = fs::read_dir(server.path("cache/.damaged")).expect("the folder of such files");
+    let mut kept: Vec<_> =
+        aside.flatten().map(|entry| fs::read(entry.path()).expect("a file").len()).collect();
+    kept.sort_unstable();
+    let mut expected = [bytes.len(), bytes.len() / 2, 55];
+    expected.sort_unstable();
+    assert_eq!(kept, expected);
     server.restart(Signal::QUIT);
     assert_eq!(server.get("/damaged").cache(), "HIT");
 }
@@ -279,12 +384,6 @@ fn files_that_cannot_be_read_are_fetched_again_with_one_line_in_the_log() {
     wait_for_files(&server, 20);
 }
 
-/// Bytes that differ everywhere, so that a piece of one page in another is seen.
-fn noise(seed: u64, length: usize) -> Vec<u8> {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    (0..length).map(|_| rng.u8(..)).collect()
-}
-
 #[test]
 fn a_body_too_long_for_memory_is_kept_on_disk_and_served_in_parts() {
     const LENGTH: usize = 20 << 20;
@@ -313,11 +412,6 @@ fn a_body_too_long_for_memory_is_kept_on_disk_and_served_in_parts() {
     fs::remove_file(file_of(&server, "/film")).expect("the file");
     assert_eq!(server.get("/film").cache(), "MISS");
     assert_eq!(origin.count(), fetched + 1);
-}
-
-/// Rounds of the test below; `MYRIAD_KILL_ROUNDS` asks for more.
-fn kill_rounds() -> usize {
-    std::env::var("MYRIAD_KILL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4)
 }
 
 #[test]
@@ -371,4 +465,54 @@ fn killed_at_any_moment_it_serves_no_corrupt_or_mixed_page() {
         }
     }
     assert!(hits > kill_rounds() * 5, "only {hits} pages outlived the kills");
+}
+
+/// A server whose binary is being upgraded: a client of the old process, one of the new, and the pid of the new supervisor.
+fn upgrade(server: &Server) -> (Client, Client, u32) {
+    let supervisor = |file: &str| server.read(file).trim().parse::<u32>().ok();
+    let pid = |client: &mut Client| client.fetch(&Request::get("/")).field("X-Pid").map(str::to_owned);
+    let before = supervisor("myriad.pid");
+    let mut old = server.connect();
+    let old_pid = pid(&mut old);
+    server.signal(Signal::USR2);
+    let mut after = None;
+    wait_for("both pid files", || {
+        after = supervisor("myriad.pid").filter(|pid| Some(*pid) != before);
+        after.is_some() && supervisor("myriad.pid.oldbin").is_some()
+    });
+    let mut new = server.connect();
+    wait_for("the new process", || {
+        new = server.connect();
+        pid(&mut new) != old_pid
+    });
+    (old, new, after.expect("waited for"))
+}
+
+#[test]
+fn during_an_upgrade_the_new_process_writes_and_where_it_ends_first_the_old_one_again() {
+    let rules = "fastcgi_cache_valid 1h; add_header X-Pid $pid always;";
+    let (server, _origin) = Cached { server: rules, ..SITE }.start(numbered);
+    server.get("/");
+    wait_for_files(&server, 1);
+    let (mut old, mut new, pid) = upgrade(&server);
+    wait_for("the folder to be known to the new one", || {
+        server.read("error.log").matches(" known after ").count() == 2
+    });
+    old.fetch(&Request::get("/of-the-old"));
+    new.fetch(&Request::get("/of-the-new"));
+    wait_for_files(&server, 2);
+    assert!(file_of(&server, "/of-the-new").exists() && !file_of(&server, "/of-the-old").exists());
+    // A rollback.
+    drop(new);
+    myriad_tests::signal(pid, Signal::TERM);
+    wait_for("the old process alone", || !server.path("myriad.pid.oldbin").exists());
+    let mut number = 0;
+    wait_for("the old one to write again", || {
+        number += 1;
+        old.fetch(&Request::get(&format!("/again{number}")));
+        (1..=number).any(|number| file_of(&server, &format!("/again{number}")).exists())
+    });
+    assert!(!file_of(&server, "/of-the-new").exists(), "the old one knows nothing of it");
+    let kept = old.fetch(&Request::get("/of-the-old"));
+    assert_eq!(kept.cache(), "HIT");
 }

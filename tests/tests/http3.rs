@@ -1,9 +1,14 @@
 //! What HTTP/3 has of its own: handshakes, addresses that change, early data, ends and restarts, clients that break rules.
+//!
+//! covers: http3 http3_max_concurrent_streams http3_stream_buffer_size quic_retry
 
+use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use myriad_tests::{
-    Network, Place, QuicClient, QuicVisitor, Request, Server, Signal, certificate, signal, wait_for,
+    BareQuic, HttpOrigin, Network, Place, QuicClient, QuicVisitor, Request, Server, Signal, certificate,
+    signal, wait_for,
 };
 
 /// A server for QUIC and TLS on one port: `http` stands before its `server`, `directives` in it.
@@ -51,6 +56,27 @@ fn clients_of_tcp_are_told_where_http3_is_unless_the_site_says_it() {
     assert_eq!(silent.read("error.log").matches("emerg").count(), 0);
     let error = QuicVisitor::new().connect(silent.port).expect_err("nobody speaks HTTP/3");
     assert!(error.contains("120") || error.contains("HTTP/3"), "{error}");
+}
+
+#[test]
+fn what_a_hello_offered_and_how_it_ended_is_told() {
+    let server = start(
+        "",
+        "",
+        "return 200 '$ssl_protocol $ssl_cipher $ssl_curve $ssl_server_name $ssl_alpn_protocol\n$ssl_ciphers\n$ssl_curves\n\
+         $ssl_sigalgs\n$ssl_sigalg\n$ssl_client_sigalg\n$ssl_session_id\n';",
+    );
+    let told = connect(&server).get("/").text().clone();
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines[0].starts_with("TLSv1.3 TLS_") && lines[0].ends_with(" localhost h3"), "{told}");
+    assert!(lines[1].contains("TLS_AES_128_GCM_SHA256") && lines[2].contains("X25519"), "{told}");
+    assert!(lines[3].contains(lines[4]) && lines[4] == "ecdsa_secp256r1_sha256", "{told}");
+    assert_eq!((lines[5], lines[6].len()), ("", 64), "{told}");
+    assert_ne!(
+        connect(&server).get("/").text().lines().last(),
+        Some(lines[6]),
+        "a number of the connection's"
+    );
 }
 
 #[test]
@@ -109,16 +135,124 @@ fn early_requests_are_answered_and_those_that_change_something_wait_for_the_hand
 }
 
 #[test]
-fn early_requests_of_clients_that_have_not_proved_their_address_wait_for_the_handshake() {
+fn early_requests_of_clients_that_come_again_to_the_same_address_are_answered_at_once() {
     let server = start("", "ssl_early_data on;", "location /echo { return 200 '$ssl_early_data.'; }");
     let visitor = QuicVisitor::new();
     let mut first = visitor.connect(server.port).expect("a connection");
     assert_eq!(first.get("/echo").text(), ".");
     first.wait(Duration::from_millis(100));
     drop(first);
-    let mut second = visitor.connect_early(server.port).expect("a session to resume");
+    for _ in 0..3 {
+        let network = Network::before(server.port);
+        let mut again = visitor.connect_early(network.port).expect("a session to resume");
+        assert_eq!(again.get("/echo").text(), "1.");
+        assert!(again.early_data_taken() && !network.saw_retry());
+        again.wait(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn early_requests_from_an_address_that_was_not_shown_wait_for_the_handshake() {
+    let server = start("", "ssl_early_data on;", "location /echo { return 200 '$ssl_early_data.'; }");
+    let network = Network::before(server.port);
+    let visitor = QuicVisitor::new();
+    let mut first = visitor.connect(network.port).expect("a connection");
+    assert_eq!(first.get("/echo").text(), ".");
+    first.wait(Duration::from_millis(100));
+    drop(first);
+    network.move_to(9);
+    let mut second = visitor.connect_early(network.port).expect("a session to resume");
     assert_eq!(second.get("/echo").text(), ".");
     assert!(second.early_data_taken());
+}
+
+/// The bytes that come back for datagrams which nobody follows up.
+fn echo(server: &Server, flight: &[Vec<u8>]) -> usize {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_millis(1500))).expect("a time-out");
+    for datagram in flight {
+        socket.send_to(datagram, ("127.0.0.1", server.port)).expect("it is sent");
+    }
+    let mut buffer = [0; 2048];
+    std::iter::from_fn(|| socket.recv(&mut buffer).ok()).sum()
+}
+
+#[test]
+fn early_requests_that_are_broken_off_before_the_handshake_ends_are_never_asked() {
+    let server = start("", "ssl_early_data on;", "location /echo { return 200 '$request_method.'; }");
+    let network = Network::before(server.port);
+    let visitor = QuicVisitor::new();
+    let mut first = visitor.connect(network.port).expect("a connection");
+    assert_eq!(first.get("/echo").text(), "GET.");
+    first.wait(Duration::from_millis(100));
+    drop(first);
+    network.lose_answers(true);
+    let mut client = visitor.connect_bare_early(network.port).expect("a session to resume");
+    let ask = |client: &mut BareQuic, method| {
+        let stream =
+            client.open(false, &headers(&[b"\x00\x00", method, b"\x51\x05/echo"])).expect("a request");
+        client.wait(Duration::from_millis(200));
+        stream
+    };
+    let post = ask(&mut client, POST);
+    client.reset(post, 0x10c);
+    client.wait(Duration::from_millis(200));
+    let get = ask(&mut client, GET);
+    client.end(get);
+    network.lose_answers(false);
+    assert!(has(&client.answer(get).expect("an answer"), "GET."));
+    wait_for("the log", || server.read("own.log").lines().count() > 1);
+    assert!(!server.read("own.log").contains("POST"), "{}", server.read("own.log"));
+}
+
+#[test]
+fn who_asks_and_never_answers_gets_three_times_what_it_sent_at_most() {
+    let server = start("", "", "");
+    // Certificates that are far more than that.
+    let chain = server.read("own.crt").repeat(20);
+    server.write("own.crt", chain);
+    server.reload(&text("", ""));
+    let flight = QuicVisitor::new().first_flight().expect("what a client says first");
+    let mut got = 0;
+    wait_for("the certificates", || {
+        got = echo(&server, &flight);
+        got > 1200
+    });
+    let sent = |flight: &[Vec<u8>]| flight.iter().map(Vec::len).sum::<usize>();
+    assert!(sent(&flight) >= 1200 && got <= 3 * sent(&flight), "{got} for {}", sent(&flight));
+    // What only looks like a packet of the handshake's second stage shows nothing: anybody can write it.
+    let mut forged = QuicVisitor::new().first_flight().expect("what a client says first");
+    for datagram in &mut forged {
+        datagram.extend([0xe0, 0, 0, 0, 1, 0, 0, 2, 0, 0]);
+    }
+    let got = echo(&server, &forged);
+    assert!(got > 1200 && got <= 3 * sent(&forged), "{got} for {}", sent(&forged));
+    assert_eq!(connect(&server).get("/a.txt").status, 200);
+}
+
+#[test]
+fn certificate_follows_from_the_name_that_is_asked_for() {
+    let directives =
+        "ssl_certificate @DIR@/$ssl_server_name.crt; ssl_certificate_key @DIR@/$ssl_server_name.key;";
+    let server = start("", "", directives);
+    for name in ["one.test", "two.test"] {
+        let key = server.path(&format!("{name}.key"));
+        certificate(&server.path(&format!("{name}.crt")), &key);
+        // The worker reads it, with the rights that it has.
+        std::fs::set_permissions(key, std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    }
+    let visitor = QuicVisitor::new();
+    let shown = |name: &str| {
+        let mut client = visitor.connect_as(server.port, name).expect("a connection");
+        assert_eq!(client.fetch(&Request::get("/a.txt").host(name)).expect("an answer").text(), "a file");
+        client.certificate()
+    };
+    let [one, two] = ["one.test", "two.test"].map(shown);
+    assert_ne!(one, two);
+    assert_eq!(shown("one.test"), one);
+    let error = visitor.connect_as(server.port, "three.test").expect_err("there is none");
+    assert!(error.contains("80") || error.contains("certificate"), "{error}");
+    wait_for("the log", || server.read("error.log").contains("three.test.crt"));
 }
 
 #[test]
@@ -176,18 +310,26 @@ fn many_connections_come_to_all_workers_and_all_are_served() {
 }
 
 #[test]
-fn reload_keeps_connections_and_their_requests_see_the_new_configuration() {
-    let server = start("", "", "location /v { return 200 'v1 $connection_requests'; }");
-    let mut client = connect(&server);
-    assert_eq!(client.get("/v").text(), "v1 1");
-    server.reload(&text("", "location /v { return 200 'v2 $connection_requests'; }"));
-    let mut asked = 1;
-    wait_for("the new configuration", || {
-        asked += 1;
-        let said = client.get("/v").text();
-        assert!(said.ends_with(&format!(" {asked}")), "{said}");
-        said.starts_with("v2")
-    });
+fn reload_sends_clients_away_when_what_they_asked_is_answered() {
+    let server = start("worker_processes 2;", "", "location /slow { limit_rate 8k; }");
+    server.write("html/slow", vec![b'x'; 16_000]);
+    let (mut client, _) = connect_bare(&server);
+    client.told(0, 13).expect("settings");
+    let slow = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x05/slow"])).expect("a request");
+    client.end(slow);
+    client.wait(Duration::from_millis(100));
+    server.reload(&text("", "location /v { return 200 v2; }"));
+    // RFC 9114 section 5.2: from which request on nothing is taken.
+    assert_eq!(client.told(0, 3).expect("a GOAWAY"), [7, 1, 4]);
+    let late = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"])).expect("a stream");
+    client.end(late);
+    let error = client.answer(late).expect_err("it is not taken");
+    assert!(error.contains("Reset") && error.contains(&0x10b.to_string()), "{error}");
+    let answer = client.answer(slow).expect("an answer");
+    assert!(has(&answer, &"x".repeat(16_000)));
+    let why = format!("{:?}", client.ended());
+    assert!(why.contains("ApplicationClosed") && why.contains("256"), "{why}");
+    assert_eq!(connect(&server).get("/v").text(), "v2");
 }
 
 #[test]
@@ -197,14 +339,31 @@ fn reloads_under_load_lose_no_request() {
     for round in 0..6 {
         server.reload(&text("", &format!("location /v {{ return 200 v{round}; }}")));
         for client in &mut clients {
-            let requests: Vec<Request> =
+            let mut asked: Vec<Request> =
                 (0..20).flat_map(|_| [Request::get("/v"), Request::get("/a.txt")]).collect();
-            for answer in client.fetch_together(&requests) {
-                assert_eq!(answer.expect("an answer").status, 200);
+            for _ in 0..10 {
+                let answers = client.fetch_together(&asked);
+                let mut rejected = Vec::new();
+                for (request, answer) in asked.into_iter().zip(answers) {
+                    match answer {
+                        Ok(answer) => assert_eq!(answer.status, 200),
+                        // What a client may ask again, whatever it was: it was rejected, or came when the connection was
+                        // over. (A client that slept meanwhile is told so by a reset, too.)
+                        Err(why) => {
+                            let safe = ["H3_REQUEST_REJECTED", "H3_NO_ERROR", "is closing", "reset by peer"];
+                            assert!(safe.iter().any(|safe| why.contains(safe)), "{why}");
+                            rejected.push(request);
+                        }
+                    }
+                }
+                asked = rejected;
+                if asked.is_empty() {
+                    break;
+                }
+                *client = connect(&server);
             }
+            assert!(asked.is_empty());
         }
-        let mut fresh = connect(&server);
-        assert_eq!(fresh.get("/a.txt").text(), "a file");
     }
 }
 
@@ -288,12 +447,78 @@ fn streams_that_make_no_sense_end_alone() {
 fn requests_that_do_not_get_on_are_ended() {
     let server = start("", "client_header_timeout 1s;", "");
     let client = connect(&server);
-    // A head that is cut; a head behind which the end, or a body, is missing.
     let head: &[u8] = b"\x01\x10\x00\x00\xd1\xd7\xc1\x50\x09localhost";
-    for part in [&head[..5], head] {
-        let error = client.send_raw(&[(false, false, part)]).expect_err("no answer");
-        assert!(error.contains("Reset") && error.contains("269"), "{error}");
-    }
+    let error = client.send_raw(&[(false, false, &head[..5])]).expect_err("no answer");
+    assert!(error.contains("Reset") && error.contains("269"), "{error}");
+    // A request behind which neither an end nor a body comes is one all the same.
+    let mut client = connect(&server);
+    let asked = client.send_raw(&[(false, false, head)]).expect("an answer");
+    assert!(has(&asked, "403 Forbidden"));
+    assert_eq!(client.get("/a.txt").status, 200);
+    server.log_has("client timed out while processing HTTP/3 connection, client: 127.0.0.1");
+}
+
+#[test]
+fn answers_that_nobody_reads_are_given_up_in_time() {
+    let server = start("", "send_timeout 1s;", "");
+    server.write("html/large", vec![b'x'; 8 << 20]);
+    let (mut client, _) = connect_bare(&server);
+    let stream = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/large"])).expect("a request");
+    client.end(stream);
+    client.wait_until("the log", || server.read("own.log").contains("/large"));
+    server.log_has("client timed out while processing HTTP/3 connection, client: 127.0.0.1");
+    assert_eq!(client.reset_code(stream), 268);
+}
+
+/// Nobody reads a body whose request has to wait its turn, and its room is full: the client's change of mind is heard all the same.
+#[test]
+fn requests_that_are_broken_off_behind_a_full_body_are_over_at_once() {
+    let server = start(
+        "",
+        "limit_req_zone $server_name zone=turn:64k rate=1r/m; http3_stream_buffer_size 16k;",
+        "location / { limit_req zone=turn burst=5; client_max_body_size 10m; proxy_pass http://127.0.0.1:1; }",
+    );
+    let (mut client, _) = connect_bare(&server);
+    let post = headers(&[b"\x00\x00", POST, b"\xc1"]);
+    let first = client.open(false, &post).expect("a request");
+    client.end(first);
+    assert!(has(&client.answer(first).expect("an answer"), "502 Bad Gateway"));
+    // More than its room, less than what the client may send.
+    let body = [&[0, 0x80, 0, 0x60, 0][..], &vec![b'x'; 24_576]].concat();
+    let waiting = client.open(false, &[&post[..], &body].concat()).expect("a request");
+    client.wait(Duration::from_millis(200));
+    assert_eq!(server.read("own.log").lines().count(), 1, "{}", server.read("own.log"));
+    client.reset(waiting, 0x10c);
+    client.wait_until("the end of the request", || server.read("own.log").contains(" 499 "));
+    assert!(client.is_open());
+}
+
+#[test]
+fn bodies_that_were_not_announced_or_are_not_as_long_are_taken_for_what_they_are() {
+    let origin = HttpOrigin::start(|call| {
+        let said = format!("<{}>", String::from_utf8_lossy(&call.body));
+        call.answer("HTTP/1.1 200 OK", said);
+    });
+    let server = start(
+        "",
+        "",
+        &format!("client_max_body_size 10; location / {{ proxy_pass http://{}; }}", origin.address),
+    );
+    let (mut client, _) = connect_bare(&server);
+    let mut ask = |fields: &[u8], pieces: &[&[u8]]| {
+        let stream = client.open(false, &headers(&[b"\x00\x00", GET, fields])).expect("a request");
+        for (number, piece) in pieces.iter().enumerate() {
+            client.wait(Duration::from_millis(if number == 0 { 50 } else { 0 }));
+            client.send(stream, &[&[0, piece.len() as u8], *piece].concat()).expect("a piece");
+        }
+        client.end(stream);
+        client.answer(stream).expect("an answer")
+    };
+    assert!(has(&ask(b"\xc1", &[b"0123456789"]), "<0123456789>"));
+    assert!(has(&ask(b"\xc1", &[b"01234", b"56789"]), "<0123456789>"));
+    assert!(has(&ask(b"\xc1", &[b"0123456789a"]), "413 Request Entity Too Large"));
+    assert!(has(&ask(b"\xc1\x54\x012", &[b"a"]), "400 Bad Request"));
+    assert!(has(&ask(b"\xc1\x54\x011", &[b"ab"]), "400 Bad Request"));
 }
 
 #[test]
@@ -309,6 +534,43 @@ fn requests_at_once_are_answered_at_once_and_bodies_arrive_whole() {
         let body = answer.expect("an answer").body;
         assert!(if index % 10 == 0 { body == large } else { body == b"a file" }, "{index}");
     }
+}
+
+#[test]
+fn client_may_ask_for_as_much_at_once_as_the_configuration_says() {
+    let server = start("", "http3_max_concurrent_streams 2;", "");
+    let (mut client, _) = connect_bare(&server);
+    client.told(0, 13).expect("settings");
+    let [first, _] = [(); 2].map(|()| client.open(false, b"\x01").expect("half a request"));
+    client.wait(Duration::from_millis(100));
+    assert!(!client.may_open());
+    client.reset(first, 0x10c);
+    wait_for("room for another", || {
+        client.wait(Duration::from_millis(10));
+        client.may_open()
+    });
+    assert!(!client.may_open());
+}
+
+#[test]
+fn body_that_nobody_reads_stalls_where_the_configuration_says() {
+    let server = start(
+        "",
+        "limit_req_zone $server_name zone=own:1m rate=1r/m; http3_stream_buffer_size 16k;",
+        "limit_req zone=own burst=9;",
+    );
+    assert_eq!(connect(&server).get("/a.txt").status, 200);
+    let (mut client, _) = connect_bare(&server);
+    let body = vec![b'x'; 1_000_000];
+    // The request waits for its turn a minute.
+    let post = headers(&[b"\x00\x00\xd4\xd7\x50\x09localhost\x51\x06/a.txt"]);
+    let post = client.open(false, &[&post[..], b"\x00\x80\x0f\x42\x40"].concat()).expect("a request");
+    let mut sent = 0;
+    for _ in 0..20 {
+        sent += client.fill(post, &body);
+        client.wait(Duration::from_millis(10));
+    }
+    assert!((16 << 10..=48 << 10).contains(&sent), "{sent}");
 }
 
 #[test]
@@ -341,4 +603,189 @@ fn configuration_that_makes_no_sense_is_refused_with_the_place() {
         let error = refused(directives);
         assert!(error.contains(said) && error.contains("myriad.conf:"), "{directives}: {error}");
     }
+}
+
+/// `GET /a.txt`, but for what comes of the table of fields.
+const GET: &[u8] = b"\xd1\xd7\x50\x09localhost";
+const POST: &[u8] = b"\xd4\xd7\x50\x09localhost";
+
+/// A request whose head is this section.
+fn headers(section: &[&[u8]]) -> Vec<u8> {
+    let section = section.concat();
+    [&[1, section.len() as u8], &section[..]].concat()
+}
+
+fn has(answer: &[u8], text: &str) -> bool {
+    answer.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+/// A connection with its control stream, and the number of its encoder's stream.
+fn connect_bare(server: &Server) -> (BareQuic, usize) {
+    let mut client = QuicVisitor::new().connect_bare(server.port).expect("a connection");
+    client.open(true, b"\x00\x04\x00").expect("a control stream");
+    let encoder = client.open(true, b"\x02").expect("an encoder's stream");
+    (client, encoder)
+}
+
+#[test]
+fn requests_refer_to_fields_that_were_put_into_the_table_before_or_will_be() {
+    let server = start("", "", "location /echo { return 200 '<$http_x_own>'; }");
+    let (mut client, encoder) = connect_bare(&server);
+    // RFC 9204 section 5: a table of 4096 bytes, and 128 streams that may wait for it.
+    let settings = client.told(0, 13).expect("settings");
+    assert_eq!((settings[..5].to_vec(), &settings[10..]), (vec![4, 11, 1, 0x50, 0], &[7, 0x40, 128][..]));
+    // Ahead of the entries that it needs.
+    let early = client.open(false, &headers(&[b"\x03\x81", GET, b"\x10\x11"])).expect("a request");
+    client.end(early);
+    client.send(encoder, b"\x3f\xe1\x1f\xc1\x05/echo\x45x-").expect("half an entry");
+    client.send(encoder, b"own\x05first").expect("the other half");
+    assert!(has(&client.answer(early).expect("an answer"), "<first>"));
+    // That entries have come is said once or twice, and then that the section was read.
+    let mut entries = 0;
+    while entries < 2 {
+        entries += client.told(3, 1).expect("what the decoder says")[0];
+    }
+    assert_eq!((entries, client.told(3, 1).expect("what the decoder says")), (2, vec![0x80]));
+    // Behind them.
+    let late = client.open(false, &headers(&[b"\x03\x00", GET, b"\x81\x40\x06second"])).expect("a request");
+    client.end(late);
+    assert!(has(&client.answer(late).expect("an answer"), "<second>"));
+    // Trailers may wait, too.
+    let post = [&headers(&[b"\x00\x00\xd4\xd7\x50\x09localhost\x51\x05/echo"])[..], b"\x00\x01x"].concat();
+    let post = client.open(false, &[&post[..], &headers(&[b"\x04\x00\x80"])].concat()).expect("a request");
+    client.end(post);
+    client.send(encoder, b"\x00").expect("a duplicate");
+    assert!(has(&client.answer(post).expect("an answer"), "<>"));
+    assert!(client.is_open());
+}
+
+#[test]
+fn clients_that_fill_the_table_against_the_rules_are_told_which() {
+    let server = start("", "", "");
+    let ends = |instructions: &[u8], requests: &[&[u8]], code: u64| {
+        let (mut client, encoder) = connect_bare(&server);
+        for section in requests {
+            client.open(false, &headers(&[section])).expect("a stream");
+        }
+        let _ = client.send(encoder, instructions);
+        let why = format!("{:?}", client.ended());
+        assert!(why.contains(&format!("error_code: {code}")), "{instructions:x?}: {why}");
+    };
+    ends(b"\x3f\xe2\x1f", &[], 0x201);
+    ends(b"\x3f\xe1\x1f\x80\x00", &[], 0x201);
+    ends(b"", &[b"\x03\x00\x80", b"\xff\x80\x02\x00\x80"], 0x200);
+    // What would need more entries than the table holds at once.
+    ends(b"\x3f\x0f\xc1\x01a\xc1\x01b", &[b"\x03\x00\xd1\x81"], 0x200);
+    // The stream is needed as long as the connection lasts.
+    let (mut client, encoder) = connect_bare(&server);
+    client.end(encoder);
+    assert!(format!("{:?}", client.ended()).contains(&format!("error_code: {}", 0x104)));
+    server.log_has("instruction that cannot be followed while processing HTTP/3 connection");
+    server.log_has("a stream that the connection needs was closed while processing HTTP/3 connection");
+    assert_eq!(connect(&server).get("/a.txt").status, 200);
+}
+
+#[test]
+fn request_that_waits_for_fields_may_be_given_up_or_takes_too_long() {
+    let server = start("", "client_header_timeout 1s;", "");
+    let (mut client, encoder) = connect_bare(&server);
+    let given_up = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
+    client.wait(Duration::from_millis(100));
+    client.reset(given_up, 0x10c);
+    assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40]);
+    let waiting = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
+    client.end(waiting);
+    let error = client.answer(waiting).expect_err("it took too long");
+    assert!(error.contains("Reset") && error.contains("269"), "{error}");
+    assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x44]);
+    client.send(encoder, b"\x3f\xe1\x1f\xc1\x06/a.txt").expect("the entry");
+    let asked = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
+    client.end(asked);
+    assert!(has(&client.answer(asked).expect("an answer"), "a file"));
+}
+
+#[test]
+fn requests_that_are_broken_off_while_they_wait_for_fields_are_over_at_once() {
+    let waiting = headers(&[b"\x02\x00", GET, b"\x80"]);
+    let server = start("", "http3_max_concurrent_streams 20;", "");
+    let (mut client, encoder) = connect_bare(&server);
+    for number in 0..3 {
+        let stream = client.open(false, &waiting).expect("a request");
+        client.wait(Duration::from_millis(50));
+        client.reset(stream, 0x10c);
+        assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40 + number * 4]);
+    }
+    // What it waits for comes right behind: nobody is to be asked for it any more.
+    let late = client.open(false, &waiting).expect("a request");
+    client.wait(Duration::from_millis(50));
+    client.reset(late, 0x10c);
+    client.send(encoder, b"\x3f\xe1\x1f\xc1\x06/a.txt").expect("the entry");
+    let asked = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
+    client.end(asked);
+    assert!(has(&client.answer(asked).expect("an answer"), "a file"));
+    wait_for("the request in the log", || server.read("own.log").contains("/a.txt"));
+    assert_eq!(server.read("own.log").lines().count(), 1, "{}", server.read("own.log"));
+}
+
+#[test]
+fn requests_that_wait_for_fields_and_are_broken_off_again_and_again_end_the_connection() {
+    let server = start("", "http3_max_concurrent_streams 20; keepalive_requests 100000;", "");
+    let (mut client, _) = connect_bare(&server);
+    'waves: for _ in 0..60 {
+        let mut wave = Vec::new();
+        for _ in 0..10 {
+            let Ok(stream) = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])) else { break 'waves };
+            wave.push(stream);
+        }
+        client.wait(Duration::from_millis(20));
+        for stream in wave {
+            client.reset(stream, 0x10c);
+        }
+    }
+    let why = format!("{:?}", client.ended());
+    assert!(why.contains(&format!("error_code: {}", 0x107)), "{why}");
+    server.log_has("flood of resets while processing HTTP/3 connection, client: 127.0.0.1");
+}
+
+#[test]
+fn requests_that_are_broken_off_again_and_again_end_the_connection() {
+    let server = start("", "http3_max_concurrent_streams 20; keepalive_requests 100000;", "");
+    let (mut client, _) = connect_bare(&server);
+    let ask = |client: &mut BareQuic, breaks_off: bool| {
+        let request = headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"]);
+        let sent = if breaks_off { &request[..5] } else { &request[..] };
+        let Ok(stream) = client.open(false, sent) else { return false };
+        if breaks_off {
+            client.reset(stream, 0x10c);
+            return true;
+        }
+        client.end(stream);
+        client.answer(stream).is_ok()
+    };
+    // Who is served now and then may change its mind as often.
+    for _ in 0..150 {
+        assert!(ask(&mut client, true) && ask(&mut client, false));
+    }
+    for _ in 0..400 {
+        if !ask(&mut client, true) {
+            break;
+        }
+    }
+    let why = format!("{:?}", client.ended());
+    assert!(why.contains(&format!("error_code: {}", 0x107)), "{why}");
+    server.log_has("flood of resets while processing HTTP/3 connection, client: 127.0.0.1");
+    assert_eq!(connect(&server).get("/a.txt").status, 200);
+}
+
+#[test]
+fn connections_that_are_not_kept_answer_their_first_request_whenever_it_comes() {
+    let server = start("", "keepalive_timeout 0;", "");
+    let (mut client, _) = connect_bare(&server);
+    client.wait(Duration::from_millis(400));
+    let request = headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"]);
+    let stream = client.open(false, &request).expect("a request");
+    client.end(stream);
+    assert!(has(&client.answer(stream).expect("an answer"), "a file"));
+    let why = format!("{:?}", client.ended());
+    assert!(why.contains("ApplicationClosed") && why.contains("256"), "{why}");
 }

@@ -1,4 +1,6 @@
 //! HTTP origins on the wire: connections that are kept, bodies that are framed, protocols that are switched.
+//!
+//! covers: early_hints
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

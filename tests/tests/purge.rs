@@ -1,10 +1,12 @@
 //! Purges over HTTP: what plugins send, who may, and what is gone afterwards.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::TcpStream;
 use std::sync::Arc;
 
-use myriad_tests::{Answer, Cached, Call, Gate, Origin, Place, Request, Server, Signal, wait_for};
+use myriad_tests::{
+    Answer, Cached, Call, Client, Gate, Origin, Place, Request, Server, Signal, own_address, wait_for,
+};
 
 /// A page that says how many there were before it, with tags by its path.
 fn tagged(call: &mut Call) {
@@ -20,7 +22,6 @@ fn tagged(call: &mut Call) {
 fn start() -> (Server, Origin) {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;";
     let (server, origin) = Cached { server, ..Cached::default() }.start(tagged);
-    recovered(&server, 1);
     (server, origin)
 }
 
@@ -120,7 +121,116 @@ fn purge_that_was_passed_on_is_refused() {
         assert_eq!(purge(&server, "/.*", &[(name, "127.0.0.1")]).status, 403, "{name}");
     }
     assert!(cached(&server, "/a"));
-    server.log_has("purge forbidden");
+    server.log_has("purge forbidden: it was passed on by a proxy");
+}
+
+/// Somebody on the server's machine looks at a page of another site, which has their browser ask.
+#[test]
+fn purge_that_a_browser_sends_for_another_site_s_page_is_refused() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;
+        location /purge/ { fastcgi_cache_purge pages url $request_uri; allow all; }";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    fill(&server, &["/a"]);
+    let foreign: [&[(&str, &str)]; 6] = [
+        &[("Origin", "http://evil.test")],
+        &[("Origin", "null")],
+        &[("Origin", "https://localhost")],
+        &[("Origin", "http://localhost"), ("Sec-Fetch-Site", "cross-site")],
+        &[("Sec-Fetch-Site", "same-site")],
+        // Its name leads here: the browser takes the server for its own.
+        &[("Host", "evil.test"), ("Origin", "http://evil.test"), ("Sec-Fetch-Site", "same-origin")],
+    ];
+    for fields in foreign {
+        for target in ["/a", "/.*", "/purgeall", "/purge/a"] {
+            assert_eq!(purge(&server, target, fields).status, 403, "{target} {fields:?}");
+        }
+        let tags = [fields, &[("Surrogate-Key", "site")]].concat();
+        assert_eq!(purge(&server, "/", &tags).status, 403, "{fields:?}");
+    }
+    assert!(cached(&server, "/a"));
+    server.log_has("purge forbidden: a browser asks for a page of another site");
+    let own = [("Origin", "http://localhost"), ("Sec-Fetch-Site", "same-origin")];
+    assert_eq!(purge(&server, "/a", &own).status, 200);
+    assert!(!cached(&server, "/a"));
+}
+
+/// A page whose name leads here (DNS rebinding) sends neither `Origin` nor `Sec-Fetch-Site` with a GET over plain HTTP.
+#[test]
+fn purge_by_a_get_for_a_host_that_is_not_the_server_s_is_refused() {
+    let server = "fastcgi_cache_valid 1h; server_name site.test;
+        location ~ ^/purge(/.*) { fastcgi_cache_purge pages $1; }
+        location ~ ^/allowed(/.*) { allow 127.0.0.1; deny all; fastcgi_cache_purge pages $1; }
+        location ~ ^/url(/.*) { fastcgi_cache_purge pages url $1; }";
+    let site = Cached { server, key: "$request_uri", ..Cached::default() };
+    let (server, _origin) = site.start(tagged);
+    let ask = |method: &str, target: &str, host: &str, referer: Option<&str>| {
+        let request = Request::new(method, target).host(host);
+        server
+            .fetch(&referer.into_iter().fold(request, |request, page| request.field("Referer", page)))
+            .status
+    };
+    fill(&server, &["/a"]);
+    for method in ["GET", "HEAD"] {
+        for target in ["/purge/a", "/purge/*"] {
+            assert_eq!(ask(method, target, "evil.test", None), 403, "{method} {target}");
+            assert_eq!(ask(method, target, "evil.test", Some("http://evil.test/")), 403, "{method} {target}");
+            for page in
+                ["http://evil.test/", "http://site.test@evil.test/", "https://site.test.evil.test", "-"]
+            {
+                assert_eq!(ask(method, target, "site.test", Some(page)), 403, "{method} {target} {page}");
+            }
+        }
+        assert_eq!(ask(method, "/url/a", "site.test", Some("http://evil.test/")), 403, "{method}");
+        // The pages of that host alone, and there are none.
+        assert_eq!(ask(method, "/url/a", "evil.test", None), 404, "{method}");
+    }
+    assert!(cached(&server, "/a"));
+    server.log_has("purge forbidden: it is a GET for a host that \"server_name\" does not name");
+    assert_eq!(ask("GET", "/purge/a", "site.test", Some("https://site.test:8443/wp-admin/")), 200);
+    for (target, host) in [("/purge/a", "site.test"), ("/purge/*", "localhost"), ("/allowed/a", "other.test")]
+    {
+        fill(&server, &["/a"]);
+        assert_eq!(ask("GET", target, host, None), 200, "{target} {host}");
+        assert!(!cached(&server, "/a"), "{target} {host}");
+    }
+}
+
+/// The page was fetched over TLS, from a proxy in front.
+#[test]
+fn purge_of_the_site_s_own_page_through_a_proxy_that_from_covers_is_made() {
+    let server = "fastcgi_cache_valid 1h; server_name site.test; fastcgi_cache_purge PURGE from 127.0.0.1;";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    let ask = |origin: &str, fetch: &str| {
+        let request = Request::new("PURGE", "/a").host("site.test").field("Origin", origin);
+        server.fetch(&request.field("X-Forwarded-For", "192.0.2.1").field("Sec-Fetch-Site", fetch)).status
+    };
+    for own in ["https://site.test", "https://site.test:8443", "http://site.test"] {
+        drop(server.fetch(&Request::get("/a").host("site.test")));
+        assert_eq!(ask(own, "same-origin"), 200, "{own}");
+    }
+    for other in ["https://evil.test", "https://site.test.evil.test", "null", "https://site.test@evil.test"] {
+        assert_eq!(ask(other, "same-origin"), 403, "{other}");
+    }
+    assert_eq!(ask("https://site.test", "same-site"), 403);
+}
+
+#[test]
+fn pattern_that_is_too_long_is_refused_with_the_reason() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;
+        location ~ ^/purge(/.*) { fastcgi_cache_purge pages $1; }";
+    let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    fill(&server, &["/a"]);
+    let long = |start: &str, end: &str| format!("{start}{}{end}", "a".repeat(4200));
+    for (method, target) in
+        [("PURGE", long("/", "*")), ("PURGE", long("/", ".*")), ("GET", long("/purge/", "*"))]
+    {
+        let answer = server.fetch(&Request::new(method, &target));
+        assert_eq!(answer.status, 400, "{method}");
+        assert!(answer.text().contains("longer than 4096 bytes"), "{}", answer.text());
+    }
+    let most = format!("/{}*", "a".repeat(4094));
+    assert_eq!(purge(&server, &most, &[]).status, 200);
+    assert!(cached(&server, "/a"));
 }
 
 #[test]
@@ -139,12 +249,7 @@ fn purge_for_a_client_that_realip_names_is_refused() {
 #[test]
 fn servers_own_address_may_purge() {
     let mut place = Place::new();
-    let own = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
-        // Nothing is sent: it only asks which address would be.
-        socket.connect("192.0.2.1:9")?;
-        socket.local_addr()
-    });
-    let Ok(own) = own else { return };
+    let Some(own) = own_address() else { return };
     let origin = Origin::start(tagged);
     place.set("ORIGIN", &origin.address);
     let http = "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m; server { listen 0.0.0.0:@PORT@; @PARAMS@
@@ -152,7 +257,7 @@ fn servers_own_address_may_purge() {
         fastcgi_cache_purge on; add_header X-Cache $upstream_cache_status; } }";
     let server = Server::start(place, http);
     fill(&server, &["/a"]);
-    let mut stream = TcpStream::connect((own.ip(), server.port)).expect("the own address");
+    let mut stream = TcpStream::connect((own, server.port)).expect("the own address");
     stream
         .write_all(b"PURGE /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .expect("a request");
@@ -187,7 +292,6 @@ fn all_encodings_and_methods_of_a_page_go_with_it() {
         let text = format!("{} {}", call.number, "all the same ".repeat(100));
         call.answer("Content-Type: text/plain\nVary: Accept-Language", text);
     });
-    recovered(&server, 1);
     let ways = || {
         [
             Request::get("/a").accepting("gzip"),
@@ -236,7 +340,6 @@ fn folder_and_file_are_purged_though_no_cache_answers_for_them() {
         location ~ \\.php$ { fastcgi_pass @ORIGIN@; fastcgi_cache pages; fastcgi_cache_key $request_uri;
         fastcgi_cache_valid 1h; fastcgi_cache_purge on; add_header X-Cache $upstream_cache_status; } }";
     let server = Server::start(place, http);
-    recovered(&server, 1);
     fill(&server, &["/", "/post/"]);
     assert_eq!(purge(&server, "/", &[]).status, 200);
     assert_eq!(purge(&server, "/post/", &[]).status, 200);
@@ -473,4 +576,51 @@ fn address_by_the_proxy_protocol_must_be_in_from_as_well() {
         stream.read_to_string(&mut answer).expect("an answer");
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{client} {answer}");
     }
+}
+
+/// Both processes serve from one folder, and each has its own memory.
+#[test]
+fn purges_of_either_process_hold_in_both_during_an_upgrade() {
+    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on; add_header X-Pid $pid always;";
+    let (mut server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
+    let targets = ["/a", "/b", "/c1", "/c2", "/d"];
+    fill(&server, &targets);
+    let supervisor = |file: &str| server.read(file).trim().parse::<u32>().ok();
+    let before = supervisor("myriad.pid").expect("a pid");
+    let mut old = server.connect();
+    let pid = |client: &mut Client| client.fetch(&Request::get("/d")).field("X-Pid").map(str::to_owned);
+    let old_pid = pid(&mut old);
+    server.signal(Signal::USR2);
+    let mut after = None;
+    wait_for("both pid files", || {
+        after = supervisor("myriad.pid").filter(|pid| *pid != before);
+        after.is_some() && supervisor("myriad.pid.oldbin").is_some()
+    });
+    let mut new = server.connect();
+    wait_for("the new process", || {
+        new = server.connect();
+        pid(&mut new) != old_pid
+    });
+    let first: Vec<String> = targets.iter().map(|target| new.fetch(&Request::get(target)).text()).collect();
+    let purge = |client: &mut Client, target: &str| {
+        assert_eq!(client.fetch(&Request::new("PURGE", target)).status, 200, "{target}");
+    };
+    purge(&mut old, "/a");
+    purge(&mut new, "/b");
+    purge(&mut old, "/c*");
+    for (index, target) in targets[..4].iter().enumerate() {
+        for client in [&mut old, &mut new] {
+            wait_for(&format!("{target} to be gone"), || {
+                client.fetch(&Request::get(target)).text() != first[index]
+            });
+        }
+    }
+    drop(old);
+    server.signal(Signal::QUIT);
+    assert!(server.ended(), "the old one ends in peace");
+    for (target, first) in targets.iter().zip(&first) {
+        let text = server.get(target).text();
+        assert_eq!(text == *first, *target == "/d", "{target}: {text}");
+    }
+    myriad_tests::signal(after.expect("waited for"), Signal::TERM);
 }

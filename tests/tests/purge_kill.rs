@@ -9,22 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use myriad_tests::{Cached, Call, Client, Request, Server, Signal, wait_for};
+use myriad_tests::{Cached, Call, Client, Request, Server, Signal, kill_rounds, noise, wait_for};
 
 /// Pages of the site: `/0` and so on.
 const PAGES: u64 = 30;
 /// Tags; a page bears that of its number.
 const TAGS: u64 = 5;
-
-/// Rounds of the test below; `MYRIAD_KILL_ROUNDS` asks for more.
-fn kill_rounds() -> usize {
-    std::env::var("MYRIAD_KILL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4)
-}
-
-fn noise(seed: u64, length: usize) -> Vec<u8> {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    (0..length).map(|_| rng.u8(..)).collect()
-}
 
 fn body(number: u64) -> Vec<u8> {
     [&number.to_le_bytes()[..], &noise(number, 100 + number as usize * 7919 % 30_000)].concat()

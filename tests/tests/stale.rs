@@ -175,6 +175,61 @@ fn in_the_background_nobody_waits_for_the_refresh() {
     assert_eq!(server.get("/").cache(), "HIT");
 }
 
+/// What a client whose connection ends with the answer is told of a page, and what it is told when it comes again at once.
+fn seen_and_seen_again(server: &Server, uri: &str) -> (String, String) {
+    let request = Request::get(uri).field("Connection", "close");
+    let mut client = server.connect();
+    client.send(request.bytes());
+    let first = client.answer().cache().to_owned();
+    assert!(client.is_closed());
+    let mut client = server.connect();
+    (first, client.fetch(&request).cache().to_owned())
+}
+
+#[test]
+fn a_connection_that_ends_anyway_stays_a_moment_so_that_who_comes_again_at_once_finds_the_new_page() {
+    let rules =
+        "fastcgi_cache_valid 1s; fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;";
+    let site = Cached { server: rules, ..Cached::default() };
+    let (server, _origin) = site.start(|call| {
+        // Longer than a client needs to come again.
+        thread::sleep(Duration::from_millis(10));
+        call.answer("Content-Type: text/plain", "page");
+    });
+    let uris: Vec<_> = (0..10).map(|number| format!("/{number}")).collect();
+    for uri in &uris {
+        assert_eq!(server.get(uri).cache(), "MISS");
+    }
+    expire(Instant::now());
+    let seen: Vec<_> = uris.iter().map(|uri| seen_and_seen_again(&server, uri)).collect();
+    assert!(seen.iter().all(|(first, _)| first == "STALE"), "{seen:?}");
+    // A machine that is busy elsewhere may take longer than that moment, but not each time.
+    assert!(seen.iter().filter(|(_, again)| again == "HIT").count() >= 5, "{seen:?}");
+}
+
+#[test]
+fn a_connection_that_ends_anyway_does_not_stay_for_a_slow_refresh() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let rules =
+        "fastcgi_cache_valid 1s; fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;";
+    let site = Cached { server: rules, ..Cached::default() };
+    let (server, origin) = site.start(move |call| {
+        if call.number == 2 {
+            held.pass();
+        }
+        let text = format!("page {}", call.number);
+        call.answer("Content-Type: text/plain", text);
+    });
+    assert_eq!(server.get("/").text(), "page 1");
+    expire(Instant::now());
+    // The connection ends while the origin is still held.
+    assert_eq!(seen_and_seen_again(&server, "/"), ("STALE".into(), "UPDATING".into()));
+    assert_eq!(origin.count(), 2);
+    gate.open();
+    wait_for("the refreshed page", || server.get("/").text() == "page 2");
+}
+
 #[test]
 fn the_refresh_ends_well_when_the_visitor_who_caused_it_leaves() {
     let gate = Arc::new(Gate::new());

@@ -6,19 +6,11 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use myriad_tests::{Place, Server, wait_for};
+use myriad_tests::{Place, Server, Signal, certificate, signal, wait_for};
 
 fn place() -> Place {
     let place = Place::new();
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=one.test", "-newkey", "ec"])
-        .args(["-pkeyopt", "ec_paramgen_curve:P-256", "-keyout"])
-        .arg(place.path("one.key"))
-        .arg("-out")
-        .arg(place.path("one.crt"))
-        .output()
-        .expect("openssl runs");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    certificate(&place.path("one.crt"), &place.path("one.key"));
     place
 }
 
@@ -35,14 +27,8 @@ fn start(http: &str, server: &str) -> Server {
 /// What `openssl s_client` says, given a request to send once the handshake is over.
 fn openssl(server: &Server, options: &[&str], request: &str) -> String {
     let mut client = Command::new("openssl")
-        .args([
-            "s_client",
-            "-connect",
-            &format!("127.0.0.1:{}", server.port),
-            "-servername",
-            "one.test",
-            "-ign_eof",
-        ])
+        .args(["s_client", "-connect", &format!("127.0.0.1:{}", server.port), "-ign_eof"])
+        .args(if options.contains(&"-servername") { &[][..] } else { &["-servername", "one.test"] })
         .args(options)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -122,11 +108,141 @@ fn handshakes_that_do_not_go_on_lock_nobody_out_who_shares_their_address() {
     assert!(openssl(&server, &[], CLOSING).contains("served"));
 }
 
+/// Sessions as clients keep them: tickets or numbers, by both versions.
+struct Kept {
+    options: Vec<[String; 2]>,
+}
+
+/// Servers on one port with the ways of keeping sessions, each by its name.
+const WAYS: [(&str, &str); 2] = [
+    ("tickets.test", ""),
+    ("numbers.test", "ssl_session_tickets off; ssl_session_cache shared:sessions:1m;"),
+];
+
+fn start_with_workers() -> Server {
+    let server = |(name, lines): &(&str, &str)| {
+        format!(
+            "server {{ listen 127.0.0.1:@PORT@ ssl; server_name {name}; ssl_certificate one.crt; \
+             ssl_certificate_key one.key; {lines} return 200 '<$ssl_session_reused>'; }} "
+        )
+    };
+    let servers: String = WAYS.iter().map(server).collect();
+    let servers = servers.replacen(" ssl;", " ssl reuseport;", 1);
+    Server::start_with(place(), "worker_processes 4;", &format!("lingering_close off; {servers}"))
+}
+
+impl Kept {
+    /// New sessions of each kind.
+    fn new(server: &Server, ways: &[(&str, &str)]) -> Self {
+        let mut options = Vec::new();
+        for (name, _) in ways {
+            for version in ["-tls1_2", "-tls1_3"] {
+                let file = server.path(&format!("{name}{version}.pem")).display().to_string();
+                let said = openssl(server, &[version, "-servername", name, "-sess_out", &file], CLOSING);
+                assert!(said.contains("<.>"), "{name} {version}: {said}");
+                options.push([format!("{version} -servername {name}"), file]);
+            }
+        }
+        Self { options }
+    }
+
+    /// Comes back with each, several times, and keeps what the server gives anew.
+    fn come_back(&self, server: &Server, when: &str) {
+        for [how, file] in &self.options {
+            for _ in 0..6 {
+                let mut options: Vec<&str> = how.split(' ').collect();
+                options.extend(["-sess_in", file, "-sess_out", file]);
+                let said = openssl(server, &options, CLOSING);
+                assert!(said.contains("<r>"), "{when}, {how}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sessions_are_resumed_by_any_worker_and_after_a_reload() {
+    let server = start_with_workers();
+    let kept = Kept::new(&server, &WAYS);
+    kept.come_back(&server, "at once");
+    server.signal(Signal::HUP);
+    server.log_has("the new configuration runs");
+    kept.come_back(&server, "after a reload");
+}
+
+#[test]
+fn tickets_are_opened_by_the_process_that_takes_the_place_of_one_that_crashed() {
+    let server = start_with_workers();
+    let kept = Kept::new(&server, &WAYS[..1]);
+    for time in ["once", "again"] {
+        let [worker] = server.workers()[..] else { panic!("one worker process") };
+        signal(worker, Signal::KILL);
+        wait_for("another worker process", || {
+            server.workers().iter().any(|other| *other != worker)
+                && TcpStream::connect(("127.0.0.1", server.port)).is_ok()
+        });
+        kept.come_back(&server, time);
+    }
+}
+
+#[test]
+fn tickets_that_were_switched_off_are_opened_by_no_process_after_that() {
+    let config = |lines: &str, says: &str| {
+        format!(
+            "server {{ listen 127.0.0.1:@PORT@ ssl; server_name tickets.test; ssl_certificate one.crt; \
+             ssl_certificate_key one.key; {lines} return 200 '<$ssl_session_reused>{says}'; }}"
+        )
+    };
+    let server = Server::start(place(), &config("", "first"));
+    let kept = Kept::new(&server, &WAYS[..1]);
+    let serves = |says: &str| {
+        wait_for(says, || {
+            TcpStream::connect(("127.0.0.1", server.port)).is_ok()
+                && openssl(&server, &[], CLOSING).contains(&format!(">{says}"))
+        });
+    };
+    server.reload(&config("ssl_session_tickets off;", "off"));
+    serves("off");
+    let [worker] = server.workers()[..] else { panic!("one worker process") };
+    signal(worker, Signal::KILL);
+    wait_for("another worker process", || server.workers().iter().any(|other| *other != worker));
+    serves("off");
+    server.reload(&config("", "again"));
+    serves("again");
+    for [how, file] in &kept.options {
+        let mut options: Vec<&str> = how.split(' ').collect();
+        options.extend(["-sess_in", file]);
+        let said = openssl(&server, &options, CLOSING);
+        assert!(said.contains("<.>again"), "{how}: {said}");
+    }
+}
+
+#[test]
+fn tickets_are_opened_by_a_new_binary() {
+    let mut server = start_with_workers();
+    let kept = Kept::new(&server, &WAYS[..1]);
+    let pid = |file: &str| server.read(file).trim().parse::<u32>().ok();
+    let old = pid("myriad.pid").expect("a pid");
+    signal(old, Signal::USR2);
+    let mut new = None;
+    wait_for("both pid files", || {
+        new = pid("myriad.pid").filter(|new| *new != old && pid("myriad.pid.oldbin").is_some());
+        new.is_some()
+    });
+    signal(old, Signal::QUIT);
+    assert!(server.ended(), "the old one ends in peace");
+    kept.come_back(&server, "after an upgrade");
+    signal(new.expect("waited for"), Signal::TERM);
+}
+
 #[test]
 fn tickets_of_a_shared_key_are_opened_by_another_server_and_others_are_not() {
     let key: Vec<u8> = (0..80).collect();
-    let with_key = |key: &[u8]| {
-        let place = place();
+    let first = place();
+    let pair = ["one.crt", "one.key"].map(|file| (file, first.read(file)));
+    let with_key = |place: Place, key: &[u8]| {
+        for (file, text) in &pair {
+            place.write(file, text);
+        }
         place.write("ticket.key", key);
         Server::start(
             place,
@@ -134,13 +250,136 @@ fn tickets_of_a_shared_key_are_opened_by_another_server_and_others_are_not() {
              ssl_certificate_key one.key; ssl_session_ticket_key ticket.key; return 200 '<$ssl_session_reused>'; }",
         )
     };
-    let (first, second, stranger) = (with_key(&key), with_key(&key), with_key(&key[..48]));
+    let (first, second) = (with_key(first, &key), with_key(Place::new(), &key));
+    let stranger = with_key(Place::new(), &key[..48]);
     let saved = first.path("session.pem");
     let saved = saved.to_str().expect("text");
     for version in ["-tls1_2", "-tls1_3"] {
         assert!(openssl(&first, &[version, "-sess_out", saved], CLOSING).contains("<.>"));
         assert!(openssl(&second, &[version, "-sess_in", saved], CLOSING).contains("<r>"), "{version}");
         assert!(openssl(&stranger, &[version, "-sess_in", saved], CLOSING).contains("<.>"), "{version}");
+    }
+}
+
+/// Servers of one name on addresses of their own, by what each says, and that say who the client is to them.
+fn start_on_addresses(place: Place, http: &str, servers: &[&str]) -> Server {
+    let told = "'<$ssl_session_reused>$ssl_client_verify;'";
+    let server = |(index, lines): (usize, &&str)| {
+        format!(
+            "server {{ listen 127.0.0.{}:@PORT@ ssl; server_name one.test; {lines} \
+             error_page 495 496 = /told; location / {{ return 200 {told}; }} \
+             location = /told {{ return 200 {told}; }} }} ",
+            index + 1
+        )
+    };
+    let servers: String = servers.iter().enumerate().map(server).collect();
+    Server::start(place, &format!("lingering_close off; {http} {servers}"))
+}
+
+/// Comes to the server of that place in the list, with options more.
+fn told(server: &Server, index: usize, options: &[&str]) -> String {
+    let address = format!("127.0.0.{}:{}", index + 1, server.port);
+    let said = openssl(server, &[&["-connect", &address], options].concat(), CLOSING);
+    let body = said.split("\r\n\r\n").last().and_then(|text| text.split_once(';'));
+    body.unwrap_or_else(|| panic!("{said}")).0.to_owned()
+}
+
+#[test]
+fn a_session_is_resumed_by_servers_with_the_same_certificate_and_by_no_other() {
+    let place = place();
+    certificate(&place.path("two.crt"), &place.path("two.key"));
+    let [one, two] =
+        ["one", "two"].map(|name| format!("ssl_certificate {name}.crt; ssl_certificate_key {name}.key;"));
+    for kept in ["", "ssl_session_tickets off; ssl_session_cache shared:sessions:1m;"] {
+        let place = {
+            let own = Place::new();
+            for file in ["one.crt", "one.key", "two.crt", "two.key"] {
+                own.write(file, place.read(file));
+            }
+            own
+        };
+        let server = start_on_addresses(place, kept, &[&one, &two, &one]);
+        let saved = server.path("session.pem").display().to_string();
+        for version in ["-tls1_2", "-tls1_3"] {
+            for (other, resumed) in [(0, "<r>"), (1, "<.>"), (2, "<r>")] {
+                let first = told(&server, 0, &[version, "-sess_out", &saved]);
+                assert!(first.starts_with("<.>"), "{first}");
+                let then = told(&server, other, &[version, "-sess_in", &saved]);
+                assert!(then.starts_with(resumed), "{kept:?} {version} server {other}: {then}");
+            }
+        }
+    }
+}
+
+/// Authorities in `authorities.crt`, one under the other, and a client of the second.
+fn client_of_authorities(place: &Place) {
+    certificate(&place.path("root.crt"), &place.path("root.key"));
+    let signed = |name: &str, by: &str, is_authority: &str| {
+        place.write("extensions", format!("basicConstraints=critical,CA:{is_authority}\n"));
+        let file = |name: &str, end: &str| place.path(&format!("{name}.{end}")).display().to_string();
+        let run = |arguments: &[&str]| {
+            let ran = Command::new("openssl").args(arguments).output().expect("openssl runs");
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        };
+        let (key, asked) = (file(name, "key"), file(name, "csr"));
+        let subject = format!("/CN={name}");
+        run(&[
+            "req",
+            "-new",
+            "-nodes",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-subj",
+            &subject,
+        ]
+        .into_iter()
+        .chain(["-keyout", &key, "-out", &asked])
+        .collect::<Vec<_>>());
+        let (ca, ca_key, out) = (file(by, "crt"), file(by, "key"), file(name, "crt"));
+        let extensions = place.path("extensions").display().to_string();
+        run(&["x509", "-req", "-in", &asked, "-CA", &ca, "-CAkey", &ca_key, "-CAcreateserial", "-days", "2"]
+            .into_iter()
+            .chain(["-extfile", &extensions, "-out", &out])
+            .collect::<Vec<_>>());
+    };
+    signed("middle", "root", "TRUE");
+    signed("client", "middle", "FALSE");
+    place.write("authorities.crt", place.read("root.crt") + &place.read("middle.crt"));
+}
+
+#[test]
+fn whoever_has_proved_itself_to_a_server_is_judged_anew_by_another_that_shares_its_sessions() {
+    let place = place();
+    client_of_authorities(&place);
+    certificate(&place.path("stranger.crt"), &place.path("stranger.key"));
+    let servers = [
+        "ssl_verify_client on; ssl_client_certificate authorities.crt; ssl_verify_depth 3;",
+        "ssl_verify_client on; ssl_client_certificate stranger.crt;",
+        "ssl_verify_client optional; ssl_client_certificate stranger.crt;",
+        "",
+        // Sessions of the first are resumed here: what clients show is asked the same way.
+        "ssl_verify_client on; ssl_client_certificate authorities.crt; ssl_verify_depth 0;",
+    ];
+    let http = "ssl_certificate one.crt; ssl_certificate_key one.key; ssl_session_cache shared:sessions:1m;";
+    let server = start_on_addresses(place, http, &servers);
+    let file = |name: &str| server.path(name).display().to_string();
+    let (cert, key, saved) = (file("client.crt"), file("client.key"), file("session.pem"));
+    for version in ["-tls1_2", "-tls1_3"] {
+        let begin = || {
+            let proves = [version, "-cert", &cert, "-key", &key, "-sess_out", &saved];
+            assert_eq!(told(&server, 0, &proves), "<.>SUCCESS", "{version}");
+        };
+        begin();
+        assert_eq!(told(&server, 0, &[version, "-sess_in", &saved]), "<r>SUCCESS", "{version}");
+        for other in 1..=3 {
+            begin();
+            assert_eq!(told(&server, other, &[version, "-sess_in", &saved]), "<.>NONE", "{version} {other}");
+        }
+        begin();
+        let deep = told(&server, 4, &[version, "-sess_in", &saved]);
+        assert!(deep.starts_with("<r>FAILED:"), "{version}: {deep}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! DER (X.690): as much as certificates and requests for them need, both ways.
 
+pub(crate) use myriad_x509::write::{bit_string, holding, integer, sequence, value};
+
 /// Tags that are written or asked for.
 pub(crate) mod tag {
     pub(crate) const BOOLEAN: u8 = 0x01;
     pub(crate) const INTEGER: u8 = 0x02;
-    pub(crate) const BIT_STRING: u8 = 0x03;
     pub(crate) const OCTET_STRING: u8 = 0x04;
     pub(crate) const NULL: u8 = 0x05;
     pub(crate) const OID: u8 = 0x06;
@@ -42,48 +43,6 @@ pub(crate) mod oid {
     pub(crate) const SHA256_WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11];
 }
 
-/// A value with its tag and length before it.
-pub(crate) fn value(tag: u8, content: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(content.len() + 6);
-    out.push(tag);
-    let length = content.len();
-    if length < 0x80 {
-        out.push(length as u8);
-    } else {
-        let bytes = length.to_be_bytes();
-        let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len() - 1);
-        out.push(0x80 | (bytes.len() - first) as u8);
-        out.extend_from_slice(&bytes[first..]);
-    }
-    out.extend_from_slice(content);
-    out
-}
-
-/// A value made of others.
-pub(crate) fn holding(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
-    value(tag, &parts.concat())
-}
-
-/// A sequence of values.
-pub(crate) fn sequence(parts: &[&[u8]]) -> Vec<u8> {
-    holding(tag::SEQUENCE, parts)
-}
-
-/// A positive integer, from its big-endian bytes.
-pub(crate) fn integer(bytes: &[u8]) -> Vec<u8> {
-    let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
-    let digits = &bytes[first..];
-    // A leading one bit would make it negative.
-    let padded = digits.first().is_none_or(|byte| *byte >= 0x80);
-    let zero: &[u8] = if padded { &[0] } else { &[] };
-    holding(tag::INTEGER, &[zero, digits])
-}
-
-/// Whole bytes as a bit string.
-pub(crate) fn bit_string(bytes: &[u8]) -> Vec<u8> {
-    holding(tag::BIT_STRING, &[&[0], bytes])
-}
-
 /// Values, one after the other, out of bytes that anybody may have made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
@@ -93,11 +52,6 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rest.is_empty()
     }
 
     /// The next value: its tag, its content, and all of it. `None` where the bytes are not DER.
@@ -147,27 +101,6 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lengths_take_as_many_bytes_as_they_need() {
-        assert_eq!(value(4, &[1, 2]), [4, 2, 1, 2]);
-        assert_eq!(value(4, &[0; 0x80])[..3], [4, 0x81, 0x80]);
-        assert_eq!(value(4, &[0; 0x1234])[..4], [4, 0x82, 0x12, 0x34]);
-        for length in [0, 1, 127, 128, 255, 256, 65_535, 65_536] {
-            let whole = value(4, &vec![7; length]);
-            let mut reader = Reader::new(&whole);
-            assert_eq!(reader.expect(4).map(<[u8]>::len), Some(length));
-            assert!(reader.is_empty());
-        }
-    }
-
-    #[test]
-    fn integers_are_positive_and_short() {
-        assert_eq!(integer(&[0, 0, 5]), [2, 1, 5]);
-        assert_eq!(integer(&[0x80]), [2, 2, 0, 0x80]);
-        assert_eq!(integer(&[0]), [2, 1, 0]);
-        assert_eq!(integer(&[]), [2, 1, 0]);
-    }
 
     #[test]
     fn what_is_cut_or_no_der_is_none() {

@@ -1,4 +1,5 @@
-//! Certificates that renew themselves: a client of ACME (RFC 8555) and the little of X.509 that it needs.
+//! Certificates that renew themselves: a client of ACME (RFC 8555) and the little of X.509 that it needs; and what authorities
+//! say of certificates by OCSP, kept fresh ([`staple`]).
 //!
 //! ```text
 //! Agent (a thread for each issuer)
@@ -27,6 +28,7 @@ pub mod protocol;
 pub mod roots;
 pub mod schedule;
 pub mod slot;
+pub mod staple;
 pub mod time;
 pub mod x509;
 
@@ -36,4 +38,5 @@ pub use error::Error;
 pub use issuer::{CertificateOrder, ChallengeKind, ExternalAccount, Identifier, Issuer};
 pub use key::{KeyKind, SigningKey};
 pub use slot::Slot;
+pub use staple::{Question, Staple, Stapled, Stapler};
 pub use x509::Certificate;

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! QUIC itself, its streams and their windows are the driver's. Nothing here reads a clock or a socket. What a client can
-//! make the codec hold is bounded: a header block by [`crate::h1::HeadLimits`], everything else by 16 bytes a stream. The
-//! dynamic table of QPACK is not used in either direction, so no stream ever waits for another.
+//! make the codec hold is bounded: a header block by [`crate::h1::HeadLimits`], the table of a connection's fields by
+//! nginx's figure of 4 KB, everything else by 16 bytes a stream. A request may wait for entries of that table, which come
+//! on a stream of their own; answers never do.
 
 mod control;
 mod error;
@@ -22,7 +23,7 @@ mod response;
 pub use control::{Control, goaway, greeting};
 pub use error::{Code, Error, Scope};
 pub use peer::{Peer, Role};
-pub use qpack::{DecodeError, Encoder, decode};
+pub use qpack::{Decoder, Encoder};
 pub use request::{Event, RequestReader};
 pub use response::{data_frame, interim, response_head, trailers};
 

@@ -23,6 +23,7 @@ mod list;
 mod method;
 pub mod proxy_protocol;
 pub mod ranges;
+mod resets;
 pub mod structured;
 pub mod uri;
 
@@ -31,3 +32,4 @@ pub use fields::Fields;
 pub use head::{RequestHead, ResponseHead, Version};
 pub use known::Known;
 pub use method::Method;
+pub use resets::Resets;

@@ -157,13 +157,23 @@ impl Connection {
     /// A stand-in for a connection that is still shaking hands, for rules that are asked about it: the same client and
     /// listener, and the name that was asked for.
     pub fn greeting(&self, server_name: Option<&str>) -> Rc<Self> {
-        let facts = TlsFacts { server_name: server_name.map(Into::into), ..TlsFacts::imagined() };
-        let local = self.local().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
-        let greeting = Self::without_socket(self.id, self.listener, (self.peer, local), Some(facts));
+        let greeting = Self::greeting_of(self.id, self.listener, (self.peer, self.local()), server_name);
         if let Some(header) = self.proxied.get() {
             let _ = greeting.proxied.set(header.clone());
         }
         greeting
+    }
+
+    /// The same of a connection that is known by its number, listener and addresses alone.
+    pub fn greeting_of(
+        id: u64,
+        listener: u32,
+        (peer, local): (Peer, Option<SocketAddr>),
+        server_name: Option<&str>,
+    ) -> Rc<Self> {
+        let facts = TlsFacts { server_name: server_name.map(Into::into), ..TlsFacts::imagined() };
+        let local = local.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+        Self::without_socket(id, listener, (peer, local), Some(facts))
     }
 
     pub(crate) fn secure(&self, facts: TlsFacts, session: Session) {

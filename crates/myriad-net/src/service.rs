@@ -1,5 +1,6 @@
 //! What a driver asks of the site behind it.
 
+use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -71,6 +72,11 @@ pub trait Service: 'static {
         let _ = (connection, reason);
     }
 
+    /// A client of HTTP/3 broke a rule or went too far, and its connection ends; for the error log.
+    fn http3_failed(&self, connection: &Connection, reason: &dyn Display) {
+        let _ = (connection, reason);
+    }
+
     /// How a client of a listener for QUIC is spoken to that comes now; none sends it away.
     fn quic(&self, connection: &Connection) -> Option<QuicSettings> {
         let _ = connection;
@@ -78,8 +84,8 @@ pub trait Service: 'static {
     }
 
     /// A handshake failed, for the error log.
-    fn tls_failed(&self, connection: &Connection, error: &rustls::Error) {
-        let _ = (connection, error);
+    fn tls_failed(&self, connection: &Connection, why: &dyn Display) {
+        let _ = (connection, why);
     }
 
     /// Begins an exchange. `head` may be taken with `mem::take` by an answer that comes later.
@@ -98,9 +104,19 @@ pub trait Service: 'static {
         connection: &Rc<Connection>,
     ) -> Outcome<Self::Ticket>;
 
-    /// The exchange is over: sent, or broken off.
-    fn finish(&self, head: &RequestHead, connection: &Rc<Connection>, ticket: Self::Ticket, sent: &Sent);
+    /// The exchange is over: sent, or broken off. What it gives goes on behind the answer; a connection of HTTP/1 that ends
+    /// with the answer is closed a moment later for it, so that a client which comes again at once finds it done.
+    fn finish(
+        &self,
+        head: &RequestHead,
+        connection: &Rc<Connection>,
+        ticket: Self::Ticket,
+        sent: &Sent,
+    ) -> Option<Behind>;
 }
+
+/// What goes on behind an answer that has been sent. Dropping it ends the wait for it alone.
+pub type Behind = Pin<Box<dyn Future<Output = ()>>>;
 
 /// What happens to a connection between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

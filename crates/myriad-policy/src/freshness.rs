@@ -8,6 +8,11 @@ use myriad_http::{Fields, Known};
 use crate::validity::{Freshness, Source, is_private, lifetime, positive, stale_windows, x_accel_expires};
 use crate::{Refusal, Rules, rfc9111};
 
+/// What the configuration alone holds valid (`*_cache_valid`) ends on the next of such ticks, ms: pages that were fetched together
+/// are refreshed together, and one of a single second is not asked for more often than a second and its fetch allow. nginx's tick
+/// is a whole second.
+const TICK_MS: u64 = 64;
+
 /// The validity of an answer with `status` and `fields`, or why it has none; `now` in ms since the epoch.
 ///
 /// Judges time only: what else keeps an answer out of the cache is [`admit`](crate::admit)'s. `delay_ms` is how long the
@@ -27,11 +32,12 @@ pub fn freshness(
     } else {
         CacheControl::parse(fields.known_all(Known::CacheControl))
     };
-    let (fresh_until, source) = validity(status, fields, &control, rules, now)?;
+    let (until, source) = validity(status, fields, &control, rules, now)?;
+    let tick = if source == Source::CacheValid { TICK_MS } else { 1 };
     let (stale_while_revalidate_ms, stale_if_error_ms) = stale_windows(&control);
     Ok(Freshness {
-        fresh_until,
-        valid_ms: fresh_until.saturating_sub(now),
+        fresh_until: until.checked_next_multiple_of(tick).unwrap_or(until),
+        valid_ms: until.saturating_sub(now),
         stale_while_revalidate_ms,
         stale_if_error_ms,
         must_revalidate: false,

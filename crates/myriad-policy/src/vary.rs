@@ -5,7 +5,7 @@
 use myriad_http::{Fields, Known};
 use smallvec::SmallVec;
 
-use crate::{Rules, device};
+use crate::{Rules, device, other_codings};
 
 /// The most bytes of field names that a rule keeps; nginx keeps 128 bytes of `Vary`.
 const NAMES_MAX: usize = 256;
@@ -35,6 +35,9 @@ pub struct VariantTooLong;
 /// What stands for `User-Agent` in a rule by device classes: no field has this name.
 const BY_DEVICE: &[u8] = b":device";
 
+/// What stands for `Accept-Encoding` in the rule of pages for codings that are not made here: no field has this name.
+const BY_CODINGS: &[u8] = b":codings";
+
 impl VaryRule {
     /// The rule that an answer's fields make: by device classes for `User-Agent` where `cache_device_class` says so.
     pub fn of(answer: &Fields, rules: &Rules) -> Result<VaryRule, VaryError> {
@@ -47,6 +50,15 @@ impl VaryRule {
             }
         }
         Ok(rule)
+    }
+
+    /// The same rule for pages of which there is one for each choice of [`other_codings`].
+    #[must_use]
+    pub fn by_codings(self) -> VaryRule {
+        let mut names = self.names.into_vec();
+        names.push(BY_CODINGS.into());
+        names.sort_unstable();
+        VaryRule { names: names.into() }
     }
 
     /// Reads the values of all `Vary` fields of an answer.
@@ -104,6 +116,9 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
     if name == BY_DEVICE {
         return device::write_class(request, out);
     }
+    if name == BY_CODINGS {
+        return write_codings(request, out);
+    }
     let mut values = request.get_all(name).peekable();
     if values.peek().is_none() {
         out.push(0);
@@ -127,6 +142,13 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
         }
     }
     close_value(length_at, out);
+}
+
+fn write_codings(request: &Fields, out: &mut Vec<u8>) {
+    let Some(codings) = other_codings(request) else { return out.push(0) };
+    out.push(1);
+    out.extend_from_slice(&(codings.len() as u32).to_le_bytes());
+    out.extend_from_slice(&codings);
 }
 
 fn close_value(length_at: usize, out: &mut [u8]) {

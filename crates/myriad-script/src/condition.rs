@@ -82,7 +82,12 @@ impl Condition {
                 matched
             }
             Test::File { kind, path } => {
-                path.with_value(env, frame, form, |frame, path| Ok(env.file_test(*kind, path, frame)))?
+                let mut built = frame.take_buffer();
+                let found = path
+                    .eval_bounded(env, frame, &mut built, form, || "if".to_owned())
+                    .map(|()| env.file_test(*kind, &built, frame));
+                frame.give_buffer(built);
+                found?
             }
         };
         Ok(held != self.negated)
@@ -102,7 +107,7 @@ fn equal<E: Environment + ?Sized>(
     }
     let mut wanted = frame.take_buffer();
     let result = text
-        .eval_form(env, frame, &mut wanted, form)
+        .eval_bounded(env, frame, &mut wanted, form, || "if".to_owned())
         .and_then(|()| subject.with_value(env, frame, form, |_, value| Ok(same(value, &wanted))));
     frame.give_buffer(wanted);
     result

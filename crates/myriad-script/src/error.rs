@@ -56,7 +56,16 @@ pub enum EvalError {
     },
     /// `rewrite` produced an empty URI.
     EmptyUri,
+    /// A directive of the rewrite module made a text longer than [`MOST_TEXT`].
+    TooLong {
+        /// The directive, with what tells it from others of its name.
+        directive: String,
+    },
 }
+
+/// Most bytes that `set`, `rewrite`, `return` and `if` make of variables. nginx has no bound of its own; here a value that
+/// is put twice into its successor by each of ten rounds of rewriting must not take the memory of the machine.
+pub const MOST_TEXT: usize = 1 << 20;
 
 impl fmt::Display for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,6 +75,11 @@ impl fmt::Display for EvalError {
             }
             EvalError::Cycle { variable } => write!(f, "cycle while evaluating variable \"{variable}\""),
             EvalError::EmptyUri => f.write_str("the rewritten URI has a zero length"),
+            EvalError::TooLong { directive } => write!(
+                f,
+                "\"{directive}\" makes a text of more than {MOST_TEXT} bytes: put shorter variables into it, and see that \
+                 no value takes itself up again in each round of rewriting"
+            ),
         }
     }
 }

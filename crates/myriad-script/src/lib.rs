@@ -35,7 +35,7 @@ pub use assignment::Assignment;
 pub use compiler::Compiler;
 pub use condition::Condition;
 pub use environment::{Builtin, Catalogue, Environment, FileTest, Role};
-pub use error::{EvalError, ScriptError};
+pub use error::{EvalError, MOST_TEXT, ScriptError};
 pub use frame::Frame;
 pub use hostnames::{Hostnames, RefusedHostname};
 pub use predicate::Predicates;

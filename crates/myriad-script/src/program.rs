@@ -38,10 +38,22 @@ struct Tagged {
 
 #[derive(Debug)]
 enum Step {
-    Set { target: Target, value: Template },
-    If { condition: Condition, steps: Box<[Tagged]>, id: Option<IfId> },
+    /// The name is as it was written, with `$`.
+    Set {
+        name: Box<str>,
+        target: Target,
+        value: Template,
+    },
+    If {
+        condition: Condition,
+        steps: Box<[Tagged]>,
+        id: Option<IfId>,
+    },
     Rewrite(Box<Rewrite>),
-    Return { status: u16, text: Option<Template> },
+    Return {
+        status: u16,
+        text: Option<Template>,
+    },
     Break,
 }
 

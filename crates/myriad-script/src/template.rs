@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::environment::{Builtin, Environment};
-use crate::error::EvalError;
+use crate::error::{EvalError, MOST_TEXT};
 use crate::escape::escape_args;
 use crate::frame::Frame;
 use crate::variable::Variable;
@@ -148,6 +148,28 @@ impl Template {
                 for part in parts {
                     part.append(env, frame, out, form)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for a directive of the rewrite module, which makes no more than [`MOST_TEXT`] bytes of variables.
+    pub(crate) fn eval_bounded<E: Environment + ?Sized>(
+        &self,
+        env: &E,
+        frame: &mut Frame,
+        out: &mut Vec<u8>,
+        form: CaptureForm,
+        directive: impl FnOnce() -> String,
+    ) -> Result<(), EvalError> {
+        if let Shape::Static(text) = &self.shape {
+            out.extend_from_slice(text);
+            return Ok(());
+        }
+        for part in self.parts() {
+            part.append(env, frame, out, form)?;
+            if out.len() > MOST_TEXT {
+                return Err(EvalError::TooLong { directive: directive() });
             }
         }
         Ok(())

@@ -1,42 +1,23 @@
 //! The agents of the issuers, from one reload to the next.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 use myriad_acme::https::Resolve;
-use myriad_acme::{Agent, Outside, Severity};
+use myriad_acme::{Agent, Log, Outside, Severity, Stapled, Stapler};
 use myriad_upstream::{Resolver, ResolverConfig};
 use tokio::runtime::{Builder, LocalOptions};
 
 use crate::error_log::{ErrorLog, Level};
-use crate::runtime::{AcmePlan, PlannedIssuer};
+use crate::keeping::Keeper;
+use crate::runtime::{AcmePlan, PlannedIssuer, PlannedStaple};
 
-/// Takes a file to be kept over restarts, by whoever may write it.
-#[derive(Clone)]
-pub struct Keeper(Arc<KeepFile>);
-
-type KeepFile = dyn Fn(&Path, &[u8]) + Send + Sync;
-
-impl Keeper {
-    /// Passes files on to `keep`.
-    pub fn new(keep: impl Fn(&Path, &[u8]) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(keep))
-    }
-}
-
-impl fmt::Debug for Keeper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Keeper")
-    }
-}
-
-/// The issuers at work, by name.
+/// The issuers at work, by name, and who asks what authorities say.
 #[derive(Default)]
 pub(crate) struct Agents {
     running: HashMap<String, Agent>,
+    stapler: Option<Stapler>,
 }
 
 impl Agents {
@@ -65,9 +46,31 @@ impl Agents {
         Ok(())
     }
 
+    /// Keeps the OCSP answers of a configuration fresh.
+    pub(crate) fn staple(&mut self, planned: &[PlannedStaple], log: &ErrorLog) -> std::io::Result<()> {
+        if planned.is_empty() {
+            self.stapler = None;
+            return Ok(());
+        }
+        let log = log.clone();
+        let log: Log = Arc::new(move |severity, message| write(&log, severity, message));
+        let stapler = match self.stapler.take() {
+            Some(stapler) => stapler,
+            None => Stapler::start(Arc::clone(&log))?,
+        };
+        let stapled = planned.iter().map(|planned| Stapled {
+            staple: Arc::clone(&planned.staple),
+            resolve: resolve(planned.resolver.clone()),
+        });
+        stapler.set(stapled.collect(), log);
+        self.stapler = Some(stapler);
+        Ok(())
+    }
+
     /// Ends all of them; what is under way is given up.
     pub(crate) fn end(&mut self) {
         self.running.clear();
+        self.stapler = None;
     }
 }
 
@@ -78,7 +81,7 @@ fn outside(plan: &AcmePlan, planned: &PlannedIssuer, keeper: &Keeper) -> Outside
         log: Arc::new(move |severity, message| write(&log, severity, message)),
         keep: Arc::new(move |name, bytes| {
             if let Some(folder) = &state {
-                (keeper.0)(&folder.join(name), bytes);
+                keeper.file(&folder.join(name), bytes);
             }
         }),
         resolve: resolve(plan.resolver.clone()),

@@ -33,6 +33,7 @@ pub mod error_log;
 mod exchange;
 mod explain;
 mod files;
+mod keeping;
 mod level;
 mod limits;
 mod local_time;
@@ -51,12 +52,12 @@ pub mod syslog;
 mod tls;
 mod worker;
 
-pub use acme::Keeper;
 pub use admin::Administrator;
 pub use compile::{
-    TlsFiles, acme_orders, acme_state, address_name, check, tls_files, tls_path, tls_warnings,
+    TlsFiles, acme_orders, acme_state, address_name, check, is_tls_file, tls_files, tls_path, tls_warnings,
 };
 pub use counters::{Counter, Counters, Snapshot};
 pub use explain::{Line as ExplainedLine, Question, explain};
+pub use keeping::{Keep, Keeper};
 pub use purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};
 pub use site::{Inherited, Site, StartError};

@@ -178,7 +178,7 @@ pub(crate) fn tend(zone: &PageZone, log: &ErrorLog) {
 }
 
 /// Cuts the name of a purge to what a line of a log bears.
-fn shorten(name: &mut String) {
+pub(crate) fn shorten(name: &mut String) {
     if name.len() > LONGEST_NAME {
         let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
         name.truncate(end);

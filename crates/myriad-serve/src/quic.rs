@@ -1,14 +1,22 @@
 //! HTTP/3 as the site has it: which server a client means, and what workers share of a listener.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use myriad_net::{ChooseTls, Connection, Crossing, QuicPlace, QuicSecret, QuicSettings, Refusal};
+use myriad_http::RequestHead;
+use myriad_net::{
+    ChooseTls, Connection, Crossing, Peer, QuicPlace, QuicSecret, QuicSettings, Refusal, RequestBody,
+};
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
+use crate::exchange::Exchange;
 use crate::runtime::{Listener, Runtime};
+use crate::tls::with_certificates;
+use crate::worker::Generation;
 
 /// What outlives a reload.
 pub(crate) struct Quic {
@@ -33,7 +41,8 @@ impl Quic {
         sockets: usize,
     ) -> QuicPlace {
         let crossing = self.crossings.entry(number).or_insert_with(|| Crossing::new(workers));
-        let secret = listener.quic_secret.as_deref().map(QuicSecret::new);
+        let own = |key: &[u8]| QuicSecret::new(key).knowing_what(&self.secret);
+        let secret = listener.quic_secret.as_deref().map(own);
         QuicPlace {
             number,
             worker: index as u8,
@@ -45,24 +54,53 @@ impl Quic {
     }
 }
 
+thread_local! {
+    /// The site as this thread has it now: handshakes are shared between threads as far as QUIC knows, sites are not.
+    static SITE: RefCell<Weak<Generation>> = const { RefCell::new(Weak::new()) };
+}
+
+/// From now on handshakes of this thread are for `site`.
+pub(crate) fn shake_hands_for(site: &Rc<Generation>) {
+    SITE.with(|current| *current.borrow_mut() = Rc::downgrade(site));
+}
+
 /// Finds the server that a client names, behind the listener and address that it came to.
 struct Choice {
-    runtime: Arc<Runtime>,
+    connection: u64,
     listener: u32,
+    peer: Peer,
     local: Option<SocketAddr>,
 }
 
 impl ChooseTls for Choice {
     fn choose(&self, hello: &ClientHello<'_>) -> Result<Arc<ServerConfig>, Refusal> {
-        self.runtime.tls_http3(self.listener, self.local, hello.server_name())
+        let site = SITE.with(|site| site.borrow().upgrade()).ok_or(Refusal::NoApplicationProtocol)?;
+        let name = hello.server_name();
+        let (server, config) = site.runtime.tls_http3(self.listener, self.local, name)?;
+        let Some(pair) = site.runtime.server(server).named.first() else { return Ok(config) };
+        let addresses = (self.peer, self.local);
+        let greeting = Connection::greeting_of(self.connection, self.listener, addresses, name);
+        let certificates =
+            Exchange::begin(&site, &mut RequestHead::default(), &greeting, RequestBody::empty())
+                .certificates(server)
+                .ok_or(Refusal::NoCertificate)?;
+        Ok(with_certificates(&config, certificates, pair.is_clients))
+    }
+
+    fn keeps_offers(&self) -> bool {
+        SITE.with(|site| site.borrow().upgrade()).is_some_and(|site| site.runtime.keeps_offers)
     }
 }
 
 /// How a client is spoken to that comes now. Before it has named a server, the default one's settings hold.
-pub(crate) fn settings(runtime: &Arc<Runtime>, connection: &Connection) -> Option<QuicSettings> {
+pub(crate) fn settings(runtime: &Runtime, connection: &Connection) -> Option<QuicSettings> {
     let server = runtime.server(runtime.hosts(connection)?.default);
-    let choice =
-        Choice { runtime: Arc::clone(runtime), listener: connection.listener, local: connection.local() };
+    let choice = Choice {
+        connection: connection.id,
+        listener: connection.listener,
+        peer: connection.peer,
+        local: connection.local(),
+    };
     let http3 = &server.http3;
     Some(QuicSettings {
         tls: Arc::new(choice),

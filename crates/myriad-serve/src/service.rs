@@ -1,11 +1,12 @@
 //! The site as the drivers see it.
 
 use std::cell::RefCell;
+use std::fmt::{Arguments, Display};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_http::RequestHead;
-use myriad_net::service::{ConnectionEvent, Rejection};
+use myriad_net::service::{Behind, ConnectionEvent, Rejection};
 use myriad_net::{Connection, Limits, Outcome, QuicSettings, RequestBody, Sent, Service, StreamLimits};
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
@@ -29,11 +30,13 @@ pub(crate) struct SiteService {
 impl SiteService {
     /// A service that runs `site`.
     pub(crate) fn new(site: Rc<Generation>) -> Self {
+        crate::quic::shake_hands_for(&site);
         Self { worker: Rc::clone(&site.worker), current: RefCell::new(site) }
     }
 
     /// Replaces the site; exchanges under way end with the one they began with.
     pub(crate) fn replace(&self, site: Rc<Generation>) {
+        crate::quic::shake_hands_for(&site);
         *self.current.borrow_mut() = site;
         scratch::forget();
     }
@@ -41,6 +44,19 @@ impl SiteService {
     /// The site as it is now.
     pub(crate) fn current(&self) -> Rc<Generation> {
         Rc::clone(&self.current.borrow())
+    }
+
+    /// Tells what came of a client in the error log of its listener's default server.
+    fn log_client(&self, connection: &Connection, what: Arguments<'_>) {
+        let current = self.current.borrow();
+        let runtime = &current.runtime;
+        let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
+        let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
+        runtime.place(runtime.server(server).place).error_log.write(
+            Level::Info,
+            Some(connection.id),
+            format_args!("{what}, client: {client}"),
+        );
     }
 }
 
@@ -131,15 +147,11 @@ impl Service for SiteService {
     }
 
     fn http2_failed(&self, connection: &Connection, reason: &str) {
-        let current = self.current.borrow();
-        let runtime = &current.runtime;
-        let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
-        let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
-        runtime.place(runtime.server(server).place).error_log.write(
-            Level::Info,
-            Some(connection.id),
-            format_args!("{reason} while processing HTTP/2 connection, client: {client}"),
-        );
+        self.log_client(connection, format_args!("{reason} while processing HTTP/2 connection"));
+    }
+
+    fn http3_failed(&self, connection: &Connection, reason: &dyn Display) {
+        self.log_client(connection, format_args!("{reason} while processing HTTP/3 connection"));
     }
 
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
@@ -149,29 +161,19 @@ impl Service for SiteService {
         }
         let name = hello.server_name();
         let (server, config) = current.runtime.tls(connection, name)?;
-        if current.runtime.server(server).named.is_empty() {
-            return Some(config);
-        }
+        let Some(pair) = current.runtime.server(server).named.first() else { return Some(config) };
         let greeting = connection.greeting(name);
         Exchange::begin(&current, &mut RequestHead::default(), &greeting, RequestBody::empty())
             .certificates(server)
-            .map(|certificates| with_certificates(&config, certificates))
+            .map(|certificates| with_certificates(&config, certificates, pair.is_clients))
     }
 
     fn keeps_offers(&self) -> bool {
         self.current.borrow().runtime.keeps_offers
     }
 
-    fn tls_failed(&self, connection: &Connection, error: &rustls::Error) {
-        let current = self.current.borrow();
-        let runtime = &current.runtime;
-        let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
-        let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
-        runtime.place(runtime.server(server).place).error_log.write(
-            Level::Info,
-            Some(connection.id),
-            format_args!("SSL_do_handshake() failed ({error}) while SSL handshaking, client: {client}"),
-        );
+    fn tls_failed(&self, connection: &Connection, why: &dyn Display) {
+        self.log_client(connection, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
     }
 
     fn begin(
@@ -198,7 +200,13 @@ impl Service for SiteService {
         outcome(exchange, decision)
     }
 
-    fn finish(&self, _: &RequestHead, _: &Rc<Connection>, mut exchange: Box<Exchange>, sent: &Sent) {
+    fn finish(
+        &self,
+        _: &RequestHead,
+        _: &Rc<Connection>,
+        mut exchange: Box<Exchange>,
+        sent: &Sent,
+    ) -> Option<Behind> {
         let counters = &self.worker.counters;
         counters.requests.add(1);
         counters.bytes.add(sent.bytes);
@@ -208,6 +216,8 @@ impl Service for SiteService {
             exchange.request.finished_ms = myriad_net::clock::now_ms();
             access_log::write(&mut exchange);
         }
+        let refresh = exchange.request.cache.refresh.take();
         exchange.recycle();
+        refresh.map(|refresh| Box::pin(async { _ = refresh.await }) as Behind)
     }
 }

@@ -20,11 +20,12 @@ use parking_lot::Mutex;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
 
-use crate::acme::{Agents, Keeper};
+use crate::acme::Agents;
 use crate::admin::Administrator;
-use crate::compile::{self, Kept, Logs, Surroundings};
+use crate::compile::{self, Kept, Logs, Surroundings, TlsKept};
 use crate::counters::{Counters, Snapshot};
 use crate::files::FileCache;
+use crate::keeping::Keeper;
 use crate::log::LogWriter;
 use crate::passwords::Passwords;
 use crate::purge::{self, Outcome, Refused};
@@ -41,6 +42,8 @@ const DISK_THREADS: usize = 3;
 const BREAKING_OFF: Duration = Duration::from_secs(1);
 /// How long the end waits for pages that are still to be written.
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
+/// The same where the process is to end at once.
+const HALT_PATIENCE: Duration = Duration::from_millis(500);
 /// Keys of a zone that one sweep looks at.
 const SWEEP_BUDGET: usize = 4096;
 
@@ -59,6 +62,8 @@ pub struct Inherited {
     pub tls_files: crate::TlsFiles,
     /// Who keeps what must outlive the process.
     pub keeper: Keeper,
+    /// Keys of tickets that a process before this one used, by the life time of tickets, seconds.
+    pub ticket_keys: HashMap<u32, Vec<u8>>,
     /// What relative paths start from.
     pub prefix: PathBuf,
     /// The folder of the main configuration file.
@@ -156,7 +161,8 @@ impl Site {
     pub fn start(model: &Model, inherited: Inherited) -> Result<Self, StartError> {
         let logs = Logs::default();
         logs.take(inherited.logs);
-        let mut kept = Kept::default();
+        let tls = TlsKept::inheriting(inherited.ticket_keys, Arc::clone(&inherited.keeper));
+        let mut kept = Kept { tls, ..Kept::default() };
         let mut numbers = HashMap::new();
         let sockets = number(inherited.listeners, &mut numbers);
         let surroundings = Surroundings {
@@ -170,7 +176,7 @@ impl Site {
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
         let quic = Quic::new(&inherited.quic_secret, inherited.process);
         let disks = DiskPool::start(DISK_THREADS)?;
-        open_zones(&runtime, &disks);
+        open_zones(&runtime, &disks, &inherited.keeper);
         let count = match model.main.worker_processes {
             WorkerProcesses::Count(count) => count as usize,
             WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -191,6 +197,8 @@ impl Site {
         run(&workers, &runtime, &sockets, &mut quic, None)?;
         let mut agents = Agents::default();
         agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
+        agents.staple(&runtime.staples, &runtime.zone_log)?;
+        kept.tls.settle(&runtime.staples);
         let inner = Inner { kept, numbers, quic, runtime, workers, agents };
         Ok(Self {
             inner: Mutex::new(inner),
@@ -221,10 +229,12 @@ impl Site {
             kept: &mut inner.kept,
         };
         let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-        open_zones(&runtime, &self.disks);
+        open_zones(&runtime, &self.disks, &inherited.keeper);
         let tunnels_end = *self.shutdown_timeout.lock();
         run(&inner.workers, &runtime, &sockets, &mut inner.quic, tunnels_end)?;
         inner.agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
+        inner.agents.staple(&runtime.staples, &runtime.zone_log)?;
+        inner.kept.tls.settle(&runtime.staples);
         inner.kept.acme.settle(runtime.acme.as_deref());
         inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
         inner.kept.peers.prune();
@@ -286,6 +296,17 @@ impl Site {
         }
     }
 
+    /// Writes down what zones know of their files, for a process that is to end at once: the next one need not open them all then.
+    /// Exchanges go on meanwhile and end with the process.
+    pub fn halt(&self) {
+        let runtime = Arc::clone(&self.inner.lock().runtime);
+        std::thread::scope(|scope| {
+            for zone in runtime.zones.values() {
+                scope.spawn(|| zone.zone.close_disk(HALT_PATIENCE));
+            }
+        });
+    }
+
     fn wait_for_workers(&self) {
         let limit = *self.shutdown_timeout.lock();
         let workers = std::mem::take(&mut self.inner.lock().workers);
@@ -312,10 +333,10 @@ impl Site {
 }
 
 /// Opens the disk tiers of new zones, and gives the others their limits.
-fn open_zones(runtime: &Runtime, disks: &DiskPool) {
+fn open_zones(runtime: &Runtime, disks: &DiskPool, keeper: &Keeper) {
     for (name, zone) in &runtime.zones {
         if let Some(limits) = runtime.disk_limits.get(name) {
-            zone.open(*limits, disks, &runtime.zone_log);
+            zone.open(*limits, disks, &runtime.zone_log, keeper);
         }
     }
 }

@@ -35,13 +35,27 @@ struct Page {
 
 impl Metadata for Page {
     type Alternative = ();
+    type Kept = Self;
+    type View<'a> = &'a Self;
 
-    fn weight(&self) -> usize {
-        self.target.len() + 64
+    fn view(&self) -> &Self {
+        self
     }
 
-    fn labels(&self, each: &mut dyn FnMut(u64)) {
-        self.labels.into_iter().for_each(each);
+    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+        self
+    }
+
+    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+        kept
+    }
+
+    fn weight(page: &Self) -> usize {
+        page.target.len() + 64
+    }
+
+    fn labels(page: &Self, each: &mut dyn FnMut(u64)) {
+        page.labels.into_iter().for_each(each);
     }
 
     /// All targets that begin so.
@@ -54,7 +68,7 @@ impl Metadata for Page {
 impl Persist for Page {
     const VERSION: u16 = 1;
 
-    fn encode(&self, _: &mut Vec<u8>) {}
+    fn encode(_: &Self, _: &mut Vec<u8>) {}
 
     fn decode(_: &[u8]) -> Option<Self> {
         None

@@ -19,8 +19,22 @@ struct Page;
 
 impl Metadata for Page {
     type Alternative = ();
+    type Kept = Self;
+    type View<'a> = &'a Self;
 
-    fn weight(&self) -> usize {
+    fn view(&self) -> &Self {
+        self
+    }
+
+    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+        self
+    }
+
+    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+        kept
+    }
+
+    fn weight(_: &Self) -> usize {
         0
     }
 }

@@ -29,9 +29,24 @@ struct Long {
     stored: Option<Arc<StoredBody>>,
 }
 
+/// What a body is made of: mostly one segment.
+#[derive(Clone, Debug)]
+pub enum Segments {
+    /// One, which is not empty.
+    One(Bytes),
+    /// None, or more than one.
+    Several(Vec<Bytes>),
+}
+
 impl Default for Body {
     fn default() -> Self {
         Self(Content::One(Bytes::new()))
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self(Content::One(bytes))
     }
 }
 
@@ -96,6 +111,15 @@ impl Body {
             Content::One(bytes) if bytes.is_empty() => &[],
             Content::One(bytes) => std::slice::from_ref(bytes),
             Content::Long(long) => &long.segments,
+        }
+    }
+
+    /// The segments, for whoever sends them.
+    pub fn into_segments(self) -> Segments {
+        match self.0 {
+            Content::One(bytes) if bytes.is_empty() => Segments::Several(Vec::new()),
+            Content::One(bytes) => Segments::One(bytes),
+            Content::Long(long) => Segments::Several(long.segments.to_vec()),
         }
     }
 

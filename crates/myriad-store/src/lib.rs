@@ -28,10 +28,12 @@ mod body;
 mod disk;
 mod flight;
 mod ghost;
+mod index;
 mod key;
 mod labels;
 mod ledger;
 mod limits;
+mod metadata;
 mod notes;
 mod object;
 mod s3_fifo;
@@ -39,12 +41,13 @@ mod shard;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod variants;
 mod zone;
 
 pub use ban::{
     Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired, examine_purges,
 };
-pub use body::Body;
+pub use body::{Body, Segments};
 pub use disk::{
     BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPage, DiskPool, DiskStats, FormatError,
     OpenBody, Opening, Pace, ReadError, Report, StoredBody, examine,
@@ -55,6 +58,7 @@ pub use flight::{
 };
 pub use key::{Key, KeyRef};
 pub use limits::ZoneLimits;
-pub use object::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Persist, Selection};
+pub use metadata::{Metadata, Persist};
+pub use object::{ALTERNATIVES, Alternative, AttachError, Object, Selection};
 pub use stats::{Swept, ZoneStats};
 pub use zone::{Claim, ClaimOptions, Cursor, LiveBan, Sought, Zone};

@@ -17,8 +17,10 @@ struct Note {
 #[derive(Debug)]
 pub(crate) struct Notes {
     /// Empty until the first note is taken.
-    notes: Vec<Note>,
+    table: Vec<Note>,
     sets: usize,
+    /// Notes that were taken at least once: the others take no memory yet.
+    taken: usize,
 }
 
 impl Notes {
@@ -26,7 +28,12 @@ impl Notes {
     pub(crate) const SET_BYTES: usize = WAYS * size_of::<Note>();
 
     pub(crate) fn new(sets: usize) -> Self {
-        Self { notes: Vec::new(), sets: sets.max(1) }
+        Self { table: Vec::new(), sets: sets.max(1), taken: 0 }
+    }
+
+    /// Bytes that are reserved for notes, and not used.
+    pub(crate) fn unused_bytes(&self) -> usize {
+        (self.sets * WAYS).saturating_sub(self.taken) * size_of::<Note>()
     }
 
     fn set(&self, tag: u64) -> std::ops::Range<usize> {
@@ -36,19 +43,20 @@ impl Notes {
 
     fn find(&mut self, tag: u64) -> Option<&mut Note> {
         let set = self.set(tag);
-        self.notes.get_mut(set)?.iter_mut().find(|n| n.tag == tag && n.touched != 0)
+        self.table.get_mut(set)?.iter_mut().find(|n| n.tag == tag && n.touched != 0)
     }
 
     fn find_or_take(&mut self, tag: u64) -> &mut Note {
-        if self.notes.is_empty() {
-            self.notes = vec![Note::default(); self.sets * WAYS];
+        if self.table.is_empty() {
+            self.table = vec![Note::default(); self.sets * WAYS];
         }
         let set = self.set(tag);
-        let set = &mut self.notes[set];
+        let set = &mut self.table[set];
         let found = set.iter().position(|n| n.tag == tag && n.touched != 0);
         let oldest = || (0..WAYS).min_by_key(|&i| set[i].touched).unwrap_or(0);
         let index = found.unwrap_or_else(oldest);
         if found.is_none() {
+            self.taken += usize::from(set[index].touched == 0);
             set[index] = Note { tag, ..Note::default() };
         }
         &mut set[index]
@@ -82,7 +90,8 @@ impl Notes {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.notes.fill(Note::default());
+        self.table.fill(Note::default());
+        self.taken = 0;
     }
 }
 
@@ -116,7 +125,7 @@ mod tests {
         for tag in 0..10_000 {
             notes.set_pass(tag, tag + 1, u64::MAX);
         }
-        assert_eq!(notes.notes.len(), 2 * WAYS);
+        assert_eq!(notes.table.len(), 2 * WAYS);
         assert!(notes.passes(9_999, 1));
         assert!(!notes.passes(0, 1));
     }

@@ -1,69 +1,22 @@
 //! What is stored: one immutable response body with the caller's metadata.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
+use once_cell::race::OnceBox;
+use triomphe::ThinArc;
 
-use crate::Body;
 use crate::flight::{Completion, Flight};
+use crate::{Body, Metadata, StoredBody};
 
 /// Alternative encodings that one object can carry, besides its body as it came.
 pub const ALTERNATIVES: usize = 4;
 
-/// What the caller keeps with every object.
-pub trait Metadata: Send + Sync + 'static {
-    /// What the caller keeps with an alternative encoding; `()` where nothing.
-    type Alternative: Send + Sync + 'static;
-
-    /// Heap bytes that this value owns, beyond its own size.
-    fn weight(&self) -> usize;
-
-    /// Tells each label of this value: hashes of what it may be purged by ([`crate::Covered::Exact`]). Always the same
-    /// ones; some 32 bytes of index each belong into [`Self::weight`].
-    fn labels(&self, _each: &mut dyn FnMut(u64)) {}
-
-    /// Those of the labels that claims of it tell ([`crate::ClaimOptions::address`]).
-    fn address(&self) -> Option<[u64; 2]> {
-        None
-    }
-
-    /// Reads the rule of a purge ([`crate::Covered::Rule`]): as it was given, now or before a restart of perhaps an older
-    /// build. `None` where it is none: such a purge is refused, or, where it was accepted before, covers everything.
-    fn covers(_rule: &[u8]) -> Option<crate::Covers<Self>>
-    where
-        Self: Sized,
-    {
-        None
-    }
-
-    /// Heap bytes that the metadata of an alternative owns, beyond its own size.
-    fn alternative_weight(_alternative: &Self::Alternative) -> usize {
-        0
-    }
-}
-
-/// Metadata that can be kept on disk.
-///
-/// What [`Self::encode`] writes, [`Self::decode`] of the same [`Self::VERSION`] reads; of damage it hears nothing, since
-/// files are checksummed, but a file may have been written by another build.
-pub trait Persist: Metadata + Sized {
-    /// To be raised by every change of the encoding: files of another version are set aside.
-    const VERSION: u16;
-
-    /// Appends the metadata.
-    fn encode(&self, out: &mut Vec<u8>);
-
-    /// Reads it back; `None` where it cannot be what was written.
-    fn decode(bytes: &[u8]) -> Option<Self>;
-
-    /// Appends the metadata of an alternative.
-    fn encode_alternative(meta: &Self::Alternative, out: &mut Vec<u8>);
-
-    /// Reads it back.
-    fn decode_alternative(bytes: &[u8]) -> Option<Self::Alternative>;
-}
+/// The longest body that lies in its object's own piece of memory, in bytes: a longer one is worth a piece of its own, and is not
+/// copied once more.
+const WITHIN: u64 = 4096;
 
 /// Which variant of a key an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +60,26 @@ pub(crate) struct Restored<M: Metadata> {
     pub(crate) now: u64,
 }
 
+/// Bits that count hits, and the most they can.
+const HITS_BITS: u32 = 30;
+const HITS: u32 = (1 << HITS_BITS) - 1;
+/// The most hits that wait for the eviction queue to see them.
+const MOST_UNSEEN: u32 = 3;
+
+/// Bytes of the unit in which an object tells about what it weighs, up to 64 GB.
+const HEFT: usize = 16;
+
+/// Bytes that memory gives at once.
+const LINE: usize = 64;
+/// Lines behind the fixed part that are asked for; the processor sees by itself that the others will be read.
+const TOUCHED: usize = 12;
+
+/// Reads a byte of each of the first lines.
+#[inline]
+fn touched(bytes: &[u8]) -> u8 {
+    bytes.iter().step_by(LINE).take(TOUCHED).fold(0, |all, byte| all ^ byte)
+}
+
 /// The alternatives of an object: most have one or two, so each brings its own place.
 struct Encoding<A> {
     index: usize,
@@ -114,31 +87,64 @@ struct Encoding<A> {
     next: Encodings<A>,
 }
 
-type Encodings<A> = OnceLock<Box<Encoding<A>>>;
+type Encodings<A> = OnceBox<Encoding<A>>;
 
-/// One stored response: an immutable body and metadata, with validity that a revalidation may extend.
+/// One stored response: an immutable body and metadata, with validity that a revalidation may extend. This is a handle: cloning
+/// it counts.
 ///
-/// An object is one *generation*: its alternative encodings belong to exactly its bytes, because they live inside it.
-pub struct Object<M: Metadata> {
-    meta: M,
-    body: Body,
-    key: Arc<[u8]>,
-    selection: Option<Box<Selection>>,
-    generation: u64,
-    stored_at: u64,
+/// An object is one *generation*: its alternative encodings belong to exactly its bytes, because they live inside it. It is one
+/// piece of memory, whose lines lie side by side for a hit to read:
+///
+/// ```text
+///   count | fixed part | length | key | texts of the metadata | body, unless it is long
+/// ```
+pub struct Object<M: Metadata>(ThinArc<Fixed<M>, u8>);
+
+/// In this order: what each hit reads or writes comes first, with the count, and something that can be asked for before it is
+/// needed lies in every line.
+#[repr(C)]
+struct Fixed<M: Metadata> {
     fresh_until: AtomicU64,
-    updating_until: AtomicU64,
     /// The number of the newest ban that was asked; at first that of the fetch.
     asked_by: AtomicU64,
-    weight: AtomicUsize,
+    /// When it was last used, ms.
+    last_used: AtomicU64,
+    /// Hits, and above [`HITS`] those that the eviction queue has not seen.
     hits: AtomicU32,
-    last_hit_s: AtomicU32,
+    /// Where the key ends.
+    key_end: u32,
+    /// Where the texts end.
+    texts_end: u32,
+    /// About what it weighs, in units of [`HEFT`] bytes: the eviction queue asks at each step, and needs no more.
+    heft: AtomicU32,
     encodings: Encodings<M::Alternative>,
+    rare: Option<Box<Rare>>,
+    generation: u64,
+    kept: M::Kept,
+    stored_at: u64,
+    updating_until: AtomicU64,
+}
+
+/// What few objects have, or only those that are long.
+#[derive(Default)]
+struct Rare {
+    selection: Option<Selection>,
+    /// A body that does not lie behind the texts.
+    apart: Option<Body>,
+}
+
+/// The body that lies within an object, for as long as somebody sends it.
+struct Within<M: Metadata>(Object<M>);
+
+impl<M: Metadata> AsRef<[u8]> for Within<M> {
+    fn as_ref(&self) -> &[u8] {
+        self.0.within()
+    }
 }
 
 impl<M: Metadata> Object<M> {
-    /// Bytes of an object beside its data: itself, its reference counts and what the allocator adds.
-    const OVERHEAD: usize = size_of::<Self>() + 32;
+    /// Bytes of an object beside its data: the fixed part, count and length, and what the allocator rounds up.
+    const OVERHEAD: usize = size_of::<Fixed<M>>() + 16 + 64;
 
     /// Bytes of a segment beside its data: the shared count that `bytes` allocates, and the allocator's header.
     const SEGMENT_OVERHEAD: usize = 48;
@@ -159,54 +165,97 @@ impl<M: Metadata> Object<M> {
             alternatives: finish.alternatives,
             now: finish.now,
         };
-        Self::restored(Arc::clone(flight.key.bytes()), restored)
+        Self::restored(flight.key.bytes(), restored)
     }
 
     /// An object that was stored before.
-    pub(crate) fn restored(key: Arc<[u8]>, restored: Restored<M>) -> Self {
-        let object = Self {
-            meta: restored.meta,
-            body: restored.body,
-            key,
-            selection: restored.selection.map(Box::new),
-            generation: restored.generation,
-            stored_at: restored.stored_at,
-            fresh_until: AtomicU64::new(restored.fresh_until),
-            updating_until: AtomicU64::new(0),
-            asked_by: AtomicU64::new(restored.generation),
-            weight: AtomicUsize::new(0),
+    pub(crate) fn restored(key: &[u8], restored: Restored<M>) -> Self {
+        let Restored { meta, body, selection, generation, stored_at, fresh_until, alternatives, now } =
+            restored;
+        let is_within = body.stored().is_none() && body.len() <= WITHIN;
+        let mut data = Vec::with_capacity(key.len() + 512 + if is_within { body.len() as usize } else { 0 });
+        data.extend_from_slice(key);
+        let kept = meta.keep(&mut data);
+        let texts_end = data.len();
+        if is_within {
+            body.segments().iter().for_each(|segment| data.extend_from_slice(segment));
+        }
+        let fixed = Fixed {
+            fresh_until: AtomicU64::new(fresh_until),
+            asked_by: AtomicU64::new(generation),
+            last_used: AtomicU64::new(now.max(stored_at)),
             hits: AtomicU32::new(0),
-            last_hit_s: AtomicU32::new((restored.now / 1000) as u32),
-            encodings: OnceLock::new(),
+            key_end: key.len() as u32,
+            texts_end: texts_end as u32,
+            heft: AtomicU32::new(0),
+            encodings: OnceBox::new(),
+            rare: (!is_within || selection.is_some())
+                .then(|| Box::new(Rare { selection, apart: (!is_within).then_some(body) })),
+            generation,
+            kept,
+            stored_at,
+            updating_until: AtomicU64::new(0),
         };
-        let mut weight = object.base_weight();
-        for (index, alternative) in restored.alternatives.into_iter().enumerate() {
+        let object = Self(ThinArc::from_header_and_slice(fixed, &data));
+        object.add_heft(object.base_weight());
+        for (index, alternative) in alternatives.into_iter().enumerate() {
             if let Some(alternative) = alternative {
-                weight += Self::alternative_cost(&alternative);
                 // The object is new, so the place is free.
                 let _ = object.set_alternative(index, alternative);
             }
         }
-        object.weight.store(weight, Relaxed);
         object
     }
 
-    /// The same object with its body, which lies on disk.
-    pub(crate) fn with_body(mut self, body: Body) -> Self {
-        self.body = body;
-        self
+    /// The same object with its body, which lies on disk; `None` where somebody else holds it already.
+    pub(crate) fn with_body(mut self, body: Body) -> Option<Self> {
+        let is_placed = self.0.with_arc_mut(|shared| {
+            let own = triomphe::Arc::get_mut(shared)?;
+            own.header_mut().rare.get_or_insert_default().apart = Some(body);
+            Some(())
+        });
+        is_placed.map(|()| self)
+    }
+
+    fn fixed(&self) -> &Fixed<M> {
+        &self.0.header.header
+    }
+
+    /// The body, where it does not lie within.
+    #[inline]
+    fn apart(&self) -> Option<&Body> {
+        self.fixed().rare.as_deref()?.apart.as_ref()
+    }
+
+    /// The body, where it lies within.
+    fn within(&self) -> &[u8] {
+        &self.0.slice[self.fixed().texts_end as usize..]
     }
 
     fn base_weight(&self) -> usize {
         let selection = |s: &Selection| size_of::<Selection>() + s.selector.len() + s.variant.len() + 64;
-        let segments = self.body.segments().len();
-        let spilled = if segments > 1 { size_of_val(self.body.segments()) + 64 } else { 0 };
+        let apart = |body: &Body| {
+            let segments = body.segments();
+            let spilled = if segments.len() > 1 { size_of_val(segments) + 64 } else { 0 };
+            let bytes = segments.iter().map(Bytes::len).sum::<usize>();
+            size_of::<Body>() + 16 + bytes + segments.len() * Self::SEGMENT_OVERHEAD + spilled
+        };
+        let fixed = self.fixed();
         Self::OVERHEAD
-            + self.meta.weight()
-            + self.body.segments().iter().map(Bytes::len).sum::<usize>()
-            + segments * Self::SEGMENT_OVERHEAD
-            + spilled
+            + self.0.slice.len()
+            + M::weight(&fixed.kept)
+            + self.apart().map_or(0, apart)
             + self.selection().map_or(0, selection)
+    }
+
+    fn add_heft(&self, bytes: usize) {
+        let units = u32::try_from(bytes / HEFT).unwrap_or(u32::MAX);
+        self.fixed().heft.store(self.heft().saturating_add(units), Relaxed);
+    }
+
+    /// About what it weighs, in units that are the same for all.
+    pub(crate) fn heft(&self) -> u32 {
+        self.fixed().heft.load(Relaxed)
     }
 
     /// Bytes that an alternative adds to its object.
@@ -219,7 +268,7 @@ impl<M: Metadata> Object<M> {
     }
 
     fn encodings(&self) -> impl Iterator<Item = &Encoding<M::Alternative>> {
-        std::iter::successors(self.encodings.get(), |encoding| encoding.next.get()).map(Box::as_ref)
+        std::iter::successors(self.fixed().encodings.get(), |encoding| encoding.next.get())
     }
 
     /// Puts `alternative` at `index`; false where one is there already or the index is out of range.
@@ -227,84 +276,141 @@ impl<M: Metadata> Object<M> {
         if index >= ALTERNATIVES {
             return false;
         }
-        let mut encoding = Box::new(Encoding { index, alternative, next: OnceLock::new() });
-        let mut place = &self.encodings;
+        let cost = Self::alternative_cost(&alternative);
+        let mut encoding = Box::new(Encoding { index, alternative, next: OnceBox::new() });
+        let mut place = &self.fixed().encodings;
         loop {
             match place.get() {
                 Some(other) if other.index == index => return false,
                 Some(other) => place = &other.next,
                 None => match place.set(encoding) {
-                    Ok(()) => return true,
+                    Ok(()) => {
+                        self.add_heft(cost);
+                        return true;
+                    }
                     Err(back) => encoding = back,
                 },
             }
         }
     }
 
-    /// Adds to the weight; called under the shard's lock, as is every reading that the ledger depends on.
-    pub(crate) fn add_weight(&self, bytes: usize) {
-        self.weight.fetch_add(bytes, Relaxed);
+    /// Asks memory for all the lines that a hit reads of this object: those of the texts, and those of the body, or of its encoding
+    /// where it has one, as most clients take that. Among a million objects each is a miss of the processor's caches, and misses
+    /// that are under way together take no longer than one.
+    #[inline]
+    pub(crate) fn gather(&self) {
+        let fixed = self.fixed();
+        let first = fixed.asked_by.load(Relaxed) ^ fixed.generation ^ fixed.stored_at;
+        let (own, encoded) = match fixed.encodings.get() {
+            Some(encoding) => (&self.0.slice[..fixed.texts_end as usize], &encoding.alternative.bytes[..]),
+            None => (&self.0.slice[..], &[][..]),
+        };
+        std::hint::black_box(first as u8 ^ touched(own) ^ touched(encoded));
     }
 
-    /// Counts a hit. The shard's lock is held, so a load and a store lose nothing and save a locked instruction.
+    /// Whether two handles are of one object.
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self.fixed(), other.fixed())
+    }
+
+    /// Counts a hit, in the line that a look-up reads anyway: what the eviction queue wants to know of it waits there. The shard's
+    /// lock is held, so a load and a store lose nothing and save a locked instruction.
+    #[inline]
     pub(crate) fn count_hit(&self, now: u64) {
-        self.hits.store(self.hits.load(Relaxed).wrapping_add(1), Relaxed);
-        self.last_hit_s.store((now / 1000) as u32, Relaxed);
+        let known = self.fixed().hits.load(Relaxed);
+        let unseen = (known >> HITS_BITS).saturating_add(1).min(MOST_UNSEEN);
+        self.fixed().hits.store((known & HITS).saturating_add(1).min(HITS) | unseen << HITS_BITS, Relaxed);
+        self.fixed().last_used.store(now, Relaxed);
     }
 
-    /// When the object was last hit, in seconds.
-    pub(crate) fn last_hit_s(&self) -> u32 {
-        self.last_hit_s.load(Relaxed)
+    /// Hits since this was asked last, at most three. The shard's lock is held.
+    pub(crate) fn take_unseen_hits(&self) -> u8 {
+        let known = self.fixed().hits.load(Relaxed);
+        self.fixed().hits.store(known & HITS, Relaxed);
+        (known >> HITS_BITS) as u8
+    }
+
+    /// When the object was last used, in ms: what was read from disk was used then, not when it was stored.
+    pub(crate) fn last_used(&self) -> u64 {
+        self.fixed().last_used.load(Relaxed)
+    }
+
+    /// The same in seconds.
+    pub(crate) fn last_used_s(&self) -> u32 {
+        (self.last_used() / 1000) as u32
     }
 
     pub(crate) fn lease(&self, until: u64) {
-        self.updating_until.store(until, Relaxed);
+        self.fixed().updating_until.store(until, Relaxed);
     }
 
     /// Ends the lease that ran until `until`, unless another has begun since.
     pub(crate) fn end_lease(&self, until: u64) {
-        let _ = self.updating_until.compare_exchange(until, 0, Relaxed, Relaxed);
+        let _ = self.fixed().updating_until.compare_exchange(until, 0, Relaxed, Relaxed);
     }
 
     /// The caller's metadata.
-    pub fn meta(&self) -> &M {
-        &self.meta
+    #[inline]
+    pub fn meta(&self) -> M::View<'_> {
+        let fixed = self.fixed();
+        let texts = &self.0.slice[fixed.key_end as usize..fixed.texts_end as usize];
+        M::view_kept(&fixed.kept, texts)
     }
 
-    /// The body as it came from the origin.
-    pub fn body(&self) -> &Body {
-        &self.body
+    /// Tells each label that the metadata tells.
+    pub(crate) fn labels(&self, each: &mut dyn FnMut(u64)) {
+        M::labels(self.meta(), each);
+    }
+
+    /// The body as it came from the origin, to be sent or kept; no bytes are copied.
+    pub fn body(&self) -> Body {
+        match self.apart() {
+            Some(body) => body.clone(),
+            None if self.within().is_empty() => Body::default(),
+            None => Body::from(Bytes::from_owner(Within(self.clone()))),
+        }
+    }
+
+    /// Bytes of the body.
+    #[inline]
+    pub fn body_len(&self) -> u64 {
+        match self.apart() {
+            Some(body) => body.len(),
+            None => self.within().len() as u64,
+        }
+    }
+
+    /// The file of a body that is not in memory.
+    #[inline]
+    pub fn stored_body(&self) -> Option<&Arc<StoredBody>> {
+        self.apart().and_then(Body::stored)
     }
 
     /// The key's bytes.
-    pub fn key(&self) -> &Arc<[u8]> {
-        &self.key
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        &self.0.slice[..self.fixed().key_end as usize]
     }
 
     /// Which variant of the key this is; `None` where the key has no selector.
     pub fn selection(&self) -> Option<&Selection> {
-        self.selection.as_deref()
+        self.fixed().rare.as_deref()?.selection.as_ref()
     }
 
     /// The zone's sequence number at which the fetch of this object began: unique in the zone, and what purges are
     /// ordered against.
     pub fn generation(&self) -> u64 {
-        self.generation
+        self.fixed().generation
     }
 
     /// When the object was completed.
     pub fn stored_at(&self) -> u64 {
-        self.stored_at
+        self.fixed().stored_at
     }
 
     /// When the object stops being fresh; a revalidation may move it.
     pub fn fresh_until(&self) -> u64 {
-        self.fresh_until.load(Relaxed)
-    }
-
-    /// When the object was last used, in ms: what was read from disk was used now, not when it was stored.
-    pub(crate) fn used_at(&self) -> u64 {
-        self.stored_at.max(u64::from(self.last_hit_s()) * 1000)
+        self.fixed().fresh_until.load(Relaxed)
     }
 
     /// Whether the object is fresh at `now`.
@@ -314,7 +420,7 @@ impl<M: Metadata> Object<M> {
 
     /// Sets when the object stops being fresh.
     pub fn set_fresh_until(&self, at: u64) {
-        self.fresh_until.store(at, Relaxed);
+        self.fixed().fresh_until.store(at, Relaxed);
     }
 
     /// Makes the object stale from this moment on: a soft purge.
@@ -323,26 +429,28 @@ impl<M: Metadata> Object<M> {
     }
 
     pub(crate) fn asked_by(&self) -> u64 {
-        self.asked_by.load(Relaxed)
+        self.fixed().asked_by.load(Relaxed)
     }
 
     pub(crate) fn note_asked(&self, number: u64) {
-        self.asked_by.fetch_max(number, Relaxed);
+        self.fixed().asked_by.fetch_max(number, Relaxed);
     }
 
     /// Whether somebody is fetching a newer one at `now` (nginx's `UPDATING`).
     pub fn is_updating(&self, now: u64) -> bool {
-        now < self.updating_until.load(Relaxed)
+        now < self.fixed().updating_until.load(Relaxed)
     }
 
     /// How often the object was found by a look-up or a claim.
     pub fn hits(&self) -> u32 {
-        self.hits.load(Relaxed)
+        self.fixed().hits.load(Relaxed) & HITS
     }
 
-    /// The bytes that the zone accounts for this object, overhead and alternatives included.
+    /// The bytes that the zone accounts for this object, overhead and alternatives included. It grows with each alternative that
+    /// is attached, under the shard's lock, as is every reading that the ledger depends on.
     pub fn weight(&self) -> usize {
-        self.weight.load(Relaxed)
+        let alternatives = self.encodings().map(|encoding| Self::alternative_cost(&encoding.alternative));
+        self.base_weight() + alternatives.sum::<usize>()
     }
 
     /// The alternative encoding at `index`, if there is one.
@@ -352,12 +460,18 @@ impl<M: Metadata> Object<M> {
     }
 }
 
+impl<M: Metadata> Clone for Object<M> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
 impl<M: Metadata> fmt::Debug for Object<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Object")
-            .field("key", &self.key.escape_ascii().to_string())
-            .field("generation", &self.generation)
-            .field("len", &self.body.len())
+            .field("key", &self.key().escape_ascii().to_string())
+            .field("generation", &self.generation())
+            .field("len", &self.body_len())
             .finish_non_exhaustive()
     }
 }

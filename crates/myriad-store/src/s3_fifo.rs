@@ -15,8 +15,9 @@
 
 use crate::ghost::Ghost;
 
-/// Slots per page. Pages are never moved, so a growing queue copies no values while its shard is locked.
-const PAGE: usize = 32;
+/// Slots of the first page; each further one has twice as many as the one before. Pages are never moved, so a growing queue copies
+/// no values while its shard is locked, and they are few, so that finding one waits for no memory.
+const FIRST_PAGE: usize = 32;
 /// The part of all values that may be newcomers while there are others: one in so many.
 const NEWCOMERS: usize = 20;
 /// Hits that are counted.
@@ -65,6 +66,14 @@ impl List {
     const EMPTY: Self = Self { head: NIL, tail: NIL, len: 0 };
 }
 
+/// The page of an index, and the place in it.
+#[inline]
+fn place(index: u32) -> (usize, usize) {
+    let above = index as usize + FIRST_PAGE;
+    let page = above.ilog2() - FIRST_PAGE.ilog2();
+    (page as usize, above - (FIRST_PAGE << page))
+}
+
 #[derive(Debug)]
 pub(crate) struct S3Fifo<T> {
     pages: Vec<Vec<Slot<T>>>,
@@ -89,32 +98,35 @@ impl<T> S3Fifo<T> {
 
     /// One more than the highest index ever used.
     pub(crate) fn slots(&self) -> u32 {
-        self.pages.last().map_or(0, |last| (self.pages.len() - 1) * PAGE + last.len()) as u32
+        let before = |pages: usize| (FIRST_PAGE << (pages - 1)) - FIRST_PAGE;
+        self.pages.last().map_or(0, |last| before(self.pages.len()) + last.len()) as u32
     }
 
     fn slot(&self, index: u32) -> &Slot<T> {
-        &self.pages[index as usize / PAGE][index as usize % PAGE]
+        let (page, at) = place(index);
+        &self.pages[page][at]
     }
 
     fn slot_mut(&mut self, index: u32) -> &mut Slot<T> {
-        &mut self.pages[index as usize / PAGE][index as usize % PAGE]
+        let (page, at) = place(index);
+        &mut self.pages[page][at]
     }
 
     /// The value at an index, `None` for a vacant or unused one.
     pub(crate) fn at(&self, index: u32) -> Option<&T> {
-        self.pages.get(index as usize / PAGE)?.get(index as usize % PAGE)?.value.as_ref()
+        let (page, at) = place(index);
+        self.pages.get(page)?.get(at)?.value.as_ref()
     }
 
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
-        self.pages.get_mut(index as usize / PAGE)?.get_mut(index as usize % PAGE)?.value.as_mut()
+        let (page, at) = place(index);
+        self.pages.get_mut(page)?.get_mut(at)?.value.as_mut()
     }
 
-    /// The value at an index, counted as hit.
-    pub(crate) fn hit(&mut self, index: u32) -> Option<&mut T> {
+    /// The value at an index, counted as hit so often.
+    pub(crate) fn hit(&mut self, index: u32, times: u8) -> Option<&mut T> {
         let slot = self.slot_mut(index);
-        if slot.uses < MOST_USES {
-            slot.uses += 1;
-        }
+        slot.uses = slot.uses.saturating_add(times).min(MOST_USES);
         slot.value.as_mut()
     }
 
@@ -136,9 +148,9 @@ impl<T> S3Fifo<T> {
         let index = if self.vacant == NIL {
             let index = self.slots();
             match self.pages.last_mut() {
-                Some(page) if page.len() < PAGE => page.push(slot),
+                Some(page) if page.len() < page.capacity() => page.push(slot),
                 _ => {
-                    let mut page = Vec::with_capacity(PAGE);
+                    let mut page = Vec::with_capacity(FIRST_PAGE << self.pages.len());
                     page.push(slot);
                     self.pages.push(page);
                 }
@@ -221,8 +233,9 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// The value that should leave next; ends because every step counts a hit down or a newcomer in.
-    pub(crate) fn victim(&mut self, weight: impl Fn(&T) -> u64) -> Option<u32> {
+    /// The value that should leave next. `unseen` takes the hits that a value has counted by itself. It ends because every step
+    /// counts a hit down or a newcomer in.
+    pub(crate) fn victim(&mut self, weight: impl Fn(&T) -> u64, unseen: impl Fn(&T) -> u8) -> Option<u32> {
         loop {
             let [newcomers, main] = self.lists;
             let lane = if newcomers.len * NEWCOMERS > self.len() || main.len == 0 {
@@ -235,6 +248,8 @@ impl<T> S3Fifo<T> {
                 return None;
             }
             let cost = 1 + u8::from(self.is_heavy(index, &weight));
+            let times = self.at(index).map_or(0, &unseen);
+            self.hit(index, times);
             let slot = self.slot_mut(index);
             match lane {
                 Lane::Newcomers if slot.uses < cost => return Some(index),
@@ -264,6 +279,7 @@ mod tests {
     use super::*;
 
     const EVEN: fn(&u32) -> u64 = |_| 100;
+    const UNSEEN: fn(&u32) -> u8 = |_| 0;
 
     fn hash(value: u32) -> u64 {
         xxhash_rust::xxh3::xxh3_64(&value.to_le_bytes())
@@ -274,7 +290,7 @@ mod tests {
     }
 
     fn evict(queue: &mut S3Fifo<u32>) -> u32 {
-        let victim = queue.victim(EVEN).unwrap();
+        let victim = queue.victim(EVEN, UNSEEN).unwrap();
         queue.remember(victim, hash(*queue.at(victim).unwrap()));
         queue.remove(victim).unwrap()
     }
@@ -288,7 +304,7 @@ mod tests {
         for value in 0..100 {
             assert_eq!(evict(&mut queue), value);
         }
-        assert!(queue.victim(EVEN).is_none());
+        assert!(queue.victim(EVEN, UNSEEN).is_none());
     }
 
     #[test]
@@ -296,7 +312,7 @@ mod tests {
         let mut queue = S3Fifo::new();
         for value in 0..100 {
             let index = put(&mut queue, value);
-            queue.hit(index);
+            queue.hit(index, 1);
         }
         for value in 1000..5000 {
             put(&mut queue, value);
@@ -329,12 +345,24 @@ mod tests {
             let mut queue = S3Fifo::new();
             for value in 0..110 {
                 let index = put(&mut queue, value);
-                (0..if value < 100 { 1 } else { hits_of_heavy }).for_each(|_| _ = queue.hit(index));
+                (0..if value < 100 { 1 } else { hits_of_heavy }).for_each(|_| _ = queue.hit(index, 1));
             }
-            let victim = queue.victim(|value| if *value < 100 { 100 } else { 10_000 }).unwrap();
+            let victim = queue.victim(|value| if *value < 100 { 100 } else { 10_000 }, UNSEEN).unwrap();
             *queue.at(victim).unwrap()
         };
         assert_eq!((first_to_leave(1), first_to_leave(2)), (100, 0));
+    }
+
+    #[test]
+    fn hits_that_values_count_by_themselves_keep_them_too() {
+        let mut queue = S3Fifo::new();
+        for value in 0..100 {
+            put(&mut queue, value);
+        }
+        let unseen = std::cell::Cell::new(1);
+        let first_has_one = |value: &u32| if *value == 0 { unseen.replace(0) } else { 0 };
+        let victim = queue.victim(EVEN, first_has_one).unwrap();
+        assert_eq!((*queue.at(victim).unwrap(), unseen.get()), (1, 0));
     }
 
     #[test]
@@ -375,7 +403,7 @@ mod tests {
             for step in 0..300 {
                 match rng.u8(..5) {
                     0 | 1 => stored.push((put(&mut queue, step), step)),
-                    2 if !stored.is_empty() => _ = queue.hit(stored[rng.usize(..stored.len())].0),
+                    2 if !stored.is_empty() => _ = queue.hit(stored[rng.usize(..stored.len())].0, 1),
                     3 if !stored.is_empty() => {
                         let (index, value) = stored.swap_remove(rng.usize(..stored.len()));
                         assert_eq!(queue.remove(index), Some(value));

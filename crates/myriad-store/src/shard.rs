@@ -1,16 +1,16 @@
 //! What one lock of a zone guards: stored entries, flights, notes.
 
-use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
-use smallvec::{SmallVec, smallvec};
 
 use crate::ban::{Bans, Verdict};
 use crate::flight::Flight;
+use crate::index::Index;
 use crate::labels::Labels;
 use crate::notes::Notes;
 use crate::s3_fifo::S3Fifo;
+use crate::variants::Variants;
 use crate::{KeyRef, Metadata, Object, Selection};
 
 /// All that is stored under one key: one object without a selector, or variants that share one selector.
@@ -18,56 +18,38 @@ use crate::{KeyRef, Metadata, Object, Selection};
 /// The key is the unit of eviction, since it is the page that is hot or cold.
 #[derive(Debug)]
 pub(crate) struct Entry<M: Metadata> {
-    /// The half of the key's hash that places it in the table; the key itself stands with the objects.
-    pub(crate) hash: u64,
-    /// Never empty.
-    pub(crate) objects: SmallVec<[Arc<Object<M>>; 1]>,
-    /// Never zero, so that a vacant slot needs no mark of its own.
-    last_used: NonZeroU64,
-}
-
-fn moment(now: u64) -> NonZeroU64 {
-    NonZeroU64::new(now).unwrap_or(NonZeroU64::MIN)
+    pub(crate) objects: Variants<M>,
 }
 
 impl<M: Metadata> Entry<M> {
-    pub(crate) fn new(key: KeyRef<'_>, object: &Arc<Object<M>>) -> Self {
-        Self {
-            hash: key.table_hash(),
-            objects: smallvec![Arc::clone(object)],
-            last_used: moment(object.used_at()),
-        }
+    pub(crate) fn new(object: &Object<M>) -> Self {
+        Self { objects: Variants::One(object.clone()) }
     }
 
     pub(crate) fn last_used(&self) -> u64 {
-        self.last_used.get()
+        self.objects.iter().map(Object::last_used).max().unwrap_or(0)
     }
 
-    /// Notes a use; an earlier one than is known changes nothing.
-    pub(crate) fn used_at(&mut self, at: u64) {
-        self.last_used = self.last_used.max(moment(at));
+    /// About what it weighs, beside others.
+    fn heft(&self) -> u64 {
+        self.objects.iter().map(|object| u64::from(object.heft())).sum()
     }
 
-    /// Bytes of an entry beside its objects and key bytes: its slot, its share of a table at 7/8 load after doubling,
-    /// and the allocation of the key.
-    pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + 8 + 32;
-
-    pub(crate) fn base_weight(key: KeyRef<'_>) -> usize {
-        Self::OVERHEAD + key.bytes().len()
+    /// Hits on its objects since this was asked last.
+    fn take_unseen_hits(&self) -> u8 {
+        self.objects.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add)
     }
 
-    pub(crate) fn key(&self) -> Option<&Arc<[u8]>> {
-        self.objects.first().map(|object| object.key())
-    }
+    /// Bytes of an entry beside its objects: its slot, and its share of the table.
+    pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + Index::<Object<M>>::BYTES;
 
-    fn is_of(&self, key: KeyRef<'_>) -> bool {
-        self.hash == key.table_hash() && self.key().is_some_and(|own| **own == *key.bytes())
+    /// The key, which stands with each of its objects; hashed anew, as hardly anybody but look-ups asks, and they have it.
+    pub(crate) fn key(&self) -> KeyRef<'_> {
+        KeyRef::new(self.objects.first().map_or(&[], Object::key))
     }
 
     pub(crate) fn weight(&self) -> usize {
-        Self::OVERHEAD
-            + self.key().map_or(0, |key| key.len())
-            + self.objects.iter().map(|o| o.weight()).sum::<usize>()
+        Self::OVERHEAD + self.objects.iter().map(Object::weight).sum::<usize>()
     }
 
     pub(crate) fn selector(&self) -> Option<&Arc<[u8]>> {
@@ -82,10 +64,13 @@ impl<M: Metadata> Entry<M> {
     }
 }
 
-/// What a ban took out of a shard: to be dropped, and its bytes released, once the lock is.
+/// What a look-up comes to: the index of the entry, and the object.
+pub(crate) type Found<M> = (u32, Object<M>);
+
+/// What was taken out of a shard: to be dropped, and its bytes released, once the lock is.
 pub(crate) enum Taken<M: Metadata> {
     Entry(Entry<M>),
-    Object(Arc<Object<M>>),
+    Object(Object<M>),
 }
 
 /// What a flight in the table is to claims and to its own completion.
@@ -131,7 +116,8 @@ pub(crate) struct Counts {
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard<M: Metadata> {
-    table: HashTable<u32>,
+    /// Of each entry, its first object is seen: mostly it has no other.
+    table: Index<Object<M>>,
     pub(crate) queue: S3Fifo<Entry<M>>,
     pub(crate) flights: HashTable<Record<M>>,
     pub(crate) labels: Labels,
@@ -144,7 +130,7 @@ pub(crate) struct Shard<M: Metadata> {
 impl<M: Metadata> Shard<M> {
     pub(crate) fn new(note_sets: usize) -> Self {
         Self {
-            table: HashTable::new(),
+            table: Index::default(),
             queue: S3Fifo::new(),
             flights: HashTable::new(),
             labels: Labels::default(),
@@ -155,30 +141,36 @@ impl<M: Metadata> Shard<M> {
     }
 
     pub(crate) fn find(&self, key: KeyRef<'_>) -> Option<u32> {
-        let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.is_of(key));
-        self.table.find(key.table_hash(), is_it).copied()
+        self.table.find(key.table_hash(), |first| *first.key() == *key.bytes()).map(|(index, _)| index)
     }
 
     /// The entry of a key of which only the hash is known.
     pub(crate) fn find_hash(&self, hash: u128) -> Option<u32> {
-        // Half of it is enough: whoever is taken for another is looked up again by key, or leaves memory and is read again.
-        let is_it = |&index: &u32| self.queue.at(index).is_some_and(|e| e.hash == hash as u64);
-        self.table.find(hash as u64, is_it).copied()
+        let is_it = |first: &Object<M>| KeyRef::new(first.key()).hash() == hash;
+        self.table.find(hash as u64, is_it).map(|(index, _)| index)
     }
 
     pub(crate) fn entry(&self, key: KeyRef<'_>) -> Option<&Entry<M>> {
         self.queue.at(self.find(key)?)
     }
 
-    /// The entry of `key` and the position of the object that answers this request.
+    /// The entry of `key` and the object that answers this request.
+    #[inline]
     pub(crate) fn lookup(
         &mut self,
         key: KeyRef<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
-    ) -> Option<(u32, usize)> {
-        let index = self.find(key)?;
-        let position = self.queue.at(index)?.select(variant, &mut self.scratch)?;
-        Some((index, position))
+    ) -> Option<Found<M>> {
+        let (index, first) = self.table.find(key.table_hash(), |first| {
+            first.gather();
+            *first.key() == *key.bytes()
+        })?;
+        if first.selection().is_none() {
+            return Some((index, first.clone()));
+        }
+        let entry = self.queue.at(index)?;
+        let position = entry.select(variant, &mut self.scratch)?;
+        Some((index, entry.objects[position].clone()))
     }
 
     /// As [`Self::lookup`], where bans may cover what is found: that is taken out then, and returned to be dropped.
@@ -188,82 +180,95 @@ impl<M: Metadata> Shard<M> {
         key: KeyRef<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
         bans: &Bans<M>,
-    ) -> (Option<(u32, usize)>, Option<Taken<M>>) {
-        let Some(found) = self.lookup(key, variant) else { return (None, None) };
-        let object = self.queue.at(found.0).map(|entry| &entry.objects[found.1]);
-        match object {
-            Some(object) if bans.any_since(object.asked_by()) && bans.judge(object) == Verdict::Goes => {
-                (None, self.take(found.0, found.1))
-            }
-            _ => (Some(found), None),
+    ) -> (Option<Found<M>>, Option<Taken<M>>) {
+        let Some((index, object)) = self.lookup(key, variant) else { return (None, None) };
+        if !bans.any_since(object.asked_by()) || bans.judge(&object) != Verdict::Goes {
+            return (Some((index, object)), None);
         }
+        let objects = self.queue.at(index).map_or(&[][..], |entry| &entry.objects);
+        let position = objects.iter().position(|stored| stored.is_same(&object));
+        (None, position.and_then(|position| self.purge(index, position)))
+    }
+
+    /// As [`Self::take`], for a purge.
+    pub(crate) fn purge(&mut self, index: u32, position: usize) -> Option<Taken<M>> {
+        let taken = self.take(index, position);
+        self.counts.purged += u64::from(taken.is_some());
+        taken
     }
 
     /// Takes one object out of an entry, and the entry with its last one.
     pub(crate) fn take(&mut self, index: u32, position: usize) -> Option<Taken<M>> {
         let entry = self.queue.at_mut(index)?;
-        self.counts.purged += 1;
-        if entry.objects.len() == 1 {
+        let Some(object) = entry.objects.take(position) else {
             return self.remove(index).map(Taken::Entry);
-        }
-        let object = entry.objects.swap_remove(position);
+        };
         self.counts.objects -= 1;
-        self.relabel(index, &[Arc::clone(&object)]);
+        self.changed(index, std::slice::from_ref(&object));
         Some(Taken::Object(object))
     }
 
-    /// Makes the labels of an entry those of its objects, after `gone` have left it.
-    pub(crate) fn relabel(&mut self, index: u32, gone: &[Arc<Object<M>>]) {
+    /// Brings table, labels and queue up to date with an entry, after `gone` have left it: their hits were the entry's.
+    pub(crate) fn changed(&mut self, index: u32, gone: &[Object<M>]) {
+        let unseen = gone.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add);
+        if unseen > 0 {
+            self.queue.hit(index, unseen);
+        }
         let labels = &mut self.labels;
         for object in gone {
-            object.meta().labels(&mut |label| labels.remove(label, index));
+            object.labels(&mut |label| labels.remove(label, index));
         }
+        self.enter_labels(index);
         let Some(entry) = self.queue.at(index) else { return };
-        for object in &entry.objects {
-            object.meta().labels(&mut |label| labels.insert(label, index));
-        }
+        // Never the last handle: what has left is among `gone`.
+        self.table.replace(entry.key().table_hash(), index, entry.objects[0].clone());
+    }
+
+    fn enter_labels(&mut self, index: u32) {
+        let labels = &mut self.labels;
+        let objects = self.queue.at(index).into_iter().flat_map(|entry| entry.objects.iter());
+        objects.for_each(|object| object.labels(&mut |label| labels.insert(label, index)));
     }
 
     /// Counts a hit on what [`Self::lookup`] found.
-    pub(crate) fn hit(&mut self, (index, position): (u32, usize), now: u64) -> Option<Arc<Object<M>>> {
-        let entry = self.queue.hit(index)?;
-        entry.last_used = moment(now);
-        let object = &entry.objects[position];
+    #[inline]
+    pub(crate) fn hit(&mut self, object: &Object<M>, now: u64) {
         object.count_hit(now);
         self.counts.hits += 1;
-        Some(Arc::clone(object))
     }
 
     /// Enters a key that is not in the table.
     pub(crate) fn insert(&mut self, entry: Entry<M>) {
-        let hash = entry.hash;
+        let hash = entry.key().table_hash();
         self.counts.objects += entry.objects.len();
+        let first = entry.objects[0].clone();
         let index = self.queue.insert(entry, hash);
-        let queue = &self.queue;
-        let rehash = |&i: &u32| queue.at(i).map_or(0, |e| e.hash);
-        self.table.insert_unique(hash, index, rehash);
-        self.relabel(index, &[]);
+        self.table.insert(hash, index, first);
+        self.enter_labels(index);
     }
 
     /// Takes out the entry that should leave next.
     pub(crate) fn evict(&mut self) -> Option<Entry<M>> {
-        let index = self.queue.victim(|entry| entry.weight() as u64)?;
-        let hash = self.queue.at(index)?.hash;
+        let index = self.queue.victim(Entry::heft, Entry::take_unseen_hits)?;
+        let hash = self.queue.at(index)?.key().table_hash();
         self.queue.remember(index, hash);
-        let evicted = self.remove(index);
+        let evicted = self.remove_hashed(index, hash);
         self.counts.evictions += u64::from(evicted.is_some());
         evicted
     }
 
     pub(crate) fn remove(&mut self, index: u32) -> Option<Entry<M>> {
+        let hash = self.queue.at(index)?.key().table_hash();
+        self.remove_hashed(index, hash)
+    }
+
+    fn remove_hashed(&mut self, index: u32, hash: u64) -> Option<Entry<M>> {
         let entry = self.queue.remove(index)?;
-        if let Ok(found) = self.table.find_entry(entry.hash, |&i| i == index) {
-            found.remove();
-        }
+        self.table.remove(hash, index);
         self.counts.objects -= entry.objects.len();
         let labels = &mut self.labels;
-        for object in &entry.objects {
-            object.meta().labels(&mut |label| labels.remove(label, index));
+        for object in entry.objects.iter() {
+            object.labels(&mut |label| labels.remove(label, index));
         }
         Some(entry)
     }

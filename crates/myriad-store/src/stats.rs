@@ -9,6 +9,8 @@ pub struct ZoneStats {
     pub objects: usize,
     /// Bytes accounted now: objects with their overhead, bodies on their way, key notes.
     pub bytes: usize,
+    /// Bytes among them that are reserved for key notes, and not used yet.
+    pub unused_notes: usize,
     /// The cap, in bytes.
     pub limit_bytes: usize,
     /// Look-ups and claims that found an object.
@@ -21,7 +23,7 @@ pub struct ZoneStats {
     pub evictions: u64,
     /// Keys removed because nobody asked for them within `inactive_ms`.
     pub expired: u64,
-    /// Objects removed by `remove` and `clear`.
+    /// Objects that purges removed from memory.
     pub purged: u64,
     /// Completed bodies that were not stored for want of room.
     pub rejected: u64,

@@ -8,6 +8,7 @@ use crate::der::{Malformed, Reader, tag};
 use crate::extensions::Extensions;
 use crate::name::Name;
 use crate::time;
+use crate::trust::{Algorithms, is_signed_by};
 
 /// A public key, as algorithms of signatures take it.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +139,29 @@ impl<'a> Certificate<'a> {
             let _ = write!(shown, "{byte:02x}");
         }
         shown
+    }
+
+    /// The URL at which its authority answers by OCSP (RFC 5280 section 4.2.2.1), the first of them.
+    pub fn ocsp_responder(&self) -> Option<&'a str> {
+        /// `id-ad-ocsp`: 1.3.6.1.5.5.7.48.1.
+        const OCSP: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 48, 1];
+        const URI: u8 = tag::implicit(6);
+        let mut list = self.extensions.authority_information?.inside(tag::SEQUENCE).ok()?;
+        while !list.is_empty() {
+            let mut access = list.inside(tag::SEQUENCE).ok()?;
+            let method = access.expect(tag::OID).ok()?.content;
+            let place = access.value().ok()?;
+            if *method == OCSP && place.tag == URI {
+                let url = std::str::from_utf8(place.content).ok()?;
+                return url.bytes().all(|byte| byte.is_ascii_graphic()).then_some(url);
+            }
+        }
+        None
+    }
+
+    /// Whether this one's key has signed that one, and its name says so.
+    pub fn has_issued(&self, other: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {
+        self.subject == other.issuer && is_signed_by(&other.signed, &self.public_key, algorithms)
     }
 
     /// In PEM (RFC 7468), with a line end behind its last line.

@@ -1,7 +1,7 @@
 //! Name constraints (RFC 5280 section 4.2.1.10): for what names an authority may sign.
 //!
-//! Host names, addresses and directory names are compared. What else could be restricted is refused wherever a certificate
-//! below has a name of that kind, and so is an exclusion of directory names, which compare in too many ways to be excluded
+//! Host names, addresses of hosts and of people, and directory names are compared. What else could be restricted is refused
+//! wherever a certificate below has a name of that kind, and so is an exclusion of directory names, which compare in too many ways to be excluded
 //! by their bytes.
 
 use crate::certificate::Certificate;
@@ -22,6 +22,9 @@ pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Res
     for name in names(below) {
         let of_kind = |bases: &[Value<'_>]| bases.iter().any(|base| base.tag == name.tag);
         for base in excluded.iter().filter(|base| base.tag == name.tag) {
+            if base.tag == DNS_NAME && name.may_stand_for(base.content) {
+                return Err(VerifyError::Excluded);
+            }
             match is_within(&name, base) {
                 Some(false) if base.tag != DIRECTORY_NAME => {}
                 Some(true) => return Err(VerifyError::Excluded),
@@ -98,6 +101,19 @@ struct NameOf<'a> {
     what: What<'a>,
 }
 
+impl NameOf<'_> {
+    /// Whether it is a wildcard that takes in a host, or hosts below a domain, that somebody excluded.
+    fn may_stand_for(&self, excluded: &[u8]) -> bool {
+        let name = match &self.what {
+            What::Bytes(bytes) => bytes,
+            What::Host(name) => name.as_bytes(),
+            What::Directory(_) => return false,
+        };
+        let excluded = excluded.strip_prefix(b".").unwrap_or(excluded);
+        name.strip_prefix(b"*").is_some_and(|domain| is_host_within(excluded, domain))
+    }
+}
+
 enum What<'a> {
     Bytes(&'a [u8]),
     Host(String),
@@ -109,6 +125,7 @@ fn is_within(name: &NameOf<'_>, base: &Value<'_>) -> Option<bool> {
     match (&name.what, base.tag) {
         (What::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
         (What::Host(host), DNS_NAME) => Some(is_host_within(host.as_bytes(), base.content)),
+        (What::Bytes(address), RFC822_NAME) => is_mailbox_within(address, base.content),
         (What::Bytes(address), IP_ADDRESS) => is_address_within(address, base.content),
         (What::Directory(name), DIRECTORY_NAME) => {
             let base = Name::read(&mut base.values()).ok()?;
@@ -124,6 +141,32 @@ fn is_host_within(host: &[u8], base: &[u8]) -> bool {
     let same = host[at..].eq_ignore_ascii_case(base);
     let at_label = at == 0 || base.is_empty() || base[0] == b'.' || host[at - 1] == b'.';
     same && at_label && !(at == 0 && base.first() == Some(&b'.'))
+}
+
+/// One mailbox, all of a host, or with a dot in front those of all hosts below it. The part before the `@` is its host's to
+/// read, so case counts there. What is quoted or not in ASCII can be written in many ways: nobody can tell.
+fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
+    let split = |text: &[u8]| -> Option<(usize, bool)> {
+        let mut signs = text.iter().enumerate().filter(|(_, byte)| **byte == b'@');
+        let at = signs.next().map(|(at, _)| at);
+        let is_plain = text.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'"');
+        (is_plain && signs.next().is_none()).then_some((at.unwrap_or(0), at.is_some()))
+    };
+    let (at, has_host) = split(address)?;
+    if !has_host || at == 0 || at + 1 == address.len() {
+        return None;
+    }
+    let (local, host) = (&address[..at], &address[at + 1..]);
+    let (at, is_mailbox) = split(base)?;
+    if is_mailbox {
+        return Some(*local == base[..at] && host.eq_ignore_ascii_case(&base[at + 1..]));
+    }
+    let is_domain = base.first() == Some(&b'.');
+    Some(if is_domain {
+        is_host_within(host, base)
+    } else {
+        base.is_empty() || host.eq_ignore_ascii_case(base)
+    })
 }
 
 /// An address and its mask.
@@ -153,6 +196,45 @@ mod tests {
             ("anything", "", true),
         ] {
             assert_eq!(is_host_within(host.as_bytes(), base.as_bytes()), expected, "{host} {base}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_does_not_reach_round_an_exclusion() {
+        let name = |text: &'static str| NameOf { tag: DNS_NAME, what: What::Bytes(text.as_bytes()) };
+        for (text, excluded, expected) in [
+            ("*.in.test", "not.in.test", true),
+            ("*.in.test", ".not.in.test", true),
+            ("*.in.test", "out.test", false),
+            ("*.in.test", "in.test", false),
+            ("a.in.test", "not.in.test", false),
+        ] {
+            assert_eq!(name(text).may_stand_for(excluded.as_bytes()), expected, "{text} {excluded}");
+        }
+    }
+
+    #[test]
+    fn mailboxes_are_within_by_themselves_their_host_or_its_domain() {
+        for (address, base, expected) in [
+            ("a@in.test", "in.test", Some(true)),
+            ("a@IN.test", "in.test", Some(true)),
+            ("a@sub.in.test", "in.test", Some(false)),
+            ("a@sub.in.test", ".in.test", Some(true)),
+            ("a@in.test", ".in.test", Some(false)),
+            ("a@badin.test", ".in.test", Some(false)),
+            ("a@badin.test", "in.test", Some(false)),
+            ("a@in.test", "a@IN.TEST", Some(true)),
+            ("A@in.test", "a@in.test", Some(false)),
+            ("a@any.test", "", Some(true)),
+            ("a@in.test@out.test", "in.test", None),
+            ("\"a@in.test\"@out.test", "in.test", None),
+            ("in.test", "in.test", None),
+            ("@in.test", "in.test", None),
+            ("a@", "", None),
+            ("b\u{fc}@in.test", "in.test", None),
+            ("a@in.test\0.out.test", "in.test", None),
+        ] {
+            assert_eq!(is_mailbox_within(address.as_bytes(), base.as_bytes()), expected, "{address} {base}");
         }
     }
 

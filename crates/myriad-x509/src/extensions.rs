@@ -8,6 +8,9 @@ const ID_CE: [u8; 2] = [0x55, 0x1d];
 const ID_KP: [u8; 7] = [0x2b, 6, 1, 5, 5, 7, 3];
 const SERVER_AUTH: u8 = 1;
 const CLIENT_AUTH: u8 = 2;
+const OCSP_SIGNING: u8 = 9;
+/// `id-pe-authorityInfoAccess`: 1.3.6.1.5.5.7.1.1.
+const AUTHORITY_INFORMATION: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 1, 1];
 
 const SUBJECT_ALT_NAME: u8 = 17;
 const KEY_USAGE: u8 = 15;
@@ -48,6 +51,8 @@ pub(crate) struct BasicConstraints {
 pub(crate) struct Purposes {
     pub(crate) server: bool,
     pub(crate) client: bool,
+    /// It signs OCSP answers in its issuer's name (RFC 6960 section 4.2.2.2).
+    pub(crate) ocsp: bool,
 }
 
 /// The extensions that path validation reads.
@@ -60,6 +65,8 @@ pub(crate) struct Extensions<'a> {
     pub(crate) alternative_names: Option<Reader<'a>>,
     /// The two lists of subtrees.
     pub(crate) name_constraints: Option<Reader<'a>>,
+    /// Where its authority can be asked; read by who wants to know, since nothing depends on it.
+    pub(crate) authority_information: Option<Reader<'a>>,
     /// Whether one must be understood and is not.
     pub(crate) has_unknown_critical: bool,
 }
@@ -122,6 +129,7 @@ impl<'a> Extensions<'a> {
                     {
                         purposes.server |= *purpose == SERVER_AUTH;
                         purposes.client |= *purpose == CLIENT_AUTH;
+                        purposes.ocsp |= *purpose == OCSP_SIGNING;
                     }
                 }
                 self.purposes = Some(purposes);
@@ -130,6 +138,9 @@ impl<'a> Extensions<'a> {
             NAME_CONSTRAINTS => self.name_constraints = Some(value.inside(tag::SEQUENCE)?),
             CERTIFICATE_POLICIES => return Ok(()),
             _ => {
+                if *id == AUTHORITY_INFORMATION {
+                    self.authority_information = Some(value);
+                }
                 self.has_unknown_critical |= critical;
                 return Ok(());
             }

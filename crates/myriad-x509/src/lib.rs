@@ -20,10 +20,12 @@ mod error;
 mod extensions;
 mod host;
 mod name;
+mod ocsp;
 mod path;
 mod pem;
 mod time;
 mod trust;
+pub mod write;
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,7 @@ pub use crl::RevocationList;
 pub use der::Malformed;
 pub use error::VerifyError;
 pub use name::Name;
+pub use ocsp::{OcspAnswer, OcspError, OcspId, check_form};
 pub use path::Purpose;
 pub use time::show_time;
 pub use trust::{Algorithms, Trust};

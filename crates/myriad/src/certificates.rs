@@ -9,12 +9,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_acme::schedule::{renewal_window, span};
 use myriad_acme::{Certificate, pem};
+use myriad_conf::Model;
 use myriad_http::date::format_time_iso8601;
+use myriad_serve::TlsFiles;
 
-use crate::configuration::{Configuration, Origin};
+use crate::configuration::{Origin, Survey};
 use crate::pidfile::reason;
-use crate::report::say;
-use myriad_serve::error_log::Level;
+use crate::report::Finding;
 
 /// Names that a line shows; a certificate may be for a hundred.
 const SHOWN_NAMES: usize = 4;
@@ -29,28 +30,27 @@ struct Row {
     from: String,
 }
 
-/// Prints the table; fails where the configuration does.
+/// Prints the table; fails where the configuration does, though whatever can be read is shown.
 pub(crate) fn run(origin: &Origin) -> ExitCode {
-    let configuration = match origin.load() {
-        Ok(configuration) => configuration,
+    let Survey { model, tls_files, findings } = match origin.survey() {
+        Ok(survey) => survey,
         Err(findings) => {
-            for finding in &findings {
-                say(Level::Emerg, finding);
-            }
+            findings.iter().for_each(Finding::say);
             return ExitCode::FAILURE;
         }
     };
+    findings.iter().for_each(Finding::say);
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let rows = rows(origin, &configuration, now_s);
+    let rows = rows(origin, &model, &tls_files, now_s);
     let text = if rows.is_empty() { "no server has a certificate\n".to_owned() } else { table(&rows) };
     match io::stdout().write_all(text.as_bytes()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
+        Ok(()) if findings.is_empty() => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     }
 }
 
-fn rows(origin: &Origin, configuration: &Configuration, now_s: u64) -> Vec<Row> {
-    let (model, paths) = (&configuration.model, &origin.paths);
+fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec<Row> {
+    let paths = &origin.paths;
     let folder = paths.configuration.parent().unwrap_or(&paths.prefix);
     let mut rows = Vec::new();
     for (issuer, order, file) in myriad_serve::acme_orders(model, &paths.prefix) {
@@ -77,15 +77,13 @@ fn rows(origin: &Origin, configuration: &Configuration, now_s: u64) -> Vec<Row> 
     }
     let servers = model.http.iter().flat_map(|http| &http.servers);
     let mut seen = HashSet::new();
-    for name in servers.flat_map(|server| &server.settings.tls.certificates) {
+    let names = servers.flat_map(|server| &server.settings.tls.certificates);
+    for name in names.filter(|name| myriad_serve::is_tls_file(name)) {
         let path = myriad_serve::tls_path(folder, name);
-        let Some(text) = configuration.tls_files.get(&path) else { continue };
         if seen.insert(path.clone()) {
+            let known = tls_files.get(&path).and_then(|text| from_file(text, &path, now_s));
             let from = path.display().to_string();
-            rows.push(
-                from_file(text, &path, now_s)
-                    .unwrap_or_else(|| Row::without("?".into(), "cannot be read", from)),
-            );
+            rows.push(known.unwrap_or_else(|| Row::without("?".into(), "cannot be read", from)));
         }
     }
     rows

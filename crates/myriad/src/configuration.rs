@@ -9,9 +9,11 @@ use myriad_conf::model::{ListenAddress, ListenConf};
 use myriad_conf::settings::{ErrorLog, LogLevel};
 use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Text};
 use myriad_serve::TlsFiles;
+use myriad_serve::error_log::Level;
 
 use crate::paths::Paths;
 use crate::pidfile::reason;
+use crate::report::Finding;
 
 /// Where a configuration is read from, again at every reload.
 #[derive(Clone, Debug)]
@@ -42,34 +44,67 @@ const UNWRITTEN: (&str, u16) = ("", 0);
 
 impl Origin {
     /// Reads, parses and checks everything; every error comes back at once, rendered, possibly of several lines.
-    pub(crate) fn load(&self) -> Result<Configuration, Vec<String>> {
-        let path = &self.paths.configuration;
-        let parsed = match &self.preset {
-            Some(text) => {
-                let loader = MemoryLoader::with(path.clone(), text.clone());
-                myriad_conf::parse(&loader, path, &self.directives)
-            }
-            None => myriad_conf::parse(&Files, path, &self.directives),
-        };
-        let folder = path.parent().unwrap_or(&self.paths.prefix);
+    pub(crate) fn load(&self) -> Result<Configuration, Vec<Finding>> {
+        let (parsed, folder) = (self.parse(), self.folder());
         let checked = myriad_conf::build(&parsed).and_then(|model| {
-            let tls_files = read_tls_files(&model, folder)?;
+            let (tls_files, unreadable) = read_tls_files(&model, folder);
+            if !unreadable.is_empty() {
+                return Err(unreadable);
+            }
             myriad_serve::check(&model, folder, &tls_files)?;
             Ok((model, tls_files))
         });
-        let (mut model, tls_files) = checked.map_err(|errors| render_all(&parsed, &errors))?;
+        let (mut model, tls_files) = checked.map_err(|errors| Finding::of(&parsed, &errors))?;
         let hosts = resolve(&model)?;
         warn_of_what_has_no_effect(&mut model);
         model.warnings.extend(myriad_serve::tls_warnings(&model, folder, &tls_files));
         complete(&mut model, &self.paths, &hosts);
         Ok(Configuration { parsed, model, hosts, tls_files })
     }
+
+    /// Reads what can be read; fails where the language is not understood.
+    pub(crate) fn survey(&self) -> Result<Survey, Vec<Finding>> {
+        let (parsed, folder) = (self.parse(), self.folder());
+        let model = myriad_conf::build(&parsed).map_err(|errors| Finding::of(&parsed, &errors))?;
+        let (tls_files, mut wrong) = read_tls_files(&model, folder);
+        if let Err(errors) = myriad_serve::check(&model, folder, &tls_files) {
+            let unreadable: Vec<_> = wrong.iter().map(|error| error.span).collect();
+            wrong.extend(errors.into_iter().filter(|error| !unreadable.contains(&error.span)));
+        }
+        Ok(Survey { findings: Finding::of(&parsed, &wrong), model, tls_files })
+    }
+
+    fn parse(&self) -> Parsed {
+        let path = &self.paths.configuration;
+        match &self.preset {
+            Some(text) => {
+                let loader = MemoryLoader::with(path.clone(), text.clone());
+                myriad_conf::parse(&loader, path, &self.directives)
+            }
+            None => myriad_conf::parse(&Files, path, &self.directives),
+        }
+    }
+
+    /// Where names of files start from.
+    fn folder(&self) -> &Path {
+        self.paths.configuration.parent().unwrap_or(&self.paths.prefix)
+    }
+}
+
+/// A configuration as far as it can be read, for who wants to see what there is.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    pub(crate) model: Model,
+    /// Those that could be read.
+    pub(crate) tls_files: TlsFiles,
+    /// Why it would not run.
+    pub(crate) findings: Vec<Finding>,
 }
 
 impl Configuration {
     /// Warnings, rendered as errors are.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        render_all(&self.parsed, &self.model.warnings)
+    pub(crate) fn warnings(&self) -> Vec<Finding> {
+        Finding::of(&self.parsed, &self.model.warnings)
     }
 
     /// The files that were read from disk, for the worker to read again.
@@ -81,13 +116,13 @@ impl Configuration {
 }
 
 /// Reads and builds a configuration without asking whether it could run here: for who only wants to know what it says.
-pub(crate) fn read_main(origin: &Origin) -> Result<Model, Vec<String>> {
+pub(crate) fn read_main(origin: &Origin) -> Result<Model, Vec<Finding>> {
     let parsed = myriad_conf::parse(&Files, &origin.paths.configuration, &origin.directives);
-    myriad_conf::build(&parsed).map_err(|errors| render_all(&parsed, &errors))
+    myriad_conf::build(&parsed).map_err(|errors| Finding::of(&parsed, &errors))
 }
 
-/// Reads the certificates and keys that the servers name.
-fn read_tls_files(model: &Model, folder: &Path) -> Result<TlsFiles, Vec<Diagnostic>> {
+/// The certificates and keys that the servers name, and why some could not be read.
+fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     let mut files = TlsFiles::new();
     let mut errors = Vec::new();
     for name in myriad_serve::tls_files(model) {
@@ -106,7 +141,7 @@ fn read_tls_files(model: &Model, folder: &Path) -> Result<TlsFiles, Vec<Diagnost
             }
         }
     }
-    if errors.is_empty() { Ok(files) } else { Err(errors) }
+    (files, errors)
 }
 
 /// Builds the same model from text that was read before.
@@ -121,19 +156,15 @@ pub(crate) fn rebuild(
         .fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path.clone(), bytes.clone()));
     let parsed = myriad_conf::parse(&bundle, &paths.configuration, directives);
     let built = myriad_conf::build(&parsed);
-    let mut model = built.map_err(|errors| render_all(&parsed, &errors).join("\n"))?;
+    let mut model = built.map_err(|errors| errors_of(Finding::of(&parsed, &errors)))?;
     complete(&mut model, paths, hosts);
     Ok(model)
 }
 
-fn render_all(parsed: &Parsed, diagnostics: &[Diagnostic]) -> Vec<String> {
-    let rendered = diagnostics.iter().map(|found| myriad_conf::render(parsed, found));
-    // The level is said by whoever writes it down.
-    let unlabelled = |text: String| {
-        let message = text.strip_prefix("error: ").or_else(|| text.strip_prefix("warning: "));
-        message.unwrap_or(&text).trim_end().to_owned()
-    };
-    rendered.map(unlabelled).collect()
+/// What of findings stands in the way, as one text.
+pub(crate) fn errors_of(findings: Vec<Finding>) -> String {
+    let errors = findings.into_iter().filter(|finding| finding.level < Level::Warn);
+    errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
 }
 
 /// Bytes of a file that are read; what gives more, such as a device that never ends, is no configuration.
@@ -162,7 +193,7 @@ fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
     model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens)
 }
 
-fn resolve(model: &Model) -> Result<Vec<Host>, Vec<String>> {
+fn resolve(model: &Model) -> Result<Vec<Host>, Vec<Finding>> {
     // The supervisor decides here, since the worker no longer knows who started it.
     let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };
     let default = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
@@ -175,7 +206,7 @@ fn resolve(model: &Model) -> Result<Vec<Host>, Vec<String>> {
         }
         match (name.as_str(), *port).to_socket_addrs() {
             Ok(addresses) => hosts.push(((name.clone(), *port), addresses.collect())),
-            Err(error) => findings.push(format!("host not found in \"{name}\" of listen: {error}")),
+            Err(error) => findings.push(format!("host not found in \"{name}\" of listen: {error}").into()),
         }
     }
     if findings.is_empty() { Ok(hosts) } else { Err(findings) }

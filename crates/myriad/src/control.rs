@@ -41,12 +41,16 @@ pub(crate) enum Kind {
     Drained,
     /// From the worker: a file to be kept ([`crate::state`]); the payload is its path and its bytes.
     Keep,
-    /// From an old supervisor to a new one: listening sockets; the payload names them.
+    /// From an old supervisor to a new one: listening sockets; the payload names them. Its number is known to older binaries.
     Listeners,
+    /// From the worker: keys of tickets as they are now ([`crate::ticket_keys`]).
+    TicketKeys,
+    /// From the worker: a cache zone's folder to be made anew; the payload is its path.
+    Folder,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Configure,
         Self::Reopen,
         Self::Quit,
@@ -55,6 +59,8 @@ impl Kind {
         Self::Drained,
         Self::Keep,
         Self::Listeners,
+        Self::TicketKeys,
+        Self::Folder,
     ];
 
     fn from_byte(byte: u8) -> Option<Self> {

@@ -14,9 +14,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use crate::control::{Channel, Kind};
-use crate::handover::{decode_names, encode_names};
+use crate::handover::Legacy;
 use crate::listeners::Listeners;
 use crate::stdio;
+use crate::ticket_keys::TicketKeys;
 
 const DETACHED: &str = "MYRIAD_DETACHED";
 const UPGRADE: &str = "MYRIAD_UPGRADE";
@@ -29,8 +30,8 @@ pub(crate) enum Birth {
     Plain,
     /// As the background half of `daemon on`; the stream tells the other half that all is well.
     Detached(UnixStream),
-    /// By a supervisor that hands its sockets to a new binary.
-    Upgrade(Listeners),
+    /// By a supervisor that hands its sockets to a new binary, and the keys of tickets.
+    Upgrade(Listeners, TicketKeys),
 }
 
 impl Birth {
@@ -46,8 +47,9 @@ impl Birth {
         let channel = Channel::new(stdio::take_stdin()?.into())?;
         let message = channel.receive()?.filter(|message| message.kind == Kind::Listeners);
         let message = message.ok_or_else(|| io::Error::other("the old process handed over no sockets"))?;
-        let (names, secret) = decode_names(&message.payload).unwrap_or_default();
-        Ok(Self::Upgrade(Listeners::inherit(names.into_iter().zip(message.descriptors), secret)))
+        let Legacy { names, secret, ticket_keys } = Legacy::decode(&message.payload).unwrap_or_default();
+        let listeners = Listeners::inherit(names.into_iter().zip(message.descriptors), secret);
+        Ok(Self::Upgrade(listeners, ticket_keys))
     }
 }
 
@@ -75,15 +77,19 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
     }
 }
 
-/// Starts a new binary on the same command line and hands it the listening sockets.
-pub(crate) fn upgrade(binary: PathBuf, listeners: &Listeners) -> io::Result<Child> {
+/// Starts a new binary on the same command line and hands it the listening sockets and the keys of tickets.
+pub(crate) fn upgrade(binary: PathBuf, listeners: &Listeners, keys: &TicketKeys) -> io::Result<Child> {
     let (channel, theirs) = Channel::pair()?;
     let mut command = again(binary);
     command.env(UPGRADE, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let child = command.spawn()?;
-    let names = encode_names(listeners.iter().map(|(name, _)| name), listeners.secret());
+    let legacy = Legacy {
+        names: listeners.iter().map(|(name, _)| name.to_owned()).collect(),
+        secret: listeners.secret().to_vec(),
+        ticket_keys: keys.clone(),
+    };
     let sockets: Vec<_> = listeners.iter().map(|(_, socket)| socket).collect();
-    channel.send(Kind::Listeners, &names, &sockets)?;
+    channel.send(Kind::Listeners, &legacy.encode(), &sockets)?;
     Ok(child)
 }
 

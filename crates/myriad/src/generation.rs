@@ -1,9 +1,7 @@
 //! One configuration with everything that the supervisor opened for it.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::Path;
 
 use myriad_conf::model::WorkerProcesses;
@@ -14,11 +12,14 @@ use myriad_serve::error_log::{ErrorLog, Level};
 use crate::accounts::Account;
 use crate::admin::socket;
 use crate::configuration::{Configuration, Origin};
+use crate::folders;
 use crate::handover::Handover;
 use crate::listeners::Listeners;
 use crate::logs::Logs;
 use crate::pidfile::reason;
+use crate::report::Finding;
 use crate::state;
+use crate::ticket_keys::TicketKeys;
 
 /// Whom nginx's workers become when nothing is written.
 const DEFAULT_USER: &str = "nobody";
@@ -40,13 +41,13 @@ impl Generation {
         origin: &Origin,
         configuration: Configuration,
         current: &Listeners,
-    ) -> Result<Self, Vec<String>> {
+    ) -> Result<Self, Vec<Finding>> {
         let model = &configuration.model;
         let paths = &origin.paths;
-        let account = account(model).map_err(|error| vec![error])?;
-        make_folders(model, origin, account.as_ref()).map_err(|error| vec![error])?;
-        let logs = Logs::open(model, paths).map_err(|error| vec![error])?;
-        let log = logs.main(model, paths).map_err(|error| vec![error.to_string()])?;
+        let account = account(model).map_err(|error| vec![error.into()])?;
+        make_folders(model, origin, account.as_ref()).map_err(|error| vec![error.into()])?;
+        let logs = Logs::open(model, paths).map_err(|error| vec![error.into()])?;
+        let log = logs.main(model, paths).map_err(|error| vec![error.to_string().into()])?;
         let mut listeners = Listeners::open(model, threads(model), current)?;
         if let Some((path, is_written)) = socket::path(model, paths)
             && let Err(error) = listeners.add_control(&path, current)
@@ -55,7 +56,8 @@ impl Generation {
             let text = format!("the control socket \"{}\" could not be made ({reason})", path.display());
             if is_written {
                 listeners.discard_fresh();
-                return Err(vec![format!("{text}: name another path in \"control_socket\", or \"off\"")]);
+                let text = format!("{text}: name another path in \"control_socket\", or \"off\"");
+                return Err(vec![text.into()]);
             }
             // Nobody asked for it: the site comes first.
             log.write(
@@ -68,7 +70,7 @@ impl Generation {
     }
 
     /// What the worker process of that number is told.
-    pub(crate) fn handover(&self, process: u8) -> Handover {
+    pub(crate) fn handover(&self, process: u8, ticket_keys: &TicketKeys) -> Handover {
         let files = self.configuration.files().map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
         Handover {
             paths: self.origin.paths.clone(),
@@ -78,6 +80,7 @@ impl Generation {
             hosts: self.configuration.hosts.clone(),
             listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
             quic: (self.listeners.secret().to_vec(), process),
+            ticket_keys: ticket_keys.clone(),
             logs: self.logs.iter().map(|(path, _)| path.to_owned()).collect(),
             account: self.account.clone(),
         }
@@ -132,6 +135,22 @@ pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
     Account::find(&user, group.as_deref()).map(Some)
 }
 
+impl Generation {
+    /// Whether a folder is that of a cache zone.
+    pub(crate) fn is_zone(&self, path: &Path) -> bool {
+        let http = self.configuration.model.http.iter();
+        let mut zones = http.flat_map(|http| &http.cache_zones);
+        zones.any(|zone| self.origin.paths.complete(zone.path.bytes()) == path)
+    }
+
+    /// Makes the folder of a zone anew, for a worker that may not. Nothing is made below a folder that others may change: whoever
+    /// can lead a path elsewhere can make the folder as well.
+    pub(crate) fn remake_folder(&self, path: &Path) -> io::Result<()> {
+        folders::is_safe(path)?;
+        folders::make(path, self.account.as_ref())
+    }
+}
+
 /// Folders of the cache zones and of bodies that wait in files, owned by whoever writes into them.
 fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Result<(), String> {
     let Some(http) = &model.http else { return Ok(()) };
@@ -141,22 +160,8 @@ fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Re
     });
     for path in zones.chain(bodies.map(|client| &client.body_temp_path.path)) {
         let path = origin.paths.complete(path.bytes());
-        make_folder(&path, account)
+        folders::make(&path, account)
             .map_err(|error| format!("mkdir() \"{}\" failed ({})", path.display(), reason(&error)))?;
     }
     Ok(())
-}
-
-fn make_folder(path: &Path, account: Option<&Account>) -> io::Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::DirBuilder::new().mode(0o700).create(path)?;
-    match account {
-        Some(account) => chown(path, Some(account.uid), Some(account.gid)),
-        None => Ok(()),
-    }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::accounts::Account;
 use crate::configuration::Host;
 use crate::paths::Paths;
+use crate::ticket_keys::TicketKeys;
 
 /// The payload of [`crate::control::Kind::Configure`]; listeners' descriptors come first, then those of the logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub(crate) struct Handover {
     pub(crate) listeners: Vec<String>,
     /// QUIC's secret, and the number of the process that is told.
     pub(crate) quic: (Vec<u8>, u8),
+    pub(crate) ticket_keys: TicketKeys,
     pub(crate) logs: Vec<PathBuf>,
     /// Whom to become before a client is met.
     pub(crate) account: Option<Account>,
@@ -50,6 +52,7 @@ impl Handover {
         put_all(&mut out, self.listeners.iter());
         put(&mut out, &self.quic.0);
         put_count(&mut out, usize::from(self.quic.1));
+        put_ticket_keys(&mut out, &self.ticket_keys);
         out.extend(encode_paths(self.logs.iter().map(PathBuf::as_path)));
         let account = self.account.as_ref();
         let ids = account
@@ -76,6 +79,7 @@ impl Handover {
         })?;
         let listeners = reader.list(Reader::text)?;
         let quic = (reader.bytes()?.to_vec(), u8::try_from(reader.count()?).ok()?);
+        let ticket_keys = reader.ticket_keys()?;
         let logs = reader.list(Reader::path)?;
         let ids = reader.list(|reader| reader.count().map(|id| id as u32))?;
         let account = match ids.as_slice() {
@@ -83,7 +87,7 @@ impl Handover {
             _ => None,
         };
         let paths = Paths { prefix, configuration, error_log };
-        Some(Self { paths, directives, files, tls_files, hosts, listeners, quic, logs, account })
+        Some(Self { paths, directives, files, tls_files, hosts, listeners, quic, ticket_keys, logs, account })
     }
 }
 
@@ -113,19 +117,51 @@ pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
     Reader { rest: bytes }.file()
 }
 
-/// A list of names: what a new binary is told of the listeners it inherits; and QUIC's secret.
-pub(crate) fn encode_names<'a>(names: impl Iterator<Item = &'a str>, secret: &[u8]) -> Vec<u8> {
+/// What a new binary is told of an old one beside the sockets themselves.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Legacy {
+    /// Names of the listeners.
+    pub(crate) names: Vec<String>,
+    /// QUIC's.
+    pub(crate) secret: Vec<u8>,
+    pub(crate) ticket_keys: TicketKeys,
+}
+
+impl Legacy {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_all(&mut out, self.names.iter());
+        put(&mut out, &self.secret);
+        put_ticket_keys(&mut out, &self.ticket_keys);
+        out
+    }
+
+    /// What [`Legacy::encode`] wrote. Binaries of before there was QUIC, or of before keys were kept, tell of none.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader { rest: bytes };
+        let names = reader.list(Reader::text)?;
+        let secret = reader.bytes().unwrap_or_default().to_vec();
+        Some(Self { names, secret, ticket_keys: reader.ticket_keys().unwrap_or_default() })
+    }
+}
+
+/// The payload of [`crate::control::Kind::TicketKeys`].
+pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    put_all(&mut out, names.collect::<Vec<_>>().into_iter());
-    put(&mut out, secret);
+    put_count(&mut out, lifetime_s as usize);
+    put(&mut out, record);
     out
 }
 
-/// What [`encode_names`] wrote. A binary of before there was QUIC tells of no secret.
-pub(crate) fn decode_names(bytes: &[u8]) -> Option<(Vec<String>, Vec<u8>)> {
-    let mut reader = Reader { rest: bytes };
-    let names = reader.list(Reader::text)?;
-    Some((names, reader.bytes().unwrap_or_default().to_vec()))
+/// What [`encode_ticket_key`] wrote.
+pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Vec<u8>)> {
+    Reader { rest: bytes }.ticket_key()
+}
+
+fn put_ticket_keys(out: &mut Vec<u8>, keys: &TicketKeys) {
+    let records = keys.iter();
+    put_count(out, records.len());
+    records.for_each(|(lifetime_s, record)| out.extend(encode_ticket_key(lifetime_s, record)));
 }
 
 fn put_count(out: &mut Vec<u8>, count: usize) {
@@ -172,6 +208,14 @@ impl<'a> Reader<'a> {
         Some((self.path()?, self.bytes()?.to_vec()))
     }
 
+    fn ticket_key(&mut self) -> Option<(u32, Vec<u8>)> {
+        Some((u32::try_from(self.count()?).ok()?, self.bytes()?.to_vec()))
+    }
+
+    fn ticket_keys(&mut self) -> Option<TicketKeys> {
+        self.list(Self::ticket_key).map(TicketKeys::of)
+    }
+
     fn text(&mut self) -> Option<String> {
         String::from_utf8(self.bytes()?.to_vec()).ok()
     }
@@ -198,6 +242,7 @@ mod tests {
             )],
             listeners: vec!["127.0.0.1:80".into(), "unix:/s".into()],
             quic: (vec![1, 2, 3], 255),
+            ticket_keys: TicketKeys::of([(300, vec![4; 104])]),
             logs: vec!["/l/error.log".into()],
             account: Some(Account { uid: 33, gid: 34, groups: vec![34, 110] }),
         }
@@ -209,6 +254,20 @@ mod tests {
         assert_eq!(Handover::decode(&sample.encode()).as_ref(), Some(&sample));
         let bare = Handover { account: None, hosts: vec![], logs: vec![], ..sample };
         assert_eq!(Handover::decode(&bare.encode()), Some(bare));
+    }
+
+    #[test]
+    fn a_new_binary_understands_old_ones() {
+        let legacy = Legacy {
+            names: vec!["127.0.0.1:80".into()],
+            secret: vec![7; 32],
+            ticket_keys: TicketKeys::of([(300, vec![1])]),
+        };
+        let whole = legacy.encode();
+        assert_eq!(Legacy::decode(&whole).as_ref(), Some(&legacy));
+        let before_keys = Legacy::decode(&whole[..whole.len() - 13]).expect("names and secret");
+        assert_eq!(before_keys, Legacy { ticket_keys: TicketKeys::default(), ..legacy });
+        assert_eq!(Legacy::decode(&whole[..20]).expect("names").secret, [] as [u8; 0]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use rustix::net::{
 
 use crate::admin::socket;
 use crate::pidfile::reason;
+use crate::report::Finding;
 
 /// nginx asks for 511, which a rush of visitors overflows; the kernel caps this at `net.core.somaxconn`.
 const DEFAULT_BACKLOG: u32 = 4096;
@@ -80,9 +81,9 @@ impl Listeners {
 
     /// What the model asks for: kept where `current` has it, made where it has not. Every failure is reported; then
     /// nothing that was made is left.
-    pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<String>> {
+    pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<Finding>> {
         let secret = match &current.secret[..] {
-            [] => random_secret().map_err(|error| vec![error])?,
+            [] => random_secret().map_err(|error| vec![error.into()])?,
             secret => secret.to_vec(),
         };
         let mut opened = Self { all: Vec::new(), secret };
@@ -98,7 +99,8 @@ impl Listeners {
                     opened.all.push(Listener { name: wanted.name, sockets, fresh: kept.is_none() });
                 }
                 Err(error) => {
-                    failures.push(format!("bind() to {} failed ({})", wanted.name, reason(&error)));
+                    let text = format!("bind() to {} failed ({})", wanted.name, reason(&error));
+                    failures.push(text.into());
                 }
             }
         }

@@ -16,6 +16,7 @@ mod configuration;
 mod control;
 mod daemon;
 mod explain;
+mod folders;
 mod generation;
 mod handover;
 mod listeners;
@@ -29,12 +30,17 @@ mod signals;
 mod state;
 mod stdio;
 mod supervisor;
+mod ticket_keys;
 mod version;
 mod wordpress;
 mod worker;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+/// What a million small pages are kept in: half of the memory that the system's allocator would take for them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::control::{Channel, Kind};
 use crate::generation::Generation;
+use crate::ticket_keys::TicketKeys;
 use crate::worker;
 
 /// ```text
@@ -49,7 +50,7 @@ fn next_number() -> u8 {
 
 impl WorkerProcess {
     /// Starts this same binary as a worker and hands it a configuration.
-    pub(crate) fn start(generation: &Generation) -> io::Result<Self> {
+    pub(crate) fn start(generation: &Generation, keys: &TicketKeys) -> io::Result<Self> {
         let (channel, theirs) = Channel::pair()?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("myriad: worker process").arg(worker::ARGUMENT);
@@ -66,7 +67,7 @@ impl WorkerProcess {
             since: Instant::now(),
             number: next_number(),
         };
-        process.configure(generation)?;
+        process.configure(generation, keys)?;
         Ok(process)
     }
 
@@ -75,11 +76,11 @@ impl WorkerProcess {
     }
 
     /// Hands over a configuration with the descriptors it needs.
-    pub(crate) fn configure(&self, generation: &Generation) -> io::Result<()> {
+    pub(crate) fn configure(&self, generation: &Generation, keys: &TicketKeys) -> io::Result<()> {
         let listeners = generation.listeners.iter().map(|(_, socket)| socket);
         let logs = generation.logs.iter().map(|(_, file)| file);
         let descriptors: Vec<_> = listeners.chain(logs).collect();
-        self.tell(Kind::Configure, &generation.handover(self.number).encode(), &descriptors)
+        self.tell(Kind::Configure, &generation.handover(self.number, keys).encode(), &descriptors)
     }
 
     /// Sends one message.

@@ -1,6 +1,42 @@
 //! Messages for people: to the error log, and to standard error while nobody reads the log yet.
 
+use myriad_conf::{Diagnostic, Parsed, Severity};
 use myriad_serve::error_log::{ErrorLog, Level};
+
+/// Something that is to be told, and how bad it is: a warning that stands beside an error stays one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) level: Level,
+    /// A sentence, possibly with lines below it that show the place.
+    pub(crate) text: String,
+}
+
+impl Finding {
+    /// Diagnostics as they are told: rendered without their label, since the level says the same.
+    pub(crate) fn of(parsed: &Parsed, diagnostics: &[Diagnostic]) -> Vec<Self> {
+        let finding = |found: &Diagnostic| {
+            let (level, label) = match found.severity {
+                Severity::Error => (Level::Emerg, "error: "),
+                Severity::Warning => (Level::Warn, "warning: "),
+            };
+            let text = myriad_conf::render(parsed, found);
+            Self { level, text: text.strip_prefix(label).unwrap_or(&text).trim_end().to_owned() }
+        };
+        diagnostics.iter().map(finding).collect()
+    }
+
+    /// To standard error only.
+    pub(crate) fn say(&self) {
+        say(self.level, &self.text);
+    }
+}
+
+/// What is only a sentence keeps the server from running.
+impl From<String> for Finding {
+    fn from(text: String) -> Self {
+        Self { level: Level::Emerg, text }
+    }
+}
 
 /// Writes a message, each of its lines as one of the log; with `aloud` also to standard error, as nginx words it.
 pub(crate) fn report(log: &ErrorLog, level: Level, message: &str, aloud: bool) {

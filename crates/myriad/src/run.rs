@@ -15,7 +15,7 @@ use crate::generation;
 use crate::logs::{self, Logs};
 use crate::paths::Paths;
 use crate::pidfile::{self, reason};
-use crate::report::{report, say};
+use crate::report::{Finding, report, say};
 use crate::supervisor::Supervisor;
 use crate::wordpress::SelfSigned;
 use crate::{certificates, version, wordpress};
@@ -106,11 +106,15 @@ fn early_log(paths: &Paths, was_asked_for: bool) -> ErrorLog {
     }
 }
 
-fn refuse(log: &ErrorLog, findings: &[String]) -> ExitCode {
-    for finding in findings {
-        report(log, Level::Emerg, finding, true);
-    }
+fn refuse(log: &ErrorLog, findings: &[Finding]) -> ExitCode {
+    tell(log, findings);
     ExitCode::FAILURE
+}
+
+fn tell(log: &ErrorLog, findings: &[Finding]) {
+    for finding in findings {
+        report(log, finding.level, &finding.text, true);
+    }
 }
 
 fn test(origin: &Origin, options: &Options) -> ExitCode {
@@ -132,9 +136,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    for warning in configuration.warnings() {
-        report(&log, Level::Warn, &warning, true);
-    }
+    tell(&log, &configuration.warnings());
     if !quiet {
         eprintln!("myriad: configuration file {path} test is successful");
     }
@@ -151,10 +153,11 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
 }
 
 /// As `nginx -t`: log files must open and the user must exist; sockets are left alone.
-fn open_what_it_names(origin: &Origin, configuration: &Configuration) -> Result<(), Vec<String>> {
+fn open_what_it_names(origin: &Origin, configuration: &Configuration) -> Result<(), Vec<Finding>> {
     let opened = Logs::open(&configuration.model, &origin.paths).map(drop);
     let account = generation::account(&configuration.model).map(drop);
-    let findings: Vec<_> = [opened, account].into_iter().filter_map(Result::err).collect();
+    let findings: Vec<_> =
+        [opened, account].into_iter().filter_map(|tried| tried.err().map(Finding::from)).collect();
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
@@ -190,7 +193,7 @@ fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
     let log = early_log(&origin.paths, error_log_was_asked_for);
     let birth = match Birth::of_this_process() {
         Ok(birth) => birth,
-        Err(error) => return refuse(&log, &[error.to_string()]),
+        Err(error) => return refuse(&log, &[error.to_string().into()]),
     };
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
@@ -198,12 +201,10 @@ fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
     };
     if configuration.model.main.daemon != Some(false) && matches!(birth, Birth::Plain) {
         return daemon::detach().unwrap_or_else(|error| {
-            refuse(&log, &[format!("the process could not be put into the background: {error}")])
+            refuse(&log, &[format!("the process could not be put into the background: {error}").into()])
         });
     }
-    for warning in configuration.warnings() {
-        report(&log, Level::Warn, &warning, true);
-    }
+    tell(&log, &configuration.warnings());
     match Supervisor::start(origin, configuration, birth) {
         Ok(supervisor) => supervisor.run(),
         Err(findings) => refuse(&log, &findings),

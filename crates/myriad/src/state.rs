@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::generation::Generation;
-use crate::handover::decode_file;
+use crate::handover::{decode_file, decode_paths};
 use crate::pidfile::reason;
 
 /// The largest file: a chain of certificates with its key has some kilobytes.
@@ -32,6 +32,19 @@ pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), St
     }
     write(&path, &bytes)
         .map_err(|error| format!("\"{}\" could not be kept: {}", path.display(), reason(&error)))
+}
+
+/// Makes the folder of a cache zone anew, which somebody has removed; an error is a sentence.
+pub(crate) fn remake_folder(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
+    let [path] = &decode_paths(payload).unwrap_or_default()[..] else {
+        return Err("a worker process asks for a folder that makes no sense".to_owned());
+    };
+    let generation = generations.iter().find(|generation| generation.is_zone(path)).ok_or_else(|| {
+        format!("a worker process asks for the folder \"{}\", which is refused", path.display())
+    })?;
+    generation
+        .remake_folder(path)
+        .map_err(|error| format!("mkdir() \"{}\" failed ({})", path.display(), reason(&error)))
 }
 
 fn names(generation: &Generation) -> Vec<PathBuf> {

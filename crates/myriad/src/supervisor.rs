@@ -19,17 +19,19 @@ use crate::configuration::{Configuration, Origin};
 use crate::control::Kind;
 use crate::daemon::{self, Birth};
 use crate::generation::Generation;
-use crate::handover::encode_paths;
+use crate::handover::{decode_ticket_key, encode_paths};
 use crate::listeners::Listeners;
 use crate::logs::Logs;
 use crate::pidfile::{PidFile, reason};
 use crate::process::{State, WorkerProcess, describe};
-use crate::report::report;
+use crate::report::{Finding, report};
 use crate::signals::{self, Signals};
+use crate::ticket_keys::TicketKeys;
 use crate::{state, stdio};
 
-/// How long a worker that was told to stop may take, as nginx's master grants it.
-const STOP_LIMIT: Duration = Duration::from_secs(1);
+/// How long a worker that was told to stop may take. It ends at once unless it has catalogues of many files to write; nginx's
+/// master grants a second.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// First and longest pause before a worker that keeps ending is started again.
 const RESPAWN_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 /// A worker that lived this long did not fail at its start.
@@ -80,6 +82,8 @@ pub(crate) struct Supervisor {
     /// The old supervisor whose sockets this one took over.
     heir_of: Option<Pid>,
     upgrade: Option<Child>,
+    /// For the next worker process.
+    ticket_keys: TicketKeys,
     binary: PathBuf,
     ending: Option<Ending>,
     failed: bool,
@@ -91,13 +95,17 @@ impl Supervisor {
         origin: &Origin,
         configuration: Configuration,
         birth: Birth,
-    ) -> Result<Self, Vec<String>> {
-        let io_error = |error: io::Error| vec![error.to_string()];
+    ) -> Result<Self, Vec<Finding>> {
+        let io_error = |error: io::Error| vec![error.to_string().into()];
         let signals = Signals::watch(&WATCHED).map_err(io_error)?;
+        let mut ticket_keys = TicketKeys::default();
         let (inherited, foreground, heir_of) = match birth {
             Birth::Plain => (Listeners::default(), None, None),
             Birth::Detached(stream) => (Listeners::default(), Some(stream), None),
-            Birth::Upgrade(listeners) => (listeners, None, getppid()),
+            Birth::Upgrade(listeners, keys) => {
+                ticket_keys = keys;
+                (listeners, None, getppid())
+            }
         };
         let current = Generation::prepare(origin, configuration, &inherited)?;
         let mut supervisor = Self {
@@ -113,13 +121,14 @@ impl Supervisor {
             foreground,
             heir_of,
             upgrade: None,
+            ticket_keys,
             binary: std::env::current_exe().map_err(io_error)?,
             ending: None,
             failed: false,
         };
         if let Err(error) = supervisor.start_worker() {
             supervisor.current.listeners.unlink();
-            return Err(vec![format!("the worker process could not be started: {error}")]);
+            return Err(vec![format!("the worker process could not be started: {error}").into()]);
         }
         Ok(supervisor)
     }
@@ -241,7 +250,7 @@ impl Supervisor {
 
     fn start_worker(&mut self) -> io::Result<()> {
         self.respawn = None;
-        let worker = WorkerProcess::start(&self.current)?;
+        let worker = WorkerProcess::start(&self.current, self.ticket_keys.valid())?;
         self.log_started(&worker);
         self.workers.push(worker);
         Ok(())
@@ -262,24 +271,24 @@ impl Supervisor {
         }
         if let Err(findings) = self.take_new_configuration() {
             for finding in findings {
-                self.log(Level::Emerg, &finding);
+                self.log(finding.level, &finding.text);
             }
             self.log(Level::Error, "the new configuration was not taken: the earlier one keeps running");
         }
     }
 
-    fn take_new_configuration(&mut self) -> Result<(), Vec<String>> {
+    fn take_new_configuration(&mut self) -> Result<(), Vec<Finding>> {
         let origin = self.current.origin.clone();
         let configuration = origin.load()?;
         for warning in configuration.warnings() {
-            self.log(Level::Warn, &warning);
+            self.log(warning.level, &warning.text);
         }
         let next = Generation::prepare(&origin, configuration, &self.current.listeners)?;
         let reusable = self.current.shares_process_with(&next);
         let serving = self.workers.iter().find(|worker| worker.state == State::Serving && reusable);
         let handed = match serving {
-            Some(worker) => worker.configure(&next).map(|()| worker.pid()),
-            None => WorkerProcess::start(&next).map(|worker| {
+            Some(worker) => worker.configure(&next, self.ticket_keys.valid()).map(|()| worker.pid()),
+            None => WorkerProcess::start(&next, self.ticket_keys.valid()).map(|worker| {
                 self.log_started(&worker);
                 let pid = worker.pid();
                 self.workers.push(worker);
@@ -295,7 +304,7 @@ impl Supervisor {
             }
             Err(error) => {
                 next.listeners.discard_fresh();
-                Err(vec![format!("the worker process could not be told: {error}")])
+                Err(vec![format!("the worker process could not be told: {error}").into()])
             }
         }
     }
@@ -322,20 +331,35 @@ impl Supervisor {
             Kind::Ready => self.worker_ready(pid),
             Kind::Failed => self.worker_failed(pid, &String::from_utf8_lossy(&message.payload)),
             Kind::Drained => {
+                // Whoever waits for nginx's old workers looks for these words.
                 let text = format!(
-                    "connections of an earlier configuration: worker process {pid} exited with code 0"
+                    "the last connection of an earlier configuration has ended: it exited with code 0, \
+                     worker process {pid} goes on"
                 );
                 self.log(Level::Notice, &text);
             }
-            Kind::Keep => self.keep(&message.payload),
-            Kind::Configure | Kind::Reopen | Kind::Quit | Kind::Listeners => {}
+            Kind::Keep => self.keep(state::keep, &message.payload),
+            Kind::Folder => self.keep(state::remake_folder, &message.payload),
+            // One that leaves seals nothing more that anybody would bring to its heir.
+            Kind::TicketKeys if worker.state != State::Leaving => self.keep_ticket_key(&message.payload),
+            Kind::TicketKeys | Kind::Configure | Kind::Reopen | Kind::Quit | Kind::Listeners => {}
         }
     }
 
-    fn keep(&self, payload: &[u8]) {
+    fn keep_ticket_key(&mut self, payload: &[u8]) {
+        let taken = decode_ticket_key(payload)
+            .ok_or("a worker process hands over keys of tickets that make no sense")
+            .and_then(|(lifetime_s, record)| self.ticket_keys.take(lifetime_s, record));
+        if let Err(error) = taken {
+            self.log(Level::Alert, error);
+        }
+    }
+
+    /// Does what a worker asks of the files of the configurations that run, or are about to.
+    fn keep(&self, work: fn(&[&Generation], &[u8]) -> Result<(), String>, payload: &[u8]) {
         let next = self.pending.iter().map(|pending| &pending.next);
         let generations: Vec<&Generation> = std::iter::once(&self.current).chain(next).collect();
-        if let Err(error) = state::keep(&generations, payload) {
+        if let Err(error) = work(&generations, payload) {
             self.log(Level::Alert, &error);
         }
     }
@@ -504,7 +528,7 @@ impl Supervisor {
         if let Some(Err(error)) = self.pid_file.as_mut().map(PidFile::rename_to_oldbin) {
             return self.log(Level::Alert, &format!("rename() of the pid file failed: {error}"));
         }
-        match daemon::upgrade(self.binary.clone(), &self.current.listeners) {
+        match daemon::upgrade(self.binary.clone(), &self.current.listeners, self.ticket_keys.valid()) {
             Ok(child) => self.upgrade = Some(child),
             Err(error) => {
                 self.log(Level::Alert, &format!("the new binary could not be started: {error}"));

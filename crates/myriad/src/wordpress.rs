@@ -1,6 +1,7 @@
 //! `myriad wordpress`: a site's folder and php-fpm's address in, the built-in preset out.
 
 mod https;
+mod values;
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -66,14 +67,9 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
             "-h" | "--help" => options.help = true,
             "--root" | "--php" | "--listen" | "--name" | "--prefix" | "--user" | "--domain" | "--email"
             | "--acme-directory" | "--acme-ca" | "--https-listen" => {
-                let value = match glued {
-                    Some(value) => value,
-                    None => arguments
-                        .next()
-                        .and_then(|value| value.into_string().ok())
-                        .ok_or_else(|| format!("option \"{name}\" requires a value"))?,
-                };
-                site.set(name, value);
+                let is_glued = glued.is_some();
+                let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
+                site.set(name, values::given(name, value, is_glued)?);
             }
             _ => return Err(format!("invalid option: \"{text}\" (see myriad -h)")),
         }
@@ -87,7 +83,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
                 .into(),
         );
     }
-    site.https.check()?;
+    site.check()?;
     options.wordpress = Some(site);
     Ok(options)
 }
@@ -103,6 +99,13 @@ impl Options {
         self.print && *self == Self { print: true, ..Self::default() }
     }
 
+    /// Values that are none, and options that make no sense together.
+    fn check(&self) -> Result<(), String> {
+        self.https.check()?;
+        self.names.iter().try_for_each(|name| values::name(name))?;
+        self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))
+    }
+
     fn set(&mut self, name: &str, value: String) {
         if self.https.set(name, &value) {
             return;
@@ -111,9 +114,7 @@ impl Options {
             "--root" => self.root = value.into(),
             "--php" => self.php = value,
             "--listen" => self.listen = Some(value),
-            "--name" => {
-                self.names.extend(value.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned));
-            }
+            "--name" => values::add_names(&mut self.names, &value),
             "--prefix" => self.prefix = Some(value.into()),
             _ => self.user = Some(value),
         }
@@ -128,9 +129,12 @@ impl Options {
         let prefix = std::path::absolute(self.prefix.clone().unwrap_or_else(|| default_prefix(as_root)))
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         let listen = self.plain_listen(as_root, &mut warnings);
-        let names: Vec<String> = self.names.iter().chain(&self.https.domains).cloned().collect();
+        warnings.extend(self.https.uncovered(&self.names));
+        let mut names = self.names.clone();
+        self.https.domains.iter().for_each(|domain| values::add_names(&mut names, domain));
         let https = self.https.fill(&prefix, as_root, &names)?;
         let names = if names.is_empty() { "_".into() } else { names.join(" ") };
+        self.check_user(as_root, &mut warnings)?;
         let user = as_root.then(|| self.worker_user(&php, &root));
         let user_name = user.as_deref().unwrap_or_default();
         let words = [
@@ -177,6 +181,20 @@ impl Options {
         }
         let both = self.listen.is_none() && https::has_ipv6();
         if both { format!("{usual};\n        listen [::]:{usual}") } else { listen.to_owned() }
+    }
+
+    /// `--user` names somebody whom root can become.
+    fn check_user(&self, as_root: bool, warnings: &mut Vec<String>) -> Result<(), String> {
+        let Some(user) = &self.user else { return Ok(()) };
+        if !as_root {
+            warnings.push(format!(
+                "wordpress: --user {user} makes sense only where root starts the server, ignored"
+            ));
+            return Ok(());
+        }
+        accounts::Account::find(user, None).map(drop).map_err(|error| {
+            format!("wordpress: --user {user}: {error}; name the user that php-fpm's pool runs as (`user =`)")
+        })
     }
 
     /// Who must be able to open php-fpm's socket and the site's files: their owner, where that is not root.

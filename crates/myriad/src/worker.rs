@@ -9,7 +9,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -21,18 +21,45 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use crate::admin::door::Door;
 use crate::configuration;
 use crate::control::{Channel, Kind, Message};
-use crate::handover::{Handover, decode_paths, encode_file};
+use crate::handover::{Handover, decode_paths, encode_file, encode_paths, encode_ticket_key};
 use crate::listeners::CONTROL;
-use crate::paths::Paths;
 use crate::signals::Signals;
 use crate::stdio;
-use myriad_serve::{Inherited, Keeper, Site};
+use myriad_serve::{Inherited, Keep, Keeper, Site};
 
 /// The hidden argument that makes this binary a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
 
 /// Signals that end a process by default but reach a worker only through the terminal it shares.
 const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
+
+/// Who keeps what must outlive the worker process, at the other end of the channel.
+#[derive(Debug)]
+struct Supervisor(Arc<Channel>);
+
+impl Supervisor {
+    fn ask(&self, kind: Kind, path: &Path, payload: &[u8]) {
+        if let Err(error) = self.0.send(kind, payload, &[]) {
+            eprintln!("myriad: [alert] \"{}\" could not be handed over: {error}", path.display());
+        }
+    }
+}
+
+impl Keep for Supervisor {
+    fn file(&self, path: &Path, bytes: &[u8]) {
+        self.ask(Kind::Keep, path, &encode_file(path, bytes));
+    }
+
+    fn folder(&self, path: &Path) {
+        self.ask(Kind::Folder, path, &encode_paths(std::iter::once(path)));
+    }
+
+    fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>) {
+        // Without a supervisor there is no next process.
+        let _ =
+            self.0.send(Kind::TicketKeys, &encode_ticket_key(lifetime_s, record.unwrap_or_default()), &[]);
+    }
+}
 
 /// Runs until told to end; standard input is the channel to the supervisor.
 pub(crate) fn run() -> ExitCode {
@@ -72,6 +99,10 @@ impl Worker {
             if signalled {
                 let raised = self.signals.take();
                 if raised.contains(&Signal::TERM) {
+                    // The catalogue of a million files takes a second to write, and saves a minute at the start.
+                    if let Some(site) = &self.site {
+                        site.halt();
+                    }
                     return Ok(());
                 }
                 if raised.contains(&Signal::QUIT) {
@@ -124,19 +155,24 @@ impl Worker {
                 }
             }
             Kind::Quit => self.drain(),
-            Kind::Ready | Kind::Failed | Kind::Drained | Kind::Keep | Kind::Listeners => {}
+            Kind::Ready
+            | Kind::Failed
+            | Kind::Drained
+            | Kind::Keep
+            | Kind::Folder
+            | Kind::TicketKeys
+            | Kind::Listeners => {}
         }
         Ok(())
     }
 
     fn configure(&mut self, message: Message) -> Result<(), String> {
-        let handover = Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
-        let Handover { paths, directives, files, tls_files, hosts, listeners, quic, logs, account } =
-            handover;
-        let model = configuration::rebuild(&files, &paths, &directives, &hosts)?;
-        let descriptors = message.descriptors;
-        let mut inherited =
-            inherited((listeners, quic), logs, tls_files, descriptors, &paths, self.keeper())?;
+        let mut handover =
+            Handover::decode(&message.payload).ok_or("the supervisor sent no configuration")?;
+        let model =
+            configuration::rebuild(&handover.files, &handover.paths, &handover.directives, &handover.hosts)?;
+        let account = handover.account.take();
+        let mut inherited = self.inherited(handover, message.descriptors)?;
         let is_control = |(name, _): &mut (String, OwnedFd)| name.starts_with(CONTROL);
         let control = inherited.listeners.extract_if(.., is_control).next().map(|(_, socket)| socket);
         if let Some(site) = &self.site {
@@ -169,13 +205,29 @@ impl Worker {
         Ok(())
     }
 
-    /// Hands files over to the supervisor, who keeps them.
+    /// Hands what must outlive this process over to the supervisor.
     fn keeper(&self) -> Keeper {
-        let channel = Arc::clone(&self.channel);
-        Keeper::new(move |path, bytes| {
-            if let Err(error) = channel.send(Kind::Keep, &encode_file(path, bytes), &[]) {
-                eprintln!("myriad: [alert] \"{}\" could not be handed over: {error}", path.display());
-            }
+        Arc::new(Supervisor(Arc::clone(&self.channel)))
+    }
+
+    /// What the site is started with, of what the supervisor handed over.
+    fn inherited(&self, handover: Handover, descriptors: Vec<OwnedFd>) -> Result<Inherited, String> {
+        let Handover { paths, tls_files, listeners, quic, ticket_keys, logs, .. } = handover;
+        if descriptors.len() != listeners.len() + logs.len() {
+            return Err("a descriptor is missing".into());
+        }
+        let mut descriptors = descriptors.into_iter();
+        let (quic_secret, process) = quic;
+        Ok(Inherited {
+            listeners: listeners.into_iter().zip(descriptors.by_ref()).collect(),
+            quic_secret,
+            process,
+            logs: logs.into_iter().zip(descriptors).collect(),
+            tls_files: tls_files.into_iter().collect(),
+            keeper: self.keeper(),
+            ticket_keys: ticket_keys.into_map(),
+            folder: paths.configuration.parent().unwrap_or(&paths.prefix).to_owned(),
+            prefix: paths.prefix,
         })
     }
 
@@ -194,26 +246,6 @@ impl Worker {
             std::process::exit(0);
         });
     }
-}
-
-fn inherited(
-    (listeners, (quic_secret, process)): (Vec<String>, (Vec<u8>, u8)),
-    logs: Vec<PathBuf>,
-    tls_files: Vec<(PathBuf, Vec<u8>)>,
-    descriptors: Vec<OwnedFd>,
-    paths: &Paths,
-    keeper: Keeper,
-) -> Result<Inherited, String> {
-    if descriptors.len() != listeners.len() + logs.len() {
-        return Err("a descriptor is missing".into());
-    }
-    let mut descriptors = descriptors.into_iter();
-    let listeners = listeners.into_iter().zip(descriptors.by_ref()).collect();
-    let folder = paths.configuration.parent().unwrap_or(&paths.prefix).to_owned();
-    let prefix = paths.prefix.clone();
-    let logs = logs.into_iter().zip(descriptors).collect();
-    let tls_files = tls_files.into_iter().collect();
-    Ok(Inherited { listeners, quic_secret, process, logs, tls_files, keeper, prefix, folder })
 }
 
 /// `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first, as many descriptors as may be had: a soft limit

@@ -42,6 +42,34 @@ fn every_error_is_told_in_one_go_with_its_place() {
 }
 
 #[test]
+fn a_warning_beside_an_error_stays_a_warning() {
+    let mut site = Site::plain();
+    let sound = site.read("nginx.conf");
+    let wrong =
+        sound.replace("location /", "ssl_protocols SSLv3 TLSv1.2;\n        lissen 80;\n        location /");
+    site.write("nginx.conf", &wrong);
+    for arguments in [&["-t"][..], &[]] {
+        let output = site.output(arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let text = stderr(&output);
+        assert!(text.contains("[warn] SSLv3 is broken") && !text.contains("[emerg] SSLv3"), "{text}");
+        assert!(text.contains("[emerg] unknown directive \"lissen\""), "{text}");
+    }
+    site.write("nginx.conf", &sound);
+    site = site.start();
+    let before = site.read("error.log").matches("[warn]").count();
+    site.write("nginx.conf", &wrong);
+    site.signal("HUP");
+    site.log_has("the earlier one keeps running");
+    let log = site.read("error.log");
+    let warned = log.lines().filter(|line| line.contains("[warn]")).count();
+    assert!(
+        warned > before && log.lines().all(|line| !line.contains("SSLv3 is") || line.contains("[warn]")),
+        "{log}"
+    );
+}
+
+#[test]
 fn a_missing_configuration_says_which() {
     let site = Site::new();
     let output = site.output(&["-t"]);

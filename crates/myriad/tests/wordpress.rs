@@ -55,6 +55,26 @@ fn a_folder_that_is_not_wordpress_is_refused_with_a_remedy() {
 }
 
 #[test]
+fn a_value_that_is_none_is_refused_by_its_option() {
+    let site = site_with_wordpress();
+    for (arguments, said) in [
+        (&["--domain", "-t"][..], "option \"--domain\" requires a value, and \"-t\" is another option"),
+        (&["--domain", "*.a.test"], "--domain \"*.a.test\" is a wildcard"),
+        (&["--domain", "a.test", "--email", "me"], "--email \"me\" is no address"),
+        (&["--domain", "a.test", "--acme-directory", "http://a.test/"], "is no https URL"),
+        (&["--domain", "a.test", "--acme-ca", "/nowhere.pem"], "--acme-ca /nowhere.pem: No such file"),
+        (&["--self-signed", "--https-listen", "127.0.0.1:99999"], ": invalid port; give a port"),
+        (&["--listen", "0"], "--listen \"0\": invalid port; give a port"),
+        (&["--name", "http://a.test"], "--name \"http://a.test\" is no host name"),
+    ] {
+        let output =
+            command(&site, &[&["--php", "/nowhere/php.sock"], arguments].concat()).output().expect("run");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains(said), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_missing_php_socket_is_a_warning() {
     let site = site_with_wordpress();
     let output = command(&site, &["--php", "/nowhere/php.sock", "-t"]).output().expect("run");

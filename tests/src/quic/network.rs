@@ -24,6 +24,8 @@ struct Shared {
     client: Mutex<Option<SocketAddr>>,
     /// First bytes of the datagrams that the server has sent.
     seen: Mutex<Vec<u8>>,
+    /// Whether what the server sends is lost.
+    is_deaf: AtomicBool,
     over: AtomicBool,
 }
 
@@ -54,6 +56,7 @@ impl Network {
             outside: Mutex::new(Arc::new(outside)),
             client: Mutex::default(),
             seen: Mutex::default(),
+            is_deaf: AtomicBool::new(false),
             over: AtomicBool::new(false),
         });
         let port = shared.inside.local_addr().expect("an address").port();
@@ -81,6 +84,11 @@ impl Network {
         *lock(&self.shared.outside) = Arc::new(outside);
     }
 
+    /// Loses what the server sends to the client, or does so no more.
+    pub fn lose_answers(&self, are_lost: bool) {
+        self.shared.is_deaf.store(are_lost, Ordering::Relaxed);
+    }
+
     /// Whether the server has sent a Retry (RFC 9000 section 17.2.5).
     pub fn saw_retry(&self) -> bool {
         lock(&self.shared.seen).iter().any(|first| first & 0xf0 == 0xf0)
@@ -105,7 +113,7 @@ impl Shared {
             let outside = Arc::clone(&lock(&self.outside));
             let Ok(count) = outside.recv(&mut buffer) else { continue };
             lock(&self.seen).extend(buffer.first().take_if(|_| count > 0));
-            if let Some(client) = *lock(&self.client) {
+            if let Some(client) = lock(&self.client).filter(|_| !self.is_deaf.load(Ordering::Relaxed)) {
                 let _ = self.inside.send_to(&buffer[..count], client);
             }
         }

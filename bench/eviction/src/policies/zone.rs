@@ -11,9 +11,23 @@ struct Page(usize);
 
 impl Metadata for Page {
     type Alternative = ();
+    type Kept = Self;
+    type View<'a> = &'a Self;
 
-    fn weight(&self) -> usize {
-        self.0
+    fn view(&self) -> &Self {
+        self
+    }
+
+    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+        self
+    }
+
+    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+        kept
+    }
+
+    fn weight(page: &Self) -> usize {
+        page.0
     }
 }
 

@@ -1,33 +1,44 @@
-//! Which golden test covers what, read from the `covers` sections of `tests/golden`.
+//! Which test covers what: read from the `covers` sections of `tests/golden`, and from the lines `//! covers: NAMES` at the head
+//! of what is in `tests/tests`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The golden files by the names that they cover, a variable's with its `$`; files in order.
+/// Links to the files by the names that they cover, a variable's with its `$`: golden ones in order, then the others.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage(BTreeMap<String, Vec<String>>);
 
 impl Coverage {
-    /// Reads the workspace's golden files.
+    /// Reads the workspace's tests.
     pub(crate) fn read() -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
-        let mut files = Vec::new();
-        gather(&folder, &mut files);
-        files.sort();
         let mut coverage = Self::default();
-        for path in files {
-            let below = path.strip_prefix(&folder).expect("a file in the folder").with_extension("");
-            let text = fs::read_to_string(&path).expect("a golden file");
-            for name in covered(&text) {
-                let files = coverage.0.entry(name.to_owned()).or_default();
-                files.push(below.to_string_lossy().into_owned());
-            }
-        }
+        coverage.take("golden", "golden", |text| covered(text).collect());
+        coverage.take("tests", "rs", |text| {
+            let lines = text.lines().filter_map(|line| line.strip_prefix("//! covers: "));
+            lines.flat_map(str::split_whitespace).collect()
+        });
         coverage
     }
 
-    /// The files that cover a name; one that ends with `_` is covered by any that begins with it.
+    /// Adds the files of a folder of `tests`, by what a file says that it covers.
+    fn take(&mut self, folder: &str, extension: &str, covers: impl Fn(&str) -> Vec<&str>) {
+        let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(folder);
+        let mut files = Vec::new();
+        gather(&base, extension, &mut files);
+        files.sort();
+        for path in files {
+            let below = path.strip_prefix(&base).expect("a file in the folder");
+            let link =
+                format!("[{}](../tests/{folder}/{})", below.with_extension("").display(), below.display());
+            let text = fs::read_to_string(&path).expect("a test");
+            for name in covers(&text) {
+                self.0.entry(name.to_owned()).or_default().push(link.clone());
+            }
+        }
+    }
+
+    /// Links to the files that cover a name; one that ends with `_` is covered by any that begins with it.
     pub(crate) fn of(&self, name: &str) -> Vec<&str> {
         let prefix = name.ends_with('_');
         let fits = |known: &str| if prefix { known.starts_with(name) } else { known == name };
@@ -42,12 +53,12 @@ impl Coverage {
     }
 }
 
-fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
+fn gather(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.is_dir() {
-            gather(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "golden") {
+            gather(&path, extension, files);
+        } else if path.extension().is_some_and(|found| found == extension) {
             files.push(path);
         }
     }

@@ -21,7 +21,7 @@ fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         settings.https_only = None;
         return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "left out behind `off`")) };
     }
-    let mut rules = HttpsOnly::default();
+    let mut rules = HttpsOnly { span: args.node.span, ..HttpsOnly::default() };
     for index in 1..args.len() {
         match args.bytes(index) {
             b"hsts=off" => rules.hsts_s = None,
@@ -32,8 +32,7 @@ fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             b"preload" => rules.preload = true,
             word if word.starts_with(b"port=") => {
                 let port = u16::try_from(args.small(index, "port=".len())?).ok().filter(|port| *port != 0);
-                rules.has_port = true;
-                rules.port = port.ok_or_else(|| args.invalid(index, "a port from 1 to 65535"))?;
+                rules.port = Some(port.ok_or_else(|| args.invalid(index, "a port from 1 to 65535"))?);
             }
             _ => return Err(args.invalid(index, "hsts=TIME, hsts=off, subdomains, preload or port=NUMBER")),
         }

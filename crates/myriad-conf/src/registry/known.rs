@@ -16,7 +16,7 @@ pub(crate) struct KnownDirective {
 const NO_MODULE: &str = "it does not have this module";
 const OTHER_SYSTEM: &str = "it belongs to another operating system";
 const NO_ECH: &str = "rustls has no encrypted hello for servers yet";
-const NO_OCSP: &str = "clients' certificates are checked by lists (ssl_crl), not by asking for each";
+const NO_OCSP: &str = "clients' certificates are checked by lists (ssl_crl): asking for each would make requests wait for a third party";
 const REMOVED: &str = "nginx itself removed it";
 const COMMERCIAL: &str = "it belongs to nginx's commercial version";
 const THIRD_PARTY: &str = "it belongs to a module that is not part of nginx";
@@ -142,7 +142,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     (
         "commercial",
         COMMERCIAL,
-        "status status_format status_zone health_check health_check_timeout match ntlm state auth_jwt \
+        "ssl_key_log proxy_ssl_key_log grpc_ssl_key_log uwsgi_ssl_key_log status status_format status_zone health_check health_check_timeout match ntlm state auth_jwt \
          auth_jwt_claim_set auth_jwt_header_set auth_jwt_key_file auth_jwt_key_request auth_jwt_leeway \
          auth_jwt_type auth_jwt_require auth_jwt_key_cache auth_oidc oidc_provider auth_require f4f \
          f4f_buffer_size hls hls_buffers hls_forward_args hls_fragment hls_mp4_buffer_size \

@@ -1,5 +1,6 @@
 //! `listen`.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::{Arguments, Done};
@@ -134,23 +135,55 @@ fn keep_alive(args: &Arguments<'_>, index: usize, value: &str) -> Result<KeepAli
     Ok(probe)
 }
 
-/// The addresses of the first argument; a port range gives one for each port.
+/// Why a word is no address to listen at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadListenAddress {
+    /// `unix:` alone.
+    NoPath,
+    /// What stands for a port is none from 1 to 65535.
+    Port,
+    /// What stands for a host is neither an address nor a name.
+    Host,
+    /// It is nothing of the kind.
+    Shape,
+}
+
+impl fmt::Display for BadListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoPath => "no path in the unix domain socket",
+            Self::Port => "invalid port",
+            Self::Host => "invalid host",
+            Self::Shape => "no address",
+        })
+    }
+}
+
 fn addresses(args: &Arguments<'_>) -> Result<Vec<ListenAddress>, Diagnostic> {
     let word = args.bytes(0);
-    if let Some(path) = word.strip_prefix(b"unix:") {
-        if path.is_empty() {
-            return Err(args.error(0, "no path in the unix domain socket"));
+    listen_addresses(word).map_err(|bad| match bad {
+        BadListenAddress::NoPath => args.error(0, bad.to_string()),
+        BadListenAddress::Port | BadListenAddress::Host => {
+            args.error(0, format!("{bad} in \"{}\"", String::from_utf8_lossy(word)))
         }
+        BadListenAddress::Shape => args.invalid(0, "an address, a port, address:port or unix:PATH"),
+    })
+}
+
+/// The addresses of the first word of `listen`, at least one; a port range gives one for each port.
+///
+/// # Errors
+/// It names none.
+pub fn listen_addresses(word: &[u8]) -> Result<Vec<ListenAddress>, BadListenAddress> {
+    if let Some(path) = word.strip_prefix(b"unix:") {
+        let path = Some(path).filter(|path| !path.is_empty()).ok_or(BadListenAddress::NoPath)?;
         return Ok(vec![ListenAddress::Unix(path.to_vec())]);
     }
-    let invalid = || args.invalid(0, "an address, a port, address:port or unix:PATH");
-    let text = std::str::from_utf8(word).map_err(|_| invalid())?;
-    let (host, ports) = split_port(text).ok_or_else(invalid)?;
+    let text = std::str::from_utf8(word).map_err(|_| BadListenAddress::Shape)?;
+    let (host, ports) = split_port(text).ok_or(BadListenAddress::Shape)?;
     let ports = match ports {
         None => 80..=80,
-        Some(ports) => {
-            port_range(ports).ok_or_else(|| args.error(0, format!("invalid port in \"{text}\"")))?
-        }
+        Some(ports) => port_range(ports).ok_or(BadListenAddress::Port)?,
     };
     let address = |port: u16| -> Option<ListenAddress> {
         Some(match host {
@@ -161,9 +194,7 @@ fn addresses(args: &Arguments<'_>) -> Result<Vec<ListenAddress>, Diagnostic> {
             },
         })
     };
-    ports
-        .map(|port| address(port).ok_or_else(|| args.error(0, format!("invalid host in \"{text}\""))))
-        .collect()
+    ports.map(|port| address(port).ok_or(BadListenAddress::Host)).collect()
 }
 
 fn host_address(host: &str, port: u16) -> Option<ListenAddress> {

@@ -55,6 +55,7 @@ pub(crate) use condition::parse_condition;
 pub use contexts::Contexts;
 pub use headers::parse_expires;
 pub(crate) use known::known;
+pub use listen::{BadListenAddress, listen_addresses};
 pub(crate) use suggest::{nearest, nearest_directive};
 pub use variables::{Variable, variable, variables};
 

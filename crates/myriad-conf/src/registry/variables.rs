@@ -71,17 +71,19 @@ const GROUPS: &[(&str, Status, &str)] = &[
          ssl_ciphers ssl_curves ssl_sigalg ssl_sigalgs ssl_early_data ssl_client_cert ssl_client_raw_cert \
          ssl_client_escaped_cert ssl_client_s_dn ssl_client_i_dn ssl_client_s_dn_legacy ssl_client_i_dn_legacy \
          ssl_client_serial ssl_client_fingerprint ssl_client_verify ssl_client_v_start ssl_client_v_end \
-         ssl_client_v_remain",
+         ssl_client_v_remain ssl_client_sigalg",
     ),
     (
         "ssl",
-        Status::Differs("a number of the session's that stays the same when it is resumed, in TLS 1.3 too"),
+        Status::Differs(
+            "a number of the session's that stays the same when it is resumed, in TLS 1.3 too; over HTTP/3 one of the connection's",
+        ),
         "ssl_session_id",
     ),
     (
         "ssl",
-        Status::Refused("rustls does not tell it"),
-        "ssl_client_sigalg ssl_ech_status ssl_ech_outer_server_name",
+        Status::Differs("empty, as in nginx with a library that has no encrypted hellos"),
+        "ssl_ech_status ssl_ech_outer_server_name",
     ),
     (
         "stub_status",

@@ -1,5 +1,7 @@
 //! `https_only`: everybody by https.
 
+use crate::span::Span;
+
 /// `https_only on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpsOnly {
@@ -9,15 +11,21 @@ pub struct HttpsOnly {
     pub subdomains: bool,
     /// `preload`: browsers may be delivered with it.
     pub preload: bool,
-    /// `port=`: where https is.
-    pub port: u16,
-    /// Whether `port=` is written.
-    pub has_port: bool,
+    /// `port=`: where https is; none for 443, of which nothing is written.
+    pub port: Option<u16>,
+    /// Where it is written.
+    pub span: Span,
 }
 
 impl Default for HttpsOnly {
     fn default() -> Self {
         // Half a year: what checks of sites ask for, and not so long that a mistake lasts.
-        Self { hsts_s: Some(180 * 86_400), subdomains: false, preload: false, port: 443, has_port: false }
+        Self {
+            hsts_s: Some(180 * 86_400),
+            subdomains: false,
+            preload: false,
+            port: None,
+            span: Span::default(),
+        }
     }
 }

@@ -89,6 +89,10 @@ pub struct TlsSettings {
     pub stapling: bool,
     /// `ssl_stapling_file`: an OCSP answer in DER.
     pub stapling_file: Option<Text>,
+    /// `ssl_stapling_responder`: a URL.
+    pub stapling_responder: Option<Text>,
+    /// `ssl_stapling_verify`.
+    pub stapling_verify: bool,
     /// `ssl_early_data`.
     pub early_data: bool,
     /// `ssl_certificate_compression`.
@@ -125,6 +129,8 @@ impl Default for TlsSettings {
             ticket_keys: Vec::new(),
             stapling: false,
             stapling_file: None,
+            stapling_responder: None,
+            stapling_verify: false,
             early_data: false,
             certificate_compression: false,
             certificate_cache: None,

@@ -2,21 +2,32 @@
 
 use super::error::{Code, Error};
 use super::frame::{FrameHead, HeadReader, kind, read_integer, write_head, write_integer};
+use super::qpack::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
 use crate::h2::Priority;
 
 /// Bytes of a control frame that are read; what matters is far shorter.
 const MOST: u64 = 4096;
-/// `SETTINGS_MAX_FIELD_SECTION_SIZE` (RFC 9114 §7.2.4.1).
-const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
+/// Settings (RFC 9114 §7.2.4.1, RFC 9204 §5).
+mod setting {
+    pub(super) const QPACK_MAX_TABLE_CAPACITY: u64 = 0x1;
+    pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
+    pub(super) const QPACK_BLOCKED_STREAMS: u64 = 0x7;
+}
 /// Frames that say nothing, or change an order that is hardly of use, before it is an attack.
 const PATIENCE: u32 = 10_000;
 
 /// The server's streams of one connection begin with this, in the order control, encoder, decoder: its `SETTINGS` allow a
-/// field section of so many bytes and no dynamic table. The last two say nothing ever.
+/// field section of so many bytes, and a table of fields. The encoder says nothing ever.
 pub fn greeting(field_section: usize) -> [Vec<u8>; 3] {
     let mut settings = Vec::new();
-    write_integer(&mut settings, MAX_FIELD_SECTION_SIZE);
-    write_integer(&mut settings, field_section as u64);
+    for (id, value) in [
+        (setting::QPACK_MAX_TABLE_CAPACITY, MAX_TABLE_CAPACITY),
+        (setting::MAX_FIELD_SECTION_SIZE, field_section),
+        (setting::QPACK_BLOCKED_STREAMS, MAX_BLOCKED_STREAMS),
+    ] {
+        write_integer(&mut settings, id);
+        write_integer(&mut settings, value as u64);
+    }
     let mut control = vec![0];
     write_head(&mut control, kind::SETTINGS, settings.len());
     control.extend_from_slice(&settings);

@@ -3,7 +3,7 @@
 use super::control::{Control, ControlReader};
 use super::error::{Code, Error};
 use super::frame::read_integer;
-use crate::h2::hpack::integer;
+use super::qpack::{self, Decoder};
 
 /// What a stream of the client's is for.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub enum Role {
     /// Its control stream.
     #[doc(hidden)]
     Control(Box<ControlRole>),
-    /// Its encoder's: nothing may be put into a table that does not exist.
+    /// Its encoder's, which fills the table of its requests' fields.
     Encoder,
     /// Its decoder's: nothing it acknowledges was ever sent.
     Decoder,
@@ -29,6 +29,7 @@ pub struct ControlRole(ControlReader);
 /// A client's one-way streams, as far as they concern each other: of each kind there is one.
 #[derive(Debug, Default)]
 pub struct Peer {
+    fields: Decoder,
     control: bool,
     encoder: bool,
     decoder: bool,
@@ -43,8 +44,13 @@ fn first(seen: &mut bool) -> Result<(), Error> {
 }
 
 impl Peer {
+    /// What reads the fields of the client's requests.
+    pub fn fields(&mut self) -> &mut Decoder {
+        &mut self.fields
+    }
+
     /// Takes bytes off `input` of the stream that has `role`: call until it says [`Control::Partial`]. `kept` holds what has
-    /// come of a type or an instruction that is cut; at most some bytes.
+    /// come of a type or an instruction that is cut: some bytes, or an entry that does not fit in the table.
     ///
     /// # Errors
     /// The client broke a rule: the connection ends.
@@ -66,7 +72,7 @@ impl Peer {
         }
         match role {
             Role::Control(reader) => reader.0.receive(input),
-            Role::Encoder => encoder_stream(kept, input),
+            Role::Encoder => self.fields.instructions(kept, input).map(|()| Control::Partial),
             Role::Decoder => decoder_stream(kept, input),
             Role::Unknown | Role::Unwanted => {
                 *input = &[];
@@ -96,59 +102,20 @@ fn take_integer(kept: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// An instruction of one integer.
-enum Instruction {
-    /// More of it must come.
-    Partial,
-    Integer(usize),
-    /// The integer is larger than any that makes sense.
-    Broken,
-}
-
-/// Takes an instruction whose integer has a prefix of so many bits.
-fn instruction(kept: &mut Vec<u8>, input: &mut &[u8], prefix: u32) -> Instruction {
-    let mask = (1_u8 << prefix) - 1;
+/// Only that a stream was cancelled makes sense (RFC 9204 §4.4): no answer refers to entries.
+fn decoder_stream(kept: &mut Vec<u8>, input: &mut &[u8]) -> Result<Control, Error> {
+    let bad = || Error::connection(Code::QpackDecoderStream, "acknowledgement of what was not sent");
     while let Some((byte, rest)) = input.split_first() {
         *input = rest;
         kept.push(*byte);
-        let ended = if kept.len() == 1 { byte & mask != mask } else { byte & 0x80 == 0 };
-        if ended || kept.len() > 6 {
-            let value = integer::read(&mut &kept[..], prefix);
-            kept.clear();
-            return value.map_or(Instruction::Broken, Instruction::Integer);
-        }
-    }
-    Instruction::Partial
-}
-
-/// The table has no room: the only thing that can be said is that it has none (RFC 9204 §4.3.1).
-fn encoder_stream(kept: &mut Vec<u8>, input: &mut &[u8]) -> Result<Control, Error> {
-    let bad = || Error::connection(Code::QpackEncoderStream, "instruction for a table that does not exist");
-    loop {
-        let Some(first) = kept.first().or(input.first()) else { return Ok(Control::Partial) };
-        if first & 0xe0 != 0x20 {
+        if kept[0] & 0xc0 != 0x40 {
             return Err(bad());
         }
-        match instruction(kept, input, 5) {
-            Instruction::Partial => return Ok(Control::Partial),
-            Instruction::Integer(0) => {}
-            Instruction::Integer(_) | Instruction::Broken => return Err(bad()),
+        match qpack::read_integer(&mut &kept[..], 6) {
+            Ok(_) => kept.clear(),
+            Err(qpack::Fault::Partial) => {}
+            Err(qpack::Fault::Broken) => return Err(bad()),
         }
     }
-}
-
-/// Only that a stream was cancelled makes sense (RFC 9204 §4.4).
-fn decoder_stream(kept: &mut Vec<u8>, input: &mut &[u8]) -> Result<Control, Error> {
-    let bad = || Error::connection(Code::QpackDecoderStream, "acknowledgement of what was not sent");
-    loop {
-        let Some(first) = kept.first().or(input.first()) else { return Ok(Control::Partial) };
-        if first & 0xc0 != 0x40 {
-            return Err(bad());
-        }
-        match instruction(kept, input, 6) {
-            Instruction::Partial => return Ok(Control::Partial),
-            Instruction::Integer(_) => {}
-            Instruction::Broken => return Err(bad()),
-        }
-    }
+    Ok(Control::Partial)
 }

@@ -2,7 +2,7 @@
 
 use super::error::{Code, Error};
 use super::frame::{FrameHead, HeadReader, kind};
-use super::qpack::{self, DecodeError};
+use super::qpack::{DecodeError, Decoder};
 use crate::h1::{Framing, HeadLimits, request_framing};
 use crate::h2::Priority;
 use crate::h2::request::{RequestBuilder, Scratch, is_trailer};
@@ -13,6 +13,9 @@ use crate::{ParseError, RequestHead, Version};
 pub enum Event<'a> {
     /// More bytes must come.
     Partial,
+    /// More entries of the table must come, on the stream of the client's encoder, before anything else can be read: call
+    /// again once [`RequestReader::waits`] says that it does not any more.
+    Blocked,
     /// The head is in the [`RequestHead`] that was lent.
     Request {
         /// How soon the answer is wanted.
@@ -28,6 +31,7 @@ pub enum Event<'a> {
 
 /// ```text
 /// Head -> Block (HEADERS)     -> Head        first the request, then trailers
+///           \-> Blocked       -> Head        it needs entries of the table that have not come
 ///      -> Data  (DATA)        -> Head        between the two
 ///      -> Skip  (unknown)     -> Head        anywhere
 /// ```
@@ -35,6 +39,7 @@ pub enum Event<'a> {
 enum State {
     Head(HeadReader),
     Block { length: usize, bytes: Vec<u8> },
+    Blocked { section: Vec<u8>, until: u64 },
     Data { left: u64 },
     Skip { left: u64, then_too_large: bool },
 }
@@ -50,19 +55,19 @@ enum Part {
 /// Reads one request.
 #[derive(Debug)]
 pub struct RequestReader {
+    stream: u64,
     state: State,
     part: Part,
     /// Bytes of the body that the fields announced and that have not come.
     announced: Option<u64>,
 }
 
-impl Default for RequestReader {
-    fn default() -> Self {
-        Self { state: State::Head(HeadReader::default()), part: Part::Headers, announced: None }
-    }
-}
-
 impl RequestReader {
+    /// Reads the request stream of that number.
+    pub fn new(stream: u64) -> Self {
+        Self { stream, state: State::Head(HeadReader::default()), part: Part::Headers, announced: None }
+    }
+
     /// Takes bytes off `input`, what follows what was taken before: call until it says [`Event::Partial`].
     ///
     /// # Errors
@@ -72,6 +77,7 @@ impl RequestReader {
         input: &mut &'a [u8],
         limits: &HeadLimits,
         head: &mut RequestHead,
+        fields: &mut Decoder,
     ) -> Result<Event<'a>, Error> {
         loop {
             match &mut self.state {
@@ -90,9 +96,16 @@ impl RequestReader {
                     let before = std::mem::take(bytes);
                     self.state = State::Head(HeadReader::default());
                     if before.is_empty() {
-                        return self.section(taken, limits, head);
+                        return self.section(taken, limits, head, fields);
                     }
-                    return self.section(&[&before, taken].concat(), limits, head);
+                    return self.section(&[&before, taken].concat(), limits, head, fields);
+                }
+                State::Blocked { until, .. } if *until > fields.inserted() => return Ok(Event::Blocked),
+                State::Blocked { section, .. } => {
+                    let section = std::mem::take(section);
+                    fields.unblock();
+                    self.state = State::Head(HeadReader::default());
+                    return self.section(&section, limits, head, fields);
                 }
                 State::Data { left: 0 } => self.state = State::Head(HeadReader::default()),
                 State::Data { left } => {
@@ -118,6 +131,27 @@ impl RequestReader {
                     }
                 }
             }
+        }
+    }
+
+    /// Whether nothing can be read before more entries of the table have come.
+    pub fn waits(&self, fields: &Decoder) -> bool {
+        matches!(&self.state, State::Blocked { until, .. } if *until > fields.inserted())
+    }
+
+    /// Whether there is a section that waits, or has waited, for entries of the table.
+    pub fn holds_section(&self) -> bool {
+        matches!(self.state, State::Blocked { .. })
+    }
+
+    /// Nothing more of the stream is read; the client is told, so that it may drop the entries that it refers to.
+    pub fn abandon(&mut self, fields: &mut Decoder) {
+        if matches!(self.state, State::Blocked { .. }) {
+            fields.unblock();
+        }
+        self.state = State::Head(HeadReader::default());
+        if std::mem::replace(&mut self.part, Part::End) != Part::End {
+            fields.cancel(self.stream);
         }
     }
 
@@ -181,36 +215,42 @@ impl RequestReader {
         }
     }
 
-    /// A field section is complete.
+    /// A field section is complete: the request's, or its trailers.
     fn section(
         &mut self,
         section: &[u8],
         limits: &HeadLimits,
         head: &mut RequestHead,
+        fields: &mut Decoder,
     ) -> Result<Event<'static>, Error> {
-        const BROKEN: &str = "field section cannot be read";
-        if self.part == Part::Body {
-            let mut sound = true;
-            let decoded = qpack::decode(section, limits.line, limits.total, |name, value| {
-                sound &= is_trailer(name, value);
-            });
-            self.part = Part::End;
-            return match decoded {
-                Ok(()) if sound => Ok(Event::Trailers),
-                Ok(()) => Err(Error::stream(Code::Message, "malformed trailers")),
-                Err(DecodeError::TooLarge) => Err(Error::stream(Code::ExcessiveLoad, "trailers too large")),
-                Err(DecodeError::Broken) => Err(Error::connection(Code::QpackDecompression, BROKEN)),
-            };
+        match self.part {
+            Part::Headers => self.head(section, limits, head, fields),
+            Part::Body | Part::End => self.trailers(section, limits, fields),
         }
+    }
+
+    fn block(&mut self, section: &[u8], until: u64) -> Event<'static> {
+        self.state = State::Blocked { section: section.to_vec(), until };
+        Event::Blocked
+    }
+
+    fn head(
+        &mut self,
+        section: &[u8],
+        limits: &HeadLimits,
+        head: &mut RequestHead,
+        fields: &mut Decoder,
+    ) -> Result<Event<'static>, Error> {
         let mut scratch = Scratch::default();
         let mut builder = RequestBuilder::new(Version::Http3, head, limits, &mut scratch);
-        let decoded =
-            qpack::decode(section, limits.line, limits.total, |name, value| builder.field(name, value));
+        let bounds = (limits.line, limits.total);
+        let decoded = fields.section(self.stream, section, bounds, |name, value| builder.field(name, value));
         let (priority, mut malformed) = builder.finish();
         match decoded {
             Ok(()) => {}
             Err(DecodeError::TooLarge) => malformed = Some(ParseError::HeaderTooLarge),
-            Err(DecodeError::Broken) => return Err(Error::connection(Code::QpackDecompression, BROKEN)),
+            Err(DecodeError::Broken) => return Err(broken()),
+            Err(DecodeError::Blocked(until)) => return Ok(self.block(section, until)),
         }
         match request_framing(head) {
             Ok(Framing::Length(length)) => self.announced = Some(length),
@@ -221,9 +261,35 @@ impl RequestReader {
         Ok(Event::Request { priority, malformed })
     }
 
+    fn trailers(
+        &mut self,
+        section: &[u8],
+        limits: &HeadLimits,
+        fields: &mut Decoder,
+    ) -> Result<Event<'static>, Error> {
+        let mut sound = true;
+        let decoded = fields.section(self.stream, section, (limits.line, limits.total), |name, value| {
+            sound &= is_trailer(name, value);
+        });
+        match decoded {
+            Err(DecodeError::Broken) => return Err(broken()),
+            Err(DecodeError::Blocked(until)) => return Ok(self.block(section, until)),
+            Err(DecodeError::TooLarge) => {
+                return Err(Error::stream(Code::ExcessiveLoad, "trailers too large"));
+            }
+            Ok(()) if !sound => return Err(Error::stream(Code::Message, "malformed trailers")),
+            Ok(()) => self.part = Part::End,
+        }
+        Ok(Event::Trailers)
+    }
+
     fn too_large(&mut self, head: &mut RequestHead) -> Event<'static> {
         head.rebuild(b"", b"", Version::Http3);
         self.part = Part::Body;
         Event::Request { priority: Priority::default(), malformed: Some(ParseError::HeaderTooLarge) }
     }
+}
+
+fn broken() -> Error {
+    Error::connection(Code::QpackDecompression, "field section cannot be read")
 }

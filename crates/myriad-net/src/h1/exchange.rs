@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::deadline;
 use crate::request_body::RequestBody;
 use crate::response::{Response, ResponseBody, Sent};
-use crate::service::{Outcome, Rejection, Service};
+use crate::service::{Behind, Outcome, Rejection, Service};
 use crate::timeouts::Timeouts;
 use crate::work::{self, Work};
 
@@ -26,6 +26,8 @@ const DRAIN_MS: u64 = 30_000;
 pub(super) enum After {
     KeepAlive(Box<Work>),
     Close,
+    /// As [`After::Close`], once what goes on behind the answer is over or has taken too long.
+    CloseBehind(Behind),
     /// The client may still be sending: a plain close would reset the answer under way.
     Linger(Timeouts),
 }
@@ -197,7 +199,7 @@ impl<S: Service> Parts<S> {
             chunked: response.chunked,
             request_bytes: facts.bytes + body.received(),
         };
-        service.finish(&work.head, &connection, response.ticket, &sent);
+        let behind = service.finish(&work.head, &connection, response.ticket, &sent);
         work::give_head(response.head.text);
         if let Some(input) = body.take_input() {
             work.input = input;
@@ -214,7 +216,11 @@ impl<S: Service> Parts<S> {
         }
         let unread = timeouts.lingering_always || facts.rejected || !whole || !work.input.is_empty();
         work::give(work);
-        if unread && timeouts.lingering_ms > 0 { After::Linger(timeouts) } else { After::Close }
+        match behind {
+            _ if unread && timeouts.lingering_ms > 0 => After::Linger(timeouts),
+            Some(behind) => After::CloseBehind(behind),
+            None => After::Close,
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //!  close   error page, close
 //! ```
 
+mod behind;
 mod exchange;
 mod read;
 mod send;
@@ -72,6 +73,10 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
                 carried = Some(work);
             }
             After::Close => return connection.end(),
+            After::CloseBehind(behind) => {
+                Box::pin(behind::wait(&connection, behind)).await;
+                return connection.end();
+            }
             After::Linger(timeouts) => {
                 Box::pin(crate::linger::run(&connection, timeouts)).await;
                 return connection.end();

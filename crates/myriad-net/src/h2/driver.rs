@@ -23,9 +23,9 @@ const BATCH: usize = 64 * 1024;
 const SLICES: usize = 64;
 /// Bytes of output from which on nothing more is read: heads of answers, answers to control frames.
 const BACKLOG: usize = 256 * 1024;
-/// How long the end of a body that nobody needs is waited for before its stream is reset, milliseconds: a client that is about
-/// to end it is spared the reset.
-const TAILS_MS: u64 = 200;
+/// How long the end of a body that nobody needs is waited for at least before its stream is reset, milliseconds: a client
+/// that is about to end it is spared the reset.
+const TAILS_MS: u64 = 1000;
 /// Reads after which other connections have their turn.
 const READS: u32 = 8;
 
@@ -236,7 +236,8 @@ impl<S: Service> Driver<S> {
         let response = sending.response;
         let status = if response.drop_connection { 0 } else { response.head.status() };
         let sent = exchange::account(over, status, request_bytes);
-        self.service.finish(&RequestHead::new(), &self.connection, response.ticket, &sent);
+        // A stream ends by itself: no client waits for a close.
+        drop(self.service.finish(&RequestHead::new(), &self.connection, response.ticket, &sent));
         crate::work::give_head(response.head.text);
     }
 
@@ -319,8 +320,10 @@ impl<S: Service> Driver<S> {
             Clock::Idle => limits.timeouts.keepalive_ms,
             Clock::Sending => limits.timeouts.send_ms,
         });
-        if clock == Clock::Idle {
-            self.rest();
+        match clock {
+            Clock::Tails => self.codec.await_lingering(),
+            Clock::Idle => self.rest(),
+            Clock::Off | Clock::First | Clock::Head(_) | Clock::Sending => {}
         }
     }
 

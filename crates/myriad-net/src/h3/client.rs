@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use myriad_http::RequestHead;
 use myriad_http::h3::{self, Code, Role};
-use quinn_proto::{Connection as Quic, Dir, StreamId, VarInt};
+use myriad_http::{RequestHead, Resets};
+use quinn_proto::{Connection as Quic, Dir, StreamId, Transmit, VarInt};
 
 use super::bell::{Bell, Call};
+use super::proof::Proof;
 use super::request::{RequestStream, Work};
 use super::sending::Scratch;
 use super::settings::QuicSettings;
@@ -26,6 +27,12 @@ use crate::service::{ConnectionEvent, Service};
 /// Bytes of answers that a connection may hold until its client has acknowledged them. Pages of the cache are not copied
 /// for it.
 pub(super) const SEND_WINDOW: u64 = 1 << 20;
+
+/// How long a connection is kept at least, and at most, after its client was told to make no more requests.
+const SHORTEST_FAREWELL: Duration = Duration::from_millis(50);
+const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
+/// How long a request of a kind that has no body as a rule waits for its end: it is taken for one with a body then.
+const END_PATIENCE: Duration = Duration::from_millis(200);
 
 /// What connections share while one of them is looked at.
 pub(super) struct Around<'a, S> {
@@ -48,12 +55,21 @@ pub(super) struct Client<S: Service> {
     one_way: HashMap<StreamId, (Role, Vec<u8>)>,
     peer: h3::Peer,
     control: Option<StreamId>,
+    /// The server's stream of its decoder of fields.
+    decoder: Option<StreamId>,
     /// The stream after the last that was taken.
     next: u64,
-    /// The client has been told to open no more requests.
-    leaving: bool,
+    /// When the client was told to make no more requests, if it was.
+    leaving: Option<Instant>,
     /// The client has proved its address before the handshake, by a token (RFC 9000 section 8.1).
     shown: bool,
+    /// Bytes that may still be sent to a client that has not shown where it is (RFC 9000 section 8.1); none once it has. quinn
+    /// counts, too, but lets a datagram go out whole that begins within the limit.
+    credit: Option<u64>,
+    /// Given once it has.
+    proof: Proof,
+    /// A datagram that waits for more of it.
+    withheld: Option<(Transmit, Vec<u8>)>,
     /// The address whose handshake is counted.
     pub(super) counted: Option<IpAddr>,
     /// When a handshake that is not over ends.
@@ -61,12 +77,15 @@ pub(super) struct Client<S: Service> {
     /// `keepalive_timeout`.
     idle: Duration,
     stream_buffer: u64,
+    resets: Resets,
     /// When something last happened to a request, or an idle connection began to be.
     active: Instant,
     /// `client_header_timeout`, none for no limit.
     head_timeout: Option<Duration>,
     /// When its requests were last looked through for those that do not get on.
     looked: Instant,
+    /// When a request has waited long enough for its end, if one waits.
+    held_until: Option<Instant>,
     /// It waits to be looked at.
     pub(super) marked: bool,
 }
@@ -74,7 +93,7 @@ pub(super) struct Client<S: Service> {
 impl<S: Service> Client<S> {
     pub(super) fn new(
         (quic, place): (Quic, usize),
-        shown: bool,
+        (shown, proof): (bool, Proof),
         connection: Rc<Connection>,
         guard: Guard,
         settings: &QuicSettings,
@@ -90,16 +109,22 @@ impl<S: Service> Client<S> {
             one_way: HashMap::new(),
             peer: h3::Peer::default(),
             control: None,
+            decoder: None,
             next: 0,
-            leaving: false,
+            leaving: None,
             shown,
+            credit: (!shown).then_some(0),
+            proof,
+            withheld: None,
             counted: None,
             handshake_until: (settings.handshake_ms > 0).then(|| now + timeout),
             idle: settings.idle(),
             stream_buffer: settings.stream_buffer,
+            resets: Resets::new(settings.streams),
             active: now,
             head_timeout: (settings.handshake_ms > 0).then_some(timeout),
             looked: now,
+            held_until: None,
             marked: false,
         }
     }
@@ -111,6 +136,36 @@ impl<S: Service> Client<S> {
 
     fn call(&self, stream: Option<StreamId>) -> Call {
         Call { place: self.place, connection: self.connection.id, stream }
+    }
+
+    /// A datagram has come for it, of so many bytes.
+    pub(super) fn received(&mut self, length: usize) {
+        self.credit = self.credit.map(|credit| credit + 3 * length as u64);
+    }
+
+    /// Puts what is to be sent next into `out`, which is empty: so many datagrams at most.
+    pub(super) fn next_datagrams(
+        &mut self,
+        now: Instant,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        self.credit = self.credit.filter(|_| !self.proof.is_given());
+        let most = if self.credit.is_some() { 1 } else { most };
+        let transmit = match self.withheld.take() {
+            Some((transmit, bytes)) => {
+                *out = bytes;
+                transmit
+            }
+            None => self.quic.poll_transmit(now, most, out)?,
+        };
+        let Some(credit) = &mut self.credit else { return Some(transmit) };
+        if let Some(left) = credit.checked_sub(transmit.size as u64) {
+            *credit = left;
+            return Some(transmit);
+        }
+        self.withheld = Some((transmit, std::mem::take(out)));
+        None
     }
 
     /// When it wants to be looked at without anything having happened.
@@ -130,7 +185,11 @@ impl<S: Service> Client<S> {
             return self.handshake_until;
         }
         if self.streams.is_empty() {
-            return Some(self.active + self.idle);
+            let over = |told: Instant| told.max(self.looked) + self.farewell();
+            return Some(self.leaving.map_or(self.active + self.idle, over));
+        }
+        if self.held_until.is_some() {
+            return self.held_until;
         }
         let apart = self.idle / 2;
         Some(self.looked + self.head_timeout.map_or(apart, |timeout| timeout.min(apart)))
@@ -149,8 +208,10 @@ impl<S: Service> Client<S> {
             self.close(now, Code::NoError, "handshake took too long");
         } else if self.streams.is_empty() {
             self.leave(now);
+            self.looked = now;
         } else {
             self.looked = now;
+            self.release_held(around);
             self.end_late_heads(around);
             if self.streams.values().any(|stream| matches!(stream.work, Work::Waiting(_) | Work::Sending(_)))
             {
@@ -160,7 +221,27 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Ends requests whose heads, or the ends that are waited for, have not come within `client_header_timeout`.
+    /// Asks for what has waited for its end long enough.
+    fn release_held(&mut self, around: &mut Around<'_, S>) {
+        let is_due = |stream: &RequestStream<S::Ticket>| {
+            stream.is_held_for_its_end() && stream.opened + END_PATIENCE <= around.now
+        };
+        let due: Vec<StreamId> =
+            self.streams.iter().filter(|(_, stream)| is_due(stream)).map(|(id, _)| *id).collect();
+        for id in due {
+            self.release(id, around);
+        }
+        let held = self.streams.values().filter(|stream| stream.is_held_for_its_end());
+        self.held_until = held.map(|stream| stream.opened + END_PATIENCE).min();
+    }
+
+    /// A request waits for its end that came with this stream.
+    fn hold(&mut self, opened: Instant) {
+        let until = opened + END_PATIENCE;
+        self.held_until = Some(self.held_until.map_or(until, |known| known.min(until)));
+    }
+
+    /// Ends requests whose heads have not come within `client_header_timeout`.
     fn end_late_heads(&mut self, around: &mut Around<'_, S>) {
         let Some(timeout) = self.head_timeout else { return };
         let is_late = |stream: &RequestStream<S::Ticket>| {
@@ -177,39 +258,75 @@ impl<S: Service> Client<S> {
     fn greet(&mut self, field_section: usize) {
         for (index, bytes) in h3::greeting(field_section).into_iter().enumerate() {
             let Some(id) = self.quic.streams().open(Dir::Uni) else { return };
-            if index == 0 {
-                self.control = Some(id);
+            match index {
+                0 => self.control = Some(id),
+                2 => self.decoder = Some(id),
+                _ => {}
             }
             let _ = self.quic.send_stream(id).write_chunks(&mut [Bytes::from(bytes)]);
+        }
+    }
+
+    /// Tells the client what became of the entries that it has put into the table of fields.
+    fn tell_encoder(&mut self, around: &Around<'_, S>) {
+        let fields = self.peer.fields();
+        if fields.output().is_empty() {
+            return;
+        }
+        if let Some(decoder) = self.decoder {
+            let written = self.quic.send_stream(decoder).write(fields.output()).unwrap_or(0);
+            fields.output().drain(..written);
+        }
+        if let Err(error) = fields.check_patience() {
+            self.offended(error.code, error.reason, around);
         }
     }
 
     /// Tells the client to go elsewhere with its next request (RFC 9114 section 5.2); ends at once where there is nothing
     /// under way.
     pub(super) fn leave(&mut self, now: Instant) {
-        self.go_away();
+        self.go_away(now);
         self.close_if_done(now);
     }
 
-    fn go_away(&mut self) {
-        if !std::mem::replace(&mut self.leaving, true)
-            && let Some(control) = self.control
-        {
+    fn go_away(&mut self, now: Instant) {
+        if self.leaving.is_some() {
+            return;
+        }
+        self.leaving = Some(now);
+        if let Some(control) = self.control {
             let _ = self.quic.send_stream(control).write_chunks(&mut [Bytes::from(h3::goaway(self.next))]);
         }
     }
 
     fn close_if_done(&mut self, now: Instant) {
         // The last answer is the client's only once it has said so: a close would take back what is on its way.
-        if self.leaving && self.streams.is_empty() && self.unacknowledged() == 0 {
+        if self.leaving.is_some_and(|told| told + self.farewell() <= now)
+            && self.streams.is_empty()
+            && self.unacknowledged() == 0
+        {
             self.close(now, Code::NoError, "");
         }
+    }
+
+    /// How long a client has for what it asked before it heard that it should not: a few ways there and back, for one of
+    /// them may be lost. It learns then that the request was rejected, and may ask elsewhere.
+    fn farewell(&self) -> Duration {
+        (self.quic.rtt() * 4).clamp(SHORTEST_FAREWELL, LONGEST_FAREWELL)
     }
 
     /// Answers that the client has not acknowledged whole; the server's own streams never end.
     fn unacknowledged(&mut self) -> usize {
         let own = if self.control.is_some() { 3 } else { 0 };
         self.quic.streams().send_streams().saturating_sub(own)
+    }
+
+    /// The client broke a rule, or makes work that leads nowhere: ends the connection, with a line in the log.
+    fn offended(&mut self, code: Code, reason: &'static str, around: &Around<'_, S>) {
+        if !self.is_over() {
+            around.service.http3_failed(&self.connection, &reason);
+        }
+        self.close(around.now, code, reason);
     }
 
     fn close(&mut self, now: Instant, code: Code, reason: &'static str) {
@@ -233,7 +350,7 @@ impl<S: Service> Client<S> {
             self.close(now, Code::NoError, "the address changed during the handshake");
         } else {
             // It ends once the streams that have come by now are rejected.
-            self.go_away();
+            self.go_away(now);
         }
     }
 

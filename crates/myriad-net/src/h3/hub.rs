@@ -25,11 +25,14 @@ use super::client::{Around, Client};
 use super::crossing::Datagram;
 use super::handshakes::{Handshakes, Reception};
 use super::port::{Buffers, Port};
+use super::proof::Proof;
 use super::sending::Scratch;
 use super::settings::QuicSettings;
 use super::timers::Timers;
 use super::tls::{ChooseTls, Crypto, Refusal, VERSION};
+use super::tokens;
 use crate::connection::{Connection, Peer};
+use crate::deadline::{self, Deadline};
 use crate::listener::{Guard, Live, QuicPlace, next_serial};
 use crate::service::{ConnectionEvent, Service};
 
@@ -105,6 +108,10 @@ pub(crate) struct Hub<S: Service> {
     gone: Rc<Cell<bool>>,
     users: std::rc::Weak<UsersInner>,
     leaving: bool,
+    /// Rung by reloads, never by time.
+    renewed: Deadline,
+    /// The reloads that clients have been told of.
+    epoch: u32,
 }
 
 /// What holds of packets before a connection is made of them.
@@ -113,6 +120,10 @@ struct Nobody;
 impl ChooseTls for Nobody {
     fn choose(&self, _: &rustls::server::ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal> {
         Err(Refusal::UnrecognizedName)
+    }
+
+    fn keeps_offers(&self) -> bool {
+        false
     }
 }
 
@@ -133,8 +144,9 @@ impl<S: Service> Hub<S> {
             .cid_generator(move || Box::new(names))
             .supported_versions(vec![VERSION])
             .min_reset_interval(RESETS_APART);
-        let crypto = Arc::new(Crypto::new(Arc::new(Nobody)));
-        let server = ServerConfig::new(crypto, Arc::clone(&place.secret.token) as _);
+        let crypto = Arc::new(Crypto::new(Arc::new(Nobody), Proof::default()));
+        let mut server = ServerConfig::new(crypto, Arc::clone(&place.secret.token) as _);
+        server.validation_token_config(tokens::config(&place.secret.used));
         let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), !first.may_fragment(), None);
         let users = Users::new();
         let mut hub = Self {
@@ -160,6 +172,8 @@ impl<S: Service> Hub<S> {
             gone: Rc::clone(&users.0.gone),
             users: Rc::downgrade(&users.0),
             leaving: false,
+            renewed: Deadline::new(),
+            epoch: deadline::epoch(),
         };
         tokio::task::spawn_local(async move { poll_fn(|cx| hub.poll(cx)).await });
         Ok(users)
@@ -171,13 +185,19 @@ impl<S: Service> Hub<S> {
         if let Some(users) = self.users.upgrade() {
             *users.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(cx.waker().clone());
         }
+        let _ = self.renewed.poll_expired(cx);
         for _ in 0..ROUNDS {
             let now = Instant::now();
             let received = self.receive(now, cx);
             self.answer_calls(now);
             self.keep_time(now, cx);
             if self.gone.get() && !self.leaving {
-                self.leave(now);
+                self.leaving = true;
+                self.send_away(now, |_| true);
+            }
+            if deadline::epoch() != self.epoch {
+                self.epoch = deadline::epoch();
+                self.send_away(now, |client| !client.quic.is_handshaking());
             }
             self.turns(now, cx);
             if self.leaving && self.open == 0 {
@@ -242,17 +262,19 @@ impl<S: Service> Hub<S> {
 
     fn handle(&mut self, now: Instant, datagram: Datagram, cx: &mut Context<'_>) {
         let Datagram { bytes, from, to, ecn } = datagram;
+        let came = bytes.len();
         let mut out = std::mem::take(&mut self.out);
         out.clear();
         match self.endpoint.handle(now, from, to, ecn, bytes, &mut out) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(Some(client)) = self.clients.get_mut(handle.0) {
+                    client.received(came);
                     client.quic.handle_event(event);
                     self.mark(handle.0);
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                if let Some(transmit) = self.incoming(now, incoming, &mut out) {
+                if let Some(transmit) = self.incoming(now, incoming, came, &mut out) {
                     self.send_once(&transmit, &out, cx);
                 }
             }
@@ -268,7 +290,13 @@ impl<S: Service> Hub<S> {
     }
 
     /// A client asks for a connection. Gives what it is told instead of one.
-    fn incoming(&mut self, now: Instant, incoming: Incoming, out: &mut Vec<u8>) -> Option<Transmit> {
+    fn incoming(
+        &mut self,
+        now: Instant,
+        incoming: Incoming,
+        came: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
         let from = incoming.remote_address();
         let bound = self.ports[0].local;
         let local = SocketAddr::new(incoming.local_ip().unwrap_or(bound.ip()), bound.port());
@@ -285,7 +313,7 @@ impl<S: Service> Hub<S> {
             Reception::Refuse => return Some(self.endpoint.refuse(incoming, out)),
             Reception::Accept => {}
         }
-        self.accept(now, incoming, connection, &settings, out)
+        self.accept(now, (incoming, came), connection, &settings, out)
     }
 
     fn retry(&mut self, incoming: Incoming, out: &mut Vec<u8>) -> Option<Transmit> {
@@ -295,12 +323,13 @@ impl<S: Service> Hub<S> {
     fn accept(
         &mut self,
         now: Instant,
-        incoming: Incoming,
+        (incoming, came): (Incoming, usize),
         connection: Rc<Connection>,
         settings: &QuicSettings,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let config = settings.server_config(&self.place.secret);
+        let proof = Proof::default();
+        let config = settings.server_config(&self.place.secret, &proof);
         let shown = incoming.remote_address_validated();
         let (handle, quic) = match self.endpoint.accept(incoming, now, out, Some(config)) {
             Ok(accepted) => accepted,
@@ -309,8 +338,10 @@ impl<S: Service> Hub<S> {
         let guard = Guard::new(&self.live, &connection);
         self.service.note(ConnectionEvent::Accepted);
         let from = quic.remote_address().ip();
-        let mut client = Box::new(Client::new((quic, handle.0), shown, connection, guard, settings, now));
+        let mut client =
+            Box::new(Client::new((quic, handle.0), (shown, proof), connection, guard, settings, now));
         client.counted = Some(from);
+        client.received(came);
         self.handshakes.begin(from);
         if self.clients.len() <= handle.0 {
             self.clients.resize_with(handle.0 + 1, || None);
@@ -358,11 +389,12 @@ impl<S: Service> Hub<S> {
         }
     }
 
-    /// Sends all clients away; who asks from now on is refused.
-    fn leave(&mut self, now: Instant) {
-        self.leaving = true;
+    /// Sends clients away: who connects anew meets what holds now.
+    fn send_away(&mut self, now: Instant, whom: impl Fn(&Client<S>) -> bool) {
         for place in 0..self.clients.len() {
-            self.with(place, now, |client, around| client.leave(around.now));
+            if self.clients[place].as_deref().is_some_and(&whom) {
+                self.with(place, now, |client, around| client.leave(around.now));
+            }
         }
     }
 
@@ -440,7 +472,7 @@ impl<S: Service> Hub<S> {
         let Some(Some(client)) = self.clients.get_mut(place) else { return true };
         for _ in 0..ROUNDS {
             self.out.clear();
-            let Some(transmit) = client.quic.poll_transmit(now, self.segments, &mut self.out) else {
+            let Some(transmit) = client.next_datagrams(now, self.segments, &mut self.out) else {
                 if let Some(at) = client.wake_at() {
                     self.timers.set(place, at);
                 }

@@ -22,12 +22,14 @@ mod crossing;
 mod handshakes;
 mod hub;
 mod port;
+mod proof;
 mod request;
 mod secret;
 mod sending;
 mod settings;
 mod timers;
 mod tls;
+mod tokens;
 
 pub use crossing::Crossing;
 pub(crate) use hub::{Hub, Users, WeakUsers};

@@ -47,13 +47,28 @@ pub(super) enum Until {
     End,
 }
 
+/// How the client's side of a stream stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// More may come, or be there already.
+    Open,
+    /// All of it was taken.
+    Ended,
+    /// The client broke it off, and what was not taken is lost.
+    Reset,
+}
+
 /// The state of a stream.
 pub(super) struct RequestStream<T> {
     pub(super) reader: RequestReader,
     /// What was taken off the stream and not read yet.
     pub(super) rest: Bytes,
+    /// What QUIC said last of the client's side: it says only once that it is over.
+    pub(super) side: Side,
     /// The client may still send on it.
     pub(super) receiving: bool,
+    /// Something of a body has come.
+    pub(super) has_body: bool,
     /// Where the body goes.
     pub(super) feed: Option<Feed>,
     /// Bytes put into it that were not taken out.
@@ -73,12 +88,14 @@ pub(super) struct RequestStream<T> {
 }
 
 impl<T> RequestStream<T> {
-    /// A stream that was opened at `opened`.
-    pub(super) fn new(opened: Instant) -> Self {
+    /// The stream of that number, which was opened at `opened`.
+    pub(super) fn new(id: u64, opened: Instant) -> Self {
         Self {
-            reader: RequestReader::default(),
+            reader: RequestReader::new(id),
             rest: Bytes::new(),
+            side: Side::Open,
             receiving: true,
+            has_body: false,
             feed: None,
             fed: 0,
             work: Work::Reading,
@@ -89,6 +106,11 @@ impl<T> RequestStream<T> {
             opened,
             waker: None,
         }
+    }
+
+    /// Whether the request waits for the end of the stream, or a body.
+    pub(super) fn is_held_for_its_end(&self) -> bool {
+        matches!(&self.work, Work::Held(held) if held.until == Until::End)
     }
 
     /// Whether nothing more is to be done on it.

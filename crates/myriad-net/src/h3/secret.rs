@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use aws_lc_rs::{hkdf, hmac};
 
+use super::tokens::UsedTokens;
+
 /// Keys that follow from one secret, so that whoever has the secret again has the keys: reset tokens hold over reloads and
 /// after a crash, tokens of address validation in every worker.
 #[derive(Clone)]
@@ -11,6 +13,7 @@ pub struct QuicSecret {
     pub(super) reset: Arc<hmac::Key>,
     pub(super) token: Arc<hkdf::Prk>,
     pub(super) names: u64,
+    pub(super) used: Arc<UsedTokens>,
 }
 
 impl QuicSecret {
@@ -29,7 +32,14 @@ impl QuicSecret {
             reset: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &derived(b"stateless resets"))),
             token: Arc::new(hkdf::Salt::new(hkdf::HKDF_SHA256, &derived(b"tokens")).extract(secret)),
             names: names.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte)),
+            used: Arc::default(),
         }
+    }
+
+    /// The same keys, with the knowledge of `other` about tokens that were used.
+    #[must_use]
+    pub fn knowing_what(self, other: &Self) -> Self {
+        Self { used: Arc::clone(&other.used), ..self }
     }
 }
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 use quinn_proto::{ServerConfig, TransportConfig, VarInt};
 
 use super::client::SEND_WINDOW;
+use super::proof::Proof;
 use super::secret::QuicSecret;
 use super::tls::{ChooseTls, Crypto};
+use super::tokens;
 
 /// One-way streams that a client may open: HTTP/3 needs three, and some clients try whether others are borne.
 const ONE_WAY: u32 = 8;
@@ -35,12 +37,16 @@ pub struct QuicSettings {
 }
 
 impl QuicSettings {
+    /// How long a connection without a request is kept. One that ends with its first answer waits for the request, as long as
+    /// for the handshake.
     pub(super) fn idle(&self) -> Duration {
-        Duration::from_millis(self.idle_ms.clamp(1, LONGEST_SILENCE_MS))
+        let limits = [self.idle_ms, self.handshake_ms, LONGEST_SILENCE_MS];
+        let idle_ms = limits.into_iter().find(|limit| *limit > 0).unwrap_or(LONGEST_SILENCE_MS);
+        Duration::from_millis(idle_ms.min(LONGEST_SILENCE_MS))
     }
 
-    /// The settings in quinn's words.
-    pub(super) fn server_config(&self, secret: &QuicSecret) -> Arc<ServerConfig> {
+    /// The settings in quinn's words, for a connection whose client gives that proof of its address.
+    pub(super) fn server_config(&self, secret: &QuicSecret, proof: &Proof) -> Arc<ServerConfig> {
         let window = VarInt::from_u64(self.stream_buffer).unwrap_or(VarInt::MAX);
         // All streams together may have as much waiting as sixteen of them.
         let together = VarInt::from_u64(self.stream_buffer.saturating_mul(16)).unwrap_or(VarInt::MAX);
@@ -55,9 +61,9 @@ impl QuicSettings {
             .datagram_receive_buffer_size(None)
             .max_idle_timeout(self.idle().try_into().ok())
             .enable_segmentation_offload(self.gso);
-        let crypto = Arc::new(Crypto::new(Arc::clone(&self.tls)));
+        let crypto = Arc::new(Crypto::new(Arc::clone(&self.tls), proof.clone()));
         let mut config = ServerConfig::new(crypto, Arc::clone(&secret.token) as _);
-        config.transport_config(Arc::new(transport));
+        config.transport_config(Arc::new(transport)).validation_token_config(tokens::config(&secret.used));
         Arc::new(config)
     }
 }

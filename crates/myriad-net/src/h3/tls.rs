@@ -16,7 +16,8 @@ use quinn_proto::{ConnectionId, Side, TransportError, TransportErrorCode};
 use rustls::quic::{KeyChange, Secrets, ServerConnection, Suite, Version};
 use rustls::server::{Acceptor, ClientHello};
 
-use crate::tls::TlsFacts;
+use super::proof::Proof;
+use crate::tls::{Offer, TlsFacts, hearing};
 
 /// The only version of QUIC that is spoken (RFC 9000).
 pub(super) const VERSION: u32 = 1;
@@ -35,6 +36,8 @@ pub enum Refusal {
     UnrecognizedName,
     /// That server does not speak HTTP/3 (`http3 off`).
     NoApplicationProtocol,
+    /// The certificate that variables name cannot be had; the error log says why.
+    NoCertificate,
 }
 
 impl Refusal {
@@ -42,6 +45,7 @@ impl Refusal {
         match self {
             Self::UnrecognizedName => 112,
             Self::NoApplicationProtocol => 120,
+            Self::NoCertificate => INTERNAL_ERROR,
         }
     }
 }
@@ -53,6 +57,9 @@ pub trait ChooseTls: Send + Sync {
     /// # Errors
     /// The client is sent away.
     fn choose(&self, hello: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal>;
+
+    /// Whether what a hello offered is kept, for variables.
+    fn keeps_offers(&self) -> bool;
 }
 
 /// The suite of the first packets (RFC 9001 section 5.2), and what seals a Retry.
@@ -79,14 +86,16 @@ fn initial() -> Option<&'static Initial> {
         .as_ref()
 }
 
-/// How handshakes of a listener begin.
+/// How a handshake begins.
 pub(super) struct Crypto {
     choose: Arc<dyn ChooseTls>,
+    proof: Proof,
 }
 
 impl Crypto {
-    pub(super) fn new(choose: Arc<dyn ChooseTls>) -> Self {
-        Self { choose }
+    /// For one connection, whose client gives the proof.
+    pub(super) fn new(choose: Arc<dyn ChooseTls>, proof: Proof) -> Self {
+        Self { choose, proof }
     }
 }
 
@@ -114,6 +123,8 @@ impl CryptoConfig for Crypto {
         Box::new(Handshake {
             state: State::Hello { bytes: Vec::new(), parameters: bytes, choose: Arc::clone(&self.choose) },
             next: None,
+            proof: self.proof.clone(),
+            offer: None,
         })
     }
 }
@@ -123,6 +134,10 @@ struct Handshake {
     state: State,
     /// The secrets that the next keys follow from (RFC 9001 section 6).
     next: Option<Secrets>,
+    /// Given with the handshake's second stage.
+    proof: Proof,
+    /// What the hello offered, where the service asks for it.
+    offer: Option<Box<Offer>>,
 }
 
 enum State {
@@ -146,7 +161,11 @@ impl Handshake {
 
     fn read_server(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
         let State::Server(server) = &mut self.state else { return Ok(()) };
-        server.read_hs(bytes).map_err(|error| {
+        let (taken_in, scheme) = hearing(|| server.read_hs(bytes));
+        if let Some(offer) = &mut self.offer {
+            offer.client_signed = scheme.or(offer.client_signed);
+        }
+        taken_in.map_err(|error| {
             let violation = TransportErrorCode::PROTOCOL_VIOLATION;
             let code = server.alert().map_or(violation, |alert| TransportErrorCode::crypto(alert.into()));
             TransportError { code, frame: None, reason: error.to_string() }
@@ -164,8 +183,11 @@ fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
     Ok(rest.len() >= length)
 }
 
+/// The settings of the server that a client means, and what its hello offered.
+type Chosen = (Arc<rustls::ServerConfig>, Option<Box<Offer>>);
+
 /// Has rustls read a hello as on TCP, in records, and asks who is meant.
-fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Arc<rustls::ServerConfig>, TransportError> {
+fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Chosen, TransportError> {
     let mut acceptor = Acceptor::default();
     let mut records = Vec::with_capacity(hello.len() + 16);
     for piece in hello.chunks(RECORD) {
@@ -176,13 +198,20 @@ fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Arc<rustls::ServerConf
     loop {
         match acceptor.accept() {
             Ok(Some(accepted)) => {
-                return choose.choose(&accepted.client_hello()).map_err(|refusal| {
+                let config = choose.choose(&accepted.client_hello()).map_err(|refusal| {
                     let reason = match refusal {
                         Refusal::UnrecognizedName => "no server of that name",
                         Refusal::NoApplicationProtocol => "the server does not speak HTTP/3",
+                        Refusal::NoCertificate => "the server has no certificate",
                     };
                     alert(refusal.alert(), reason)
+                })?;
+                let offer = choose.keeps_offers().then(|| {
+                    let mut offer = Box::new(Offer::of(&accepted, &config));
+                    offer.number(&config);
+                    offer
                 });
+                return Ok((config, offer));
             }
             Ok(None) => {}
             Err((error, _)) => return Err(alert(DECODE_ERROR, error.to_string())),
@@ -204,7 +233,8 @@ impl Session for Handshake {
     /// [`TlsFacts`].
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         let server = self.server()?;
-        Some(Box::new(TlsFacts::of_common(server, server.server_name())))
+        let offer = self.offer.clone();
+        Some(Box::new(TlsFacts { offer, ..TlsFacts::of_common(server, server.server_name()) }))
     }
 
     fn peer_identity(&self) -> Option<Box<dyn Any>> {
@@ -232,7 +262,8 @@ impl Session for Handshake {
         if !is_whole(hello)? {
             return Ok(false);
         }
-        let config = choose(hello, &**chooser)?;
+        let (config, offer) = choose(hello, &**chooser)?;
+        self.offer = offer;
         let server = ServerConnection::new(config, Version::V1, std::mem::take(parameters))
             .map_err(|error| alert(INTERNAL_ERROR, error.to_string()))?;
         let hello = std::mem::take(hello);
@@ -250,7 +281,11 @@ impl Session for Handshake {
     fn write_handshake(&mut self, out: &mut Vec<u8>) -> Option<Keys> {
         let State::Server(server) = &mut self.state else { return None };
         match server.write_hs(out)? {
-            KeyChange::Handshake { keys: new } => Some(keys(new)),
+            KeyChange::Handshake { keys: new } => {
+                let mut keys = keys(new);
+                keys.packet.remote = self.proof.by(keys.packet.remote);
+                Some(keys)
+            }
             KeyChange::OneRtt { keys: new, next } => {
                 self.next = Some(next);
                 Some(keys(new))
@@ -296,6 +331,10 @@ mod tests {
         fn choose(&self, _: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal> {
             Err(Refusal::UnrecognizedName)
         }
+
+        fn keeps_offers(&self) -> bool {
+            false
+        }
     }
 
     #[test]
@@ -303,14 +342,14 @@ mod tests {
         // RFC 9001 section A.4.
         let original = ConnectionId::new(&[0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08]);
         let packet = b"\xff\0\0\0\x01\0\x08\xf0\x67\xa5\x50\x2a\x42\x62\xb5token";
-        let tag = Crypto::new(Arc::new(Nobody)).retry_tag(VERSION, &original, packet);
+        let tag = Crypto::new(Arc::new(Nobody), Proof::default()).retry_tag(VERSION, &original, packet);
         let expected = b"\x04\xa2\x65\xba\x2e\xff\x4d\x82\x90\x58\xfb\x3f\x0f\x24\x96\xba";
         assert_eq!(&tag, expected);
     }
 
     fn read(hello: &[&[u8]]) -> Option<TransportErrorCode> {
         let state = State::Hello { bytes: Vec::new(), parameters: Vec::new(), choose: Arc::new(Nobody) };
-        let mut handshake = Handshake { state, next: None };
+        let mut handshake = Handshake { state, next: None, offer: None, proof: Proof::default() };
         hello.iter().find_map(|piece| handshake.read_handshake(piece).err()).map(|error| error.code)
     }
 

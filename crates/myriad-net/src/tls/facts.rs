@@ -63,7 +63,7 @@ impl Readings {
 }
 
 /// What a hello offered, and what came of it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Offer {
     /// Cipher suites (`$ssl_ciphers`).
     pub ciphers: Vec<CipherSuite>,
@@ -73,6 +73,8 @@ pub struct Offer {
     pub schemes: Vec<SignatureScheme>,
     /// The way in which the server has signed (`$ssl_sigalg`).
     pub signed: Option<SignatureScheme>,
+    /// The way in which the client has signed (`$ssl_client_sigalg`).
+    pub client_signed: Option<SignatureScheme>,
     /// A number of the session's, the same whenever it is resumed (`$ssl_session_id`).
     pub session: Vec<u8>,
 }

@@ -1,5 +1,6 @@
 //! The handshake: the client says which server it wants, the service says how that server speaks TLS.
 
+use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use rustls::{ServerConfig, ServerConnection};
 
 use super::half_open::HalfOpen;
 use super::session::Wire;
-use super::{Offer, Session, TlsFacts};
+use super::{Offer, Session, TlsFacts, hearing};
 use crate::connection::Connection;
 use crate::service::Service;
 
@@ -35,7 +36,27 @@ pub(crate) enum Greeting {
 }
 
 /// Why a handshake failed, for the error log.
-pub(crate) type Failure = rustls::Error;
+pub(crate) enum Failure {
+    /// What was said makes no sense, or the two have nothing in common.
+    Protocol(rustls::Error),
+    /// Its client has begun too many others since.
+    TooMany,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Protocol(error) => error.fmt(f),
+            Self::TooMany => f.write_str("too many handshakes of this address are under way"),
+        }
+    }
+}
+
+impl From<rustls::Error> for Greeting {
+    fn from(error: rustls::Error) -> Self {
+        Self::Failed(Some(Failure::Protocol(error)))
+    }
+}
 
 /// Takes a client through the handshake, within `client_header_timeout`.
 pub(crate) async fn accept<S: Service>(service: &S, connection: &Connection) -> Greeting {
@@ -84,8 +105,7 @@ impl Handshake {
                     None => return Poll::Ready(Greeting::Failed(None)),
                 },
                 Self::Hello(_, counted) | Self::Keys { counted, .. } if counted.gives_way(cx) => {
-                    service.tls_failed(connection, &too_many());
-                    return Poll::Ready(Greeting::Failed(None));
+                    return Poll::Ready(Greeting::Failed(Some(Failure::TooMany)));
                 }
                 Self::Hello(acceptor, _) => {
                     let accepted = match ready!(poll_hello(acceptor, connection, cx)) {
@@ -102,8 +122,8 @@ impl Handshake {
                         Err(failure) => return Poll::Ready(failure),
                     }
                 }
-                Self::Keys { session, .. } => {
-                    if let Err(failure) = ready!(poll_keys(session, connection, cx)) {
+                Self::Keys { session, offer, .. } => {
+                    if let Err(failure) = ready!(poll_keys(session, offer.as_deref_mut(), connection, cx)) {
                         return Poll::Ready(failure);
                     }
                     let Self::Keys { session, offer, .. } = std::mem::replace(self, Self::First) else {
@@ -164,7 +184,7 @@ fn poll_hello(
             Err((error, mut alert)) => {
                 // The client may be gone; then nobody asks why.
                 let _ = alert.write_all(&mut Wire { socket: &connection.socket, cx });
-                return Poll::Ready(Err(Greeting::Failed(Some(error))));
+                return Poll::Ready(Err(error.into()));
             }
         }
         match acceptor.read_tls(&mut Wire { socket: &connection.socket, cx }) {
@@ -193,7 +213,7 @@ fn choose<S: Service>(
     let begun = accepted.into_connection(Arc::clone(&config));
     let mut session = begun.map_err(|(error, mut alert)| {
         let _ = alert.write_all(&mut &connection.socket);
-        Greeting::Failed(Some(error))
+        Greeting::from(error)
     })?;
     if let Some(offer) = &mut offer {
         offer.remember(&mut session, &config);
@@ -201,13 +221,9 @@ fn choose<S: Service>(
     Ok((session, offer))
 }
 
-/// What a client is refused for that has too many handshakes under way.
-fn too_many() -> Failure {
-    Failure::General("too many handshakes of this address are under way".to_owned())
-}
-
 fn poll_keys(
     session: &mut ServerConnection,
+    mut offer: Option<&mut Offer>,
     connection: &Connection,
     cx: &mut Context<'_>,
 ) -> Poll<Result<(), Greeting>> {
@@ -227,7 +243,7 @@ fn poll_keys(
             // A request may have come with the hello, in the same read.
             return Poll::Ready(match session.process_new_packets() {
                 Ok(_) => Ok(()),
-                Err(error) => Err(Greeting::Failed(Some(error))),
+                Err(error) => Err(error.into()),
             });
         }
         match session.read_tls(&mut Wire { socket, cx }) {
@@ -236,9 +252,13 @@ fn poll_keys(
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
             Err(_) => return Poll::Ready(Err(Greeting::Failed(None))),
         }
-        if let Err(error) = session.process_new_packets() {
+        let (taken_in, scheme) = hearing(|| session.process_new_packets());
+        if let Some(offer) = offer.as_deref_mut() {
+            offer.client_signed = scheme.or(offer.client_signed);
+        }
+        if let Err(error) = taken_in {
             let _ = session.write_tls(&mut Wire { socket, cx });
-            return Poll::Ready(Err(Greeting::Failed(Some(error))));
+            return Poll::Ready(Err(error.into()));
         }
     }
 }

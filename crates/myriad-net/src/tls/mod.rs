@@ -10,9 +10,12 @@ pub mod names;
 mod offer;
 mod records;
 mod session;
+mod signed;
 #[cfg(test)]
 mod tests;
 
 pub use facts::{Judgement, Offer, Readings, TlsFacts};
 pub(crate) use handshake::{Greeting, accept};
 pub(crate) use session::Session;
+pub use signed::client_has_signed;
+pub(crate) use signed::hearing;

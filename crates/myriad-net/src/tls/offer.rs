@@ -18,7 +18,7 @@ fn has_tls13(hello: &ClientHello<'_>) -> bool {
 }
 
 impl Offer {
-    pub(super) fn of(accepted: &Accepted, config: &ServerConfig) -> Self {
+    pub(crate) fn of(accepted: &Accepted, config: &ServerConfig) -> Self {
         let hello = accepted.client_hello();
         let tls13 = has_tls13(&hello)
             && config.crypto_provider().cipher_suites.iter().any(|suite| suite.tls13().is_some());
@@ -32,6 +32,7 @@ impl Offer {
             groups: hello.named_groups().unwrap_or_default().to_vec(),
             schemes: schemes.to_vec(),
             signed: signer.map(|signer| signer.scheme()),
+            client_signed: None,
             session: Vec::new(),
         }
     }
@@ -40,12 +41,19 @@ impl Offer {
     pub(super) fn remember(&mut self, session: &mut ServerConnection, config: &ServerConfig) {
         self.session = match session.received_resumption_data() {
             Some(known) if known.len() == SESSION => known.to_vec(),
-            _ => {
-                let mut number = vec![0; SESSION];
-                let _ = config.crypto_provider().secure_random.fill(&mut number);
-                number
-            }
+            _ => number(config),
         };
         session.set_resumption_data(&self.session);
     }
+
+    /// Gives the session a number of its own; sessions over QUIC keep none.
+    pub(crate) fn number(&mut self, config: &ServerConfig) {
+        self.session = number(config);
+    }
+}
+
+fn number(config: &ServerConfig) -> Vec<u8> {
+    let mut number = vec![0; SESSION];
+    let _ = config.crypto_provider().secure_random.fill(&mut number);
+    number
 }

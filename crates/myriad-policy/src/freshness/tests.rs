@@ -34,6 +34,20 @@ fn the_order_is_accelerator_then_cache_control_then_expires_then_cache_valid() {
 }
 
 #[test]
+fn what_the_configuration_holds_valid_ends_on_a_tick_and_what_the_origin_does_on_its_moment() {
+    let until = |fields: &[(&str, &str)], now: u64| {
+        let judged = freshness(200, &fields.iter().copied().collect(), &ten_seconds(), now, 0);
+        judged.map(|freshness| (freshness.fresh_until - now, freshness.valid_ms)).unwrap()
+    };
+    for late in 0..TICK_MS {
+        let (left, valid_ms) = until(&[], NOW + late);
+        assert!((10_000..10_000 + TICK_MS).contains(&left) && (NOW + late + left).is_multiple_of(TICK_MS));
+        assert_eq!(valid_ms, 10_000);
+        assert_eq!(until(&[("Cache-Control", "max-age=10")], NOW + late), (10_000, 10_000));
+    }
+}
+
+#[test]
 fn each_ignored_field_leaves_the_word_to_the_next() {
     let fields = [("X-Accel-Expires", "0"), ("Cache-Control", "no-store, no-cache"), ("Expires", HOUR_AGO)];
     let mut rules = ten_seconds();

@@ -52,6 +52,9 @@ impl Command {
 }
 
 impl What {
+    /// Bytes of the longest pattern.
+    pub const LONGEST_PATTERN: usize = 4096;
+
     /// The URL `http://host[:port]/path?query`, also without scheme; none where it has no host or no path.
     pub fn url(url: &[u8]) -> Option<What> {
         let rest = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
@@ -65,6 +68,15 @@ impl What {
         };
         (!host.is_empty())
             .then(|| What::Url { host: host.to_ascii_lowercase().into(), target: target.into() })
+    }
+
+    /// A pattern with `*`, on this host where it names none.
+    ///
+    /// # Errors
+    /// One that is longer than 4096 bytes.
+    pub fn wildcard(pattern: &[u8], host: &[u8]) -> Result<What, &'static str> {
+        bounded(pattern)?;
+        Ok(What::Wildcard(Wildcard::parse(pattern, host)))
     }
 
     /// A regex over the URLs of a host, or of all.
@@ -150,12 +162,11 @@ fn without_port(host: &[u8]) -> &[u8] {
     }
 }
 
-/// Longest pattern: what fits into a request line.
-const PATTERN: usize = 4096;
+fn bounded(pattern: &[u8]) -> Result<(), &'static str> {
+    if pattern.len() > What::LONGEST_PATTERN { Err("the pattern is longer than 4096 bytes") } else { Ok(()) }
+}
 
 fn text(pattern: &[u8]) -> Result<Box<str>, &'static str> {
-    if pattern.len() > PATTERN {
-        return Err("the pattern is longer than 4096 bytes");
-    }
+    bounded(pattern)?;
     std::str::from_utf8(pattern).map(Into::into).map_err(|_| "the pattern is not UTF-8")
 }

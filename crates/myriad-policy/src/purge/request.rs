@@ -2,7 +2,7 @@
 
 use myriad_http::{Fields, Known};
 
-use super::{Command, Tags, What, Wildcard};
+use super::{Command, Tags, What};
 
 /// Reads what a `PURGE` (or `BAN`) request for `target` on `host` wants.
 ///
@@ -46,7 +46,7 @@ fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static st
     if method.is_none() && target.ends_with(b".*") {
         return by_regex(target, host, fields);
     }
-    Ok(if target.ends_with(b"*") { What::Wildcard(Wildcard::parse(target, host)) } else { url() })
+    if target.ends_with(b"*") { What::wildcard(target, host) } else { Ok(url()) }
 }
 
 /// A target is meant from its beginning; a pattern in a field says itself where it begins.

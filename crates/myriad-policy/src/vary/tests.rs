@@ -158,3 +158,17 @@ fn device_classes_stand_for_user_agent_where_it_is_asked() {
     let stored = by_device.names().collect::<Vec<_>>().join(&b","[..]);
     assert_eq!(VaryRule::parse([&stored[..]]).unwrap(), by_device);
 }
+
+#[test]
+fn codings_that_are_not_made_here_are_told_apart_where_that_is_asked() {
+    let rule = rule(&["Cookie, Accept-Encoding"]).unwrap().by_codings();
+    let of = |codings: &str| variant(&rule, &[("Accept-Encoding", codings)]);
+    assert_eq!(of("deflate, x"), of("X,deflate;q=0.5"));
+    for (one, other) in [("deflate", "x"), ("deflate", "gzip"), ("ab", "a,b")] {
+        assert_ne!(of(one), of(other), "{one} {other}");
+    }
+    assert_eq!(of("gzip"), of("br, gzip"));
+    assert_ne!(of("x"), variant(&rule, &[("Accept-Encoding", "x"), ("Cookie", "a=b")]));
+    let stored = rule.names().collect::<Vec<_>>().join(&b","[..]);
+    assert_eq!(VaryRule::parse([&stored[..]]).unwrap(), rule);
+}

@@ -64,7 +64,11 @@ fn step<C: Catalogue>(
             if !variable.starts_with('$') {
                 return Err(ScriptError::new(format!("invalid variable name \"{variable}\"")));
             }
-            Step::Set { target: compiler.target(variable)?, value: compiler.template(value)? }
+            Step::Set {
+                name: (*variable).into(),
+                target: compiler.target(variable)?,
+                value: compiler.template(value)?,
+            }
         }
         StepKind::Rewrite { pattern, replacement, flag } => {
             Step::Rewrite(Box::new(Rewrite::compile(pattern, replacement, *flag, compiler)?))

@@ -3,7 +3,7 @@
 use super::compile::is_absolute;
 use crate::compiler::Compiler;
 use crate::environment::{Catalogue, Environment};
-use crate::error::{EvalError, ScriptError};
+use crate::error::{EvalError, MOST_TEXT, ScriptError};
 use crate::escape::{escape_controls, unescape_redirect};
 use crate::frame::Frame;
 use crate::regex::Regex;
@@ -104,6 +104,16 @@ impl Rewrite {
         result.map(|()| true)
     }
 
+    /// As it is called where it fails.
+    fn named(&self) -> String {
+        format!("rewrite {}", self.regex.as_str())
+    }
+
+    /// The arguments that the request has are added to what is made, in each round.
+    fn bound(&self, length: usize) -> Result<(), EvalError> {
+        if length > MOST_TEXT { Err(EvalError::TooLong { directive: self.named() }) } else { Ok(()) }
+    }
+
     /// Writes the URL into the frame's output.
     fn redirect<E: Environment + ?Sized>(
         &self,
@@ -111,7 +121,7 @@ impl Rewrite {
         frame: &mut Frame,
         url: &mut Vec<u8>,
     ) -> Result<(), EvalError> {
-        self.path.eval_form(env, frame, url, CaptureForm::Escaped)?;
+        self.path.eval_bounded(env, frame, url, CaptureForm::Escaped, || self.named())?;
         let output = frame.output_mut();
         output.clear();
         unescape_redirect(url, output);
@@ -119,6 +129,7 @@ impl Rewrite {
             output.push(if self.has_args { b'&' } else { b'?' });
             output.extend_from_slice(env.args());
         }
+        self.bound(output.len())?;
         escape_controls(output);
         if env.rewrite_log() {
             let target = String::from_utf8_lossy(frame.output());
@@ -135,9 +146,9 @@ impl Rewrite {
         path: &mut Vec<u8>,
         args: &mut Vec<u8>,
     ) -> Result<(), EvalError> {
-        self.path.eval_form(env, frame, path, CaptureForm::Raw)?;
+        self.path.eval_bounded(env, frame, path, CaptureForm::Raw, || self.named())?;
         if let Some(own) = &self.args {
-            own.eval_form(env, frame, args, CaptureForm::Escaped)?;
+            own.eval_bounded(env, frame, args, CaptureForm::Escaped, || self.named())?;
         }
         if self.keeps_args && !env.args().is_empty() {
             if self.args.is_some() {
@@ -148,6 +159,7 @@ impl Rewrite {
         if path.is_empty() {
             return Err(EvalError::EmptyUri);
         }
+        self.bound(path.len() + args.len())?;
         env.rewrite(path, args);
         if env.rewrite_log() {
             let (path, args) = (String::from_utf8_lossy(path), String::from_utf8_lossy(args));

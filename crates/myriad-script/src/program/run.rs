@@ -49,13 +49,13 @@ impl Run {
                 }
             };
             let ended = match step {
-                Step::Set { target, value } => {
+                Step::Set { name, target, value } => {
                     if TRACED {
                         let mut built = Vec::new();
-                        value.eval_form(env, frame, &mut built, self.captures)?;
+                        value.eval_bounded(env, frame, &mut built, self.captures, || set_of(name))?;
                         told(env, RuleOutcome::Set(&built));
                     }
-                    self.set(target, value, env, frame)?;
+                    self.set((name, target), value, env, frame)?;
                     None
                 }
                 Step::If { condition, steps, id } => {
@@ -109,7 +109,7 @@ impl Run {
     #[inline]
     fn set<E: Environment + ?Sized>(
         &self,
-        target: &Target,
+        (name, target): (&str, &Target),
         value: &Template,
         env: &mut E,
         frame: &mut Frame,
@@ -119,7 +119,7 @@ impl Run {
             return Ok(());
         }
         let mut built = frame.take_buffer();
-        let result = value.eval_form(env, frame, &mut built, self.captures);
+        let result = value.eval_bounded(env, frame, &mut built, self.captures, || set_of(name));
         if result.is_ok() {
             match target {
                 Target::User(variable) => frame.store(variable.slot(), &mut built, false),
@@ -129,6 +129,10 @@ impl Run {
         frame.give_buffer(built);
         result
     }
+}
+
+fn set_of(name: &str) -> String {
+    format!("set {name}")
 }
 
 /// `return`: a redirect where code and text make one, else the code with or without a text.
@@ -143,7 +147,7 @@ fn answer<E: Environment + ?Sized>(
     };
     env.returns(status);
     let mut built = frame.take_buffer();
-    let result = text.eval(env, frame, &mut built);
+    let result = text.eval_bounded(env, frame, &mut built, CaptureForm::Raw, || format!("return {status}"));
     let output = frame.output_mut();
     std::mem::swap(output, &mut built);
     let redirects = matches!(status, 301 | 302 | 303 | 307 | 308);

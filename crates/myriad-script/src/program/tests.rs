@@ -331,3 +331,50 @@ fn random_programs_run_to_the_same_end_every_time() {
     }
     assert!(finished > 500, "{finished}");
 }
+
+/// What a program that is run round after round, as after `last`, ends with.
+fn rounds(steps: &[StepSource<'_>], arguments: &str, count: usize) -> Result<(), crate::error::EvalError> {
+    let mut compiler = compiler();
+    let program = compiler.program(steps).unwrap();
+    let mut request = Request::new(compiler.finish().unwrap()).at("/start", arguments);
+    let mut frame = Frame::new();
+    for _ in 0..count {
+        program.run(&mut request, &mut frame)?;
+        assert!(request.uri.len() + request.args.len() <= crate::MOST_TEXT);
+    }
+    Ok(())
+}
+
+#[test]
+fn texts_that_take_themselves_up_again_are_bounded_and_the_directive_is_named() {
+    let long = "a".repeat(8000);
+    let told = |steps: &[StepSource<'_>], named: &str| {
+        rounds(steps, &long, 2).expect("short enough for two rounds");
+        let error = rounds(steps, &long, 11).expect_err("too long");
+        let text = error.to_string();
+        assert!(
+            text.starts_with(&format!("\"{named}\" makes a text of more than 1048576 bytes: ")),
+            "{text}"
+        );
+    };
+    told(&[set("$mine", "$mine$mine$args")], "set $mine");
+    told(&[set("$args", "$args&$args")], "set $args");
+    told(&[rewrite("^(.*)$", "$1/$args", ""), set("$args", "$args$args")], "rewrite ^(.*)$");
+    told(&[rewrite("^(.*)$", "/$1$1$args?$args", "last")], "rewrite ^(.*)$");
+    told(&[rewrite("^", "/next?a=$args", "last")], "rewrite ^");
+    told(&[set("$mine", "$mine$mine$args"), rewrite("^x", "/$mine$mine$mine", "redirect")], "set $mine");
+    let grown = set("$mine", "$mine$mine$args");
+    let many = "$mine".repeat(20);
+    let url = format!("http://h/{many}");
+    for (last, named) in [
+        (returns("200", Some(&many)), "return 200"),
+        (rewrite("^/s", &url, ""), "rewrite ^/s"),
+        (when(&["(-f", &format!("{many})")], None, &[]), "if"),
+        (when(&["($uri", "=", &format!("{many})")], None, &[]), "if"),
+    ] {
+        told(&[grown.clone(), last], named);
+    }
+    // What the configuration itself says is as long as it is.
+    let own = "x".repeat(crate::MOST_TEXT + 1);
+    assert_eq!(run(&[returns("200", Some(&own))], |request| request).output.len(), own.len());
+}

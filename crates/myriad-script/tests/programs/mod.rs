@@ -2,7 +2,8 @@
 //! refused, or it runs and leaves the request whole.
 
 use myriad_script::{
-    Action, Builtin, Catalogue, Compiler, Environment, EvalError, Frame, Role, StepKind, StepSource,
+    Action, Builtin, Catalogue, Compiler, Environment, EvalError, Frame, MOST_TEXT, Role, StepKind,
+    StepSource,
 };
 
 /// `$uri`, `$args`, and any `$arg_*`.
@@ -82,6 +83,7 @@ pub(crate) fn run(text: &str) {
             Ok(_) | Err(_) => {}
         }
         assert!(!request.uri.is_empty());
+        assert!(request.uri.len().max(request.args.len()) <= MOST_TEXT, "rewriting made too much");
     }
 }
 

@@ -1,17 +1,15 @@
 //! A stored page as what is told of it.
 
-use std::sync::Arc;
-
 use myriad_admin::{EncodingReport, PageReport, Tier, shown};
 use myriad_encode::Coding;
 use myriad_policy::{Encoding, variant_fields};
 use myriad_store::{ALTERNATIVES, DiskPage, Selection};
 
-use crate::runtime::{Page, PageMeta, PageZone, STRONG_GZIP, slot};
+use crate::runtime::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, slot};
 
 /// A page wherever it was found.
 pub(super) enum Found {
-    Memory(Arc<Page>),
+    Memory(Page),
     /// On disk alone.
     Disk(Box<DiskPage<PageMeta>>),
 }
@@ -24,10 +22,10 @@ impl Found {
         }
     }
 
-    pub(super) fn meta(&self) -> &PageMeta {
+    pub(super) fn meta(&self) -> PageView<'_> {
         match self {
             Self::Memory(page) => page.meta(),
-            Self::Disk(page) => &page.meta,
+            Self::Disk(page) => page.meta.view(),
         }
     }
 
@@ -66,7 +64,7 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
         updating: page.is_updating(report.now_ms),
         hits: page.hits().into(),
         tier: if file.is_some() { Tier::Both } else { Tier::Memory },
-        bytes: page.body().len(),
+        bytes: page.body_len(),
         memory_bytes: page.weight() as u64,
         encodings: in_order(encodings.collect()),
         file: file.map(|file| file.to_string_lossy().into_owned()),
@@ -84,11 +82,11 @@ fn of_disk(page: &DiskPage<PageMeta>, report: PageReport) -> PageReport {
         bytes: page.body_len,
         encodings: in_order(encodings.collect()),
         file: Some(page.file.to_string_lossy().into_owned()),
-        ..of_meta(&page.meta, report)
+        ..of_meta(page.meta.view(), report)
     }
 }
 
-fn of_meta(meta: &PageMeta, report: PageReport) -> PageReport {
+fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
     let etag = meta.tag.as_ref().map(|tag| {
         let mut text = Vec::new();
         tag.write(Encoding::IDENTITY, &mut text);

@@ -8,7 +8,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use myriad_admin::{Ended, PurgeReport, PurgeRequest, Reply};
-use myriad_policy::{Command, Tags, What, Wildcard};
+use myriad_policy::{Command, Tags, What};
 
 use super::{Administrator, End, Tell};
 use crate::error_log::Level;
@@ -56,8 +56,11 @@ impl Administrator {
             Outcome::AtLeast(count) => (Some(count as u64), true),
             Outcome::Accepted => (None, false),
         };
-        if let Some(count) = purged {
-            let (what, plural) = (&command.what, if count == 1 { "" } else { "s" });
+        // What a pattern covers is told where it is counted.
+        if let Some(count) = purged.filter(|_| command.what.is_exact()) {
+            let plural = if count == 1 { "" } else { "s" };
+            let mut what = command.what.to_string();
+            purge::shorten(&mut what);
             let text = format_args!("purge of {what} by an administrator: {count} page{plural}");
             self.log.write(Level::Notice, None, text);
         }
@@ -100,7 +103,8 @@ fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
     }
     for pattern in &request.wildcards {
         // Which host is meant is for who administers to say: without one, all of them.
-        add("wildcard", pattern, What::Wildcard(Wildcard::parse(pattern.as_bytes(), b"*")));
+        let covered = What::wildcard(pattern.as_bytes(), b"*");
+        add("wildcard", pattern, covered.map_err(|why| format!("wildcard: {why}"))?);
     }
     for pattern in &request.regexes {
         let covered = What::regex(None, pattern.as_bytes());

@@ -29,7 +29,7 @@ fn report(zone: &PageZone) -> ZoneReport {
         memory: MemoryReport {
             pages: stats.objects,
             keys: stats.keys,
-            bytes: stats.bytes as u64,
+            bytes: stats.bytes.saturating_sub(stats.unused_notes) as u64,
             limit_bytes: stats.limit_bytes as u64,
             evicted: stats.evictions,
             inactive: stats.expired,

@@ -141,8 +141,9 @@ impl Compile<'_> {
     pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);
-        let folder =
-            PageFolder { path: self.around.prefix.join(&*conf.path.lossy()), levels: conf.levels.clone() };
+        // As people would write it: without `.` on the way.
+        let path = self.around.prefix.join(&*conf.path.lossy()).components().collect();
+        let folder = PageFolder { path, levels: conf.levels.clone() };
         if let Some(zone) = self.around.kept.zones.get(name)
             // Elsewhere, or otherwise arranged, it is another zone.
             && zone.folder == folder

@@ -36,7 +36,9 @@ use myriad_upstream::{Registry, ResolverConfig};
 
 use crate::exchange::variables::{Source, VariableNames};
 use crate::log::Format;
-use crate::runtime::{AcmePlan, Atlas, Charsets, OriginGroup, PageZone, Place, Runtime, Server};
+use crate::runtime::{
+    AcmePlan, Atlas, Charsets, OriginGroup, PageZone, Place, PlannedStaple, Runtime, Server,
+};
 
 pub(crate) use acme::AcmeKept;
 pub use acme::{acme_orders, acme_state};
@@ -45,7 +47,7 @@ use limits::LimitZones;
 pub(crate) use logs::Logs;
 pub use server::address_name;
 pub(crate) use tls::TlsKept;
-pub use tls::{TlsFiles, tls_files, tls_path, tls_warnings};
+pub use tls::{TlsFiles, is_tls_file, tls_files, tls_path, tls_warnings};
 
 /// What outlives a reload, by name.
 #[derive(Default)]
@@ -116,6 +118,7 @@ pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<R
         };
         &empty
     };
+    surroundings.kept.tls.begin();
     let mut compile = Compile::new(model, http, surroundings);
     compile.declare();
     compile.define();
@@ -146,6 +149,8 @@ struct Compile<'a> {
     /// The `Alt-Svc` line of that server.
     alt_svc: Box<[u8]>,
     atlas: Atlas,
+    /// OCSP answers that are to be had.
+    staples: Vec<PlannedStaple>,
     /// Places of servers that judge their clients' certificates.
     judging: Vec<std::ops::Range<usize>>,
 }
@@ -167,6 +172,7 @@ impl<'a> Compile<'a> {
             server_names: Vec::new(),
             alt_svc: Box::default(),
             atlas: Atlas::default(),
+            staples: Vec::new(),
             judging: Vec::new(),
         }
     }
@@ -194,6 +200,7 @@ impl<'a> Compile<'a> {
             charsets,
             atlas,
             judging,
+            staples,
             ..
         } = self;
         let mut shortcut = None;
@@ -233,6 +240,7 @@ impl<'a> Compile<'a> {
             listeners: by_number(listeners),
             servers,
             acme,
+            staples,
             places,
             reads_sent_fields: variables.iter().any(|source| matches!(source, Source::SentField(_))),
             keeps_offers: variables

@@ -70,7 +70,7 @@ impl Compile<'_> {
         let rules = server.settings.https_only.as_ref()?;
         let ordered = server.settings.tls.certificates.iter().all(super::tls::is_ordered);
         Some(Box::new(HttpsOnly {
-            port: if rules.port == 443 { "".into() } else { format!(":{}", rules.port).into() },
+            port: rules.port.filter(|port| *port != 443).map_or("".into(), |port| format!(":{port}").into()),
             awaits: self.acme_slot(server).filter(|_| ordered),
         }))
     }

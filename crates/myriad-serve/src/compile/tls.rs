@@ -8,13 +8,14 @@ mod named;
 mod origin;
 mod quic;
 mod resumption;
+mod stapling;
 mod warnings;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_acme::Slot;
+use myriad_acme::{Slot, Staple};
 use myriad_conf::model::ServerConf;
 use myriad_conf::settings::{Handler, Protocol, TlsSettings};
 use myriad_conf::{Diagnostic, Model, Text};
@@ -42,7 +43,7 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
     let servers = model.http.iter().flat_map(|http| &http.servers).map(|server| &server.settings);
     let own = servers.flat_map(|settings| {
         let tls = &settings.tls;
-        let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_file(name));
+        let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_tls_file(name));
         let passwords = tls.password_file.iter().filter(|_| !tls.certificates.is_empty());
         let stapled = tls.stapling_file.iter().filter(|_| tls.stapling);
         let sealing = tls.ticket_keys.iter().chain(&settings.http3.host_key);
@@ -58,7 +59,7 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
 }
 
 /// Whether a name of a certificate or key is that of a file.
-fn is_file(name: &Text) -> bool {
+pub fn is_tls_file(name: &Text) -> bool {
     !name.is_empty() && !name.has_variables() && !name.bytes().starts_with(b"data:")
 }
 
@@ -78,7 +79,8 @@ impl Compile<'_> {
             return ServerTls::None;
         }
         let ordered = self.acme_slot(server);
-        match self.server_config(settings, ordered.as_ref()) {
+        let staples = self.staples(&server.settings);
+        match self.server_config(settings, ordered.as_ref(), &staples) {
             Ok(config) => ServerTls::Speaks(Arc::new(config)),
             Err(error) => {
                 self.errors.push(*error);
@@ -103,6 +105,7 @@ impl Compile<'_> {
         &mut self,
         settings: &TlsSettings,
         ordered: Option<&Arc<Slot>>,
+        staples: &[Option<Arc<Staple>>],
     ) -> Result<ServerConfig, Box<Diagnostic>> {
         let offer = Offer {
             ciphers: settings.ciphers.as_ref(),
@@ -114,7 +117,7 @@ impl Compile<'_> {
             choice::cheapest_first(&mut provider);
         }
         let verifier = self.client_verifier(settings, &provider)?;
-        let identities = Identities::read(settings, ordered, self.tls_reader(), &provider)?;
+        let identities = Identities::read(settings, (ordered, staples), self.tls_reader(), &provider)?;
         let mut versions = Vec::new();
         if settings.tls13 {
             versions.push(&version::TLS13);
@@ -136,7 +139,7 @@ impl Compile<'_> {
         if !settings.certificate_compression {
             config.cert_compressors.clear();
         }
-        self.resume(settings, &mut config)?;
+        self.resume(settings, ordered.map(AsRef::as_ref), &mut config)?;
         Ok(config)
     }
 }

@@ -1,7 +1,6 @@
 //! A location with a cache: look-up, waiting for who fetches, stale pages.
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -22,11 +21,11 @@ use super::fetch::{self, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
 use super::stored::{self, Reading};
-use super::{Step, Work, error, origin, page, proxy_fields, purge, upload, way};
+use super::{Step, Work, error, origin, other_codings, page, proxy_fields, purge, upload, way};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
-use crate::runtime::{CachePlace, Caches, Handler, OriginPlace, Page, PageMeta};
+use crate::runtime::{CachePlace, Caches, Handler, OriginPlace, Page, PageMeta, PageView};
 
 /// How long a reader that has the head waits for the whole page, so that it can be sent compressed and with its tag.
 /// An application that sends its page in one burst is done by then; one that streams is streamed on.
@@ -40,7 +39,7 @@ pub(crate) struct Wait {
     reader: FlightReader<PageMeta>,
     /// The leader's own part of the answer.
     own: Option<oneshot::Receiver<Own>>,
-    stale: Option<Arc<Page>>,
+    stale: Option<Page>,
     /// `*_cache_lock_timeout`, where it counts.
     patience: Option<Duration>,
 }
@@ -87,6 +86,8 @@ fn look_up(
 ) -> Result<Step, myriad_script::EvalError> {
     let Exchange { request, frame } = exchange;
     request.cache.fetched = false;
+    // What another place found out before it sent the request on here belongs to the key of that place.
+    request.cache.codings = None;
     request.cache.zone = cache.zone_number;
     if let Some(rules) = &cache.purge
         && purge::asks(request, frame, rules)?
@@ -120,6 +121,7 @@ fn look_up(
         }
         return Ok(lead_alone(exchange, origin, cache, None));
     }
+    other_codings::choose(request, origin, cache);
     let now = request.received_ms;
     let fields = request.head.fields();
     let found = cache.zone.zone.get(
@@ -128,6 +130,9 @@ fn look_up(
         now,
     );
     match found {
+        Some(page) if other_codings::is_outlived(request, &page) => {
+            Ok(stale_or_fetch(exchange, origin, cache, None))
+        }
         Some(page) if page.is_fresh(now) => {
             way::keep(&exchange.request);
             if early::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
@@ -151,7 +156,7 @@ pub(super) fn shortcut(exchange: &mut Exchange, origin: &OriginPlace) -> Option<
         has_body: !request.body.is_empty(),
         cache_bypass: false,
     };
-    if bypass(&facts, &cache.rules).is_some() {
+    if bypass(&facts, &cache.rules).is_some() || other_codings::are_asked(request) {
         return None;
     }
     let now = request.received_ms;
@@ -166,7 +171,7 @@ pub(super) fn shortcut(exchange: &mut Exchange, origin: &OriginPlace) -> Option<
         return None;
     }
     // What lies on disk alone takes the long way.
-    if !page.is_fresh(now) || page.body().stored().is_some() || early::is_due(exchange, cache, &page) {
+    if !page.is_fresh(now) || page.stored_body().is_some() || early::is_due(exchange, cache, &page) {
         return None;
     }
     let request = &mut exchange.request;
@@ -261,32 +266,33 @@ fn stale_or_fetch(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     cache: &CachePlace,
-    stale: Option<Arc<Page>>,
+    stale: Option<Page>,
 ) -> Step {
     let now = exchange.request.received_ms;
     if let Some(page) = &stale {
         match reuse(&facts_of(page), &cache.rules, now, page.is_updating(now), None) {
-            Reuse::Serve(status) => return serve(exchange, origin, Arc::clone(page), status),
+            Reuse::Serve(status) => return serve(exchange, origin, page.clone(), status),
             Reuse::ServeStaleAndRefresh => {
                 let hides = hides_fields(&exchange.request, origin);
-                let writer =
-                    if hides { None } else { cache.zone.zone.begin_refresh(page, now, lease_ms(origin)) };
+                let address = Some(page::address_of(&exchange.request));
+                let begin = || cache.zone.zone.begin_refresh(page, now, lease_ms(origin), address);
+                let writer = if hides { None } else { begin() };
                 let status = match writer {
                     Some(writer) => {
-                        exchange.request.cache.stale = Some(Arc::clone(page));
-                        fetch::start(exchange, origin, cache, writer, None);
+                        exchange.request.cache.stale = Some(page.clone());
+                        fetch::start_behind(exchange, origin, cache, writer);
                         CacheStatus::Stale
                     }
                     None => CacheStatus::Updating,
                 };
-                return serve(exchange, origin, Arc::clone(page), status);
+                return serve(exchange, origin, page.clone(), status);
             }
             Reuse::Fetch { .. } | Reuse::PassFailure => {}
         }
     }
     exchange.request.cache.status =
         Some(if stale.is_some() { CacheStatus::Expired } else { CacheStatus::Miss });
-    exchange.request.cache.stale.clone_from(&stale);
+    exchange.request.cache.stale = stale.clone().or_else(|| other_codings::stand_in(&exchange.request));
     if cache.rules.rfc9111 && wants_stored_only(exchange.request.head.fields()) {
         return Step::Error(504);
     }
@@ -336,12 +342,7 @@ fn facts_of(page: &Page) -> StoredFacts {
     StoredFacts { lifetime: Lifetime { fresh_until, ..lifetime }, validators: false }
 }
 
-fn claim(
-    exchange: &mut Exchange,
-    origin: &OriginPlace,
-    cache: &CachePlace,
-    stale: Option<Arc<Page>>,
-) -> Step {
+fn claim(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace, stale: Option<Page>) -> Step {
     let Some(lock) = cache.rules.lock else { return lead_alone(exchange, origin, cache, stale.as_ref()) };
     let request = &exchange.request;
     let now = myriad_net::clock::now_ms();
@@ -350,7 +351,7 @@ fn claim(
     let claimed = cache.zone.zone.claim(
         KeyRef::new(&request.cache.key),
         |selector, variant| write_variant(selector, fields, variant),
-        |page| page.is_fresh(now),
+        |page| page.is_fresh(now) && !other_codings::is_outlived(request, page),
         ClaimOptions { now, lock_age_ms: lock.age_ms.unwrap_or(u64::MAX), address },
     );
     match claimed {
@@ -360,10 +361,12 @@ fn claim(
             let reader = writer.reader();
             let (sender, own) = oneshot::channel();
             fetch::start(exchange, origin, cache, writer, Some(sender));
+            let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             Step::Wait(Work::Page(Wait { reader, own: Some(own), stale, patience: None }))
         }
         Claim::Follow(reader) => {
             let patience = lock.timeout_ms.map(Duration::from_millis);
+            let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             Step::Wait(Work::Page(Wait { reader, own: None, stale, patience }))
         }
         Claim::Pass => lead_alone(exchange, origin, cache, stale.as_ref()),
@@ -375,11 +378,12 @@ fn lead_alone(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     cache: &CachePlace,
-    stale: Option<&Arc<Page>>,
+    stale: Option<&Page>,
 ) -> Step {
     exchange.request.site.worker.counters.misses.add(1);
     let now = myriad_net::clock::now_ms();
-    let writer = match stale {
+    // What would only stand in for a failure is of another key.
+    let writer = match stale.filter(|page| *page.key() == *exchange.request.cache.key) {
         Some(page) => cache.zone.zone.refresh_alone(page, now, lease_ms(origin)),
         None => cache.zone.zone.fetch_alone(KeyRef::new(&exchange.request.cache.key), now),
     };
@@ -439,7 +443,7 @@ async fn follow(
     origin: &OriginPlace,
     cache: &CachePlace,
     mut reader: FlightReader<PageMeta>,
-    stale: Option<Arc<Page>>,
+    stale: Option<Page>,
     patience: Option<Duration>,
 ) -> Step {
     let status = exchange.request.cache.status.unwrap_or(CacheStatus::Miss);
@@ -451,7 +455,7 @@ async fn follow(
         FlightHead::Object(page) => serve(exchange, origin, page, status),
         FlightHead::Head(meta) => match whole(exchange, &mut reader).await {
             Some(page) => serve(exchange, origin, page, status),
-            None => Step::Answer(streaming(exchange, origin, &meta, reader)),
+            None => Step::Answer(streaming(exchange, origin, meta.view(), reader)),
         },
         FlightHead::Failed(failure) => {
             let kind = if failure.0 == 504 { Failure::Timeout } else { Failure::Http(failure.0) };
@@ -481,7 +485,7 @@ async fn head(
 }
 
 /// The whole page, if it is there soon.
-async fn whole(exchange: &Exchange, reader: &mut FlightReader<PageMeta>) -> Option<Arc<Page>> {
+async fn whole(exchange: &Exchange, reader: &mut FlightReader<PageMeta>) -> Option<Page> {
     let fields = exchange.request.head.fields();
     let mut end = None;
     let arrives = poll_fn(|cx| {
@@ -503,7 +507,7 @@ async fn whole(exchange: &Exchange, reader: &mut FlightReader<PageMeta>) -> Opti
 fn streaming(
     exchange: &mut Exchange,
     origin: &OriginPlace,
-    meta: &PageMeta,
+    meta: PageView<'_>,
     reader: FlightReader<PageMeta>,
 ) -> Answer {
     let mut answer = page::answer_of_head(meta);
@@ -529,12 +533,17 @@ fn stale_after(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     cache: &CachePlace,
-    stale: Option<Arc<Page>>,
+    stale: Option<Page>,
     failure: Failure,
 ) -> Option<Step> {
     let page = stale?;
     let now = myriad_net::clock::now_ms();
-    match reuse(&facts_of(&page), &cache.rules, now, false, Some(failure)) {
+    let mut facts = facts_of(&page);
+    if *page.key() != *exchange.request.cache.key {
+        // It only stands in: fresh as it may be, it is none of this request's.
+        facts.lifetime.fresh_until = facts.lifetime.fresh_until.min(now);
+    }
+    match reuse(&facts, &cache.rules, now, false, Some(failure)) {
         Reuse::Serve(status) => Some(serve(exchange, origin, page, status)),
         _ => None,
     }
@@ -553,12 +562,7 @@ pub(super) fn fetch_anew(exchange: &mut Exchange, origin: &OriginPlace, cache: &
 }
 
 /// Serves a stored page.
-pub(super) fn serve(
-    exchange: &mut Exchange,
-    origin: &OriginPlace,
-    page: Arc<Page>,
-    status: CacheStatus,
-) -> Step {
+pub(super) fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Page, status: CacheStatus) -> Step {
     if stored::must_open(&exchange.request, &page) {
         return Step::Wait(Work::Stored(Reading::Open(page, status)));
     }

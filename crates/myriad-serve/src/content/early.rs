@@ -1,11 +1,10 @@
 //! Hot pages refreshed before they expire, within a budget: one at a time on each worker, and a pause between them.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use myriad_policy::refreshes_early;
 
-use super::fetch;
+use super::{fetch, page};
 use crate::exchange::Exchange;
 use crate::runtime::{CachePlace, OriginPlace, Page};
 use crate::worker::Generation;
@@ -39,11 +38,12 @@ pub(super) fn refresh(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     cache: &CachePlace,
-    page: &Arc<Page>,
+    page: &Page,
     lease_ms: u64,
 ) {
     let now = exchange.request.received_ms;
-    let Some(writer) = cache.zone.zone.begin_refresh(page, now, lease_ms) else { return };
+    let address = Some(page::address_of(&exchange.request));
+    let Some(writer) = cache.zone.zone.begin_refresh(page, now, lease_ms, address) else { return };
     let site = &exchange.request.site;
     site.early.busy.set(true);
     site.early.next_ms.set(now.saturating_add(PAUSE_MS));

@@ -10,9 +10,11 @@ use myriad_policy::{Admission, EntityTag, Failure, Lifetime, ResponseFacts, admi
 use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use super::early::Spent;
 use super::group::Chosen;
+use super::other_codings::{self, Beside};
 use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::revalidate::{self, Confirmed};
@@ -55,6 +57,20 @@ struct Job {
     conditional: bool,
     /// The budget that an early refresh holds.
     spent: Option<Spent>,
+    beside: Option<Beside>,
+}
+
+/// An answer that is to be stored.
+struct Admitted {
+    response: OriginResponse,
+    lifetime: Lifetime,
+    /// When its head came, ms since the epoch.
+    now: u64,
+    pace: Pace,
+    /// Whether its key is that for other codings.
+    apart: bool,
+    /// The other key that it is stored under.
+    beside: Option<other_codings::Admitted>,
 }
 
 /// Starts the fetch of a page from a copy of the request. A fetch that cannot start frees the waiters at once.
@@ -66,6 +82,16 @@ pub(crate) fn start(
     own: Option<oneshot::Sender<Own>>,
 ) {
     begin(exchange, origin, cache, writer, own, None);
+}
+
+/// As [`start`], behind the back of a visitor who gets the stale page.
+pub(crate) fn start_behind(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    cache: &CachePlace,
+    writer: FlightWriter<PageMeta>,
+) {
+    exchange.request.cache.refresh = begin(exchange, origin, cache, writer, None, None);
 }
 
 /// As [`start`], for a page that is still fresh: nobody waits for it.
@@ -86,9 +112,10 @@ fn begin(
     writer: FlightWriter<PageMeta>,
     own: Option<oneshot::Sender<Own>>,
     spent: Option<Spent>,
-) {
+) -> Option<JoinHandle<()>> {
     let Ok(chosen) = group::of_place(exchange, origin) else {
-        return writer.fail(StoreFailure(502));
+        writer.fail(StoreFailure(502));
+        return None;
     };
     let attempts = match &own {
         Some(_) => exchange.request.origin_mut().attempts.clone(),
@@ -100,20 +127,22 @@ fn begin(
     };
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
-    let purpose = Purpose::Store(confirmable.map(AsRef::as_ref));
+    let purpose = Purpose::Store(confirmable);
     let request = match params::make(exchange, origin, purpose, payload, attempts) {
         Ok(request) => request,
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));
-            return writer.fail(StoreFailure(500));
+            writer.fail(StoreFailure(500));
+            return None;
         }
     };
     exchange.request.site.worker.counters.fetches.add(1);
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
-    let job =
-        Job { exchange: exchange.snapshot(), writer, request, chosen, own, usable_page, conditional, spent };
-    tokio::task::spawn_local(run(job));
+    let beside = Beside::begin(&exchange.request, cache);
+    let exchange = exchange.snapshot();
+    let job = Job { exchange, writer, request, chosen, own, usable_page, conditional, spent, beside };
+    Some(tokio::task::spawn_local(run(job)))
 }
 
 fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
@@ -121,7 +150,7 @@ fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
 }
 
 async fn run(job: Job) {
-    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional, spent } = job;
+    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional, spent, beside } = job;
     let _spent = spent;
     let method = request.method;
     let site = std::rc::Rc::clone(&exchange.request.site);
@@ -188,7 +217,10 @@ async fn run(job: Job) {
         }
         Admission::Store(lifetime) => {
             let pace = Pace::new(origin::limit_rate(&mut exchange, place));
-            store(&exchange, place, cache, writer, response, own, (lifetime, now, pace)).await;
+            let apart = beside.as_ref().is_some_and(Beside::is_beside_apart);
+            let beside = beside.and_then(|beside| beside.admit(&exchange, cache, &response.head.fields));
+            let admitted = Admitted { response, lifetime, now, pace, apart, beside };
+            store(&exchange, place, cache, writer, own, admitted).await;
         }
     }
 }
@@ -237,14 +269,14 @@ async fn store(
     place: &OriginPlace,
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
-    response: OriginResponse,
     own: Option<oneshot::Sender<Own>>,
-    (lifetime, now, mut pace): (Lifetime, u64, Pace),
+    admitted: Admitted,
 ) {
+    let Admitted { response, lifetime, now, mut pace, apart, beside } = admitted;
     let OriginResponse { head, mut body, .. } = response;
     let meta =
         page::meta_of(&head, place, &cache.rules, lifetime, now, &page::marks_of(&exchange.request, &head));
-    let selection = page::selection(&head.fields, &cache.rules, exchange.request.head.fields());
+    let selection = page::selection(&head.fields, &cache.rules, exchange.request.head.fields(), apart);
     let length = head.known(Known::ContentLength).and_then(origin::parse_length);
     let coding = page::origin_coding(&head);
     let admission = myriad_store::Admission {
@@ -291,14 +323,17 @@ async fn store(
         exchange.request.log(Level::Error, format_args!("upstream prematurely closed connection"));
         return writer.fail(StoreFailure(502));
     }
+    if let (Some(beside), Some(body)) = (beside, writer.body()) {
+        beside.store(exchange, meta.clone(), &body);
+    }
     complete(exchange, writer, meta);
 }
 
 /// The page is whole: its tag, its first encoding, and into the store.
-fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: PageMeta) {
+pub(super) fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: PageMeta) {
     let Some(body) = writer.body() else {
-        meta.tag = meta.tag.or_else(|| writer.spilled().map(EntityTag::made));
-        let fresh_until = meta.lifetime().fresh_until;
+        meta.facts.tag = meta.facts.tag.or_else(|| writer.spilled().map(EntityTag::made));
+        let fresh_until = meta.facts.lifetime().fresh_until;
         let now = myriad_net::clock::now_ms();
         let alternatives = [const { None }; myriad_store::ALTERNATIVES];
         writer.complete(myriad_store::Completion { meta, now, fresh_until, alternatives });
@@ -306,12 +341,12 @@ fn complete(exchange: &Exchange, mut writer: BodyWriter<PageMeta>, mut meta: Pag
     };
     let alternatives = match writer.unchanged() {
         Some(previous) => page::alternatives_of(&previous),
-        None => page::first_encodings(exchange, &meta, &body),
+        None => page::first_encodings(exchange, meta.view(), &body),
     };
-    if meta.tag.is_none() && meta.status != 206 {
-        meta.tag = Some(page::tag_of(&body));
+    if meta.facts.tag.is_none() && meta.facts.status != 206 {
+        meta.facts.tag = Some(page::tag_of(&body));
     }
-    let fresh_until = meta.lifetime().fresh_until;
+    let fresh_until = meta.facts.lifetime().fresh_until;
     let now = myriad_net::clock::now_ms();
     writer.complete(myriad_store::Completion { meta, now, fresh_until, alternatives });
 }

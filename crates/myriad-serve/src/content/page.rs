@@ -10,8 +10,8 @@ use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::ResponseBody;
 use myriad_policy::{Encoding, EntityTag, Lifetime, Rules, StoredFields, Subject, Tags, VaryRule};
-use myriad_store::{ALTERNATIVES, Alternative, Body, Selection};
-use xxhash_rust::xxh3::Xxh3Default;
+use myriad_store::{ALTERNATIVES, Alternative, Body, Segments, Selection};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64_with_seed};
 
 use super::nominated::Nominated;
 use super::{cached, origin};
@@ -19,8 +19,8 @@ use crate::error_log;
 use crate::exchange::{Exchange, Request};
 use crate::output::{self, Answer, Source};
 use crate::runtime::{
-    CachePlace, Marks, OriginPlace, Page, PageMeta, Parts, ProxiedFacts, STRONG_GZIP, Texts, alternative,
-    slot,
+    CachePlace, Marks, OriginPlace, Page, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, STRONG_GZIP,
+    TextEnds, alternative, slot,
 };
 
 /// Most bytes of a page that are compressed on the worker's own time, as it is stored.
@@ -65,16 +65,17 @@ pub(crate) fn meta_of(
     let modified = modified.and_then(|text| Some((text, parse_http_date(text, now / 1000)?)));
     let tag = fields.known(Known::ETag);
     let tag = tag.and_then(|value| EntityTag::from_origin(value, coding.unwrap_or(Coding::Identity)));
-    PageMeta {
+    let parts = Parts {
+        lines: &lines,
+        marks: marks.borrowed(),
+        media_type: &media_type.to_ascii_lowercase(),
+        last_modified: modified.map_or(b"", |(text, _)| text),
+        reason: &unusual_reason(head),
+    };
+    let facts = PageFacts {
         status: head.status,
-        texts: Texts::new(&Parts {
-            lines: &lines,
-            marks: marks.borrowed(),
-            media_type: &media_type.to_ascii_lowercase(),
-            last_modified: modified.map_or(b"", |(text, _)| text),
-            reason: &unusual_reason(head),
-        }),
-        proxied: ProxiedFacts {
+        ends: TextEnds::of(&parts),
+        kept_proxied: (ProxiedFacts {
             expired: fields.known(Known::Expires).map(|text| super::streamed::is_expired(text, now / 1000)),
             has_cache_control: fields.has(Known::CacheControl),
             no_cache: control.no_cache,
@@ -82,15 +83,17 @@ pub(crate) fn meta_of(
             private: control.private,
             has_last_modified: modified.is_some(),
             has_etag: tag.is_some(),
-        },
+        })
+        .into(),
         tag,
         modified_s: modified.map_or(0, |(_, seconds)| seconds),
         redirects: place.http.as_ref().is_some_and(|http| !http.redirects.is_empty())
             && (fields.has(Known::Location) || fields.has(Known::Refresh)),
         origin_encoded: coding.is_some(),
-        no_transform: control.no_transform || is_opaque(head),
+        no_transform: control.no_transform || is_opaque(&head.fields),
         kept_lifetime: lifetime.into(),
-    }
+    };
+    PageMeta::new(facts, parts.join())
 }
 
 /// The reason phrase, unless it is the one that the status has anyway: then nothing is kept, nor looked at by a hit.
@@ -139,8 +142,8 @@ fn is_undone(known: Option<Known>, decoded: bool, status: u16) -> bool {
 }
 
 /// Coded in a way that cannot be undone here: served as it is, to everyone.
-fn is_opaque(head: &ResponseHead) -> bool {
-    head.known(Known::ContentEncoding).is_some_and(|token| coding_from_token(token).is_none())
+pub(crate) fn is_opaque(fields: &Fields) -> bool {
+    fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token).is_none())
 }
 
 /// The coding that the origin used, where it can be undone.
@@ -165,12 +168,13 @@ pub(crate) fn decoded(
     Ok(Bytes::from(out))
 }
 
-/// Which variant an answer is, by its `Vary`.
-pub(crate) fn selection(fields: &Fields, rules: &Rules, request: &Fields) -> Option<Selection> {
+/// Which variant an answer is, by its `Vary`; `apart` where it lies with those for other codings.
+pub(crate) fn selection(fields: &Fields, rules: &Rules, request: &Fields, apart: bool) -> Option<Selection> {
     if rules.ignore.vary {
         return None;
     }
-    let rule = VaryRule::of(fields, rules).ok().filter(|rule| !rule.is_empty())?;
+    let rule = VaryRule::of(fields, rules).ok()?;
+    let rule = Some(if apart { rule.by_codings() } else { rule }).filter(|rule| !rule.is_empty())?;
     let selector = rule.names().collect::<Vec<_>>().join(&b","[..]);
     let mut variant = Vec::new();
     cached::write_variant(&selector, request, &mut variant);
@@ -179,7 +183,7 @@ pub(crate) fn selection(fields: &Fields, rules: &Rules, request: &Fields) -> Opt
 
 /// Whether the fields that an answer varies by are too long in this request for its variant to be told from others.
 pub(crate) fn is_untellable(fields: &Fields, cache: &CachePlace, exchange: &Exchange) -> bool {
-    let selection = selection(fields, &cache.rules, exchange.request.head.fields());
+    let selection = selection(fields, &cache.rules, exchange.request.head.fields(), false);
     selection.is_some_and(|selection| selection.variant.last() == Some(&cached::NO_VARIANT))
 }
 
@@ -201,7 +205,7 @@ pub(crate) fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNAT
 /// gzip at its fast level, made as the page is stored, where the place offers it.
 pub(crate) fn first_encodings(
     exchange: &Exchange,
-    meta: &PageMeta,
+    meta: PageView<'_>,
     body: &Body,
 ) -> [Option<Alternative<u8>>; ALTERNATIVES] {
     let mut alternatives = [const { None }; ALTERNATIVES];
@@ -224,16 +228,16 @@ fn encode(body: &Body, coding: Coding, level: Level) -> Option<Alternative<u8>> 
 }
 
 /// Serves a stored page in the best encoding at hand, and has a better one made.
-pub(crate) fn answer(request: &Request, origin: &OriginPlace, page: Arc<Page>) -> Answer {
+pub(crate) fn answer(request: &Request, origin: &OriginPlace, page: Page) -> Answer {
     let meta = page.meta();
-    let length = page.body().len();
+    let length = page.body_len();
     let filters = request.place().filters.as_ref();
     let filtered = filters.is_some_and(|filters| filters.change(meta.media_type()));
     let coding = if meta.no_transform || length == 0 || filtered || meta.status == 206 {
         Coding::Identity
     } else {
         let encodings =
-            output::encodings(request, meta.media_type(), Some(length), meta.proxied, meta.origin_encoded);
+            output::encodings(request, meta.media_type(), Some(length), meta.proxied(), meta.origin_encoded);
         let parts = request.head.fields().has(Known::Range) && encodings.allowed.contains(Coding::Identity);
         let coding = if parts { Coding::Identity } else { choose(request, origin, &page, &encodings) };
         return body_of(page, coding, encodings.varies);
@@ -241,12 +245,7 @@ pub(crate) fn answer(request: &Request, origin: &OriginPlace, page: Arc<Page>) -
     body_of(page, coding, false)
 }
 
-fn choose(
-    request: &Request,
-    origin: &OriginPlace,
-    page: &Arc<Page>,
-    encodings: &output::Encodings,
-) -> Coding {
+fn choose(request: &Request, origin: &OriginPlace, page: &Page, encodings: &output::Encodings) -> Coding {
     let wanted = encodings.wanted();
     if wanted == Coding::Identity {
         return Coding::Identity;
@@ -255,7 +254,7 @@ fn choose(
         Coding::Gzip => page.alternative(STRONG_GZIP).is_some() || page.hits() < HOT,
         coding => page.alternative(slot(coding)).is_some(),
     };
-    if !strong && page.body().len() <= COMPRESSED_AT_MOST && page.body().stored().is_none() {
+    if !strong && page.body_len() <= COMPRESSED_AT_MOST && page.stored_body().is_none() {
         queue(request, origin, page, wanted);
     }
     let mut available = CodingSet::EMPTY.with(Coding::Identity);
@@ -268,15 +267,17 @@ fn choose(
 }
 
 /// Has an encoding made in the background; it attaches to this generation of the page only.
-fn queue(request: &Request, origin: &OriginPlace, page: &Arc<Page>, coding: Coding) {
+fn queue(request: &Request, origin: &OriginPlace, page: &Page, coding: Coding) {
     let Some(cache) = origin.cache.of(request.cache.chosen) else { return };
     let zone = Arc::clone(&cache.zone);
-    let page = Arc::clone(page);
+    let page = page.clone();
     let index = if coding == Coding::Gzip { STRONG_GZIP } else { slot(coding) };
-    let key = (Arc::as_ptr(&page) as u64).rotate_left(8) ^ u64::from(index);
+    // A generation is one of its zone.
+    let key =
+        xxh3_64_with_seed(&page.generation().to_le_bytes(), Arc::as_ptr(&zone) as u64 ^ u64::from(index));
     request.site.worker.encoder.submit(key, move || {
         if page.alternative(index).is_none()
-            && let Some(encoded) = encode(page.body(), coding, Level::Strong)
+            && let Some(encoded) = encode(&page.body(), coding, Level::Strong)
         {
             // Gone, or another was quicker: both are well.
             let _ = zone.zone.attach(&page, index, encoded);
@@ -284,7 +285,7 @@ fn queue(request: &Request, origin: &OriginPlace, page: &Arc<Page>, coding: Codi
     });
 }
 
-fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
+fn body_of(page: Page, coding: Coding, varies: bool) -> Answer {
     let mut answer = Answer::new(page.meta().status, ResponseBody::None);
     if !page.meta().reason().is_empty()
         && *page.meta().reason() != *myriad_http::head::reason_phrase(page.meta().status)
@@ -296,12 +297,12 @@ fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
     answer.ranges = coding == Coding::Identity && page.meta().status == 200;
     answer.body = match alternative(&page, coding) {
         Some(encoded) => {
-            answer.uncompressed = page.body().len();
+            answer.uncompressed = page.body_len();
             ResponseBody::Full(encoded.bytes.clone())
         }
-        None => match page.body().segments() {
-            [one] => ResponseBody::Full(one.clone()),
-            segments => ResponseBody::Parts(segments.to_vec()),
+        None => match page.body().into_segments() {
+            Segments::One(bytes) => ResponseBody::Full(bytes),
+            Segments::Several(segments) => ResponseBody::Parts(segments),
         },
     };
     answer.source = Source::Page(page);
@@ -309,7 +310,7 @@ fn body_of(page: Arc<Page>, coding: Coding, varies: bool) -> Answer {
 }
 
 /// The head of a page that is still arriving, its body to be set.
-pub(crate) fn answer_of_head(meta: &PageMeta) -> Answer {
+pub(crate) fn answer_of_head(meta: PageView<'_>) -> Answer {
     let mut answer = Answer::new(meta.status, ResponseBody::None);
     // What it is recognised by is known only when all of it is there.
     answer.judged = true;
@@ -320,7 +321,7 @@ pub(crate) fn answer_of_head(meta: &PageMeta) -> Answer {
         answer.field(b"Last-Modified", text);
     }
     // The pieces of an answer are told to be of one whole by it.
-    if let (206, Some(tag)) = (meta.status, &meta.tag) {
+    if let (206, Some(tag)) = (meta.status, &meta.facts.tag) {
         let mut text = Vec::new();
         tag.write(Encoding::IDENTITY, &mut text);
         answer.field(b"ETag", &text);

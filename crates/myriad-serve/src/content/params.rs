@@ -8,8 +8,8 @@ use myriad_http::{Known, Method};
 use myriad_script::EvalError;
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
-use super::{origin_tls, proxy_request};
-use crate::exchange::{Exchange, scratch};
+use super::{origin_tls, other_codings, proxy_request};
+use crate::exchange::{Exchange, Request, scratch};
 use crate::runtime::{Conditions, OriginPlace, Page, conditions};
 
 /// Why a request could not be made; the client gets 500.
@@ -42,7 +42,7 @@ pub(crate) enum Purpose<'a> {
     /// For one visitor: everything is passed on.
     Visitor,
     /// To be stored: what asks for a part, a confirmation or an encoding is left out, and HEAD becomes GET. With a page,
-    /// the origin is asked to confirm that.
+    /// the origin is asked to confirm that. A page for other codings alone is asked for in those.
     Store(Option<&'a Page>),
 }
 
@@ -50,6 +50,11 @@ impl Purpose<'_> {
     /// Whether a field of the client's is left out.
     pub(super) fn leaves_out(self, known: Option<Known>) -> bool {
         matches!(self, Purpose::Store(_)) && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
+    }
+
+    /// The codings that the origin is asked to choose from.
+    pub(super) fn codings(self, request: &Request) -> Option<&[u8]> {
+        if matches!(self, Purpose::Store(_)) { other_codings::told(request) } else { None }
     }
 
     /// The conditions on which the origin need not send the page again.
@@ -133,6 +138,9 @@ fn fastcgi(
     }
     if origin.pass_request_headers {
         push_fields(exchange, origin, purpose, &mut params);
+    }
+    if let Some(codings) = purpose.codings(&exchange.request) {
+        params.push(b"HTTP_ACCEPT_ENCODING", codings);
     }
     for (condition, value) in purpose.conditions() {
         let name = condition.param();

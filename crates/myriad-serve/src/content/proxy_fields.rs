@@ -1,7 +1,5 @@
 //! An HTTP origin's redirects and cookies made this server's own (`proxy_redirect`, `proxy_cookie_*`).
 
-use std::sync::Arc;
-
 use myriad_script::{EvalError, Frame};
 
 use super::{proxy_cookies, redirect};
@@ -38,7 +36,7 @@ pub(crate) fn rewrite(exchange: &mut Exchange, origin: &OriginPlace, answer: &mu
 /// As [`rewrite`], for a stored page: what it says is rewritten for each visitor, since rules may hold their variables.
 pub(crate) fn rewrite_page(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Answer) {
     let Source::Page(page) = &answer.source else { return };
-    let page = Arc::clone(page);
+    let page = page.clone();
     let meta = page.meta();
     let own = std::mem::replace(&mut answer.lines, meta.lines().to_vec());
     if let Some((text, _)) = meta.last_modified() {

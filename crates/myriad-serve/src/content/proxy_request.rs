@@ -34,6 +34,11 @@ pub(crate) fn make(
     if origin.pass_request_headers {
         write_client_fields(&exchange.request, http, purpose, &mut head);
     }
+    if let Some(codings) = purpose.codings(&exchange.request) {
+        for part in [b"Accept-Encoding: ", codings, b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    }
     write_conditions(http, purpose, &mut head);
     head.extend_from_slice(b"\r\n");
     let keep_alive = if http.http_1_1 { !options.close } else { options.keep_alive };

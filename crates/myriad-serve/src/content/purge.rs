@@ -9,6 +9,7 @@ use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{Command, What, litespeed, wanted};
 use myriad_script::{EvalError, Frame};
 
+use self::access::Reach;
 use self::answer::Form;
 use super::{Step, Work, cached};
 use crate::error_log::Level;
@@ -43,37 +44,42 @@ pub(super) fn is_purge(request: &Request) -> bool {
     request.site.runtime.server(request.server).purges.iter().any(|purge| is_one(request, &purge.methods))
 }
 
-/// Whether a request purges more than one URL, so that no location is asked for: rules that forbid what begins with a dot
-/// would take `PURGE /.*` for such.
-pub(crate) fn is_of_many(request: &Request) -> bool {
-    let is_url = |wanted: Result<Command, _>| matches!(wanted, Ok(Command { what: What::Url { .. }, .. }));
-    is_purge(request)
-        && !is_url(wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields()))
+/// What a request wants purged, or why it cannot be said.
+pub(crate) type Wanted = Result<Command, &'static str>;
+
+fn wanted_by(request: &Request) -> Wanted {
+    wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields())
 }
 
-/// Answers a request that is asked of no place: it purges more than one URL, or one whose place caches nothing itself and
-/// that may have been fetched by another.
-pub(crate) fn of_server(exchange: &mut Exchange) -> Step {
-    let request = &exchange.request;
-    let wanted = wanted(request.sent_uri().unwrap_or(b"/"), &request.host, request.head.fields());
+/// What a request wants purged that is more than one URL, so that no location is asked for: rules that forbid what begins
+/// with a dot would take `PURGE /.*` for such.
+pub(crate) fn of_many(request: &Request) -> Option<Wanted> {
+    let is_url = |wanted: &Wanted| matches!(wanted, Ok(Command { what: What::Url { .. }, .. }));
+    is_purge(request).then(|| wanted_by(request)).filter(|wanted| !is_url(wanted))
+}
+
+/// Answers a request whose place caches nothing itself: what it purges may have been fetched by another.
+pub(super) fn of_server(exchange: &mut Exchange) -> Step {
+    let wanted = wanted_by(&exchange.request);
     in_server(exchange, wanted)
 }
 
 /// Purges in all zones of the server that the request may purge in.
-fn in_server(exchange: &mut Exchange, wanted: Result<Command, &'static str>) -> Step {
+pub(crate) fn in_server(exchange: &mut Exchange, wanted: Wanted) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let request = &exchange.request;
     let purges = site.runtime.server(request.server).purges.iter();
-    let mine =
-        purges.filter(|purge| is_one(request, &purge.methods) && access::may(request, purge.from.as_deref()));
     let mut zones: Vec<Arc<PageZone>> = Vec::new();
-    for purge in mine {
-        if !zones.iter().any(|zone| Arc::ptr_eq(zone, &purge.zone)) {
-            zones.push(Arc::clone(&purge.zone));
+    let mut forbidden = None;
+    for purge in purges.filter(|purge| is_one(request, &purge.methods)) {
+        match access::may(request, purge.from.as_deref(), Reach::Any) {
+            Err(why) => forbidden = Some(why),
+            Ok(()) if zones.iter().any(|zone| Arc::ptr_eq(zone, &purge.zone)) => {}
+            Ok(()) => zones.push(Arc::clone(&purge.zone)),
         }
     }
     if zones.is_empty() {
-        return access::refuse(request);
+        return forbidden.map_or(Step::Error(403), |why| access::refuse(request, why));
     }
     let form = Form::of_method(request);
     match wanted {
@@ -91,8 +97,8 @@ pub(super) fn page(
     cache: &CachePlace,
     rules: &PurgeRules,
 ) -> Result<Step, EvalError> {
-    if !access::may(&exchange.request, rules.from.as_deref()) {
-        return Ok(access::refuse(&exchange.request));
+    if let Err(why) = access::may(&exchange.request, rules.from.as_deref(), Reach::Any) {
+        return Ok(access::refuse(&exchange.request, why));
     }
     let form = match rules.when {
         PurgeWhen::Conditions(_) => Form::Plus,
@@ -135,8 +141,12 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> Step {
     let request = &exchange.request;
     // `allow` and `deny` have been asked where they are written.
     let ruled = request.place().gate.as_ref().is_some_and(|gate| !gate.networks.is_empty());
-    if request.trace.is_none() && !ruled && !access::may(request, None) {
-        return access::refuse(request);
+    let reach = if matches!(rules.by, PurgeBy::Url(_)) { Reach::OwnUrl } else { Reach::Any };
+    let may = if ruled { access::is_own(request, false) } else { access::may(request, None, reach) };
+    if request.trace.is_none()
+        && let Err(why) = may
+    {
+        return access::refuse(request, why);
     }
     match named(exchange, rules) {
         Ok(step) => step,
@@ -163,6 +173,9 @@ fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError>
             Ok(command) => command,
             Err(why) => return Ok(answer::invalid(why)),
         },
+        PurgeBy::Key(_) if text.ends_with(b"*") && text.len() > What::LONGEST_PATTERN => {
+            return Ok(answer::invalid("the key with * at its end is longer than 4096 bytes"));
+        }
         PurgeBy::Key(_) => beginning(&text, false).unwrap_or_else(|| {
             let mut keys = vec![text.as_slice().into()];
             // Visitors who name a port of their own have pages of their own.

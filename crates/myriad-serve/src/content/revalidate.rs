@@ -9,7 +9,7 @@ use myriad_store::{Completion, FlightWriter};
 use super::fetch::Arrival;
 use super::page;
 use crate::exchange::Exchange;
-use crate::runtime::{Marks, OriginPlace, Page, PageMeta};
+use crate::runtime::{Marks, OriginPlace, Page, PageMeta, PageView};
 
 /// What a 304 came to.
 pub(crate) enum Confirmed {
@@ -51,12 +51,13 @@ pub(crate) fn confirm(
     };
     match revalidated(&facts, &stored.meta().lifetime(), rules, arrival.now) {
         Admission::Store(lifetime) => {
-            let meta = match &updated {
-                Some(head) => {
-                    let marks = marks_of(stored.meta(), &tags);
-                    renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now, &marks))
-                }
-                None => PageMeta { kept_lifetime: lifetime.into(), ..stored.meta().clone() },
+            let meta = if let Some(head) = &updated {
+                let marks = marks_of(stored.meta(), &tags);
+                renewed(stored.meta(), page::meta_of(head, place, rules, lifetime, arrival.now, &marks))
+            } else {
+                let mut meta = stored.meta().to_owned();
+                meta.facts.kept_lifetime = lifetime.into();
+                meta
             };
             let alternatives = page::alternatives_of(&stored);
             let now = arrival.now;
@@ -75,7 +76,7 @@ pub(crate) fn confirm(
 }
 
 /// The stored head with the fields of a 304 in the place of its own.
-fn updated(stored: &PageMeta, head: &ResponseHead, rules: &Rules) -> ResponseHead {
+fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &Rules) -> ResponseHead {
     let mut fields = stored_fields(stored);
     let kept = StoredFields::new(&head.fields, rules);
     let news = || kept.iter().filter(|(known, ..)| is_updated(*known));
@@ -94,7 +95,7 @@ fn updated(stored: &PageMeta, head: &ResponseHead, rules: &Rules) -> ResponseHea
 }
 
 /// The fields that a stored page has kept.
-fn stored_fields(stored: &PageMeta) -> Fields {
+fn stored_fields(stored: PageView<'_>) -> Fields {
     let mut fields = Fields::new();
     for line in stored.lines().split(|byte| *byte == b'\n') {
         if let Some(colon) = line.iter().position(|byte| *byte == b':') {
@@ -111,19 +112,18 @@ fn stored_fields(stored: &PageMeta) -> Fields {
 }
 
 /// What purges find the page by: the tags of its 304 take the place of its own, if it has any.
-fn marks_of(stored: &PageMeta, tags: &Tags) -> Marks {
+fn marks_of(stored: PageView<'_>, tags: &Tags) -> Marks {
     if tags.is_empty() { stored.marks().to_owned() } else { stored.marks().with_tags(tags) }
 }
 
 /// What is known of the body stays: a 304 brings none.
-fn renewed(stored: &PageMeta, meta: PageMeta) -> PageMeta {
-    let same_tag = stored.tag.as_ref().and_then(EntityTag::for_origin)
-        == meta.tag.as_ref().and_then(EntityTag::for_origin);
-    PageMeta {
-        tag: if same_tag { stored.tag.clone() } else { meta.tag },
-        origin_encoded: stored.origin_encoded,
-        ..meta
+fn renewed(stored: PageView<'_>, mut meta: PageMeta) -> PageMeta {
+    let for_origin = |tag: &Option<EntityTag>| tag.as_ref().and_then(EntityTag::for_origin);
+    if for_origin(&stored.tag) == for_origin(&meta.facts.tag) {
+        meta.facts.tag.clone_from(&stored.tag);
     }
+    meta.facts.origin_encoded = stored.origin_encoded;
+    meta
 }
 
 /// Whether a 304 says that the answer varies by other fields than the stored page: its variant is in doubt then.

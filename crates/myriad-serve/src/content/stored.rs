@@ -3,7 +3,6 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ pub(crate) enum Reading {
     /// It may be on disk.
     Load(FlightReader<PageMeta>),
     /// Its body is too long for memory.
-    Open(Arc<Page>, CacheStatus),
+    Open(Page, CacheStatus),
 }
 
 /// Begins to read the page that memory does not have, where it may be on disk.
@@ -58,7 +57,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, reading: Reading) -> Step {
             cached::begin(exchange, origin, cache)
         }
         Reading::Open(page, status) => {
-            let Some(stored) = page.body().stored() else { return Step::Error(500) };
+            let Some(stored) = page.stored_body() else { return Step::Error(500) };
             if let Some(open) = stored.open().await {
                 exchange.request.cache.opened = Some(open.read(0..open.len()));
                 cached::serve(exchange, origin, page, status)
@@ -73,13 +72,13 @@ pub(crate) async fn wait(exchange: &mut Exchange, reading: Reading) -> Step {
 
 /// Whether a page's body has to be opened before the page can be served.
 pub(super) fn must_open(request: &Request, page: &Page) -> bool {
-    page.body().stored().is_some() && request.cache.opened.is_none() && request.head.method() != Method::Head
+    page.stored_body().is_some() && request.cache.opened.is_none() && request.head.method() != Method::Head
 }
 
 /// The body of a page that lies on disk.
 pub(super) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
-    page.body().stored()?;
-    let length = page.body().len();
+    page.stored_body()?;
+    let length = page.body_len();
     let body = StoredPage { reader: request.cache.opened.take(), length };
     Some(ResponseBody::Stream(Box::pin(body), Some(length)))
 }

@@ -25,8 +25,9 @@ use myriad_script::Frame;
 pub(crate) use credentials::Credentials;
 pub(crate) use gathered::Gathered;
 pub(crate) use lineage::{Lineage, TooMany};
+pub(crate) use near::Stranger;
 pub(crate) use origin_facts::OriginFacts;
-pub(crate) use request::{Carried, Request, Tally};
+pub(crate) use request::{Carried, OtherCodings, Request, Tally};
 pub(crate) use slice::{Slice, current_slice};
 
 pub(crate) use visit::Visit;

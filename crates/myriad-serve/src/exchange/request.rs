@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use myriad_encode::Coding;
 use myriad_http::RequestHead;
@@ -123,7 +122,11 @@ pub(crate) struct CacheFacts {
     /// `$upstream_cache_key`.
     pub key: Vec<u8>,
     /// A page that is no longer fresh, to stand in for a failure.
-    pub stale: Option<Arc<Page>>,
+    pub stale: Option<Page>,
+    /// The codings of a client that takes none of those that are made here.
+    pub codings: Option<Box<OtherCodings>>,
+    /// The refresh of the stale page that is served.
+    pub refresh: Option<tokio::task::JoinHandle<()>>,
     /// `$upstream_cache_age`, seconds.
     pub age_s: Option<u64>,
     /// The zone that has set [`Self::status`], by its place in [`Runtime::zone_list`].
@@ -136,6 +139,18 @@ pub(crate) struct CacheFacts {
     pub sought: Option<myriad_store::Sought>,
     /// The open body of a page that lies on disk.
     pub opened: Option<myriad_store::BodyReader>,
+}
+
+/// Codings that only the origin may know, and what follows from them for the page.
+pub(crate) struct OtherCodings {
+    /// Their names, in one spelling.
+    pub names: Box<[u8]>,
+    /// Whether [`CacheFacts::key`] is that of pages for such clients alone.
+    pub apart: bool,
+    /// The generation of everybody's page: a page for such clients alone that is older no longer counts.
+    pub younger_than: u64,
+    /// That page, where this request has one of its own or fetches it.
+    pub everybodys: Option<Page>,
 }
 
 /// The head of the answer.

@@ -1,6 +1,7 @@
 //! What a worker remembers between requests. It is fixed in size, and made anew by a reload.
 
 mod budget;
+mod seats;
 mod shortcuts;
 mod uris;
 

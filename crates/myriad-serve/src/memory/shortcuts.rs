@@ -5,21 +5,24 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
+use super::seats::Seats;
 use crate::runtime::{PlaceId, ServerId};
 
-/// Slots of the table; a power of two.
-const SLOTS: usize = 1024;
-
-/// A table of ways; a newer one displaces what lies in its slot.
+/// A table of ways, each where [`Seats`] says.
 #[derive(Default)]
 pub(crate) struct Shortcuts {
     hasher: RandomState,
-    slots: RefCell<Vec<Slot>>,
+    table: RefCell<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    seats: Seats,
+    slots: Vec<Slot>,
 }
 
 #[derive(Default)]
 struct Slot {
-    hash: u64,
     read: Vec<u8>,
     until_ms: u64,
     way: Way,
@@ -46,23 +49,21 @@ impl Shortcuts {
     /// The way of a request whose rules read these bytes, if that is still believed; `now_ms` since the epoch.
     pub(crate) fn find(&self, read: &[u8], now_ms: u64) -> Option<Ref<'_, Way>> {
         let hash = self.hasher.hash_one(read);
-        let slots = self.slots.borrow();
-        let slot = Ref::filter_map(slots, |slots| slots.get(hash as usize & (SLOTS - 1))).ok()?;
-        if slot.hash != hash || now_ms >= slot.until_ms || slot.read != read {
+        let slot = Ref::filter_map(self.table.borrow(), |table| table.slots.get(table.seats.find(hash)?));
+        let slot = slot.ok()?;
+        if now_ms >= slot.until_ms || slot.read != read {
             return None;
         }
         Some(Ref::map(slot, |slot| &slot.way))
     }
 
-    /// Keeps a way until a time, ms since the epoch; `write` is given the buffers of what lay there before.
-    pub(crate) fn keep(&self, read: &[u8], until_ms: u64, write: impl FnOnce(&mut Way)) {
+    /// Keeps a way from `now_ms` until a time, ms since the epoch, if it gets a seat; `write` is given the buffers of what lay there before.
+    pub(crate) fn keep(&self, read: &[u8], now_ms: u64, until_ms: u64, write: impl FnOnce(&mut Way)) {
         let hash = self.hasher.hash_one(read);
-        let mut slots = self.slots.borrow_mut();
-        if slots.is_empty() {
-            slots.resize_with(SLOTS, Slot::default);
-        }
-        let slot = &mut slots[hash as usize & (SLOTS - 1)];
-        slot.hash = hash;
+        let mut table = self.table.borrow_mut();
+        let Table { seats, slots } = &mut *table;
+        let Some(at) = seats.take(hash, slots, |slot| slot.until_ms <= now_ms) else { return };
+        let slot = &mut slots[at];
         slot.until_ms = until_ms;
         slot.read.clear();
         slot.read.extend_from_slice(read);
@@ -70,5 +71,28 @@ impl Shortcuts {
             buffer.clear();
         }
         write(&mut slot.way);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keep(shortcuts: &Shortcuts, read: &[u8]) {
+        shortcuts.keep(read, 0, 100, |way| way.uri.extend_from_slice(read));
+    }
+
+    fn finds(shortcuts: &Shortcuts, read: &[u8], now_ms: u64) -> bool {
+        shortcuts.find(read, now_ms).is_some_and(|way| way.uri == read)
+    }
+
+    #[test]
+    fn a_way_is_found_for_as_long_as_it_is_believed() {
+        let shortcuts = Shortcuts::default();
+        assert!(!finds(&shortcuts, b"/a", 0));
+        keep(&shortcuts, b"/a");
+        assert!(
+            finds(&shortcuts, b"/a", 99) && !finds(&shortcuts, b"/a", 100) && !finds(&shortcuts, b"/b", 0)
+        );
     }
 }

@@ -9,10 +9,9 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
+use super::seats::Seats;
 use crate::runtime::{Found, PlaceId, ServerId};
 
-/// Slots of each table; a power of two.
-const SLOTS: usize = 1024;
 /// Longer URIs are not remembered.
 const LONGEST: usize = 256;
 
@@ -20,8 +19,8 @@ const LONGEST: usize = 256;
 #[derive(Default)]
 pub(crate) struct Memo {
     hasher: RandomState,
-    routes: RefCell<Vec<Slot<Found>>>,
-    files: RefCell<Vec<Slot<Tried>>>,
+    routes: RefCell<Table<Found>>,
+    files: RefCell<Table<Tried>>,
 }
 
 /// What `try_files` found.
@@ -33,8 +32,19 @@ pub(crate) struct Tried {
     pub until_ms: u64,
 }
 
+/// What is remembered, each where [`Seats`] says.
+struct Table<V> {
+    seats: Seats,
+    slots: Vec<Slot<V>>,
+}
+
+impl<V> Default for Table<V> {
+    fn default() -> Self {
+        Self { seats: Seats::default(), slots: Vec::new() }
+    }
+}
+
 struct Slot<V> {
-    hash: u64,
     scope: u32,
     uri: Vec<u8>,
     value: Option<V>,
@@ -42,7 +52,7 @@ struct Slot<V> {
 
 impl<V> Default for Slot<V> {
     fn default() -> Self {
-        Self { hash: 0, scope: 0, uri: Vec::new(), value: None }
+        Self { scope: 0, uri: Vec::new(), value: None }
     }
 }
 
@@ -67,24 +77,20 @@ impl Memo {
         self.keep(&self.files, place, uri, tried);
     }
 
-    fn find<V: Copy>(&self, table: &RefCell<Vec<Slot<V>>>, scope: u32, uri: &[u8]) -> Option<V> {
-        let hash = self.hasher.hash_one((scope, uri));
+    fn find<V: Copy>(&self, table: &RefCell<Table<V>>, scope: u32, uri: &[u8]) -> Option<V> {
         let table = table.borrow();
-        let slot = table.get(hash as usize & (SLOTS - 1))?;
-        (slot.hash == hash && slot.scope == scope && slot.uri == uri).then_some(slot.value).flatten()
+        let slot = table.slots.get(table.seats.find(self.hasher.hash_one((scope, uri)))?)?;
+        (slot.scope == scope && slot.uri == uri).then_some(slot.value).flatten()
     }
 
-    fn keep<V: Copy>(&self, table: &RefCell<Vec<Slot<V>>>, scope: u32, uri: &[u8], value: V) {
+    fn keep<V: Copy>(&self, table: &RefCell<Table<V>>, scope: u32, uri: &[u8], value: V) {
         if uri.len() > LONGEST {
             return;
         }
-        let hash = self.hasher.hash_one((scope, uri));
         let mut table = table.borrow_mut();
-        if table.is_empty() {
-            table.resize_with(SLOTS, Slot::default);
-        }
-        let slot = &mut table[hash as usize & (SLOTS - 1)];
-        slot.hash = hash;
+        let Table { seats, slots } = &mut *table;
+        let Some(at) = seats.take(self.hasher.hash_one((scope, uri)), slots, |_| false) else { return };
+        let slot = &mut slots[at];
         slot.scope = scope;
         slot.uri.clear();
         slot.uri.extend_from_slice(uri);

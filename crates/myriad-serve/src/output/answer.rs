@@ -17,7 +17,7 @@ pub(crate) enum Source {
     /// Made for this request.
     Plain,
     /// A stored page.
-    Page(Arc<Page>),
+    Page(Page),
     /// A file.
     File(Arc<Entry>),
 }
@@ -184,7 +184,7 @@ impl Answer {
     pub(crate) fn tag(&self, etags: bool) -> Option<&EntityTag> {
         match &self.source {
             Source::Plain => None,
-            Source::Page(page) => page.meta().tag.as_ref(),
+            Source::Page(page) => page.meta().facts.tag.as_ref(),
             Source::File(entry) => entry.file().filter(|_| etags).map(|file| &file.tag),
         }
     }

@@ -1,6 +1,7 @@
 //! `cache_debug`: fields that say what the cache did.
 
 use myriad_net::Head;
+use myriad_policy::CacheStatus;
 
 use crate::exchange::Request;
 use crate::runtime::DebugRules;
@@ -15,10 +16,13 @@ pub(super) fn add(request: &Request, rules: &DebugRules, head: &mut Head) {
     if !rules.said_already {
         head.field(b"X-Cache", status.as_str().as_bytes());
     }
-    if let Some(age) = facts.age_s {
+    // What was fetched for this very request is not stored before, whether or not it was whole by now.
+    let is_fetched = matches!(status, CacheStatus::Miss | CacheStatus::Expired | CacheStatus::Bypass);
+    if let Some(age) = facts.age_s.filter(|_| !is_fetched) {
         head.number(b"X-Cache-Age", age);
     }
-    if request.head.fields().get_all(ASKED).next().is_none() || !request.may_administer(rules.from.as_deref())
+    if request.head.fields().get_all(ASKED).next().is_none()
+        || request.may_administer(rules.from.as_deref()).is_err()
     {
         return;
     }

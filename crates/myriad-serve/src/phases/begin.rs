@@ -51,14 +51,12 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
 /// A purge of more than one URL, which the server's own rules may refuse, as they may any request. Where they send it to
 /// another URI it is for the location of that to answer.
 fn purge_of_many(exchange: &mut Exchange) -> Option<Step> {
-    if !content::purge::is_of_many(&exchange.request) {
-        return None;
-    }
+    let wanted = content::purge::of_many(&exchange.request)?;
     let rewrites = exchange.request.rewrites;
     let refused = rewrite::server(exchange);
     Some(refused.unwrap_or_else(|| {
         if exchange.request.rewrites == rewrites {
-            content::purge::of_server(exchange)
+            content::purge::in_server(exchange, wanted)
         } else {
             locate::run(exchange)
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use myriad_acme::challenges::ALPN;
-use myriad_acme::{Challenges, Issuer, Slot};
+use myriad_acme::{Challenges, Issuer, Slot, Staple};
 use myriad_upstream::ResolverConfig;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
@@ -32,6 +32,14 @@ impl AcmePlan {
         }
         self.challenges.handshake(hello.server_name()?)
     }
+}
+
+/// An OCSP answer that is to be had.
+pub(crate) struct PlannedStaple {
+    /// What is asked, and where the answer goes.
+    pub staple: Arc<Staple>,
+    /// `resolver` of its server with its time-out in milliseconds; the system's own where there is none.
+    pub resolver: Option<(Arc<ResolverConfig>, u64)>,
 }
 
 /// An issuer with its certificates.

@@ -6,11 +6,23 @@ use myriad_policy::{Lifetime, Source};
 #[derive(Clone, Debug)]
 pub(crate) struct KeptLifetime {
     fresh_until: u64,
-    valid_ms: u64,
+    /// The validity in ms, and above [`VALID_BITS`] who gave it, twice its number in [`SOURCES`], and whether it must be confirmed
+    /// before it is used again.
+    valid: u64,
     rare: Option<Box<Rare>>,
-    source: Source,
-    must_revalidate: bool,
 }
+
+/// Two million years of validity.
+const VALID_BITS: u32 = 56;
+const LONGEST: u64 = (1 << VALID_BITS) - 1;
+const SOURCES: [Source; 6] = [
+    Source::XAccelExpires,
+    Source::SMaxage,
+    Source::MaxAge,
+    Source::Expires,
+    Source::CacheValid,
+    Source::Heuristic,
+];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rare {
@@ -32,9 +44,9 @@ impl KeptLifetime {
             fresh_until: self.fresh_until,
             stale_updating_until: rare.map_or(0, |rare| rare.stale_updating_until),
             stale_error_until: rare.map_or(0, |rare| rare.stale_error_until),
-            must_revalidate: self.must_revalidate,
-            valid_ms: self.valid_ms,
-            source: self.source,
+            must_revalidate: self.valid >> VALID_BITS & 1 > 0,
+            valid_ms: self.valid & LONGEST,
+            source: SOURCES[(self.valid >> (VALID_BITS + 1)) as usize],
             born: rare.and_then(|rare| rare.born),
         }
     }
@@ -54,7 +66,9 @@ impl From<Lifetime> for KeptLifetime {
         let rare = Rare { stale_updating_until, stale_error_until, born };
         let usual = Rare { stale_updating_until: 0, stale_error_until: 0, born: None };
         let rare = (rare != usual).then(|| Box::new(rare));
-        Self { fresh_until, valid_ms, rare, source, must_revalidate }
+        let source = SOURCES.iter().position(|known| *known == source).unwrap_or_default() as u64;
+        let judged = source << 1 | u64::from(must_revalidate);
+        Self { fresh_until, valid: valid_ms.min(LONGEST) | judged << VALID_BITS, rare }
     }
 }
 
@@ -64,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_lifetime_comes_back_as_it_was() {
-        for bits in 0..16_u64 {
+        for (bits, source) in (0..16_u64).flat_map(|bits| SOURCES.map(|source| (bits, source))) {
             let bit = |bit: u64| bits >> bit & 1;
             let lifetime = Lifetime {
                 fresh_until: 10,
@@ -72,7 +86,7 @@ mod tests {
                 stale_error_until: 30 * bit(1),
                 must_revalidate: bit(3) > 0,
                 valid_ms: 40,
-                source: Source::MaxAge,
+                source,
                 born: (bit(2) > 0).then_some(0),
             };
             let kept = KeptLifetime::from(lifetime);

@@ -11,6 +11,7 @@ mod gate;
 mod http_place;
 mod https_only;
 mod kept_lifetime;
+mod kept_proxied;
 mod limits;
 mod listener;
 mod locations;
@@ -40,7 +41,7 @@ use myriad_script::{Frame, Program};
 use myriad_store::DiskLimits;
 use myriad_upstream::ResolverConfig;
 
-pub(crate) use acme::{AcmePlan, PlannedIssuer};
+pub(crate) use acme::{AcmePlan, PlannedIssuer, PlannedStaple};
 pub(crate) use atlas::{Atlas, Label};
 pub(crate) use caches::{Caches, NamedCaches};
 pub(crate) use charset::{Charsets, Recode};
@@ -51,6 +52,7 @@ pub(crate) use gate::{AuthRequest, BasicRules, Gate, Network};
 pub(crate) use http_place::{HttpPlace, ReplacedFields, ResolverPlace};
 pub(crate) use https_only::HttpsOnly;
 pub(crate) use kept_lifetime::KeptLifetime;
+pub(crate) use kept_proxied::KeptProxied;
 pub(crate) use limits::{ConnectionLimits, LimitAnswer, LimitZone, RequestLimits};
 pub(crate) use listener::{Hosts, Listener};
 pub(crate) use locations::{Found, Locations};
@@ -66,12 +68,13 @@ pub(crate) use place::{
     TryFiles,
 };
 pub(crate) use real_ip::{RealIp, RealIpSource};
-pub(crate) use referers::Referers;
+pub(crate) use referers::{Referers, behind_scheme};
 pub(crate) use rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 pub(crate) use ssi::{SsiRules, VariablesByName};
-pub(crate) use texts::{Parts, Texts};
+pub(crate) use texts::{Parts, TextEnds, Texts};
 pub(crate) use zone::{
-    Page, PageFolder, PageMeta, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot, system_ms,
+    Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, ProxiedFacts, STRONG_GZIP, alternative, slot,
+    system_ms,
 };
 pub(crate) use zone_counts::{PurgeEnds, ZoneCounts};
 
@@ -99,6 +102,8 @@ pub(crate) struct Runtime {
     pub servers: Vec<Server>,
     /// Certificates that renew themselves; none where no issuer is written.
     pub acme: Option<Box<AcmePlan>>,
+    /// OCSP answers that are kept fresh.
+    pub staples: Vec<PlannedStaple>,
     /// Servers, locations and ifs, resolved.
     pub places: Vec<Place>,
     /// What the compiled scripts' built-in variables read.
@@ -250,14 +255,19 @@ impl Runtime {
         listener: u32,
         local: Option<SocketAddr>,
         name: Option<&str>,
-    ) -> Result<Arc<rustls::ServerConfig>, Refusal> {
+    ) -> Result<(ServerId, Arc<rustls::ServerConfig>), Refusal> {
         let listener = self.quic_listener(listener).ok_or(Refusal::NoApplicationProtocol)?;
         let hosts = listener.hosts_at(|| local).ok_or(Refusal::NoApplicationProtocol)?;
-        let chosen = self.server(named(hosts, name).unwrap_or(hosts.default));
-        if matches!(chosen.tls, ServerTls::Rejects) {
+        let mut speaker = named(hosts, name).unwrap_or(hosts.default);
+        if matches!(self.server(speaker).tls, ServerTls::None) {
+            speaker = hosts.default;
+        }
+        let server = self.server(speaker);
+        if matches!(server.tls, ServerTls::Rejects) {
             return Err(Refusal::UnrecognizedName);
         }
-        chosen.tls_http3.clone().ok_or(Refusal::NoApplicationProtocol)
+        let config = server.tls_http3.clone().ok_or(Refusal::NoApplicationProtocol)?;
+        Ok((speaker, config))
     }
 
     /// The servers that a connection may mean.

@@ -30,4 +30,6 @@ pub(crate) struct NamedPair {
     pub key: Template,
     /// Where they are read.
     pub files: Arc<NamedCertificates>,
+    /// Whether the client's order decides which of a server's pairs it gets.
+    pub is_clients: bool,
 }

@@ -3,25 +3,26 @@
 use myriad_policy::{EntityTag, Lifetime, Source as FreshnessSource};
 use myriad_store::Persist;
 
-use super::{Marks, PageMeta, Parts, ProxiedFacts, Texts};
+use super::{Marks, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, TextEnds};
 
 /// Numbers little-endian, byte strings behind their length, flags in the order of the fields.
 impl Persist for PageMeta {
     const VERSION: u16 = 2;
 
-    fn encode(&self, out: &mut Vec<u8>) {
+    fn encode(page: PageView<'_>, out: &mut Vec<u8>) {
         // Every field is named, so that a new one cannot be forgotten here; it raises the version.
-        let Self {
+        let PageFacts {
             status,
-            texts,
+            ends: _,
             tag,
             modified_s,
             origin_encoded,
             no_transform,
             kept_lifetime,
             redirects,
-            proxied,
-        } = self;
+            kept_proxied,
+        } = page.facts;
+        let texts = page.texts();
         out.extend_from_slice(&status.to_le_bytes());
         put(out, texts.reason().as_bytes());
         put(out, texts.lines());
@@ -34,7 +35,7 @@ impl Persist for PageMeta {
         }
         out.extend_from_slice(&[u8::from(*origin_encoded), u8::from(*no_transform), u8::from(*redirects)]);
         put_lifetime(out, &kept_lifetime.get());
-        put_proxied(out, *proxied);
+        put_proxied(out, kept_proxied.get());
         put(out, texts.marks().as_bytes());
     }
 
@@ -50,18 +51,18 @@ impl Persist for PageMeta {
         let (lifetime, proxied) = (reader.lifetime()?, reader.proxied()?);
         let marks = Marks::from_bytes(reader.bytes()?)?;
         let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason };
-        let page = Self {
+        let facts = PageFacts {
             status,
-            texts: Texts::new(&parts),
+            ends: TextEnds::of(&parts),
             tag,
             modified_s,
             origin_encoded,
             no_transform,
             redirects,
             kept_lifetime: lifetime.into(),
-            proxied,
+            kept_proxied: proxied.into(),
         };
-        reader.0.is_empty().then_some(page)
+        reader.0.is_empty().then(|| Self::new(facts, parts.join()))
     }
 
     fn encode_alternative(level: &u8, out: &mut Vec<u8>) {
@@ -222,16 +223,17 @@ mod tests {
     use myriad_policy::Tags;
 
     fn page(tag: Option<EntityTag>, odd: bool) -> PageMeta {
-        PageMeta {
+        let marks = Marks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" }));
+        let parts = Parts {
+            lines: b"X-A: b\r\n",
+            marks: marks.borrowed(),
+            media_type: b"text/html",
+            last_modified: if odd { b"Sat, 21 Nov 2026 00:00:00 GMT" } else { b"" },
+            reason: "Nowhere",
+        };
+        let facts = PageFacts {
             status: 404,
-            texts: Texts::new(&Parts {
-                lines: b"X-A: b\r\n",
-                marks: Marks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" }))
-                    .borrowed(),
-                media_type: b"text/html",
-                last_modified: if odd { b"Sat, 21 Nov 2026 00:00:00 GMT" } else { b"" },
-                reason: "Nowhere",
-            }),
+            ends: TextEnds::of(&parts),
             tag,
             modified_s: if odd { 1_795_219_200 } else { 0 },
             origin_encoded: odd,
@@ -247,7 +249,7 @@ mod tests {
                 born: odd.then_some(5),
             })
             .into(),
-            proxied: ProxiedFacts {
+            kept_proxied: (ProxiedFacts {
                 expired: odd.then_some(true),
                 has_cache_control: true,
                 no_cache: odd,
@@ -255,13 +257,15 @@ mod tests {
                 private: odd,
                 has_last_modified: !odd,
                 has_etag: odd,
-            },
-        }
+            })
+            .into(),
+        };
+        PageMeta::new(facts, parts.join())
     }
 
     fn bytes(page: &PageMeta) -> Vec<u8> {
         let mut out = Vec::new();
-        page.encode(&mut out);
+        PageMeta::encode(page.view(), &mut out);
         out
     }
 
@@ -277,8 +281,9 @@ mod tests {
             let first = page(tag.clone(), index % 2 == 0);
             let again = PageMeta::decode(&bytes(&first)).unwrap();
             assert_eq!(bytes(&again), bytes(&first));
+            let (first, again) = (first.view(), again.view());
             assert_eq!((again.status, again.reason(), again.lines()), (404, "Nowhere", &b"X-A: b\r\n"[..]));
-            assert_eq!(again.texts, first.texts);
+            assert_eq!(again.texts(), first.texts());
             assert_eq!(
                 (again.tag.clone(), again.lifetime().valid_ms, again.redirects),
                 (tag, 4, index % 2 == 0)

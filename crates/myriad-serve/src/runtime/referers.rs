@@ -74,7 +74,8 @@ impl Referers {
     /// Whether a visitor who sends this `Referer` may come. Captures go to `frame`.
     pub(crate) fn is_valid(&self, referer: Option<&[u8]>, frame: &mut Frame) -> Result<bool, EvalError> {
         let Some(referer) = referer else { return Ok(self.none) };
-        let Some(url) = behind_scheme(referer) else { return Ok(self.blocked) };
+        let url = behind_scheme(referer).filter(|_| referer.len() >= SHORTEST_URL);
+        let Some(url) = url else { return Ok(self.blocked) };
         let end = url.iter().position(|byte| matches!(byte, b'/' | b':')).unwrap_or(url.len());
         let host = url[..end].to_ascii_lowercase();
         if host.len() > LONGEST_HOST {
@@ -108,13 +109,11 @@ impl Referers {
     }
 }
 
-fn behind_scheme(referer: &[u8]) -> Option<&[u8]> {
-    if referer.len() < SHORTEST_URL {
-        return None;
-    }
+/// What follows the scheme of an `http` or `https` URL, beginning with its authority.
+pub(crate) fn behind_scheme(url: &[u8]) -> Option<&[u8]> {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     schemes.into_iter().find_map(|scheme| {
-        let (begin, rest) = referer.split_at_checked(scheme.len())?;
+        let (begin, rest) = url.split_at_checked(scheme.len())?;
         begin.eq_ignore_ascii_case(scheme).then_some(rest)
     })
 }

@@ -1,8 +1,8 @@
-//! The texts that are kept with a page, in one piece of memory: a million pages would pay for each piece of their own.
+//! The texts that are kept with a page, one behind the other.
 
 use super::Marks;
 
-/// What [`Texts`] are made of.
+/// What [`Texts`] are made of, in this order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts<'a> {
     /// Field lines ready to send: all but length, encoding, validators and what a place adds.
@@ -17,59 +17,73 @@ pub(crate) struct Parts<'a> {
     pub reason: &'a str,
 }
 
-/// See [`Parts`], whose order is that in memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Texts {
-    bytes: Box<[u8]>,
-    /// Where each part but the last ends.
-    ends: [u32; 4],
+impl Parts<'_> {
+    fn in_order(&self) -> [&[u8]; 5] {
+        [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified, self.reason.as_bytes()]
+    }
+
+    /// The parts one after another.
+    pub(crate) fn join(&self) -> Box<[u8]> {
+        self.in_order().concat().into()
+    }
 }
 
-impl Texts {
-    /// Copies the parts, which are a head's: far from 4 GB.
-    pub(crate) fn new(parts: &Parts<'_>) -> Self {
-        let Parts { lines, marks, media_type, last_modified, reason } = *parts;
-        let parts = [lines, marks.as_bytes(), media_type, last_modified, reason.as_bytes()];
+/// Where each part but the last ends in what [`Parts::join`] gives. They are a head's: far from 4 GB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TextEnds([u32; 4]);
+
+impl TextEnds {
+    /// Those of the parts.
+    pub(crate) fn of(parts: &Parts<'_>) -> Self {
+        let parts = parts.in_order();
         let mut end = 0;
-        let ends = std::array::from_fn(|part| {
+        Self(std::array::from_fn(|part| {
             end += parts[part].len();
             end as u32
-        });
-        Self { bytes: parts.concat().into(), ends }
+        }))
+    }
+}
+
+/// The parts of joined texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Texts<'a> {
+    bytes: &'a [u8],
+    ends: TextEnds,
+}
+
+impl<'a> Texts<'a> {
+    /// Texts that were joined, and their ends.
+    pub(crate) fn new(bytes: &'a [u8], ends: TextEnds) -> Self {
+        Self { bytes, ends }
     }
 
-    /// Bytes that they own.
-    pub(crate) fn weight(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn part(&self, start: u32, end: u32) -> &[u8] {
+    fn part(self, start: u32, end: u32) -> &'a [u8] {
         &self.bytes[start as usize..end as usize]
     }
 
     /// See [`Parts::lines`].
-    pub(crate) fn lines(&self) -> &[u8] {
-        self.part(0, self.ends[0])
+    pub(crate) fn lines(self) -> &'a [u8] {
+        self.part(0, self.ends.0[0])
     }
 
     /// See [`Parts::marks`].
-    pub(crate) fn marks(&self) -> Marks<&[u8]> {
-        Marks::of_kept(self.part(self.ends[0], self.ends[1]))
+    pub(crate) fn marks(self) -> Marks<&'a [u8]> {
+        Marks::of_kept(self.part(self.ends.0[0], self.ends.0[1]))
     }
 
     /// See [`Parts::media_type`].
-    pub(crate) fn media_type(&self) -> &[u8] {
-        self.part(self.ends[1], self.ends[2])
+    pub(crate) fn media_type(self) -> &'a [u8] {
+        self.part(self.ends.0[1], self.ends.0[2])
     }
 
     /// See [`Parts::last_modified`].
-    pub(crate) fn last_modified(&self) -> &[u8] {
-        self.part(self.ends[2], self.ends[3])
+    pub(crate) fn last_modified(self) -> &'a [u8] {
+        self.part(self.ends.0[2], self.ends.0[3])
     }
 
     /// See [`Parts::reason`].
-    pub(crate) fn reason(&self) -> &str {
-        std::str::from_utf8(&self.bytes[self.ends[3] as usize..]).unwrap_or_default()
+    pub(crate) fn reason(self) -> &'a str {
+        std::str::from_utf8(&self.bytes[self.ends.0[3] as usize..]).unwrap_or_default()
     }
 }
 
@@ -86,8 +100,9 @@ mod tests {
             let (lines, media_type) = (keep(0, "X-A: b\r\n").as_bytes(), keep(1, "text/html").as_bytes());
             let (last_modified, reason) =
                 (keep(2, "Sat, 21 Nov 2026 00:00:00 GMT").as_bytes(), keep(3, "Nowhere"));
-            let texts =
-                Texts::new(&Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason });
+            let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason };
+            let joined = parts.join();
+            let texts = Texts::new(&joined, TextEnds::of(&parts));
             assert_eq!((texts.lines(), texts.media_type()), (lines, media_type));
             assert_eq!((texts.last_modified(), texts.reason()), (last_modified, reason));
             assert_eq!(texts.marks().as_bytes(), marks.as_bytes());

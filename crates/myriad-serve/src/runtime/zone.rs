@@ -1,5 +1,6 @@
 //! Cache zones with pages in them.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,16 +12,25 @@ use myriad_store::{
 };
 
 use crate::error_log::{ErrorLog, Level};
+use crate::keeping::Keeper;
 
-use super::{KeptLifetime, Marks, PurgeEnds, Texts, ZoneCounts, covering};
+use super::{KeptLifetime, KeptProxied, Marks, PurgeEnds, TextEnds, Texts, ZoneCounts, covering};
 
-/// What is kept with a stored page.
+/// What is kept with a page, while it is on its own; in the store, its texts lie beside the body ([`PageView`]).
 #[derive(Clone)]
 pub(crate) struct PageMeta {
+    /// All but the texts.
+    pub facts: PageFacts,
+    texts: Box<[u8]>,
+}
+
+/// What is kept with a page, but the texts.
+#[derive(Clone)]
+pub(crate) struct PageFacts {
     /// The status.
     pub status: u16,
-    /// Field lines, media type, marks and more.
-    pub texts: Texts,
+    /// Where the field lines, the media type, the marks and more end in the texts.
+    pub ends: TextEnds,
     /// The page's tag; none while its bytes are still arriving and the origin sent none.
     pub tag: Option<EntityTag>,
     /// `Last-Modified` in seconds; means nothing where the texts have none.
@@ -34,7 +44,7 @@ pub(crate) struct PageMeta {
     /// Whether there is a `Location` or `Refresh` that `proxy_redirect` may rewrite for each visitor.
     pub redirects: bool,
     /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
-    pub proxied: ProxiedFacts,
+    pub kept_proxied: KeptProxied,
 }
 
 /// What `gzip_proxied` wants to know of an answer.
@@ -57,52 +67,113 @@ pub(crate) struct ProxiedFacts {
 }
 
 impl PageMeta {
+    /// A page's metadata; the ends of the facts are those of the texts.
+    pub(crate) fn new(facts: PageFacts, texts: Box<[u8]>) -> Self {
+        Self { facts, texts }
+    }
+
+    /// As it is looked at.
+    pub(crate) fn view(&self) -> PageView<'_> {
+        PageView { facts: &self.facts, texts: &self.texts }
+    }
+}
+
+/// What is kept with a page, wherever it is.
+#[derive(Clone, Copy)]
+pub(crate) struct PageView<'a> {
+    /// All but the texts.
+    pub facts: &'a PageFacts,
+    texts: &'a [u8],
+}
+
+impl Deref for PageView<'_> {
+    type Target = PageFacts;
+
+    fn deref(&self) -> &PageFacts {
+        self.facts
+    }
+}
+
+impl<'a> PageView<'a> {
+    /// A copy to be kept on its own.
+    pub(crate) fn to_owned(self) -> PageMeta {
+        PageMeta { facts: self.facts.clone(), texts: self.texts.into() }
+    }
+
+    /// The texts.
+    pub(crate) fn texts(self) -> Texts<'a> {
+        Texts::new(self.texts, self.facts.ends)
+    }
+
     /// Field lines ready to send: all but length, encoding, validators and what a place adds.
-    pub(crate) fn lines(&self) -> &[u8] {
-        self.texts.lines()
+    pub(crate) fn lines(self) -> &'a [u8] {
+        self.texts().lines()
     }
 
     /// Media type without parameters, lower case, for `gzip_types`.
-    pub(crate) fn media_type(&self) -> &[u8] {
-        self.texts.media_type()
+    pub(crate) fn media_type(self) -> &'a [u8] {
+        self.texts().media_type()
     }
 
     /// The reason phrase, where it is not the usual one.
-    pub(crate) fn reason(&self) -> &str {
-        self.texts.reason()
+    pub(crate) fn reason(self) -> &'a str {
+        self.texts().reason()
     }
 
     /// `Last-Modified` as sent, and in seconds.
-    pub(crate) fn last_modified(&self) -> Option<(&[u8], u64)> {
-        let text = self.texts.last_modified();
-        (!text.is_empty()).then_some((text, self.modified_s))
+    pub(crate) fn last_modified(self) -> Option<(&'a [u8], u64)> {
+        let text = self.texts().last_modified();
+        (!text.is_empty()).then_some((text, self.facts.modified_s))
     }
 
+    /// What purges find it by.
+    pub(crate) fn marks(self) -> Marks<&'a [u8]> {
+        self.texts().marks()
+    }
+}
+
+impl PageFacts {
     /// Validity in milliseconds, stale windows, who gave them.
     pub(crate) fn lifetime(&self) -> Lifetime {
         self.kept_lifetime.get()
     }
 
-    /// What purges find it by.
-    pub(crate) fn marks(&self) -> Marks<&[u8]> {
-        self.texts.marks()
+    /// `Expires`, `no-cache` and the like, as `gzip_proxied` asks.
+    pub(crate) fn proxied(&self) -> ProxiedFacts {
+        self.kept_proxied.get()
     }
 }
 
 impl Metadata for PageMeta {
     /// The level that made the encoding.
     type Alternative = u8;
+    type Kept = PageFacts;
+    type View<'a> = PageView<'a>;
 
-    fn weight(&self) -> usize {
-        self.texts.weight() + self.kept_lifetime.weight()
+    fn view(&self) -> PageView<'_> {
+        self.view()
     }
 
-    fn labels(&self, each: &mut dyn FnMut(u64)) {
-        self.marks().labels(each);
+    fn keep(self, texts: &mut Vec<u8>) -> PageFacts {
+        texts.extend_from_slice(&self.texts);
+        self.facts
     }
 
-    fn address(&self) -> Option<[u64; 2]> {
-        Some(self.marks().subject().address())
+    #[inline]
+    fn view_kept<'a>(facts: &'a PageFacts, texts: &'a [u8]) -> PageView<'a> {
+        PageView { facts, texts }
+    }
+
+    fn weight(facts: &PageFacts) -> usize {
+        facts.kept_lifetime.weight()
+    }
+
+    fn labels(page: PageView<'_>, each: &mut dyn FnMut(u64)) {
+        page.marks().labels(each);
+    }
+
+    fn address(page: PageView<'_>) -> Option<[u64; 2]> {
+        Some(page.marks().subject().address())
     }
 
     fn covers(rule: &[u8]) -> Option<Covers<Self>> {
@@ -140,15 +211,21 @@ impl PageZone {
         Self { zone, folder, counts: ZoneCounts::default(), ends: PurgeEnds::default() }
     }
 
-    /// Opens the disk tier, if it is not open yet, or changes its limits. What goes wrong is told to `log`.
-    pub(crate) fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog) {
-        let (log, name) = (log.clone(), self.zone.name().to_owned());
+    /// Opens the disk tier, if it is not open yet, or changes its limits. What goes wrong is told to `log`; `keeper` makes the
+    /// folder anew where somebody removes it that the worker may not make.
+    pub(crate) fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog, keeper: &Keeper) {
+        let (log, name, keeper) = (log.clone(), self.zone.name().to_owned(), keeper.clone());
         let options = DiskOptions {
             path: self.folder.path.clone(),
             levels: self.folder.levels.clone(),
             limits,
             clock: Arc::new(system_ms),
-            report: Arc::new(move |event| tell(&log, &name, event)),
+            report: Arc::new(move |event| {
+                tell(&log, &name, event);
+                if let DiskEvent::Removed { path, is_made: false, .. } = event {
+                    keeper.folder(path);
+                }
+            }),
         };
         self.zone.open_disk(options, pool);
         self.zone.limit_disk(limits);
@@ -185,11 +262,12 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
                 format_args!("cache zone \"{zone}\": pages are kept on disk again"),
             );
         }
-        DiskEvent::SetAside { path, why, count } => log.write(
-            Level::Warn,
-            None,
-            format_args!("cache zone \"{zone}\": removed \"{}\": {why} ({count} so far)", path.display()),
-        ),
+        DiskEvent::SetAside { path, is_kept, why, count } => {
+            let done = if *is_kept { "set aside" } else { "removed" };
+            let path = path.display();
+            let text = format_args!("cache zone \"{zone}\": \"{path}\" is {done}: {why} ({count} so far)");
+            log.write(Level::Warn, None, text);
+        }
         DiskEvent::PurgesDamaged { path, all } => {
             let path = path.display();
             let end = match all {
@@ -202,6 +280,14 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
                 "cache zone \"{zone}\": \"{path}\" is damaged: {end}; it is kept as \"{path}.damaged\""
             );
             log.write(Level::Error, None, text);
+        }
+        DiskEvent::Removed { is_news: false, .. } => {}
+        DiskEvent::Removed { path, is_made, .. } => {
+            let path = path.display();
+            let end = if *is_made { "and is made anew" } else { "and is asked for" };
+            let text =
+                format_args!("cache zone \"{zone}\": \"{path}\" was removed, with all its pages, {end}");
+            log.write(Level::Notice, None, text);
         }
         DiskEvent::Recovered { files, bytes, took_ms } => log.write(
             Level::Notice,
@@ -238,6 +324,6 @@ mod tests {
 
     #[test]
     fn what_is_kept_with_each_of_a_million_pages_stays_small() {
-        assert!(size_of::<PageMeta>() <= 112, "{} bytes", size_of::<PageMeta>());
+        assert!(size_of::<PageFacts>() <= 80, "{} bytes", size_of::<PageFacts>());
     }
 }

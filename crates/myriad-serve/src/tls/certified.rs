@@ -68,7 +68,7 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, S
     match all {
         Ok(all) if all.is_empty() => Err("it holds no certificate in PEM".to_owned()),
         Ok(all) => Ok(all.into_iter().map(without_notes).collect()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(key::why(&error).unwrap_or_else(|| error.to_string())),
     }
 }
 

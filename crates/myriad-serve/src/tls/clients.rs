@@ -49,7 +49,9 @@ impl ClientCertVerifier for AnyClient {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.signatures.tls12(message, certificate, signed)
+        self.signatures
+            .tls12(message, certificate, signed)
+            .inspect(|_| myriad_net::tls::client_has_signed(signed.scheme))
     }
 
     fn verify_tls13_signature(
@@ -58,7 +60,9 @@ impl ClientCertVerifier for AnyClient {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.signatures.tls13(message, certificate, signed)
+        self.signatures
+            .tls13(message, certificate, signed)
+            .inspect(|_| myriad_net::tls::client_has_signed(signed.scheme))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -11,7 +11,7 @@ use cbc::cipher::{BlockCipherDecrypt, BlockModeDecrypt, KeyInit, KeyIvInit};
 use des::TdesEde3;
 use md5::{Digest, Md5};
 use pkcs8::EncryptedPrivateKeyInfoRef;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 
 /// Most bytes of a password, as in nginx.
@@ -57,8 +57,20 @@ pub(super) fn read(pem: &[u8], passwords: &[Vec<u8>]) -> Result<Key, String> {
         })?;
         return Ok(Key { der: opened, was_encrypted: true });
     }
-    let der = PrivateKeyDer::from_pem_slice(pem).map_err(|error| error.to_string())?;
+    let der = PrivateKeyDer::from_pem_slice(pem).map_err(|error| match error {
+        pem::Error::NoItemsFound => "it holds no private key in PEM".to_owned(),
+        other => why(&other).unwrap_or_else(|| other.to_string()),
+    })?;
     Ok(Key { der, was_encrypted: false })
+}
+
+/// What is wrong with a PEM file, for whoever has to mend it.
+pub(super) fn why(error: &pem::Error) -> Option<String> {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => Some("a line `-----END` is missing".to_owned()),
+        pem::Error::Base64Decode(_) => Some("its base64 is broken".to_owned()),
+        _ => None,
+    }
 }
 
 fn open<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option<T>) -> Result<T, String> {

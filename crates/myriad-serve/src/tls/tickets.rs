@@ -9,66 +9,11 @@
 //! rustls has tickets too, whose keys last for six hours whatever `ssl_session_timeout` says, and no place for keys of the
 //! administrator's own, which let several machines take each other's tickets.
 
-use aws_lc_rs::aead::{AES_256_GCM, Aad, MAX_TAG_LEN, NONCE_LEN, Nonce, RandomizedNonceKey};
-use aws_lc_rs::{digest, rand};
 use parking_lot::Mutex;
 use rustls::server::ProducesTickets;
 
-const NAME: usize = 16;
-const MADE: usize = 8;
-/// What is sealed is a multiple of this.
-const PADDED: usize = 64;
-
-/// Lengths of the files of `ssl_session_ticket_key`, as nginx has them: a name, and two keys of 16 or 32 bytes.
-const FILES: [usize; 2] = [48, 80];
-
-struct Key {
-    name: [u8; NAME],
-    aead: RandomizedNonceKey,
-}
-
-impl Key {
-    fn new(name: [u8; NAME], secret: &[u8]) -> Option<Self> {
-        Some(Self { name, aead: RandomizedNonceKey::new(&AES_256_GCM, secret).ok()? })
-    }
-
-    fn random() -> Option<Self> {
-        let mut bytes = [0; NAME + 32];
-        rand::fill(&mut bytes).ok()?;
-        let (name, secret) = bytes.split_first_chunk::<NAME>()?;
-        Self::new(*name, secret)
-    }
-
-    /// Of the bytes of a file, all of which count.
-    fn of_file(bytes: &[u8]) -> Option<Self> {
-        let name = bytes.first_chunk::<NAME>().filter(|_| FILES.contains(&bytes.len()))?;
-        Self::new(*name, digest::digest(&digest::SHA256, bytes).as_ref())
-    }
-
-    fn seal(&self, session: &[u8], now_s: u64) -> Option<Vec<u8>> {
-        let length = u16::try_from(session.len()).ok()?;
-        let padded = (MADE + 2 + session.len()).next_multiple_of(PADDED);
-        let mut content = Vec::with_capacity(padded + MAX_TAG_LEN);
-        content.extend_from_slice(&now_s.to_be_bytes());
-        content.extend_from_slice(&length.to_be_bytes());
-        content.extend_from_slice(session);
-        content.resize(padded, 0);
-        let nonce = self.aead.seal_in_place_append_tag(Aad::from(self.name), &mut content).ok()?;
-        Some([&self.name[..], nonce.as_ref(), &content].concat())
-    }
-
-    /// The session, and when it was sealed.
-    fn open(&self, ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
-        let (nonce, content) = ticket.get(NAME..)?.split_first_chunk::<NONCE_LEN>()?;
-        let mut content = content.to_vec();
-        let nonce = Nonce::assume_unique_for_key(*nonce);
-        let plain = self.aead.open_in_place(nonce, Aad::from(self.name), &mut content).ok()?;
-        let (made, rest) = plain.split_first_chunk::<MADE>()?;
-        let (length, rest) = rest.split_first_chunk::<2>()?;
-        let session = rest.get(..usize::from(u16::from_be_bytes(*length)))?;
-        Some((u64::from_be_bytes(*made), session.to_vec()))
-    }
-}
+use super::ticket_key::{Key, KeyBytes, NAME, random};
+use crate::keeping::Keeper;
 
 /// What seals and opens tickets for servers of one life time; all workers share it.
 pub(crate) struct Tickets {
@@ -85,9 +30,59 @@ enum Keys {
 }
 
 struct Rotation {
-    current: Key,
     made_s: u64,
-    last: Option<Key>,
+    current: Known,
+    last: Option<Known>,
+    keeper: Option<Keeper>,
+}
+
+/// A key with the bytes that it was made of.
+struct Known {
+    key: Key,
+    bytes: KeyBytes,
+}
+
+impl Known {
+    fn of(bytes: KeyBytes) -> Option<Self> {
+        Some(Self { key: Key::of(&bytes)?, bytes })
+    }
+}
+
+impl Rotation {
+    fn new(now_s: u64) -> Option<Self> {
+        Some(Self { made_s: now_s, current: Known::of(random()?)?, last: None, keeper: None })
+    }
+
+    /// Reads a record: when the current key was made (8), its bytes, and those of the one before it if there is one.
+    fn read(record: &[u8]) -> Option<Self> {
+        let (made, rest) = record.split_first_chunk::<8>()?;
+        let (current, rest) = rest.split_first_chunk()?;
+        let last = if rest.is_empty() { None } else { Some(Known::of(rest.try_into().ok()?)?) };
+        Some(Self { made_s: u64::from_be_bytes(*made), current: Known::of(*current)?, last, keeper: None })
+    }
+
+    /// Makes the next key where this one has served for a life time, and forgets the one before. Whether it did.
+    fn turn(&mut self, now_s: u64, lifetime_s: u32) -> Option<bool> {
+        // A clock that was set back would keep a key for as long as it went back.
+        let age_s = now_s.checked_sub(self.made_s);
+        if age_s.is_some_and(|age_s| age_s < u64::from(lifetime_s)) {
+            return Some(false);
+        }
+        let next = Known::of(random()?)?;
+        let before = std::mem::replace(&mut self.current, next);
+        // Whatever it sealed has expired where nobody came for so long.
+        let is_needed = age_s.is_none_or(|age_s| age_s / 2 < u64::from(lifetime_s));
+        self.last = is_needed.then_some(before);
+        self.made_s = now_s;
+        Some(true)
+    }
+
+    /// What is to be handed over, and to whom: once nobody waits for the keys any more, since that may take its time.
+    fn record(&self) -> Option<(Keeper, Vec<u8>)> {
+        let keeper = self.keeper.clone()?;
+        let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes);
+        Some((keeper, [&self.made_s.to_be_bytes()[..], &self.current.bytes, last].concat()))
+    }
 }
 
 impl std::fmt::Debug for Tickets {
@@ -97,10 +92,17 @@ impl std::fmt::Debug for Tickets {
 }
 
 impl Tickets {
-    /// With keys of its own; none without randomness.
-    pub(crate) fn rotating(lifetime_s: u32) -> Option<Self> {
-        let rotation = Rotation { current: Key::random()?, made_s: now_s(), last: None };
-        Some(Self { keys: Keys::Own(Mutex::new(rotation)), lifetime_s: lifetime_s.max(1) })
+    /// With keys of its own, or those of a process before, which had recorded them; none without randomness.
+    pub(crate) fn rotating(lifetime_s: u32, record: Option<&[u8]>, keeper: Option<Keeper>) -> Option<Self> {
+        let lifetime_s = lifetime_s.max(1);
+        let known = record.and_then(Rotation::read);
+        let is_new = known.is_none();
+        let mut rotation = known.or_else(|| Rotation::new(now_s()))?;
+        rotation.keeper = keeper;
+        if is_new && let Some((keeper, record)) = rotation.record() {
+            keeper.ticket_keys(lifetime_s, Some(&record));
+        }
+        Some(Self { keys: Keys::Own(Mutex::new(rotation)), lifetime_s })
     }
 
     /// With the keys of files; the error is the number of the file that is none.
@@ -115,12 +117,24 @@ impl Tickets {
             Keys::Files(keys) => keys.first()?.seal(session, now_s),
             Keys::Own(rotation) => {
                 let mut rotation = rotation.lock();
-                if now_s.saturating_sub(rotation.made_s) >= u64::from(self.lifetime_s) {
-                    let next = Key::random()?;
-                    rotation.last = Some(std::mem::replace(&mut rotation.current, next));
-                    rotation.made_s = now_s;
+                let is_new = rotation.turn(now_s, self.lifetime_s)?;
+                let handed = if is_new { rotation.record() } else { None };
+                let sealed = rotation.current.key.seal(session, now_s);
+                drop(rotation);
+                if let Some((keeper, record)) = handed {
+                    keeper.ticket_keys(self.lifetime_s, Some(&record));
                 }
-                rotation.current.seal(session, now_s)
+                sealed
+            }
+        }
+    }
+
+    /// No server seals by these any more: connections of before may, and nobody is told of it.
+    pub(crate) fn retire(&self) {
+        if let Keys::Own(rotation) = &self.keys {
+            let keeper = rotation.lock().keeper.take();
+            if let Some(keeper) = keeper {
+                keeper.ticket_keys(self.lifetime_s, None);
             }
         }
     }
@@ -132,7 +146,7 @@ impl Tickets {
             Keys::Own(rotation) => {
                 let rotation = rotation.lock();
                 let mut known = std::iter::once(&rotation.current).chain(&rotation.last);
-                known.find(|key| key.name == *name)?.open(ticket)?
+                known.find(|known| known.key.name == *name)?.key.open(ticket)?
             }
         };
         (now_s.saturating_sub(made_s) <= u64::from(self.lifetime_s)).then_some(session)
@@ -163,11 +177,14 @@ fn now_s() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::keeping::tests::Told;
 
     #[test]
     fn a_ticket_is_opened_while_it_and_its_key_live() {
-        let tickets = Tickets::rotating(300).unwrap();
+        let tickets = Tickets::rotating(300, None, None).unwrap();
         let start = now_s();
         let ticket = tickets.seal(b"session", start).unwrap();
         assert_eq!(tickets.open(&ticket, start + 300).as_deref(), Some(&b"session"[..]));
@@ -177,6 +194,34 @@ mod tests {
         assert!(tickets.open(&ticket, start + 300).is_some(), "the last key still opens");
         tickets.seal(b"third", start + 600).unwrap();
         assert!(tickets.open(&ticket, start + 300).is_none(), "the one before does not");
+    }
+
+    #[test]
+    fn keys_live_on_in_another_process_and_old_ones_do_not() {
+        let told = Arc::new(Told::default());
+        let first = Tickets::rotating(300, None, Some(Arc::clone(&told) as Keeper)).unwrap();
+        let start = now_s();
+        let old = first.seal(b"old", start).unwrap();
+        let new = first.seal(b"new", start + 300).unwrap();
+        let records: Vec<(u32, Vec<u8>)> = told
+            .0
+            .lock()
+            .iter()
+            .map(|(lifetime_s, record)| (*lifetime_s, record.clone().expect("keys")))
+            .collect();
+        assert_eq!(records.iter().map(|(lifetime_s, _)| *lifetime_s).collect::<Vec<_>>(), [300, 300]);
+        let heir = |record: &[u8]| Tickets::rotating(300, Some(record), None).unwrap();
+        assert!(heir(&records[0].1).open(&old, start).is_some());
+        assert!(heir(&records[0].1).open(&new, start + 300).is_none());
+        let second = heir(&records[1].1);
+        assert!(second.open(&old, start + 300).is_some() && second.open(&new, start + 300).is_some());
+        second.seal(b"next", start + 600).unwrap();
+        assert!(second.open(&old, start + 300).is_none(), "its key rotated as the first one's would have");
+        second.seal(b"after a silence", start + 2000).unwrap();
+        assert!(second.open(&new, start + 300).is_none(), "a key that nothing valid needs is forgotten");
+        for cut in 0..records[1].1.len() {
+            assert!(cut == 56 || Rotation::read(&records[1].1[..cut]).is_none(), "{cut}");
+        }
     }
 
     #[test]
@@ -192,7 +237,7 @@ mod tests {
 
     #[test]
     fn damage_opens_nothing() {
-        let tickets = Tickets::rotating(300).unwrap();
+        let tickets = Tickets::rotating(300, None, None).unwrap();
         let ticket = tickets.seal(b"session", now_s()).unwrap();
         for position in 0..ticket.len() {
             let mut damaged = ticket.clone();

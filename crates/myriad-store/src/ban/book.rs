@@ -228,9 +228,11 @@ impl Book {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&VERSION.to_le_bytes());
+        // Rules come first, the newest of them before the others: whoever reads them forgets what is older than a purge of
+        // everything and was noted before it, and a purge of another process may be older by its number alone.
+        self.rules.iter().rev().for_each(|ruled| ruled.write(&mut out));
         let keys = self.keys.iter().map(|(key, numbers)| (*key, *numbers));
         write_marks(keys, self.labels.iter().map(|(label, numbers)| (*label, *numbers)), &mut out);
-        self.rules.iter().for_each(|ruled| ruled.write(&mut out));
         out
     }
 
@@ -447,6 +449,33 @@ mod tests {
         entries.push(exact(9, Purge::Hard, &[], &[1]));
         let (book, _) = written(&entries);
         assert_eq!((book.rules.len(), book.labels.len(), book.keys.len()), (1, 1, 0));
+    }
+
+    #[test]
+    fn nothing_that_was_noted_after_all_is_forgotten_when_the_log_is_compacted_whatever_its_number() {
+        let (book, log) = written(&[
+            exact(2, Purge::Hard, &[6], &[]),
+            ruled(8, Purge::Hard, None),
+            exact(3, Purge::Hard, &[7], &[1]),
+            ruled(5, Purge::Soft, None),
+            ruled(7, Purge::Hard, None),
+            ruled(8, Purge::Hard, Some(b"of the same number")),
+            ruled(10, Purge::Hard, Some(b"a")),
+            ruled(9, Purge::Hard, Some(b"a")),
+            exact(7, Purge::Soft, &[9], &[3]),
+        ]);
+        assert_eq!(book.keys.keys().min(), Some(&9), "the second purge of everything took what it could");
+        assert_eq!(book.rules.iter().map(|ruled| ruled.number).collect::<Vec<_>>(), [7, 8, 8, 9, 10]);
+        assert_eq!(Book::read(&book.write()).book, book);
+        assert_eq!(examine_purges(&log), (log.len(), true));
+    }
+
+    #[test]
+    fn rules_of_one_number_keep_their_places() {
+        let rules = [b"a", b"b", b"c"].map(|rule| ruled(4, Purge::Soft, Some(rule)));
+        let (book, log) = written(&rules);
+        assert_eq!(book.rules.len(), 3);
+        assert_eq!(examine_purges(&log), (log.len(), true));
     }
 
     #[test]

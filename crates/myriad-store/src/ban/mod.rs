@@ -111,7 +111,7 @@ impl<M: Metadata> Test<M> {
         Entry::Ruled(Ruled { number, purge, name: (*self.name).into(), rule: self.rule.clone() })
     }
 
-    fn covers(&self, key: &[u8], meta: &M) -> bool {
+    fn covers(&self, key: &[u8], meta: M::View<'_>) -> bool {
         self.covers.as_ref().is_none_or(|covers| covers(key, meta))
     }
 }
@@ -315,6 +315,15 @@ impl<M: Metadata> Bans<M> {
         exact.count.load(Relaxed)
     }
 
+    /// Pages of a key or a label were found: the oldest purge that is counting such took them.
+    pub(crate) fn note_found(&self, key: Option<u128>, labels: &[u64], purge: Purge, count: usize) {
+        let live = self.live.read();
+        let mut counting = live.counting.iter().filter(|exact| exact.purge == purge);
+        if let Some(exact) = counting.find(|exact| exact.covers(key, labels)) {
+            exact.count.fetch_add(count, Relaxed);
+        }
+    }
+
     /// Whether a purge is newer than `number`.
     #[inline]
     pub(crate) fn any_since(&self, number: u64) -> bool {
@@ -368,7 +377,7 @@ impl<M: Metadata> Bans<M> {
         &self,
         since: u64,
         key: &[u8],
-        meta: &M,
+        meta: M::View<'_>,
         count: Option<u64>,
     ) -> (Verdict, u64) {
         let live = self.live.read();
@@ -408,7 +417,7 @@ impl<M: Metadata> Bans<M> {
     }
 
     /// What the purges after `since` say of a page, without being counted.
-    pub(crate) fn look_at(&self, since: u64, key: &[u8], meta: &M) -> Verdict {
+    pub(crate) fn look_at(&self, since: u64, key: &[u8], meta: M::View<'_>) -> Verdict {
         if !self.any_since(since) {
             return Verdict::Stays;
         }
@@ -428,7 +437,7 @@ impl<M: Metadata> Bans<M> {
         generation: u64,
         key: KeyRef<'_>,
         address: Option<[u64; 2]>,
-        head: Option<&M>,
+        head: Option<M::View<'_>>,
     ) -> bool {
         let live = self.live.read();
         let Some(head) = head else {
@@ -578,9 +587,9 @@ impl<M: Metadata> Live<M> {
     }
 
     /// What the purges after `since` say of a page.
-    fn judge(&self, since: u64, key: &[u8], meta: &M, count: bool) -> Verdict {
+    fn judge(&self, since: u64, key: &[u8], meta: M::View<'_>, count: bool) -> Verdict {
         let key_hash = (!self.keys.is_empty()).then(|| xxh3_128(key));
-        let (by_mark, mut covering) = self.judge_marks(since, key_hash, |each| meta.labels(each), false);
+        let (by_mark, mut covering) = self.judge_marks(since, key_hash, |each| M::labels(meta, each), false);
         let first_test = self.tests.partition_point(|test| test.number <= since);
         for test in self.tests[first_test..].iter().filter(|test| test.covers(key, meta)) {
             covering.push((test.number, test.purge, &test.count));

@@ -55,13 +55,18 @@ pub(crate) struct Filed {
 
 impl Filed {
     pub(crate) fn key_hash(&self) -> u128 {
-        u128::from(self.hash[0]) | u128::from(self.hash[1]) << 64
+        whole(self.hash)
     }
 }
 
 /// Splits a key's hash as [`Filed`] keeps it.
 pub(crate) fn halves(hash: u128) -> [u64; 2] {
     [hash as u64, (hash >> 64) as u64]
+}
+
+/// The hash of [`halves`].
+fn whole([low, high]: [u64; 2]) -> u128 {
+    u128::from(low) | u128::from(high) << 64
 }
 
 /// What the variants of a key vary by.
@@ -71,8 +76,18 @@ pub(crate) struct Marker {
     pub(crate) family: u64,
 }
 
-/// A write that has not come to its end: which variant (a hash; 0 for a plain object), and its number.
-type Pending = Vec<(u64, u64)>;
+/// A write that has not come to its end.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    /// A hash; 0 for a plain object.
+    variant: u64,
+    number: u64,
+    /// That of the page.
+    generation: u64,
+}
+
+/// Those of a key.
+type Pending = Vec<Write>;
 
 /// The files of a zone. Whoever changes a file holds the lock of its key's stripe and changes this first.
 #[derive(Debug)]
@@ -175,19 +190,39 @@ impl Catalogue {
         filed.filter(move |filed| filed.hash == halves)
     }
 
+    /// Whether a page of a key, of a generation that is meant, is in its file for sure.
+    pub(crate) fn has_page(
+        &self,
+        hash: u128,
+        variant: Option<&[u8]>,
+        is_meant: impl Fn(u64) -> bool,
+    ) -> bool {
+        let variant = variant_hash(variant) as u32;
+        let mut files = self.of_hash(hash).filter(|filed| filed.role != Role::Marker);
+        files.any(|filed| filed.variant == variant && filed.sure && is_meant(filed.generation))
+    }
+
     /// In which file the object for a request may be; `variant` derives its variant key from a selector.
     pub(crate) fn seek(&self, key: &[u8], hash: u128, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Sought {
         let Some(filed) = self.of_key(hash) else {
             // Not before every file is known is it sure that there is none.
-            let name = (!self.complete).then(|| Name::of_key(key)).filter(|name| !self.is_doomed(*name));
+            let name = (!self.complete && !self.writes_newer(hash, None, 0))
+                .then(|| Name::of_key(key))
+                .filter(|name| !self.is_doomed(*name));
             return name.map_or(Sought::Absent, Sought::In);
         };
-        let Some(marker) = self.markers.get(&filed.name) else { return Sought::In(filed.name) };
+        let Some(marker) = self.markers.get(&filed.name) else {
+            // Its page is of the past where memory has let go of a later one that is still to be written.
+            let is_past = self.writes_newer(hash, None, filed.generation);
+            return if is_past { Sought::Absent } else { Sought::In(filed.name) };
+        };
         let mut derived = Vec::new();
         variant(&marker.selector, &mut derived);
         let name = Name::of_variant(key, marker.family, &derived);
-        let known = self.find(name).is_some() || !self.complete && !self.is_doomed(name);
-        if known { Sought::In(name) } else { Sought::Absent }
+        let found = self.find(name).and_then(|slot| self.queue.at(slot));
+        let known = found.is_some() || !self.complete && !self.is_doomed(name);
+        let is_past = self.writes_newer(hash, Some(&derived), found.map_or(0, |filed| filed.generation));
+        if known && !is_past { Sought::In(name) } else { Sought::Absent }
     }
 
     /// Takes blocks that a file is about to fill.
@@ -350,8 +385,7 @@ impl Catalogue {
 
     /// Some that are doomed, with the hash of their key.
     pub(crate) fn some_doomed(&self, count: usize) -> Vec<(Name, u128)> {
-        let hash = |hash: [u64; 2]| u128::from(hash[0]) | u128::from(hash[1]) << 64;
-        self.doomed.iter().take(count).map(|(name, (halves, _))| (*name, hash(*halves))).collect()
+        self.doomed.iter().take(count).map(|(name, (halves, _))| (*name, whole(*halves))).collect()
     }
 
     /// A doomed file has been removed.
@@ -363,7 +397,7 @@ impl Catalogue {
 
     /// The file that should leave next.
     pub(crate) fn victim(&mut self) -> Option<Filed> {
-        let slot = self.queue.victim(|filed| u64::from(filed.blocks))?;
+        let slot = self.queue.victim(|filed| u64::from(filed.blocks), |_| 0)?;
         self.queue.at(slot).copied()
     }
 
@@ -378,7 +412,7 @@ impl Catalogue {
     /// The file was used.
     pub(crate) fn touch(&mut self, name: Name, used_s: u32) {
         if let Some(slot) = self.find(name)
-            && let Some(filed) = self.queue.hit(slot)
+            && let Some(filed) = self.queue.hit(slot, 1)
         {
             filed.used_s = filed.used_s.max(used_s);
         }
@@ -390,43 +424,63 @@ impl Catalogue {
         let slots: Vec<u32> = self.by_hash.iter_hash(hash as u64).copied().collect();
         for slot in slots {
             if self.queue.at(slot).is_some_and(|filed| filed.hash == halves)
-                && let Some(filed) = self.queue.hit(slot)
+                && let Some(filed) = self.queue.hit(slot, 1)
             {
                 filed.used_s = filed.used_s.max(used_s);
             }
         }
     }
 
-    /// Notes that a write begins, and gives its number. One that was begun before for the same object is overtaken.
-    pub(crate) fn begin_write(&mut self, hash: u128, variant: Option<&[u8]>) -> u64 {
+    /// Notes that a write begins, and gives its number. One that was begun before for the same object is overtaken; `None` where
+    /// that is of a later page.
+    pub(crate) fn begin_write(&mut self, hash: u128, variant: Option<&[u8]>, generation: u64) -> Option<u64> {
         let number = self.next_write;
-        self.next_write += 1;
-        let variant = variant_hash(variant);
+        let write = Write { variant: variant_hash(variant), number, generation };
         let pending = self.pending.entry(hash).or_default();
-        match pending.iter_mut().find(|(other, _)| *other == variant) {
-            Some((_, other)) => *other = number,
-            None => pending.push((variant, number)),
+        match pending.iter_mut().find(|other| other.variant == write.variant) {
+            Some(other) if other.generation > generation => return None,
+            Some(other) => *other = write,
+            None => pending.push(write),
         }
-        number
+        self.next_write += 1;
+        Some(number)
+    }
+
+    /// Whether a page later than `generation` is being written, or about to be.
+    pub(crate) fn writes_newer(&self, hash: u128, variant: Option<&[u8]>, generation: u64) -> bool {
+        if self.pending.is_empty() {
+            return false;
+        }
+        let variant = variant_hash(variant);
+        let is_it = |write: &Write| write.variant == variant && write.generation > generation;
+        self.pending.get(&hash).is_some_and(|pending| pending.iter().any(is_it))
     }
 
     /// Whether a write may still take effect: nothing purged or overtook it.
     pub(crate) fn is_wanted(&self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
-        let entry = (variant_hash(variant), number);
-        self.pending.get(&hash).is_some_and(|pending| pending.contains(&entry))
+        let variant = variant_hash(variant);
+        let is_it = |write: &Write| write.variant == variant && write.number == number;
+        self.pending.get(&hash).is_some_and(|pending| pending.iter().any(is_it))
     }
 
     /// Notes the end of a write; whether it may take effect.
     pub(crate) fn end_write(&mut self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
         let Some(pending) = self.pending.get_mut(&hash) else { return false };
-        let entry = (variant_hash(variant), number);
+        let variant = variant_hash(variant);
         let before = pending.len();
-        pending.retain(|other| *other != entry);
+        pending.retain(|write| (write.variant, write.number) != (variant, number));
         let wanted = pending.len() < before;
         if pending.is_empty() {
             self.pending.remove(&hash);
         }
         wanted
+    }
+
+    /// The keys of pages that were to be replaced or removed, and whose former files are still there.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = u128> {
+        let replaced = self.pending.keys().copied();
+        let doomed = self.doomed.values().map(|(halves, _)| whole(*halves));
+        replaced.chain(doomed)
     }
 
     /// Dooms all files of a key and what is being written of it; how many objects that were.
@@ -478,7 +532,7 @@ impl Catalogue {
     pub(crate) fn cancel(&mut self, hash: u128, variant: Option<&[u8]>) {
         if let Some(pending) = self.pending.get_mut(&hash) {
             let variant = variant_hash(variant);
-            pending.retain(|(other, _)| *other != variant);
+            pending.retain(|write| write.variant != variant);
             if pending.is_empty() {
                 self.pending.remove(&hash);
             }
@@ -492,7 +546,7 @@ impl Catalogue {
 
     /// The number of the oldest write under way, or of the next one.
     pub(crate) fn oldest_write(&self) -> u64 {
-        let pending = self.pending.values().flatten().map(|(_, number)| *number);
+        let pending = self.pending.values().flatten().map(|write| write.number);
         pending.min().unwrap_or(self.next_write)
     }
 

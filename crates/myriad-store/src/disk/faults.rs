@@ -18,10 +18,16 @@ pub(crate) enum Operation {
 #[cfg(test)]
 pub(crate) type Inject = Box<dyn FnMut(Operation, &Path) -> Option<io::Error> + Send>;
 
+/// Says how many bytes of the file system are free.
+#[cfg(test)]
+pub(crate) type Free = Box<dyn Fn() -> u64 + Send>;
+
 #[derive(Default)]
 pub(crate) struct Faults {
     #[cfg(test)]
     inject: parking_lot::Mutex<Option<Inject>>,
+    #[cfg(test)]
+    free: parking_lot::Mutex<Option<Free>>,
 }
 
 impl Faults {
@@ -38,6 +44,23 @@ impl Faults {
     pub(crate) fn pass(&self, operation: Operation, path: &Path) -> io::Result<()> {
         let error = self.inject.lock().as_mut().and_then(|inject| inject(operation, path));
         error.map_or(Ok(()), Err)
+    }
+
+    /// How many bytes of the file system of a folder are free; `None` where it does not say.
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "tests say so themselves"))]
+    pub(crate) fn free(&self, folder: &Path) -> Option<u64> {
+        #[cfg(test)]
+        if let Some(free) = &*self.free.lock() {
+            return Some(free());
+        }
+        let system = rustix::fs::statvfs(folder).ok()?;
+        Some(system.f_bavail.saturating_mul(system.f_frsize))
+    }
+
+    /// From now on the file system has so much room.
+    #[cfg(test)]
+    pub(crate) fn leave_free(&self, free: impl Fn() -> u64 + Send + 'static) {
+        *self.free.lock() = Some(Box::new(free));
     }
 
     /// From now on operations fail as `inject` says.

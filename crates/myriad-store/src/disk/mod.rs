@@ -5,11 +5,14 @@
 //! | `name`, `format` | how a file is called, and what is in it |
 //! | `catalogue` | what is known of the files |
 //! | `shelf` | the folder: room, removal, trouble |
+//! | `aside` | files that are not what they should be |
+//! | `turn` | which of two processes writes |
+//! | `folder` | the folder itself, removed and made anew |
 //! | `stage`, `spill` | writing: aside, then renamed; bodies that are too long for memory |
 //! | `read`, `stored_body` | reading, whole or in pieces |
 //! | `tier` | pages in files, files as pages |
 //! | `inspect` | what files say of their pages, for people to see |
-//! | `recover`, `snapshot`, `sequence` | what a start finds |
+//! | `recover`, `first_stretch`, `snapshot`, `sequence` | what a start finds |
 //! | `file_labels` | which files bear a label |
 //! | `purge_log`, `purges` | purges: written down before they are answered, asked about every file |
 //! | `watch`, `tend` | what is done from time to time |
@@ -17,9 +20,13 @@
 //!
 //! Lock order: a stripe, then the catalogue. Neither is held while the memory tier is asked, nor the other way round.
 
+mod aside;
+mod backlog;
 mod catalogue;
 mod faults;
 mod file_labels;
+mod first_stretch;
+mod folder;
 mod format;
 mod inspect;
 mod name;
@@ -40,6 +47,7 @@ mod tend;
 mod tests;
 mod ticket;
 mod tier;
+mod turn;
 mod watch;
 
 pub(crate) use catalogue::Filed;

@@ -56,11 +56,13 @@ pub enum DiskEvent {
     },
     /// It works again.
     Works,
-    /// A file was set aside, since it is damaged, cut short, another program's or of another version. Told of the
-    /// first, and of a thousand more.
+    /// A file is no page any more, since it is damaged, cut short, another program's or of another version. Told of the
+    /// first, and of each thousandth.
     SetAside {
         /// The file.
         path: PathBuf,
+        /// Whether it is kept for whoever wants to know; a long one, or one for which there is no room, is removed.
+        is_kept: bool,
         /// Why.
         why: super::FormatError,
         /// How many there were.
@@ -72,6 +74,15 @@ pub enum DiskEvent {
         path: PathBuf,
         /// Whether it may have held purges that were answered, so that everything was purged.
         all: bool,
+    },
+    /// Somebody removed the folder, and all pages with it.
+    Removed {
+        /// The folder.
+        path: PathBuf,
+        /// Whether it could be made anew; told again from time to time until it was.
+        is_made: bool,
+        /// Whether this was not told before.
+        is_news: bool,
     },
     /// All files are known.
     Recovered {
@@ -127,7 +138,8 @@ pub struct DiskStats {
     pub reads: u64,
     /// Pages written.
     pub writes: u64,
-    /// Pages not written because the queue was full, no room could be made, or writing failed.
+    /// Pages not written because too many waited, memory let go of them before their turn, no room could be made, or writing
+    /// failed.
     pub dropped: u64,
     /// Files removed to make room.
     pub evictions: u64,
@@ -135,7 +147,7 @@ pub struct DiskStats {
     pub expired: u64,
     /// Files that somebody else removed.
     pub vanished: u64,
-    /// Files set aside because they were damaged, cut short, foreign or of another version.
+    /// Files set aside, or removed where they could not be kept, because they were damaged, cut short, foreign or of another version.
     pub set_aside: u64,
     /// Times that the system would not give a file.
     pub unreadable: u64,

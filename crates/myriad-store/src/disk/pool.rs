@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 
 /// Look-ups that may wait; one more is a miss.
 const READS: usize = 4096;
-/// Writes that may wait; one more is dropped.
+/// Writes that may wait; one more is put off.
 const WRITES: usize = 4096;
 /// Bytes of pages that may wait to be written.
 const WRITE_BYTES: usize = 64 << 20;
@@ -114,6 +114,13 @@ impl DiskPool {
         true
     }
 
+    /// Drops what waits, as the end of a process does: the jobs hold the zone that holds this.
+    #[cfg(test)]
+    pub(crate) fn end(&self) {
+        let queues = std::mem::take(&mut *self.shared.queues.lock());
+        drop(queues);
+    }
+
     /// Looks after every folder once.
     pub fn tend(&self) {
         self.shared.tend();
@@ -146,6 +153,11 @@ impl DiskPool {
         self.shared.roused.notify_all();
     }
 
+    /// Whether a thread looks after the folders.
+    pub(crate) fn has_keeper(&self) -> bool {
+        self.shared.threaded
+    }
+
     pub(crate) fn read(&self, job: Job) -> Result<(), Full> {
         let mut queues = self.shared.queues.lock();
         if queues.reads.len() >= READS {
@@ -161,6 +173,16 @@ impl DiskPool {
     pub(crate) fn urgent(&self, job: Job) {
         self.shared.queues.lock().urgent.push_back(job);
         self.shared.work.notify_one();
+    }
+
+    /// How many more small writes may be queued: half of them, so that what is new need not wait behind what is late.
+    pub(crate) fn room_to_write(&self) -> usize {
+        let queues = self.shared.queues.lock();
+        if queues.write_bytes > WRITE_BYTES / 2 {
+            0
+        } else {
+            (WRITES / 2).saturating_sub(queues.writes.len())
+        }
     }
 
     /// Queues a write that holds `bytes` of memory until it is done.

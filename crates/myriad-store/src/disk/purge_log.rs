@@ -101,6 +101,8 @@ impl PurgeLog {
 
     /// Notes purges; they are durable where this succeeds. Where it fails they stay in the book, for the next try.
     pub(crate) fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
+        // Starts take the lock as well: from here on none can come in between.
+        let locked = lock(&self.root);
         let number = self.newer_start().map(|first| first + sequence::EPOCH - 1);
         let entries: Vec<Entry> = entries
             .iter()
@@ -109,12 +111,7 @@ impl PurgeLog {
         for entry in &entries {
             self.book.note(entry);
         }
-        let locked = lock(&self.root).inspect_err(|_| self.is_behind = true)?;
-        if number.is_none() && self.newer_start().is_some() {
-            // It began before the lock was had.
-            drop(locked);
-            return self.append(&entries);
-        }
+        let _locked = locked.inspect_err(|_| self.is_behind = true)?;
         self.catch_up()?;
         self.write_entries(&entries)
     }
@@ -142,17 +139,19 @@ impl PurgeLog {
         sequence::read(&sequence::path(&self.root)).filter(|first| self.epoch > 0 && *first > self.epoch)
     }
 
-    /// Whether another process has added to the log.
+    /// Whether another process has added to the log, or done something else to it.
     fn has_news(&self) -> bool {
         let Some(file) = &self.file else { return path(&self.root).exists() };
-        let mut next = [0; 1];
+        // A record begins with its length, and none is without a payload.
+        let mut next = [0; 4];
+        let has_room = self.at + next.len() as u64 <= self.len;
         !self.is_there(file)
-            || self.at < self.len
-                && file.read_at(&mut next, self.at).is_ok_and(|read| read == 1 && next != [0])
+            || has_room && (file.read_exact_at(&mut next, self.at).is_err() || next != [0; 4])
     }
 
     /// What another process has purged since the last call. It stays in the log until [`Self::adopt`].
     pub(crate) fn take_news(&mut self) -> io::Result<Book> {
+        // Looked at without the lock first: this is asked many times a second.
         if self.has_news() {
             let _locked = lock(&self.root)?;
             self.catch_up()?;
@@ -168,31 +167,44 @@ impl PurgeLog {
         self.book.merge(if self.newer_start().is_some() { &adopted } else { numbered });
     }
 
-    /// Reads what another process has written. To be called under the lock.
+    /// Reads what another process has written. To be called under the lock. Where that fails, all that holds is written
+    /// anew at the next try.
     fn catch_up(&mut self) -> io::Result<()> {
-        let mut news = Book::default();
-        if let Some(file) = self.file.as_ref().filter(|file| self.is_there(file)) {
-            let mut bytes = vec![0; usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(0)];
-            file.read_exact_at(&mut bytes, self.at)?;
-            let len = news.read_records(&bytes);
-            self.at += len as u64;
-            // What was torn as it was written.
-            self.is_behind |= bytes.get(len).is_some_and(|byte| *byte != 0);
-        } else if let Some(bytes) = read(&path(&self.root))? {
-            let reading = Book::read(&bytes);
-            news = reading.book;
-            (self.at, self.len) = (reading.len as u64, bytes.len() as u64);
-            let file = File::options().read(true).write(true).open(path(&self.root))?;
-            self.file = Some(file);
-            self.is_behind |= reading.is_damaged;
-        } else {
-            self.file = None;
+        if !self.has_news() {
+            return Ok(());
         }
+        let news = self.read_news().inspect_err(|_| (self.file, self.is_behind) = (None, true));
+        let mut news = news?;
         for known in [&self.book, &self.adopted] {
             news.drop_known(known);
         }
         self.news.merge(&news);
         Ok(())
+    }
+
+    fn read_news(&mut self) -> io::Result<Book> {
+        let mut news = Book::default();
+        if let Some(file) = self.file.as_ref().filter(|file| self.is_there(file)) {
+            let mut bytes = vec![0; usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(0)];
+            match file.read_exact_at(&mut bytes, self.at) {
+                // Somebody has cut it short.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.is_behind = true,
+                read => read?,
+            }
+            let len = news.read_records(&bytes);
+            self.at += len as u64;
+            // What was torn as it was written.
+            self.is_behind |= bytes[len..].iter().any(|byte| *byte != 0);
+        } else if let Some(bytes) = read(&path(&self.root))? {
+            let reading = Book::read(&bytes);
+            news = reading.book;
+            (self.at, self.len) = (reading.len as u64, bytes.len() as u64);
+            self.file = Some(File::options().read(true).write(true).open(path(&self.root))?);
+            self.is_behind |= reading.is_damaged;
+        } else {
+            self.file = None;
+        }
+        Ok(news)
     }
 
     /// Whether purges are in the book that are not on disk.
@@ -252,6 +264,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 mod tests {
     use super::*;
     use crate::Purge;
+    use crate::ban::Ruled;
     use crate::disk::tests::Folder;
 
     fn entry(number: u64) -> Entry {
@@ -304,6 +317,62 @@ mod tests {
         assert!(log.is_behind());
         fs::rename(&away, folder.path()).unwrap();
         log.append(&[entry(2)]).unwrap();
+        assert!(!log.is_behind());
+        assert_eq!(reopened(&folder).0.keys.len(), 2);
+    }
+
+    #[test]
+    fn what_another_process_adds_is_seen_whatever_its_length() {
+        let folder = Folder::new();
+        let (mut one, _) = PurgeLog::open(folder.path()).unwrap();
+        one.append(&[entry(1)]).unwrap();
+        let (mut other, _) = PurgeLog::open(folder.path()).unwrap();
+        let mut multiples = 0;
+        for number in 2..600 {
+            let entry = Entry::Ruled(Ruled {
+                number,
+                purge: Purge::Soft,
+                name: "by rule".into(),
+                rule: Some([b'r'].repeat(usize::try_from(number).unwrap()).into()),
+            });
+            let mut record = Vec::new();
+            entry.write(&mut record);
+            multiples += usize::from(record[0] == 0);
+            one.append(&[entry]).unwrap();
+            let news = other.take_news().unwrap();
+            assert_eq!(news.rules.last().map(|ruled| ruled.number), Some(number));
+            other.adopt(&news);
+        }
+        assert_eq!(multiples, 2, "payloads of 256 and 512 bytes");
+        assert_eq!(reopened(&folder).0, one.book);
+    }
+
+    #[test]
+    fn log_that_was_cut_short_is_written_anew_by_the_purge_that_finds_it_so() {
+        for len in [0, 5, 12, 40] {
+            let folder = Folder::new();
+            let (mut log, _) = PurgeLog::open(folder.path()).unwrap();
+            log.append(&[entry(1)]).unwrap();
+            log.append(&[entry(2)]).unwrap();
+            File::options().write(true).open(path(folder.path())).unwrap().set_len(len).unwrap();
+            log.append(&[entry(3)]).unwrap();
+            assert!(!log.is_behind());
+            assert_eq!(reopened(&folder), (log.book.clone(), Found::default()), "{len} bytes were left");
+            assert_eq!(log.book.keys.len(), 3);
+        }
+    }
+
+    #[test]
+    fn purges_of_a_moment_in_which_the_log_could_not_be_read_are_written_later() {
+        let folder = Folder::new();
+        let (mut log, _) = PurgeLog::open(folder.path()).unwrap();
+        log.append(&[entry(1)]).unwrap();
+        fs::remove_file(path(folder.path())).unwrap();
+        fs::create_dir(path(folder.path())).unwrap();
+        assert!(log.append(&[entry(2)]).is_err());
+        assert!(log.is_behind(), "somebody must write what is in the book alone");
+        fs::remove_dir(path(folder.path())).unwrap();
+        log.write_anew().unwrap();
         assert!(!log.is_behind());
         assert_eq!(reopened(&folder).0.keys.len(), 2);
     }

@@ -24,6 +24,7 @@ use super::name::Name;
 use super::options::DiskEvent;
 use super::purge_log::{self, PurgeLog};
 use super::read;
+use super::sequence;
 use super::shelf::{Above, Shelf};
 use super::ticket::{Giver, ticket};
 use crate::ban::{Book, Entry, Exact, Softened, Verdict};
@@ -37,6 +38,8 @@ const SOFTENED: usize = 512;
 const LOOKED_AT: u32 = 1 << 16;
 const READ: usize = 4096;
 const ASKING: Duration = Duration::from_millis(100);
+/// How long a purge waits for a folder with little in it to be known, so that its count is exact.
+const FIRST_STRETCH: Duration = Duration::from_millis(200);
 /// Milliseconds between two tries to forget purges.
 const SETTLE_MS: u64 = 30_000;
 
@@ -49,6 +52,8 @@ pub(crate) trait Banning: Send + Sync {
     fn adopt_purges(&self, news: &Book) -> Book;
     /// Finds in memory what a purge names exactly.
     fn take_exact(self: Arc<Self>, exact: &Exact);
+    /// Pages of a key or a label were found in a snapshot, for a purge that may be counting such.
+    fn note_found(&self, key: Option<u128>, labels: &[u64], purge: Purge, count: usize);
     /// How many pages a purge covered; those that are found later are not counted.
     fn end_count(&self, exact: &Exact) -> usize;
     /// Pages that soft purges have covered in memory since the last call.
@@ -183,9 +188,13 @@ impl Shelf {
             }
             let entries: Vec<Entry> = batch.iter().map(|waiting| waiting.entry.clone()).collect();
             let logged = self.write_down(&entries);
-            for waiting in batch {
+            // Those that count now may have to wait.
+            let (exact, ruled): (Vec<_>, Vec<_>) =
+                batch.into_iter().partition(|waiting| waiting.exact.is_some());
+            for waiting in ruled.into_iter().chain(exact) {
                 let number = waiting.entry.number();
-                let count = waiting.exact.map_or(Count::Later, |exact| self.take_exact(&exact));
+                let count =
+                    waiting.exact.map_or(Count::Later, |exact| self.take_exact(&exact, logged.is_ok()));
                 waiting.end.give(match &logged {
                     Ok(()) => Ok(Purged { number, count }),
                     Err(error) => Err(PurgeError::Unlogged(io::Error::new(error.kind(), error.to_string()))),
@@ -194,10 +203,33 @@ impl Shelf {
         }
     }
 
-    fn write_down(&self, entries: &[Entry]) -> io::Result<()> {
+    /// Purges the pages of keys whose files are of the past, for the next start alone; this run is over.
+    pub(crate) fn void(self: &Arc<Self>, late: Vec<u128>) {
+        let Some(above) = self.above.upgrade() else { return };
+        let keys: Vec<u128> = {
+            let catalogue = self.catalogue.lock();
+            let late = late.into_iter().filter(|hash| catalogue.of_hash(*hash).next().is_some());
+            late.chain(catalogue.unfinished()).collect()
+        };
+        let number = above.sequence();
+        let entry =
+            |keys: &[u128]| Entry::Exact { number, purge: Purge::Hard, keys: keys.into(), labels: [].into() };
+        let entries: Vec<Entry> = keys.chunks(TAKEN).map(entry).collect();
+        if !entries.is_empty() {
+            // What fails is told of.
+            let _ = self.write_down(&entries);
+        }
+    }
+
+    fn write_down(self: &Arc<Self>, entries: &[Entry]) -> io::Result<()> {
         let mut log = self.purges.log.lock();
         let log = log.as_mut().ok_or_else(|| io::Error::other("the folder cannot be used"))?;
-        let logged = log.append(entries);
+        let mut logged = log.append(entries);
+        if logged.is_err() && self.is_removed() {
+            // What was in the folder cannot come back, whether or not there is a log in the next one.
+            self.notice_removed_folder();
+            logged = if self.is_removed() { Ok(()) } else { log.write_anew() };
+        }
         if let Err(error) = &logged {
             let told = io::Error::new(error.kind(), error.to_string());
             self.failed("write()", &purge_log::path(&self.root), told);
@@ -205,12 +237,16 @@ impl Shelf {
         logged
     }
 
-    /// Takes what a purge names exactly out of memory and folder, or makes it stale, and counts it.
-    fn take_exact(self: &Arc<Self>, exact: &Exact) -> Count {
+    /// Takes what a purge names exactly out of memory and folder, or makes it stale, and counts it. Of a folder that cannot be
+    /// written nothing more will be known in a moment: then nobody waits for that.
+    fn take_exact(self: &Arc<Self>, exact: &Exact, is_written: bool) -> Count {
         let Some(above) = self.above.upgrade() else { return Count::AtLeast(0) };
         Arc::clone(&above).take_exact(exact);
         // What memory has counted is not counted again.
         self.note_softened(&*above);
+        if is_written && !exact.labels.is_empty() && self.pool.has_keeper() {
+            self.first_stretch.wait(FIRST_STRETCH);
+        }
         let was_complete = self.catalogue.lock().complete;
         let mut count = 0;
         for (key, name) in exact.keys.iter().zip(&exact.names) {
@@ -341,13 +377,15 @@ impl Shelf {
         let both = |hard: u64, soft: u64| [(soft, Purge::Soft), (hard, Purge::Hard)];
         for (label, numbers) in &book.labels {
             for (number, purge) in both(numbers.hard, numbers.soft) {
-                self.take_label(&*above, *label, number, purge);
+                let count = self.take_label(&*above, *label, number, purge);
+                above.note_found(None, &[*label], purge, count);
             }
         }
         for (key, numbers) in &book.keys {
             let main = self.catalogue.lock().of_hash(*key).next().map(|filed| filed.name);
             for (number, purge) in both(numbers.hard, numbers.soft) {
-                main.inspect(|main| _ = self.take_key(&*above, *key, *main, number, purge));
+                let count = main.map_or(0, |main| self.take_key(&*above, *key, main, number, purge));
+                above.note_found(Some(*key), &[], purge, count);
             }
         }
     }
@@ -364,6 +402,27 @@ impl Shelf {
             Verdict::Goes => catalogue.doom(filed.name),
             Verdict::Stale => _ = catalogue.soften(filed.name, number),
         }
+    }
+
+    /// Has the purges of another process hold here, where that one sees to the files.
+    pub(crate) fn tend_purges_beside(&self) {
+        let Some(above) = self.above.upgrade() else { return };
+        self.write_behind();
+        self.adopt_purges(&above);
+        self.note_softened(&*above);
+    }
+
+    /// Takes the numbers of a newer start, as whose process is gone that had them: what it has written is removed.
+    pub(crate) fn renumber(&self) -> io::Result<(u64, Option<u64>)> {
+        let mut log = self.purges.log.lock();
+        let log = log.as_mut().ok_or_else(|| io::Error::other("the folder cannot be used"))?;
+        let _locked = purge_log::lock(&self.root)?;
+        let numbers = sequence::begin(&self.root, log.book.newest())?;
+        log.epoch = numbers.0;
+        if let Some(above) = self.above.upgrade() {
+            above.sequence_at_least(numbers.0);
+        }
+        Ok(numbers)
     }
 
     /// Does a bounded part of what purges want done; whether there is more.
@@ -384,7 +443,7 @@ impl Shelf {
         let mut log = self.purges.log.lock();
         let behind = log.as_mut().filter(|log| log.is_behind());
         if let Some(log) = behind
-            && self.may_write()
+            && self.is_time_to_write()
         {
             match log.write_anew() {
                 Ok(()) => self.works(),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,6 +33,20 @@ pub(crate) struct Recovery {
     /// Hottest first.
     warm: VecDeque<(Name, u128)>,
     began: Option<Instant>,
+    /// Files of fetches that began with this number or later are removed: another process wrote them, which is gone.
+    void: Option<u64>,
+}
+
+impl Recovery {
+    /// Has the folder gone through (again), and removes what newer processes have written: numbers from `from` on.
+    pub(crate) fn begin_voiding(&mut self, root: &Path, from: u64) {
+        self.void = Some(from);
+        self.files.clear();
+        self.folders = vec![(root.to_owned(), 0)];
+        if self.stage == Stage::Done {
+            self.stage = Stage::Walk;
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,7 +121,7 @@ impl Shelf {
         let mut looked_at = 0;
         while looked_at < files.max(1) && began.elapsed() < longest && !self.closed.load(Relaxed) {
             if let Some(path) = recovery.files.pop_front() {
-                self.look_at_file(&path);
+                self.look_at_file(&path, recovery.void);
                 looked_at += 1;
             } else if let Some((folder, depth)) = recovery.folders.pop() {
                 self.read_folder(recovery, &folder, depth);
@@ -137,6 +151,7 @@ impl Shelf {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.troubled("opendir()", folder, error),
         };
+        let mut files = Vec::new();
         for entry in entries.flatten() {
             let name = entry.file_name();
             if depth < self.levels.len() {
@@ -149,16 +164,22 @@ impl Shelf {
                     recovery.folders.push((entry.path(), depth + 1));
                 }
             } else if Name::parse(name.as_bytes()).is_some() {
-                recovery.files.push_back(entry.path());
+                files.push((entry.ino(), entry.path()));
             }
         }
+        // In the order of their inodes, which is that on the disk more or less.
+        files.sort_unstable();
+        recovery.files.extend(files.into_iter().map(|(_, path)| path));
     }
 
     /// A file with a name of ours: entered if it is one of ours, else set aside.
-    fn look_at_file(&self, path: &Path) {
+    fn look_at_file(&self, path: &Path, void: Option<u64>) {
         let name = path.file_name().and_then(|name| Name::parse(name.as_bytes()));
         // One in a folder that is not its own cannot be found by its key.
         let Some(name) = name.filter(|name| self.path(*name) == path) else { return };
+        if void.is_some_and(|from| self.void_newer(name, from)) {
+            return;
+        }
         {
             let mut catalogue = self.catalogue.lock();
             if catalogue.see(name) || catalogue.is_doomed(name) {
@@ -215,6 +236,18 @@ impl Shelf {
         }
     }
 
+    /// Removes a file of a fetch that began with the number `from` or later; whether it was one.
+    fn void_newer(&self, name: Name, from: u64) -> bool {
+        let header = read::open(self, name).map_err(Unread::from).and_then(|file| read::header(self, &file));
+        let Ok((header, _)) = header else { return false };
+        if header.generation < from {
+            return false;
+        }
+        self.catalogue.lock().doom_unknown(name, header.key_hash);
+        self.bury(name, header.key_hash);
+        true
+    }
+
     /// A purge that came before a file was known is asked about it now; rules are asked later.
     fn judge_found(&self, filed: &Filed, labels: &[u64]) {
         if let Some(above) = self.above.upgrade()
@@ -227,6 +260,15 @@ impl Shelf {
 
     fn end_recovery(&self, recovery: &mut Recovery) {
         recovery.stage = Stage::Done;
+        if let Some(from) = recovery.void.take() {
+            if let Err(error) = self.end_voiding() {
+                recovery.begin_voiding(&self.root, from);
+                return self.failed("write()", &self.root, error);
+            }
+            if self.catalogue.lock().complete {
+                return;
+            }
+        }
         let now_s = (self.now() / 1000) as u32;
         {
             let mut catalogue = self.catalogue.lock();

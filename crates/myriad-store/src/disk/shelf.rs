@@ -10,16 +10,20 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustix::io::Errno;
 
+use super::aside::Aside;
 use super::catalogue::{BLOCK, Catalogue};
 use super::faults::{Faults, Operation};
+use super::first_stretch::FirstStretch;
+use super::folder::Folder;
+use super::format;
 use super::name::Name;
 use super::options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Report};
 use super::pool::DiskPool;
 use super::purges::{Banning, Purges};
 use super::recover::Recovery;
 use super::tend::Rounds;
+use super::turn::Turn;
 use super::watch::Watch;
-use super::{FormatError, format};
 
 /// Locks for keys, so that no two threads change files of one key at once.
 const STRIPES: usize = 64;
@@ -46,6 +50,8 @@ pub(crate) trait Above: Banning {
     fn inactive_ms(&self) -> u64;
     /// Writes what has changed in memory since it was written.
     fn write_changed(self: Arc<Self>, now: u64);
+    /// Writes some of what came when the disk had too much to do; whether there was any.
+    fn write_backlog(self: Arc<Self>) -> bool;
     /// Brings a page into memory before anybody asks for it; false where there is no more room for such.
     fn warm(self: Arc<Self>, name: Name, hash: u128, now: u64) -> bool;
     /// The next sequence number that a fetch will get.
@@ -81,6 +87,10 @@ pub(crate) struct Shelf {
     pub(crate) counts: Counts,
     pub(crate) watch: Watch,
     pub(crate) recovery: Mutex<Recovery>,
+    pub(crate) first_stretch: FirstStretch,
+    pub(crate) aside: Aside,
+    pub(crate) folder: Folder,
+    pub(crate) turn: Turn,
     pub(crate) rounds: Mutex<Rounds>,
     pub(crate) purges: Purges,
     /// Whether the folder is there and the sequence numbers of this start are known.
@@ -117,6 +127,10 @@ impl Shelf {
             counts: Counts::default(),
             watch: Watch::new(),
             recovery: Mutex::new(Recovery::default()),
+            first_stretch: FirstStretch::default(),
+            aside: Aside::default(),
+            folder: Folder::default(),
+            turn: Turn::default(),
             rounds: Mutex::new(Rounds::new()),
             purges: Purges::default(),
             begun: AtomicBool::new(false),
@@ -158,15 +172,25 @@ impl Shelf {
         (self.report)(event);
     }
 
-    /// Whether writing is worth a try.
+    /// Whether pages may be written: it is this process's turn, and worth a try.
     pub(crate) fn may_write(&self) -> bool {
+        self.turn.is_held() && self.is_time_to_write()
+    }
+
+    /// Whether writing is worth a try.
+    pub(crate) fn is_time_to_write(&self) -> bool {
         let at = self.write_again_at.load(Relaxed);
         (at == 0 || self.now() >= at) && !self.closed.load(Relaxed)
     }
 
+    /// Has writing not tried for a while.
+    pub(crate) fn put_writing_off(&self) {
+        self.write_again_at.store(self.now().saturating_add(RETRY_MS), Relaxed);
+    }
+
     /// Writing failed: told of once, then not tried for a while.
     pub(crate) fn failed(&self, what: &'static str, path: &Path, error: io::Error) {
-        self.write_again_at.store(self.now().saturating_add(RETRY_MS), Relaxed);
+        self.put_writing_off();
         self.troubled(what, path, error);
     }
 
@@ -275,12 +299,11 @@ impl Shelf {
     }
 
     /// Whether `blocks` more leave as much of the file system free as there should be.
-    fn leaves_free(&self, blocks: u64, limits: DiskLimits) -> bool {
+    pub(crate) fn leaves_free(&self, blocks: u64, limits: DiskLimits) -> bool {
         if limits.min_free_bytes == 0 {
             return true;
         }
-        let Ok(system) = rustix::fs::statvfs(&self.root) else { return true };
-        let free = system.f_bavail.saturating_mul(system.f_frsize);
+        let Some(free) = self.faults.free(&self.root) else { return true };
         free >= limits.min_free_bytes.saturating_add(blocks * BLOCK)
     }
 
@@ -306,6 +329,10 @@ impl Shelf {
 
     /// Removes one file; false where none can be removed.
     fn evict_one(&self) -> bool {
+        if !self.turn.is_held() {
+            // There would be no more room for it, and a page less to serve.
+            return false;
+        }
         if self.catalogue.lock().doomed() > 0 {
             return self.bury_doomed(PASSED_BY) > 0;
         }
@@ -334,8 +361,10 @@ impl Shelf {
         }
     }
 
-    /// Removes a doomed file, unless it has been replaced since; false where it could not be.
+    /// Removes a doomed file, unless it has been replaced since; false where it could not be. While another process writes, it
+    /// stays doomed: the name may be that of a file of the other's by now.
     pub(crate) fn bury(&self, name: Name, hash: u128) -> bool {
+        let Some(_turn) = self.turn.hold() else { return false };
         let _stripe = self.stripe(hash);
         if !self.catalogue.lock().is_doomed(name) {
             return true;
@@ -365,17 +394,6 @@ impl Shelf {
         let job = move || while shelf.bury_doomed(256) > 0 {};
         // A full queue: the keeper does it.
         let _ = self.pool.write(0, Box::new(job));
-    }
-
-    /// A file is not what it should be: it is removed and counted. The stripe of its key must be held.
-    pub(crate) fn set_aside(&self, name: Name, why: FormatError) {
-        let path = self.path(name);
-        self.catalogue.lock().forget(name);
-        let _ = fs::remove_file(&path);
-        let count = self.counts.set_aside.fetch_add(1, Relaxed) + 1;
-        if count == 1 || count.is_multiple_of(1000) {
-            self.tell(&DiskEvent::SetAside { path, why, count });
-        }
     }
 
     /// Looks whether a file is still there. If somebody removed it, its page goes from memory too.

@@ -136,6 +136,8 @@ impl Stage {
         if placing.variant.is_some() {
             for_marker.make(placing.sections.len() + HEADER as u64)?;
         }
+        // Another process may have taken over since it was begun.
+        let Some(turn) = shelf.turn.hold() else { return Err(Unwritten::Failed) };
         let stripe = shelf.stripe(hash);
         if !shelf.catalogue.lock().end_write(hash, placing.variant, placing.number) {
             return Err(Unwritten::Unwanted);
@@ -182,6 +184,7 @@ impl Stage {
             shelf.works();
         }
         drop(stripe);
+        drop(turn);
         if role == Role::Variant {
             shelf.keep_variants(hash, Some(name));
         }
@@ -278,18 +281,24 @@ fn family(
         let marker = catalogue.marker(main).map(|marker| (marker.selector.clone(), marker.family));
         if catalogue.is_doomed(main) { Some(None) } else { marker.map(Some) }
     };
-    let known = known.unwrap_or_else(|| super::read::marker(shelf, main, sections.key));
+    let known = known.unwrap_or_else(|| {
+        // Watched before it is read: whoever removes it means all variants of its family.
+        shelf.watch.look_at(shelf, main);
+        super::read::marker(shelf, main, sections.key)
+    });
     if let Some((selector, family)) = known
         && *selector == *sections.selector
     {
         let mut catalogue = shelf.catalogue.lock();
         catalogue.mark(main, sections.key_hash, sections.selector, family);
         if catalogue.find(main).is_none() {
-            // Found before the recovery came to it; from here on its removal must be noticed.
+            // Found before the recovery came to it.
             let blocks = blocks_of((HEADER + sections.key.len() + sections.selector.len()) as u64);
             catalogue.take_blocks(blocks);
             catalogue.enter(marker_file(shelf, main, sections, family, blocks), &[]);
-            shelf.watch.look_at(shelf, main);
+        } else {
+            // A snapshot named it, and here it is: who looks whether files are there looks for this one too.
+            catalogue.see(main);
         }
         return Ok(family);
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use super::pool::Tend;
-use super::shelf::Shelf;
+use super::shelf::{Above, Shelf};
 use super::snapshot::{self, Snapshot};
 use super::{FormatError, purge_log, sequence};
 use crate::s3_fifo::Standing;
@@ -104,11 +104,14 @@ impl Shelf {
         }
         self.begin_purges(log, is_lost)?;
         (rounds.epoch, rounds.former) = (Some(first), former);
+        self.take_folder(first);
+        self.keep_turn(first);
         Ok(())
     }
 
-    fn notice_removals(&self, rounds: &mut Rounds) {
+    fn notice_removals(self: &Arc<Self>, rounds: &mut Rounds) {
         let before = self.counts.vanished.load(Relaxed);
+        self.notice_removed_folder();
         let gone = self.watch.read();
         for name in gone.names {
             self.check_presence(name);
@@ -135,6 +138,22 @@ impl Shelf {
         if emptied && let Some(above) = self.above.upgrade() {
             above.forget_all();
         }
+    }
+
+    /// What is done while another process writes: what it purges, and what somebody removes, is gone here as well.
+    fn tend_beside(self: &Arc<Self>) {
+        self.tend_purges_beside();
+        self.notice_removals(&mut self.rounds.lock());
+    }
+
+    /// What a newer process has written, which is gone, is removed: this one goes on under numbers of a newer start.
+    pub(crate) fn end_voiding(&self) -> std::io::Result<()> {
+        let (first, former) = self.renumber()?;
+        let mut rounds = self.rounds.lock();
+        (rounds.epoch, rounds.former) = (Some(first), former);
+        drop(rounds);
+        self.take_folder(first);
+        Ok(())
     }
 
     fn set_damaged_aside(&self) {
@@ -230,12 +249,19 @@ impl Tend for Shelf {
         if !self.begin() {
             return SLOW;
         }
+        let own = self.rounds.lock().epoch.unwrap_or(0);
+        if !self.keep_turn(own) {
+            self.tend_beside();
+            return PAUSE;
+        }
         let recovering = self.recover();
+        self.first_stretch.end();
         if recovering.is_some() {
             // What was found may be more than there may be.
             self.keep_limits(u64::MAX);
         }
-        let busy = self.tend_purges();
+        let late = self.above.upgrade().is_some_and(Above::write_backlog);
+        let busy = self.tend_purges() || late;
         let mut rounds = self.rounds.lock();
         let rounds = &mut *rounds;
         self.notice_removals(rounds);
@@ -250,7 +276,7 @@ impl Tend for Shelf {
             }
             if let Some(epoch) = rounds.epoch
                 && !sequence::path(&self.root).exists()
-                && sequence::write(&self.root, epoch).is_err()
+                && self.restore_sequence(epoch).is_err()
             {
                 // The folder itself may have been removed; the next page that is written tells.
                 let _ = Self::make_folder(&self.root);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::backlog::Backlog;
 use super::catalogue::{Filed, Role, Sought, blocks_of, halves};
 use super::format::{HEADER, Kind, PIECE, Sections, variant_hash, write_encoding};
 use super::name::Name;
@@ -22,24 +23,27 @@ use crate::{ALTERNATIVES, Alternative, Body, KeyRef, Metadata, Object, Persist, 
 
 /// Milliseconds after which a page that got another encoding is written anew.
 const CHANGED_AFTER_MS: u64 = 2000;
+/// Files that are removed at the end of a run, of those that count as gone; others are noted as purged.
+const BURIED_AT_LAST: usize = 4096;
 /// Pages that wait to be written anew.
 const CHANGED: usize = 4096;
 
 /// The caller's metadata as bytes.
 pub(super) struct Codec<M: Metadata> {
-    encode: fn(&M, &mut Vec<u8>),
+    encode: fn(M::View<'_>, &mut Vec<u8>),
     pub(super) decode: fn(&[u8]) -> Option<M>,
     encode_alternative: fn(&M::Alternative, &mut Vec<u8>),
     pub(super) decode_alternative: fn(&[u8]) -> Option<M::Alternative>,
 }
 
-type Changed<M> = HashMap<usize, (Weak<Object<M>>, u64)>;
+/// Hash of the key and generation of a page, and when it is to be written anew.
+type Changed = HashMap<(u128, u64), u64>;
 
 pub(crate) struct Tier<M: Metadata> {
     pub(crate) shelf: Arc<Shelf>,
     pub(super) codec: Codec<M>,
-    /// By the address of the object: pages to be written anew, and when.
-    changed: Mutex<Changed<M>>,
+    changed: Mutex<Changed>,
+    backlog: Backlog,
 }
 
 impl<M: Persist> Tier<M> {
@@ -53,8 +57,15 @@ impl<M: Persist> Tier<M> {
                 decode_alternative: M::decode_alternative,
             },
             changed: Mutex::default(),
+            backlog: Backlog::default(),
         }
     }
+}
+
+/// What the catalogue knows a page by: hash of the key, and variant.
+fn named<M: Metadata>(object: &Object<M>) -> (u128, Option<&[u8]>) {
+    let variant = object.selection().map(|selection| &*selection.variant);
+    (KeyRef::new(object.key()).hash(), variant)
 }
 
 impl<M: Metadata> Tier<M> {
@@ -94,7 +105,7 @@ impl<M: Metadata> Tier<M> {
         let object = self.read_object(name, most_in_memory, now, &lead);
         if let Some(object) = object.filter(|object| self.passes(name, object, &lead.zone, true)) {
             // A purge, a newer page or want of room: then it is not stored, and whoever waits looks again.
-            let _ = lead.store_loaded(&Arc::new(object));
+            let _ = lead.store_loaded(&object);
         } else {
             lead.finish(Phase::Aborted(Abort::Dropped), None);
         }
@@ -144,7 +155,7 @@ impl<M: Metadata> Tier<M> {
             let _stripe = shelf.stripe(hash);
             shelf.set_aside(name, FormatError::Foreign);
         }
-        Some(Object::restored(Arc::clone(key.bytes()), restored?))
+        Some(Object::restored(key.bytes(), restored?))
     }
 
     /// Enters a file that was read, unless it has been removed meanwhile.
@@ -213,11 +224,17 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// Asks `judge` about the page in a file.
-    pub(crate) fn ask_file(&self, filed: &Filed, judge: impl FnOnce(&[u8], &M) -> Verdict) -> Verdict {
+    pub(crate) fn ask_file(
+        &self,
+        filed: &Filed,
+        judge: impl FnOnce(&[u8], M::View<'_>) -> Verdict,
+    ) -> Verdict {
         let asked = read::head(&self.shelf, filed.name, |header, head| {
             // Replaced since by a page that was asked on its way here, or not what it is taken for.
             let is_it = header.generation == filed.generation;
-            is_it.then(|| (self.codec.decode)(head.meta).map_or(Verdict::Goes, |meta| judge(head.key, &meta)))
+            is_it.then(|| {
+                (self.codec.decode)(head.meta).map_or(Verdict::Goes, |meta| judge(head.key, meta.view()))
+            })
         });
         match asked {
             Ok(Some(verdict)) => verdict,
@@ -250,13 +267,19 @@ impl<M: Metadata> Tier<M> {
         }
     }
 
-    /// Whether the file of a page is of a later fetch.
-    pub(crate) fn has_newer(&self, object: &Object<M>) -> bool {
-        let variant = variant_hash(object.selection().map(|selection| &*selection.variant)) as u32;
-        let hash = KeyRef::new(object.key()).hash();
+    /// Whether a page, or a later one, is in its file.
+    pub(crate) fn has_file_of(&self, object: &Object<M>) -> bool {
+        let (hash, variant) = named(object);
         let catalogue = self.shelf.catalogue.lock();
-        let mut files = catalogue.of_hash(hash).filter(|filed| filed.role != Role::Marker);
-        files.any(|filed| filed.variant == variant && filed.sure && filed.generation > object.generation())
+        catalogue.has_page(hash, variant, |generation| generation >= object.generation())
+    }
+
+    /// Whether a later page than this is in its file, or on its way there.
+    pub(crate) fn has_or_writes_newer(&self, object: &Object<M>) -> bool {
+        let (hash, variant) = named(object);
+        let catalogue = self.shelf.catalogue.lock();
+        catalogue.writes_newer(hash, variant, object.generation())
+            || catalogue.has_page(hash, variant, |generation| generation > object.generation())
     }
 
     fn restore(&self, loaded: Loaded, now: u64) -> Option<Restored<M>> {
@@ -281,38 +304,44 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// Has a page written. `is_stored` says, once the write has begun, whether no purge has come before it.
-    pub(crate) fn write(
-        self: &Arc<Self>,
-        zone: &Zone<M>,
-        object: &Arc<Object<M>>,
-        is_stored: impl Fn() -> bool,
-    ) {
+    pub(crate) fn write(self: &Arc<Self>, zone: &Zone<M>, object: &Object<M>, is_stored: impl Fn() -> bool) {
         let hash = KeyRef::new(object.key()).hash();
         let variant = object.selection().map(|selection| &*selection.variant);
-        let number = self.shelf.catalogue.lock().begin_write(hash, variant);
+        // A later page of the same key is on its way.
+        let begun = self.shelf.catalogue.lock().begin_write(hash, variant, object.generation());
+        let Some(number) = begun else { return };
         if !is_stored() {
             self.shelf.catalogue.lock().end_write(hash, variant, number);
             return;
         }
-        let (tier, zone, page) = (Arc::clone(self), zone.clone(), Arc::clone(object));
+        let (tier, zone, page) = (Arc::clone(self), zone.clone(), object.clone());
         let job = move || {
             let variant = page.selection().map(|selection| &*selection.variant);
             match tier.write_now(&zone, &page, hash, number) {
                 Ok(()) | Err(Unwritten::Unwanted) => {}
-                Err(Unwritten::NoRoom | Unwritten::Failed) => tier.abandon(page.key(), hash, variant, number),
+                Err(Unwritten::NoRoom | Unwritten::Failed) => {
+                    tier.abandon(page.key(), hash, variant, number);
+                    // The turn went while it waited: it may come back.
+                    if !tier.shelf.turn.is_lost() || !tier.backlog.push(hash) {
+                        tier.shelf.counts.dropped.fetch_add(1, Relaxed);
+                    }
+                }
             }
         };
-        if !self.shelf.begun.load(Relaxed)
-            || !self.shelf.may_write()
-            || self.shelf.pool.write(object.weight(), Box::new(job)).is_err()
-        {
-            self.abandon(object.key(), hash, variant, number);
+        let may_write = self.shelf.begun.load(Relaxed) && self.shelf.may_write();
+        if may_write && self.shelf.pool.write(object.weight(), Box::new(job)).is_ok() {
+            return;
+        }
+        self.abandon(object.key(), hash, variant, number);
+        // While the folder is another process's, which may end before this one.
+        let is_early = self.shelf.begun.load(Relaxed) && !self.shelf.turn.is_held();
+        if !(may_write || is_early) || !self.backlog.push(hash) {
+            self.shelf.counts.dropped.fetch_add(1, Relaxed);
         }
     }
 
     /// A write that came to nothing: what it was to replace is older than what is in memory, and goes.
     fn abandon(&self, key: &[u8], hash: u128, variant: Option<&[u8]>, number: u64) {
-        self.shelf.counts.dropped.fetch_add(1, Relaxed);
         let mut catalogue = self.shelf.catalogue.lock();
         if !catalogue.end_write(hash, variant, number) {
             return;
@@ -356,11 +385,12 @@ impl<M: Metadata> Tier<M> {
         let name = self.place(stage, object, hash, number)?;
         // A purge that did not find it, neither in memory nor in the catalogue, is asked about it now.
         self.passes(name, object, zone, false);
+        zone.forget_older(object);
         Ok(())
     }
 
     fn place(&self, stage: Stage, object: &Object<M>, hash: u128, number: u64) -> Result<Name, Unwritten> {
-        let mut meta = Vec::with_capacity(object.meta().weight() + 128);
+        let mut meta = Vec::with_capacity(1024);
         (self.codec.encode)(object.meta(), &mut meta);
         let (mut encodings, mut own) = (Vec::new(), Vec::new());
         for index in 0..ALTERNATIVES as u8 {
@@ -371,7 +401,7 @@ impl<M: Metadata> Tier<M> {
             }
         }
         let mut labels = Vec::new();
-        object.meta().labels(&mut |label| labels.push(label));
+        object.labels(&mut |label| labels.push(label));
         let selection = object.selection();
         let variant = selection.map(|selection| &*selection.variant);
         stage.place(Placing {
@@ -392,7 +422,7 @@ impl<M: Metadata> Tier<M> {
             },
             variant,
             number,
-            used_s: object.last_hit_s(),
+            used_s: object.last_used_s(),
         })
     }
 
@@ -410,7 +440,7 @@ impl<M: Metadata> Tier<M> {
         // The object without its body yet: the file is what makes that one.
         let object = make(Body::default());
         let variant = object.selection().map(|selection| &*selection.variant);
-        let number = self.shelf.catalogue.lock().begin_write(hash, variant);
+        let number = self.shelf.catalogue.lock().begin_write(hash, variant, object.generation())?;
         if !is_wanted() {
             self.shelf.catalogue.lock().end_write(hash, variant, number);
             return None;
@@ -418,11 +448,12 @@ impl<M: Metadata> Tier<M> {
         match self.place(stage, &object, hash, number) {
             Ok(name) if !self.passes(name, &object, zone, false) => None,
             Ok(name) => match read::load(&self.shelf, name, 0) {
-                Ok(loaded) => Some(object.with_body(loaded.body)),
+                Ok(loaded) => object.with_body(loaded.body),
                 Err(_) => None,
             },
             Err(Unwritten::Unwanted) => None,
             Err(_) => {
+                self.shelf.counts.dropped.fetch_add(1, Relaxed);
                 self.abandon(key.bytes(), hash, variant, number);
                 None
             }
@@ -430,23 +461,39 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// Notes that a page got another encoding, or other validity, which its file does not know.
-    pub(crate) fn note_changed(&self, object: &Arc<Object<M>>, now: u64) {
+    pub(crate) fn note_changed(&self, object: &Object<M>, now: u64) {
         let mut changed = self.changed.lock();
         if changed.len() < CHANGED {
             let due = now.saturating_add(CHANGED_AFTER_MS);
-            changed.entry(Arc::as_ptr(object) as usize).or_insert_with(|| (Arc::downgrade(object), due));
+            let hash = KeyRef::new(object.key()).hash();
+            changed.entry((hash, object.generation())).or_insert(due);
         }
     }
 
-    /// The changed pages whose time has come.
-    pub(crate) fn take_changed(&self, now: u64) -> Vec<Arc<Object<M>>> {
+    /// The turn of a key has come of which memory has nothing any more.
+    pub(crate) fn miss_turn(&self, hash: u128) {
+        // Where there is a file, a later turn of the same key came to it.
+        if self.shelf.catalogue.lock().of_hash(hash).next().is_none() {
+            self.shelf.counts.dropped.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Keys of pages that came when the disk had too much to do, as many as it has time for now.
+    pub(crate) fn take_backlog(&self) -> Vec<u128> {
+        if !self.shelf.may_write() {
+            return Vec::new();
+        }
+        self.backlog.take(self.shelf.pool.room_to_write())
+    }
+
+    /// The changed pages whose time has come: hash of the key, generation.
+    pub(crate) fn take_changed(&self, now: u64) -> Vec<(u128, u64)> {
         let mut due = Vec::new();
-        self.changed.lock().retain(|_, (object, at)| {
-            if *at > now {
-                return true;
+        self.changed.lock().retain(|page, at| {
+            if *at <= now {
+                due.push(*page);
             }
-            due.extend(object.upgrade());
-            false
+            *at > now
         });
         due
     }
@@ -471,13 +518,22 @@ impl<M: Metadata> Tier<M> {
         count
     }
 
-    /// Writes what waits, and the catalogue, for the next start.
+    /// Writes what waits, and the catalogue, for the next start. What could not be written in time is purged from it: its former
+    /// file must not come back as if it were the page.
     pub(crate) fn close(&self, patience: Duration) {
-        self.shelf.pool.settle(patience);
-        self.shelf.closed.store(true, Relaxed);
+        let shelf = &self.shelf;
+        shelf.pool.settle(patience);
+        shelf.closed.store(true, Relaxed);
         // What was begun before that.
-        let settled = self.shelf.pool.settle(patience);
-        let epoch = self.shelf.rounds.lock().epoch.filter(|_| settled);
-        self.shelf.write_snapshot(epoch.unwrap_or(0));
+        let settled = shelf.pool.settle(patience);
+        if shelf.turn.is_lost() {
+            // What another process has written is of no past that this one knows.
+            return;
+        }
+        shelf.bury_doomed(BURIED_AT_LAST);
+        let epoch = shelf.rounds.lock().epoch.filter(|_| settled);
+        shelf.write_snapshot(epoch.unwrap_or(0));
+        shelf.void(self.backlog.take(usize::MAX));
+        shelf.turn.leave();
     }
 }

@@ -77,6 +77,15 @@ impl Watch {
         }
     }
 
+    /// Watches nothing any more: the paths are other folders' from here on.
+    pub(crate) fn forget(&self) {
+        let Some(descriptor) = &self.descriptor else { return };
+        for (_, number) in self.folders.lock().drain() {
+            // One that is gone has taken its watch with it.
+            let _ = inotify::remove_watch(descriptor, number);
+        }
+    }
+
     /// Reads what has happened.
     pub(crate) fn read(&self) -> Gone {
         let mut gone = Gone::default();

@@ -21,7 +21,7 @@ impl<M: Metadata> Lead<M> {
         Self { zone, flight, charged: 0, finished: false }
     }
 
-    pub(crate) fn previous(&self) -> Option<&Arc<Object<M>>> {
+    pub(crate) fn previous(&self) -> Option<&Object<M>> {
         self.flight.previous.as_ref().map(|(object, _)| object)
     }
 
@@ -57,15 +57,15 @@ impl<M: Metadata> Lead<M> {
     }
 
     /// Stores an object that was read from disk: it need not be written there.
-    pub(crate) fn store_loaded(&mut self, object: &Arc<Object<M>>) -> Result<(), Unstored> {
+    pub(crate) fn store_loaded(&mut self, object: &Object<M>) -> Result<(), Unstored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
         self.settle();
-        self.flight.publish(Phase::Complete(Arc::clone(object)));
+        self.flight.publish(Phase::Complete(object.clone()));
         stored
     }
 
     /// Stores the object of an oversized body that has come to disk; its readers have drained it, or still do.
-    pub(crate) fn store_spilled(&mut self, object: &Arc<Object<M>>) -> Result<(), Unstored> {
+    pub(crate) fn store_spilled(&mut self, object: &Object<M>) -> Result<(), Unstored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
         self.settle();
         stored
@@ -83,12 +83,12 @@ impl<M: Metadata> Lead<M> {
     }
 
     /// Stores the object in the step that releases the claim, so that no second leader comes between.
-    pub(crate) fn store(&mut self, object: &Arc<Object<M>>) -> Result<(), Unstored> {
+    pub(crate) fn store(&mut self, object: &Object<M>) -> Result<(), Unstored> {
         // The pieces and the object made from them are one body: what was charged for the first goes to the second.
         self.zone.arrived(self.charged);
         let stored = self.zone.store(&self.flight, object, std::mem::take(&mut self.charged), true);
         self.settle();
-        self.flight.publish(Phase::Complete(Arc::clone(object)));
+        self.flight.publish(Phase::Complete(object.clone()));
         stored
     }
 

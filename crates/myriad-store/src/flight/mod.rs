@@ -33,7 +33,7 @@ pub enum FlightHead<M: Metadata> {
     /// The response was admitted: `poll_chunk` yields its body from the first byte on.
     Head(Arc<M>),
     /// The whole object is there (stored, or the former one revalidated).
-    Object(Arc<Object<M>>),
+    Object(Object<M>),
     /// The response belongs to another variant of the key: claim again.
     Mismatch,
     /// The response may not be shared: fetch for yourself.
@@ -48,7 +48,7 @@ pub enum FlightHead<M: Metadata> {
 #[derive(Debug)]
 pub enum FlightEnd<M: Metadata> {
     /// The whole object is there.
-    Object(Arc<Object<M>>),
+    Object(Object<M>),
     /// The body is too long to be held: read it by `poll_chunk`.
     Oversized,
     /// The response belongs to another variant of the key: claim again.
@@ -89,7 +89,7 @@ pub struct Completion<M: Metadata> {
 #[derive(Debug)]
 pub enum Completed<M: Metadata> {
     /// The object is stored under its key.
-    Stored(Arc<Object<M>>),
+    Stored(Object<M>),
     /// The body is too long for memory: the object is stored once its file is whole.
     Spilled,
     /// The object serves those who follow the flight, and nobody after them.

@@ -49,7 +49,7 @@ impl<M: Metadata> FlightReader<M> {
                 }
             }
             Phase::Complete(object) if self.suits(object.selection(), &variant) => {
-                FlightHead::Object(Arc::clone(object))
+                FlightHead::Object(object.clone())
             }
             Phase::Complete(_) => FlightHead::Mismatch,
             Phase::Uncacheable => FlightHead::Uncacheable,
@@ -63,7 +63,7 @@ impl<M: Metadata> FlightReader<M> {
     pub fn announced(&self) -> Option<u64> {
         match &self.flight.state.lock().phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.announced,
-            Phase::Complete(object) => Some(object.body().len()),
+            Phase::Complete(object) => Some(object.body_len()),
             _ => None,
         }
     }
@@ -106,7 +106,7 @@ impl<M: Metadata> FlightReader<M> {
             }
             Phase::Oversized(_) => FlightEnd::Oversized,
             Phase::Complete(object) if self.suits(object.selection(), &variant) => {
-                FlightEnd::Object(Arc::clone(object))
+                FlightEnd::Object(object.clone())
             }
             Phase::Complete(_) => FlightEnd::Mismatch,
             Phase::Uncacheable => FlightEnd::Uncacheable,

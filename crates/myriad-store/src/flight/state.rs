@@ -21,7 +21,7 @@ pub(crate) struct Flight<M: Metadata> {
     pub(crate) generation: u64,
     pub(crate) started_at: u64,
     /// The stale object it replaces, with the end of the lease taken on it.
-    pub(crate) previous: Option<(Arc<Object<M>>, u64)>,
+    pub(crate) previous: Option<(Object<M>, u64)>,
     pub(crate) state: Mutex<State<M>>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Phase<M: Metadata> {
     Waiting,
     Streaming(Stream<M>),
     Oversized(Stream<M>),
-    Complete(Arc<Object<M>>),
+    Complete(Object<M>),
     Uncacheable,
     Failed(Failure),
     Aborted(Abort),

@@ -1,7 +1,6 @@
 //! Leading a flight.
 
 use std::fmt;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -36,7 +35,7 @@ impl<M: Metadata> FlightWriter<M> {
     }
 
     /// The stale object that this fetch replaces, for a conditional request to the origin.
-    pub fn previous(&self) -> Option<&Arc<Object<M>>> {
+    pub fn previous(&self) -> Option<&Object<M>> {
         self.lead.previous()
     }
 
@@ -68,10 +67,9 @@ impl<M: Metadata> FlightWriter<M> {
     /// `completion` and with the encodings that it carries over. `None` where there is no previous object; the flight
     /// is then aborted.
     pub fn renew(mut self, completion: Completion<M>) -> Option<Completed<M>> {
-        let previous = Arc::clone(self.previous()?);
+        let previous = self.previous()?.clone();
         let selection = previous.selection().cloned();
-        let object = Object::new(&self.lead.flight, previous.body().clone(), selection, completion);
-        let object = Arc::new(object);
+        let object = Object::new(&self.lead.flight, previous.body(), selection, completion);
         Some(match self.lead.store(&object) {
             Ok(()) => Completed::Stored(object),
             Err(why) => Completed::Unstored(why),
@@ -80,9 +78,9 @@ impl<M: Metadata> FlightWriter<M> {
 
     /// The origin confirmed the previous object, but nothing that would make it fresh: the followers get it, and it
     /// stays as it is. `None` where there is no previous object; the flight is then aborted.
-    pub fn keep(mut self) -> Option<Arc<Object<M>>> {
-        let previous = Arc::clone(self.previous()?);
-        self.lead.finish(Phase::Complete(Arc::clone(&previous)), None);
+    pub fn keep(mut self) -> Option<Object<M>> {
+        let previous = self.previous()?.clone();
+        self.lead.finish(Phase::Complete(previous.clone()), None);
         Some(previous)
     }
 
@@ -250,7 +248,7 @@ impl<M: Metadata> BodyWriter<M> {
 
     /// The object that this fetch replaces, if what has arrived are exactly its bytes: then its validator and its
     /// encodings still hold.
-    pub fn unchanged(&mut self) -> Option<Arc<Object<M>>> {
+    pub fn unchanged(&mut self) -> Option<Object<M>> {
         let body = self.body()?;
         self.lead.previous().filter(|previous| previous.body().same_bytes(&body)).cloned()
     }
@@ -269,7 +267,7 @@ impl<M: Metadata> BodyWriter<M> {
             return Completed::Unstored(Unstored::Oversized);
         };
         let selection = self.selection.take();
-        let object = Arc::new(Object::new(&self.lead.flight, body, selection, completion));
+        let object = Object::new(&self.lead.flight, body, selection, completion);
         match self.lead.store(&object) {
             Ok(()) => Completed::Stored(object),
             Err(why) => Completed::Unstored(why),

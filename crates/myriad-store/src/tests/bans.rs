@@ -120,7 +120,7 @@ fn soft_purge_leaves_a_stale_page_also_of_a_fetch_under_way() {
     for key in [b"/a", b"/b"] {
         let page = zone.get(KeyRef::new(key), plain, 13).unwrap();
         assert!(!page.is_fresh(13));
-        let refresh = zone.begin_refresh(&page, 13, 1000).unwrap();
+        let refresh = zone.begin_refresh(&page, 13, 1000, None).unwrap();
         refresh.renew(completion(page.meta().id, 14, 500)).unwrap();
         assert!(zone.get(KeyRef::new(key), plain, 15).unwrap().is_fresh(15), "made new after the purge");
     }
@@ -145,6 +145,36 @@ fn address_that_a_claim_told_keeps_its_followers_when_another_is_purged() {
     body.push(content(1, 10).into());
     // Its head says what it is: not what was purged.
     assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Stored(_)));
+}
+
+/// What is asked for may be another URL of the same key, and the answer either a page of that one or a confirmed old one.
+#[test]
+fn refresh_takes_no_newcomers_once_what_is_stored_or_what_is_asked_for_is_purged() {
+    let purge = |zone: &Zone<Page>, address: u64| {
+        let covered = Covered::Exact { keys: &[], addresses: &[address], labels: &[] };
+        ended(zone.purge(covered, Purge::Hard));
+    };
+    let claim_at = |zone: &Zone<Page>, address: u64| {
+        let options = ClaimOptions { address: Some([address; 2]), ..at(30) };
+        zone.claim(KeyRef::new(b"/"), plain, |page| page.is_fresh(30), options)
+    };
+    for (asked_for, purged, keeps) in
+        [(1, 3, true), (1, 1, false), (2, 3, false), (2, 2, false), (2, 1, false)]
+    {
+        for by_claim in [false, true] {
+            let zone = zone(1 << 20);
+            let stored = put(&zone, b"/", 1, 10, 10);
+            stored.set_fresh_until(20);
+            let _writer = if by_claim {
+                lead(claim_at(&zone, asked_for))
+            } else {
+                zone.begin_refresh(&stored, 30, 1000, Some([asked_for; 2])).unwrap()
+            };
+            purge(&zone, purged);
+            let claimed = claim_at(&zone, asked_for);
+            assert_eq!(matches!(claimed, Claim::Follow(_)), keeps, "{asked_for} {purged} {by_claim}");
+        }
+    }
 }
 
 #[test]

@@ -28,10 +28,10 @@ fn stale_object_is_fetched_again_and_served_by_get_meanwhile() {
     let old = put(&zone, b"/", 1, 100, 10);
     old.set_fresh_until(20);
     let writer = lead(claim(&zone, b"/", 30));
-    assert!(Arc::ptr_eq(writer.previous().unwrap(), &old));
+    assert!(writer.previous().unwrap().is_same(&old));
     assert!(old.is_updating(31));
-    assert!(Arc::ptr_eq(&zone.get(KeyRef::new(b"/"), plain, 31).unwrap(), &old));
-    assert!(zone.begin_refresh(&old, 31, 1000).is_none());
+    assert!(zone.get(KeyRef::new(b"/"), plain, 31).unwrap().is_same(&old));
+    assert!(zone.begin_refresh(&old, 31, 1000, None).is_none());
     drop(writer);
     assert!(!old.is_updating(31), "a dropped leader ends its lease");
     lead(claim(&zone, b"/", 32));
@@ -41,16 +41,16 @@ fn stale_object_is_fetched_again_and_served_by_get_meanwhile() {
 fn one_refresh_at_a_time_and_a_new_one_after_its_lease() {
     let zone = zone(1 << 20);
     let old = put(&zone, b"/", 1, 100, 10);
-    let first = zone.begin_refresh(&old, 30, 1000).unwrap();
+    let first = zone.begin_refresh(&old, 30, 1000, None).unwrap();
     assert!(old.is_updating(1029));
-    assert!(zone.begin_refresh(&old, 1029, 1000).is_none());
-    let second = zone.begin_refresh(&old, 1030, 1000).unwrap();
+    assert!(zone.begin_refresh(&old, 1029, 1000, None).is_none());
+    let second = zone.begin_refresh(&old, 1030, 1000, None).unwrap();
     drop(first);
     assert!(old.is_updating(1031), "the first refresh must not end the lease of the second");
     let mut body = second.admit(admission(2, None));
     body.push(content(2, 50).into());
     body.complete(completion(2, 1040, 9000));
-    assert!(zone.begin_refresh(&old, 3000, 1000).is_none(), "the object is no longer stored");
+    assert!(zone.begin_refresh(&old, 3000, 1000, None).is_none(), "the object is no longer stored");
     assert_eq!(zone.get(KeyRef::new(b"/"), plain, 1041).unwrap().meta().id, 2);
 }
 
@@ -68,10 +68,10 @@ fn revalidation_extends_the_stored_object_and_answers_followers_with_it() {
     let Poll::Ready(FlightHead::Object(object)) = head(&mut follower, &bell) else { panic!() };
     assert_eq!(object.meta().id, 2, "the metadata is the new one");
     assert!(object.is_fresh(499) && !old.is_fresh(499) && !old.is_updating(31));
-    assert!(object.body().same_bytes(old.body()), "the body is the old one");
+    assert!(object.body().same_bytes(&old.body()), "the body is the old one");
     assert_eq!(drain(&mut follower).unwrap(), content(1, 100));
     let Claim::Hit(hit) = claim(&zone, b"/", 499) else { panic!() };
-    assert!(Arc::ptr_eq(&hit, &object));
+    assert!(hit.is_same(&object));
     let bytes = zone.stats().bytes;
     drop((old, object, hit));
     zone.clear();
@@ -85,9 +85,9 @@ fn object_that_was_confirmed_without_validity_goes_to_those_who_wait_and_stays_s
     old.set_fresh_until(20);
     let writer = lead(claim(&zone, b"/", 30));
     let mut follower = follow(claim(&zone, b"/", 30));
-    assert!(Arc::ptr_eq(&writer.keep().unwrap(), &old));
+    assert!(writer.keep().unwrap().is_same(&old));
     let Poll::Ready(FlightHead::Object(object)) = head(&mut follower, &Arc::default()) else { panic!() };
-    assert!(Arc::ptr_eq(&object, &old) && !old.is_fresh(30) && !old.is_updating(30));
+    assert!(object.is_same(&old) && !old.is_fresh(30) && !old.is_updating(30));
     lead(claim(&zone, b"/", 31));
 }
 
@@ -97,7 +97,7 @@ fn refresh_alone_takes_no_followers_and_knows_what_it_replaces() {
     let old = put(&zone, b"/", 1, 100, 10);
     old.set_fresh_until(20);
     let writer = zone.refresh_alone(&old, 30, 100);
-    assert!(Arc::ptr_eq(writer.previous().unwrap(), &old) && old.is_updating(129) && !old.is_updating(130));
+    assert!(writer.previous().unwrap().is_same(&old) && old.is_updating(129) && !old.is_updating(130));
     lead(claim(&zone, b"/", 30)).fail(Failure(502));
     assert!(matches!(writer.renew(completion(2, 31, 500)), Some(Completed::Stored(_))));
     assert!(matches!(claim(&zone, b"/", 499), Claim::Hit(_)));
@@ -222,4 +222,35 @@ fn uses_count_requests_for_a_key() {
     let zone = zone(1 << 20);
     let key = KeyRef::new(b"/");
     assert_eq!([zone.uses(key, 1), zone.uses(key, 2), zone.uses(KeyRef::new(b"/b"), 2)], [1, 2, 1]);
+}
+
+#[test]
+fn glance_finds_what_a_look_up_would_and_counts_nothing() {
+    let zone = zone(1 << 20);
+    let glance = |value: u8| zone.glance(KeyRef::new(b"/"), asking(value)).map(|object| object.meta().id);
+    assert_eq!(glance(1), None);
+    put_variant(&zone, b"s", 1, 1, 10);
+    put_variant(&zone, b"s", 2, 2, 10);
+    assert_eq!([glance(1), glance(2), glance(3)], [Some(1), Some(2), None]);
+    assert_eq!((zone.stats().hits, zone.stats().misses), (0, 0));
+    assert_eq!(get_variant(&zone, 1, 12), Some(1));
+    let object = zone.glance(KeyRef::new(b"/"), asking(1)).expect("it is there");
+    assert_eq!((object.hits(), zone.stats().hits), (1, 1));
+    put(&zone, b"/", 4, 20, 13);
+    assert_eq!([glance(1), glance(3)], [Some(4); 2]);
+}
+
+#[test]
+fn glance_finds_nothing_that_is_purged_and_leaves_its_removal_to_a_look_up() {
+    let zone = zone(1 << 20);
+    put(&zone, b"/7", 7, 10, 10);
+    put(&zone, b"/8", 8, 10, 10);
+    ban(&zone, "all of 2", Purge::Hard, 2);
+    let glance = |key: &[u8]| zone.glance(KeyRef::new(key), plain).is_some();
+    assert_eq!([glance(b"/7"), glance(b"/8")], [false, true]);
+    assert_eq!(zone.stats().purged, 0);
+    assert!(zone.get(KeyRef::new(b"/7"), plain, 20).is_none());
+    assert_eq!(zone.stats().purged, 1);
+    put(&zone, b"/7", 7, 10, 30);
+    assert!(glance(b"/7"), "what is stored anew is not what the purge was for");
 }

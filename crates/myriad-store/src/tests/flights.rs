@@ -155,7 +155,7 @@ fn refresh_with_the_same_bytes_is_seen_as_unchanged() {
     let zone = zone(1 << 20);
     let old = put(&zone, b"/", 1, 100, 10);
     for (bytes, same) in [(content(1, 100), true), (content(2, 100), false), (content(1, 99), false)] {
-        let mut body = zone.begin_refresh(&old, 20, 1000).unwrap().admit(admission(1, None));
+        let mut body = zone.begin_refresh(&old, 20, 1000, None).unwrap().admit(admission(1, None));
         for piece in bytes.chunks(7) {
             body.push(Bytes::copy_from_slice(piece));
         }

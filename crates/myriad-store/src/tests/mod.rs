@@ -29,13 +29,34 @@ pub(crate) struct Page {
 
 impl Metadata for Page {
     type Alternative = u64;
+    type Kept = Self;
+    type View<'a> = &'a Self;
 
-    fn weight(&self) -> usize {
-        self.heap
+    fn view(&self) -> &Self {
+        self
     }
 
-    fn labels(&self, each: &mut dyn FnMut(u64)) {
-        each(self.id % GROUPS);
+    /// Its texts say which page it is, too.
+    fn keep(self, texts: &mut Vec<u8>) -> Self {
+        texts.extend_from_slice(&self.id.to_le_bytes());
+        self
+    }
+
+    fn view_kept<'a>(kept: &'a Self, texts: &'a [u8]) -> &'a Self {
+        assert_eq!(texts, kept.id.to_le_bytes());
+        kept
+    }
+
+    fn weight(kept: &Self) -> usize {
+        kept.heap
+    }
+
+    fn labels(page: &Self, each: &mut dyn FnMut(u64)) {
+        each(page.id % GROUPS);
+    }
+
+    fn address(page: &Self) -> Option<[u64; 2]> {
+        Some([page.id % GROUPS; 2])
     }
 
     /// A rule is the number of a group, and perhaps a byte that tells it from others.
@@ -84,9 +105,9 @@ pub(crate) fn ban(zone: &Zone<Page>, name: &str, purge: Purge, number: u8) -> u6
 impl Persist for Page {
     const VERSION: u16 = 1;
 
-    fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.id.to_le_bytes());
-        out.extend_from_slice(&(self.heap as u64).to_le_bytes());
+    fn encode(page: &Self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&page.id.to_le_bytes());
+        out.extend_from_slice(&(page.heap as u64).to_le_bytes());
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -172,7 +193,7 @@ pub(crate) fn completion(id: u64, now: u64, fresh_until: u64) -> Completion<Page
 
 /// Stores an object of `len` bytes that is fresh until 1,000,000.
 #[track_caller]
-pub(crate) fn put(zone: &Zone<Page>, key: &[u8], id: u64, len: usize, now: u64) -> Arc<Object<Page>> {
+pub(crate) fn put(zone: &Zone<Page>, key: &[u8], id: u64, len: usize, now: u64) -> Object<Page> {
     let mut body = zone.fetch_alone(KeyRef::new(key), now).admit(admission(id, None));
     body.push(content(id, len).into());
     match body.complete(completion(id, now, 1_000_000)) {

@@ -266,7 +266,7 @@ impl Model {
         let (key, value, bytes) = self.request();
         let Some(object) = self.zone.get(KeyRef::new(&bytes), asking(value), self.now) else { return };
         object.set_fresh_until(self.now);
-        let Some(writer) = self.zone.begin_refresh(&object, self.now, LOCK_AGE) else { return };
+        let Some(writer) = self.zone.begin_refresh(&object, self.now, LOCK_AGE, None) else { return };
         self.seen.refreshes += 1;
         // The selector of the object that is refreshed is known.
         self.only_leader(key, value);

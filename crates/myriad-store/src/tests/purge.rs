@@ -68,11 +68,11 @@ fn fetch_alone_and_fetch_older_than_the_lock_are_purged_too() {
 fn revalidation_begun_before_a_purge_brings_nothing_back() {
     let zone = zone(1 << 20);
     let old = put(&zone, b"/", 1, 10, 10);
-    let writer = zone.begin_refresh(&old, 20, 1000).unwrap();
+    let writer = zone.begin_refresh(&old, 20, 1000, None).unwrap();
     assert_eq!(zone.remove(KeyRef::new(b"/")), 1);
     assert!(matches!(writer.renew(completion(2, 25, 5000)), Some(Completed::Unstored(Unstored::Purged))));
     assert!(zone.get(KeyRef::new(b"/"), plain, 30).is_none());
-    assert!(zone.begin_refresh(&old, 30, 1000).is_none());
+    assert!(zone.begin_refresh(&old, 30, 1000, None).is_none());
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn work(
                     0 => _ = zone.remove(KeyRef::new(&key)),
                     1 => _ = zone.clear(),
                     2 => object.set_fresh_until(0),
-                    3 => drop(zone.begin_refresh(&object, 10, 1000)),
+                    3 => drop(zone.begin_refresh(&object, 10, 1000, None)),
                     4 => _ = zone.attach(&object, 0, Alternative { bytes: vec![0; 500].into(), meta: 1 }),
                     _ => {}
                 }

@@ -142,15 +142,14 @@ impl<M: Metadata> Zone<M> {
     /// Asks the purges about all objects of some entries, and takes out what they cover.
     fn ask_slots(&self, shard: &mut Shard<M>, slots: impl IntoIterator<Item = u32>) -> Vec<Taken<M>> {
         let bans = &self.inner.bans;
-        let goes = |object: &Arc<Object<M>>| {
-            bans.any_since(object.asked_by()) && bans.judge(object) == Verdict::Goes
-        };
+        let goes =
+            |object: &Object<M>| bans.any_since(object.asked_by()) && bans.judge(object) == Verdict::Goes;
         let mut taken = Vec::new();
         for slot in slots {
             while let Some(position) =
                 shard.queue.at(slot).and_then(|entry| entry.objects.iter().position(goes))
             {
-                taken.extend(shard.take(slot, position));
+                taken.extend(shard.purge(slot, position));
             }
         }
         taken
@@ -175,7 +174,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Drops what a purge took out. No lock may be held.
+    /// Drops what a purge took out, and its file. No lock may be held.
     pub(super) fn release_taken(&self, taken: Option<Taken<M>>) {
         let Some(taken) = taken else { return };
         if let Some(disk) = self.disk() {
@@ -187,6 +186,11 @@ impl<M: Metadata> Zone<M> {
                 disk.discard(object);
             }
         }
+        self.drop_taken(taken);
+    }
+
+    /// Drops what was taken out of memory, and leaves its file alone. No lock may be held.
+    pub(super) fn drop_taken(&self, taken: Taken<M>) {
         match taken {
             Taken::Entry(entry) => self.release_entry(entry),
             Taken::Object(object) => {

@@ -29,7 +29,7 @@ pub struct ClaimOptions {
 #[derive(Debug)]
 pub enum Claim<M: Metadata> {
     /// A usable object is stored.
-    Hit(Arc<Object<M>>),
+    Hit(Object<M>),
     /// Nobody is fetching it: the caller must, and others will follow.
     Lead(FlightWriter<M>),
     /// Somebody is fetching it.
@@ -60,14 +60,12 @@ impl<M: Metadata> Zone<M> {
             self.release_taken(taken);
             shard = self.shard(key);
         }
-        if let Some(found) = found
-            && let Some(object) = shard.queue.at(found.0).map(|e| &e.objects[found.1])
-        {
-            if !usable(object) {
-                previous = Some(Arc::clone(object));
-            } else if let Some(object) = shard.hit(found, now) {
+        if let Some((_, object)) = found {
+            if usable(&object) {
+                shard.hit(&object, now);
                 return Claim::Hit(object);
             }
+            previous = Some(object);
         }
         match shard.board(key, &variant, bans, now, lock_age_ms) {
             Boarding::Join(flight) => Claim::Follow(FlightReader::join(&flight, false)),
@@ -75,6 +73,7 @@ impl<M: Metadata> Zone<M> {
             Boarding::None if shard.notes.passes(key.table_hash(), now) => Claim::Pass,
             Boarding::None => {
                 let selection = shard.expected_selection(key, &variant);
+                let address = address_beside(address, previous.as_ref());
                 let previous = previous.map(|object| (object, now.saturating_add(lock_age_ms)));
                 let departure = Departure { now, address, previous, selection, role: Role::Open };
                 Claim::Lead(self.take_off(&mut shard, key, departure))
@@ -91,22 +90,30 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// As [`Zone::fetch_alone`], to take the place of `object`, which counts as updating for `lease_ms` meanwhile.
-    pub fn refresh_alone(&self, object: &Arc<Object<M>>, now: u64, lease_ms: u64) -> FlightWriter<M> {
+    pub fn refresh_alone(&self, object: &Object<M>, now: u64, lease_ms: u64) -> FlightWriter<M> {
         let key = KeyRef::new(object.key());
-        let previous = Some((Arc::clone(object), now.saturating_add(lease_ms)));
-        self.take_off(&mut self.shard(key), key, Departure::refresh(object, now, previous, Role::Closed))
+        let previous = Some((object.clone(), now.saturating_add(lease_ms)));
+        let departure = Departure::refresh(object, now, previous, None, Role::Closed);
+        self.take_off(&mut self.shard(key), key, departure)
     }
 
     /// Begins the refresh of a stored object; `None` where it is no longer stored or somebody refreshes it already.
-    /// After `lease_ms` without completion another refresh may begin.
-    pub fn begin_refresh(&self, object: &Arc<Object<M>>, now: u64, lease_ms: u64) -> Option<FlightWriter<M>> {
+    /// After `lease_ms` without completion another refresh may begin. `address` is that of what is asked for, as in
+    /// [`ClaimOptions`]: two that share a key need not share it.
+    pub fn begin_refresh(
+        &self,
+        object: &Object<M>,
+        now: u64,
+        lease_ms: u64,
+        address: Option<[u64; 2]>,
+    ) -> Option<FlightWriter<M>> {
         // Most who find a stale object find it updating; they need no lock to see it.
         if object.is_updating(now) {
             return None;
         }
         let key = KeyRef::new(object.key());
         let mut shard = self.shard(key);
-        if !shard.entry(key)?.objects.iter().any(|stored| Arc::ptr_eq(stored, object)) {
+        if !shard.entry(key)?.objects.iter().any(|stored| stored.is_same(object)) {
             return None;
         }
         let same = |selector: &[u8], variant: &mut Vec<u8>| {
@@ -115,8 +122,10 @@ impl<M: Metadata> Zone<M> {
             }
         };
         let Boarding::None = shard.board(key, &same, &self.inner.bans, now, lease_ms) else { return None };
-        let previous = Some((Arc::clone(object), now.saturating_add(lease_ms)));
-        Some(self.take_off(&mut shard, key, Departure::refresh(object, now, previous, Role::Open)))
+        let previous = Some((object.clone(), now.saturating_add(lease_ms)));
+        let address = address_beside(address, Some(object));
+        let departure = Departure::refresh(object, now, previous, address, Role::Open);
+        Some(self.take_off(&mut shard, key, departure))
     }
 
     pub(super) fn take_off(
@@ -147,7 +156,7 @@ pub(super) struct Departure<M: Metadata> {
     pub(super) now: u64,
     pub(super) address: Option<[u64; 2]>,
     /// The object that it is to replace, and until when that counts as updating.
-    pub(super) previous: Option<(Arc<Object<M>>, u64)>,
+    pub(super) previous: Option<(Object<M>, u64)>,
     pub(super) selection: Option<Selection>,
     pub(super) role: Role,
 }
@@ -158,10 +167,23 @@ impl<M: Metadata> Departure<M> {
         Self { now, address: None, previous: None, selection: None, role: Role::Loading }
     }
 
-    fn refresh(object: &Object<M>, now: u64, previous: Option<(Arc<Object<M>>, u64)>, role: Role) -> Self {
-        let (address, selection) = (object.meta().address(), object.selection().cloned());
-        Self { now, address, previous, selection, role }
+    fn refresh(
+        object: &Object<M>,
+        now: u64,
+        previous: Option<(Object<M>, u64)>,
+        address: Option<[u64; 2]>,
+        role: Role,
+    ) -> Self {
+        Self { now, address, previous, selection: object.selection().cloned(), role }
     }
+}
+
+/// The address of a fetch that may confirm a stored object instead: none where the two have different ones, so that a purge
+/// of either keeps newcomers from it.
+fn address_beside<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Object<M>>) -> Option<[u64; 2]> {
+    address.filter(|address| {
+        previous.and_then(|object| M::address(object.meta())).is_none_or(|other| other == *address)
+    })
 }
 
 /// What the flights of a key offer to a request.
@@ -190,7 +212,7 @@ impl<M: Metadata> Shard<M> {
             }
             let generation = record.flight.generation;
             if bans.any_since(generation)
-                && bans.may_cover(generation, key, record.address, record.head.as_deref())
+                && bans.may_cover(generation, key, record.address, record.head.as_deref().map(M::view))
             {
                 // Its followers asked before the purge; it may store what the purge turns out to leave.
                 record.role = Role::Closed;

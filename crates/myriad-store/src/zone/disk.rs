@@ -16,7 +16,7 @@ use crate::disk::{
 };
 use crate::flight::Lead;
 use crate::shard::{Entry, Role};
-use crate::{Body, Completion, FlightReader, KeyRef, Metadata, Object, Persist, Selection};
+use crate::{Body, Completion, FlightReader, KeyRef, Metadata, Object, Persist, Purge, Selection};
 
 /// The part of memory that pages may fill before anybody has asked for them.
 const WARM_PART: usize = 2;
@@ -104,11 +104,11 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Drops a page whose file turned out to be gone; whether it was there.
-    pub fn forget(&self, page: &Arc<Object<M>>) {
+    pub fn forget(&self, page: &Object<M>) {
         let key = KeyRef::new(page.key());
         let removed = {
             let mut shard = self.shard(key);
-            let is_it = shard.entry(key).is_some_and(|e| e.objects.iter().any(|o| Arc::ptr_eq(o, page)));
+            let is_it = shard.entry(key).is_some_and(|e| e.objects.iter().any(|o| o.is_same(page)));
             let index = if is_it { shard.find(key) } else { None };
             index.and_then(|index| shard.remove(index))
         };
@@ -117,14 +117,31 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
+    /// Drops a page that memory read from its former file while a later one was on its way there.
+    pub(crate) fn forget_older(&self, page: &Object<M>) {
+        let key = KeyRef::new(page.key());
+        let taken = {
+            let mut shard = self.shard(key);
+            let is_older = |object: &Object<M>| {
+                object.generation() < page.generation() && object.selection() == page.selection()
+            };
+            let index = shard.find(key);
+            let position = index.and_then(|index| shard.queue.at(index)?.objects.iter().position(is_older));
+            index.zip(position).and_then(|(index, position)| shard.take(index, position))
+        };
+        if let Some(taken) = taken {
+            self.drop_taken(taken);
+        }
+    }
+
     /// Has a stored object written.
-    pub(super) fn write(&self, object: &Arc<Object<M>>) {
+    pub(crate) fn write(&self, object: &Object<M>) {
         if let Some(disk) = self.disk() {
             disk.write(self, object, || self.holds(object));
         }
     }
 
-    pub(super) fn note_changed(&self, object: &Arc<Object<M>>) {
+    pub(super) fn note_changed(&self, object: &Object<M>) {
         if let Some(disk) = self.disk() {
             disk.note_changed(object, disk.shelf.now());
         }
@@ -137,17 +154,14 @@ impl<M: Metadata> Zone<M> {
             && entry.objects.iter().any(|object| object.hits() > 0)
         {
             let used_s = (entry.last_used() / 1000) as u32;
-            if let Some(key) = entry.key() {
-                let hash = KeyRef::new(key).hash();
-                disk.shelf.catalogue.lock().touch_key(hash, used_s);
-            }
+            disk.shelf.catalogue.lock().touch_key(entry.key().hash(), used_s);
         }
     }
 
-    fn holds(&self, object: &Arc<Object<M>>) -> bool {
+    fn holds(&self, object: &Object<M>) -> bool {
         let key = KeyRef::new(object.key());
         let shard = self.shard(key);
-        shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| Arc::ptr_eq(other, object)))
+        shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| other.is_same(object)))
     }
 
     /// A way to disk for a body of at least `len` bytes.
@@ -157,10 +171,34 @@ impl<M: Metadata> Zone<M> {
         fits.then(|| Spill::new(shelf))
     }
 
+    fn write_backlog(&self) -> bool {
+        let Some(disk) = self.disk() else { return false };
+        let late = disk.take_backlog();
+        for hash in &late {
+            let objects = {
+                let shard = self.inner.shard_of(*hash).lock();
+                let entry = shard.find_hash(*hash).and_then(|slot| shard.queue.at(slot));
+                entry.map(|entry| entry.objects.clone())
+            };
+            let Some(objects) = objects else {
+                disk.miss_turn(*hash);
+                continue;
+            };
+            let unwritten = objects.iter().filter(|object| !disk.has_file_of(object));
+            unwritten.for_each(|object| self.write(object));
+        }
+        !late.is_empty()
+    }
+
     fn write_changed_until(&self, now: u64) {
         let Some(disk) = self.disk() else { return };
-        for object in disk.take_changed(now) {
-            if self.holds(&object) {
+        for (hash, generation) in disk.take_changed(now) {
+            let object = {
+                let shard = self.inner.shard_of(hash).lock();
+                let entry = shard.find_hash(hash).and_then(|slot| shard.queue.at(slot));
+                entry.and_then(|entry| entry.objects.iter().find(|o| o.generation() == generation).cloned())
+            };
+            if let Some(object) = object {
                 self.write(&object);
             }
         }
@@ -198,7 +236,7 @@ fn store_spilled<M: Metadata>(
         disk.place_spilled(stage, &zone, flight.key.as_ref(), is_wanted, make)
     });
     match object {
-        Some(object) => _ = lead.store_spilled(&Arc::new(object)),
+        Some(object) => _ = lead.store_spilled(&object),
         None => lead.finish_oversized(now, zone.limits().oversized_pass_ms),
     }
 }
@@ -214,6 +252,10 @@ impl<M: Metadata> Banning for Inner<M> {
 
     fn take_exact(self: Arc<Self>, exact: &Exact) {
         Zone::of(&self).take_exact(exact);
+    }
+
+    fn note_found(&self, key: Option<u128>, labels: &[u64], purge: Purge, count: usize) {
+        self.bans.note_found(key, labels, purge, count);
     }
 
     fn end_count(&self, exact: &Exact) -> usize {
@@ -289,10 +331,10 @@ impl<M: Metadata> Above for Inner<M> {
     fn variants_used(&self, hash: u128) -> Vec<(u32, u32)> {
         let shard = self.shard_of(hash).lock();
         let entry = shard.find_hash(hash).and_then(|slot| shard.queue.at(slot));
-        let objects = entry.into_iter().flat_map(|entry| &entry.objects);
+        let objects = entry.into_iter().flat_map(|entry| entry.objects.iter());
         let used = objects.map(|object| {
             let variant = object.selection().map(|selection| &*selection.variant);
-            (variant_hash(variant) as u32, object.last_hit_s())
+            (variant_hash(variant) as u32, object.last_used_s())
         });
         used.collect()
     }
@@ -317,6 +359,10 @@ impl<M: Metadata> Above for Inner<M> {
 
     fn write_changed(self: Arc<Self>, now: u64) {
         Zone::of(&self).write_changed_until(now);
+    }
+
+    fn write_backlog(self: Arc<Self>) -> bool {
+        Zone::of(&self).write_backlog()
     }
 
     fn warm(self: Arc<Self>, name: Name, hash: u128, now: u64) -> bool {

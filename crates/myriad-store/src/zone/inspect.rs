@@ -34,7 +34,7 @@ pub struct LiveBan {
 impl<M: Metadata> Zone<M> {
     /// Some of the objects in memory, without counting as a use of them, and where to go on; `None` at the end. What
     /// comes or goes meanwhile may be seen or not, everything else is seen once.
-    pub fn inspect(&self, at: Cursor) -> (Vec<Arc<Object<M>>>, Option<Cursor>) {
+    pub fn inspect(&self, at: Cursor) -> (Vec<Object<M>>, Option<Cursor>) {
         let Some(shard) = self.inner.shards.get(at.shard as usize) else { return (Vec::new(), None) };
         let (mut objects, slots): (Vec<_>, u32) = {
             let shard = shard.lock();
@@ -51,7 +51,7 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// All variants of a key that are in memory, without counting as a use of them.
-    pub fn peek(&self, key: KeyRef<'_>) -> Vec<Arc<Object<M>>> {
+    pub fn peek(&self, key: KeyRef<'_>) -> Vec<Object<M>> {
         let mut objects: Vec<_> = {
             let shard = self.shard(key);
             shard.entry(key).map_or_else(Vec::new, |entry| entry.objects.iter().cloned().collect())
@@ -60,8 +60,14 @@ impl<M: Metadata> Zone<M> {
         objects
     }
 
+    /// What [`Zone::get`] would find, without counting as a use of it, nor as a miss.
+    pub fn glance(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<M>> {
+        let found = self.shard(key).lookup(key, &variant);
+        found.map(|(_, object)| object).filter(|object| self.is_there(object))
+    }
+
     /// The objects in memory that bear a label, without counting as a use of them.
-    pub fn labelled(&self, label: u64) -> Vec<Arc<Object<M>>> {
+    pub fn labelled(&self, label: u64) -> Vec<Object<M>> {
         let mut found = Vec::new();
         for shard in &self.inner.shards {
             let shard = shard.lock();
@@ -126,12 +132,12 @@ impl<M: Metadata> Zone<M> {
 
     /// The page of a file as it is to be shown: unless it is purged, or in memory too.
     fn on_disk_alone(&self, mut page: DiskPage<M>) -> Option<DiskPage<M>> {
-        match self.inner.bans.look_at(page.generation, &page.key, &page.meta) {
+        match self.inner.bans.look_at(page.generation, &page.key, page.meta.view()) {
             Verdict::Goes => return None,
             Verdict::Stale => page.fresh_until = 0,
             Verdict::Stays => {}
         }
-        let is_it = |object: &Arc<Object<M>>| {
+        let is_it = |object: &Object<M>| {
             let variant = object.selection().map(|selection| &selection.variant[..]);
             variant == page.selection.as_ref().map(|selection| &selection.variant[..])
         };
@@ -142,6 +148,6 @@ impl<M: Metadata> Zone<M> {
 
 fn bears<M: Metadata>(object: &Object<M>, label: u64) -> bool {
     let mut bears = false;
-    object.meta().labels(&mut |own| bears |= own == label);
+    object.labels(&mut |own| bears |= own == label);
     bears
 }

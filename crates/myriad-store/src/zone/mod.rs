@@ -111,17 +111,13 @@ impl<M: Metadata> Zone<M> {
     /// Finds the object under `key`, fresh or stale. Where the key has a selector, `variant` derives this request's
     /// variant key from it by appending to the empty buffer; it runs under the shard's lock, so it should only copy.
     #[inline]
-    pub fn get(
-        &self,
-        key: KeyRef<'_>,
-        variant: impl Fn(&[u8], &mut Vec<u8>),
-        now: u64,
-    ) -> Option<Arc<Object<M>>> {
+    pub fn get(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>), now: u64) -> Option<Object<M>> {
         let taken = {
             let mut shard = self.shard(key);
             let (found, taken) = shard.lookup_unbanned(key, &variant, &self.inner.bans);
-            if let Some(found) = found {
-                return shard.hit(found, now);
+            if let Some((_, object)) = found {
+                shard.hit(&object, now);
+                return Some(object);
             }
             shard.counts.misses += 1;
             taken
@@ -148,6 +144,7 @@ impl<M: Metadata> Zone<M> {
         for shard in &self.inner.shards {
             let shard = shard.lock();
             stats.keys += shard.queue.len();
+            stats.unused_notes += shard.notes.unused_bytes();
             stats.flights += shard.flights.len();
             stats.objects += shard.counts.objects;
             stats.hits += shard.counts.hits;

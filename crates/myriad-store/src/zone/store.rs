@@ -8,10 +8,11 @@ use smallvec::{SmallVec, smallvec};
 use super::Zone;
 use crate::flight::{Flight, Unstored};
 use crate::shard::{Entry, Role, Shard};
+use crate::variants::Variants;
 use crate::{ALTERNATIVES, Alternative, AttachError, KeyRef, Metadata, Object, Selection};
 
 /// Objects taken out of a shard, to be dropped once its lock is released.
-pub(super) type Dead<M> = SmallVec<[Arc<Object<M>>; 1]>;
+pub(super) type Dead<M> = SmallVec<[Object<M>; 1]>;
 
 impl<M: Metadata> Zone<M> {
     /// The head has arrived: claims see from now on which variant is on its way.
@@ -62,12 +63,12 @@ impl<M: Metadata> Zone<M> {
     pub(crate) fn store(
         &self,
         flight: &Arc<Flight<M>>,
-        object: &Arc<Object<M>>,
+        object: &Object<M>,
         charged: usize,
         to_disk: bool,
     ) -> Result<(), Unstored> {
         let key = flight.key.as_ref();
-        let wanted = object.weight() + Entry::<M>::base_weight(key);
+        let wanted = object.weight() + Entry::<M>::OVERHEAD;
         if wanted > charged && !self.reserve(key, wanted - charged) {
             self.retire(flight, None);
             self.inner.ledger.release(charged);
@@ -77,7 +78,7 @@ impl<M: Metadata> Zone<M> {
         let held = wanted.max(charged);
         let max_variants = self.limits().max_variants.max(1);
         // A later fetch may have come and gone to disk again.
-        let is_overtaken = self.disk().is_some_and(|disk| disk.has_newer(object));
+        let is_overtaken = self.disk().is_some_and(|disk| disk.has_or_writes_newer(object));
         let entered = {
             let mut shard = self.shard(key);
             match shard.remove_flight(flight) {
@@ -103,7 +104,7 @@ impl<M: Metadata> Zone<M> {
     /// Adds an encoding to a stored object.
     pub fn attach(
         &self,
-        object: &Arc<Object<M>>,
+        object: &Object<M>,
         index: u8,
         alternative: Alternative<M::Alternative>,
     ) -> Result<(), AttachError> {
@@ -121,13 +122,10 @@ impl<M: Metadata> Zone<M> {
         let attached = {
             let shard = self.shard(key);
             let stored =
-                shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| Arc::ptr_eq(other, object)));
+                shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| other.is_same(object)));
             match stored {
                 false => Err(AttachError::Gone),
-                true if object.set_alternative(usize::from(index), alternative) => {
-                    object.add_weight(cost);
-                    Ok(())
-                }
+                true if object.set_alternative(usize::from(index), alternative) => Ok(()),
                 true => Err(AttachError::Occupied),
             }
         };
@@ -151,11 +149,11 @@ impl<M: Metadata> Shard<M> {
     fn enter(
         &mut self,
         key: KeyRef<'_>,
-        object: &Arc<Object<M>>,
+        object: &Object<M>,
         max_variants: usize,
     ) -> Result<Entered<M>, Unstored> {
         let Some(index) = self.find(key) else {
-            self.insert(Entry::new(key, object));
+            self.insert(Entry::new(object));
             self.note_stored(key);
             return Ok(Entered { freed: 0, _dead: Dead::new() });
         };
@@ -163,11 +161,10 @@ impl<M: Metadata> Shard<M> {
         let before = entry.objects.len();
         let dead = entry.replace(object, max_variants)?;
         let after = entry.objects.len();
-        entry.used_at(object.used_at());
         self.counts.objects = self.counts.objects + after - before;
-        self.relabel(index, &dead);
+        self.changed(index, &dead);
         self.note_stored(key);
-        let freed = Entry::<M>::base_weight(key) + dead.iter().map(|o| o.weight()).sum::<usize>();
+        let freed = Entry::<M>::OVERHEAD + dead.iter().map(Object::weight).sum::<usize>();
         Ok(Entered { freed, _dead: dead })
     }
 
@@ -180,28 +177,36 @@ impl<M: Metadata> Shard<M> {
 impl<M: Metadata> Entry<M> {
     /// Puts `object` in the place of its variant's former generation. A new selector drops all variants of the old
     /// one: no look-up could reach them.
-    fn replace(&mut self, object: &Arc<Object<M>>, max_variants: usize) -> Result<Dead<M>, Unstored> {
-        let later = |other: &Arc<Object<M>>| other.generation() > object.generation();
+    fn replace(&mut self, object: &Object<M>, max_variants: usize) -> Result<Dead<M>, Unstored> {
+        let later = |other: &Object<M>| other.generation() > object.generation();
         let selector = object.selection().map(|s| &s.selector);
         if self.selector() != selector {
             if self.objects.iter().any(later) {
                 return Err(Unstored::Overtaken);
             }
-            return Ok(std::mem::replace(&mut self.objects, smallvec![Arc::clone(object)]));
+            let former = std::mem::replace(&mut self.objects, Variants::One(object.clone()));
+            return Ok(former.iter().cloned().collect());
         }
-        if let Some(former) = self.objects.iter_mut().find(|o| o.selection() == object.selection()) {
+        if let Some(former) =
+            self.objects.as_mut_slice().iter_mut().find(|o| o.selection() == object.selection())
+        {
             if later(former) {
                 return Err(Unstored::Overtaken);
             }
-            return Ok(smallvec![std::mem::replace(former, Arc::clone(object))]);
+            return Ok(smallvec![std::mem::replace(former, object.clone())]);
         }
         let mut dead = Dead::new();
         while self.objects.len() >= max_variants {
-            let coldest = self.objects.iter().enumerate().min_by_key(|(_, o)| o.last_hit_s());
+            let coldest = self.objects.iter().enumerate().min_by_key(|(_, o)| o.last_used());
             let Some((coldest, _)) = coldest else { break };
-            dead.push(self.objects.swap_remove(coldest));
+            let Some(coldest) = self.objects.take(coldest) else {
+                let last = std::mem::replace(&mut self.objects, Variants::One(object.clone()));
+                dead.extend(last.iter().cloned());
+                return Ok(dead);
+            };
+            dead.push(coldest);
         }
-        self.objects.push(Arc::clone(object));
+        self.objects.push(object.clone());
         Ok(dead)
     }
 }

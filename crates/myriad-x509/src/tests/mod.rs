@@ -126,7 +126,7 @@ fn names_stay_where_their_authority_may_sign() {
     assert_eq!(judge(&trust, &["excluded", "narrow"]), Err(VerifyError::Excluded));
     let post = trusting(&["post"], 9);
     assert_eq!(judge(&post, &["card"]), Ok(()));
-    assert_eq!(judge(&post, &["letter"]), Err(VerifyError::ConstraintKind));
+    assert_eq!(judge(&post, &["letter"]), Err(VerifyError::NotPermitted));
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Running {
             });
         }
         let origin = Origin { paths, directives, preset: None };
-        let model = configuration::read_main(&origin).map_err(|errors| errors.join("\n"))?;
+        let model = configuration::read_main(&origin).map_err(configuration::errors_of)?;
         let file = origin.paths.configuration.display();
         match socket::path(&model, &origin.paths) {
             Some((socket, _)) => Ok(Self { socket, named: format!("for the configuration {file}") }),

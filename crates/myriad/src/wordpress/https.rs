@@ -10,10 +10,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_acme::{Certificate, Identifier, KeyKind, SigningKey, csr, pem};
 
-use super::quoted;
+use super::{quoted, values};
 
 /// Let's Encrypt, and its twin for trying out, whose certificates nobody believes.
-const LETS_ENCRYPT: (&str, &str) = ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory");
+pub(super) const LETS_ENCRYPT: (&str, &str) =
+    ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory");
 const STAGING: (&str, &str) =
     ("letsencrypt_staging", "https://acme-staging-v02.api.letsencrypt.org/directory");
 /// Days that a certificate for trying out is valid: what browsers accept at most.
@@ -62,10 +63,7 @@ impl Https {
     /// Takes an option with its value; false where it is none of these.
     pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         match name {
-            "--domain" => {
-                let names = value.split([',', ' ']).filter(|name| !name.is_empty());
-                self.domains.extend(names.map(str::to_owned));
-            }
+            "--domain" => values::add_names(&mut self.domains, value),
             "--email" => self.email = Some(value.to_owned()),
             "--acme-directory" => self.directory = Some(value.to_owned()),
             "--acme-ca" => self.authority = Some(value.into()),
@@ -80,8 +78,12 @@ impl Https {
         self.self_signed || !self.domains.is_empty()
     }
 
-    /// Options that make no sense together.
+    /// Values that are none, and options that make no sense together.
     pub(super) fn check(&self) -> Result<(), String> {
+        self.domains.iter().try_for_each(|name| values::domain(name))?;
+        self.email.as_deref().map_or(Ok(()), values::email)?;
+        self.directory.as_deref().map_or(Ok(()), values::directory)?;
+        self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--https-listen", listen))?;
         let of_acme = [
             ("--email", self.email.is_some()),
             ("--acme-directory", self.directory.is_some()),
@@ -108,6 +110,32 @@ impl Https {
             );
         }
         Ok(())
+    }
+
+    /// What to say of names of the site that the certificate is not for: who comes by one is led to https as all others are, and
+    /// warned there by the browser.
+    pub(super) fn uncovered(&self, names: &[String]) -> Option<String> {
+        let is_covered = |name: &str| {
+            self.domains.iter().any(|domain| match domain.strip_prefix('.') {
+                Some(bare) => {
+                    let www = name.split_at_checked(4).filter(|(www, _)| www.eq_ignore_ascii_case("www."));
+                    bare.eq_ignore_ascii_case(www.map_or(name, |(_, rest)| rest))
+                }
+                None => domain.eq_ignore_ascii_case(name),
+            })
+        };
+        // A name with a dot ahead stands for those below it, of which `--domain` covers `www` alone.
+        let left: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| *name != "_" && !is_covered(name.strip_prefix('.').unwrap_or(name)))
+            .collect();
+        (!self.domains.is_empty() && !left.is_empty()).then(|| {
+            format!(
+                "wordpress: the certificate of --domain is not for {}, and browsers say so to who comes by that name: give it to --domain, too",
+                left.join(", ")
+            )
+        })
     }
 
     /// Values that go into the configuration as they are, with their options.
@@ -168,6 +196,7 @@ impl Https {
             let _ = writeln!(issuer, "        contact {email};");
         }
         if let Some(authority) = &self.authority {
+            values::authority(authority)?;
             let authority =
                 std::path::absolute(authority).map_err(|error| format!("wordpress: --acme-ca: {error}"))?;
             let _ = writeln!(issuer, "        ssl_trusted_certificate {};", quoted(&authority)?);
@@ -250,6 +279,21 @@ impl SelfSigned {
 mod tests {
     use super::*;
 
+    #[test]
+    fn names_that_the_certificate_is_not_for_are_told() {
+        let of = |domains: &[&str], names: &[&str]| {
+            let owned = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+            Https { domains: owned(domains), ..Https::default() }.uncovered(&owned(names))
+        };
+        for names in [&["example.com", "WWW.example.com", ".example.com", "_"][..], &[]] {
+            assert_eq!(of(&[".example.com"], names), None, "{names:?}");
+        }
+        assert_eq!(of(&[], &["example.com"]), None, "nothing is said where no certificate is asked for");
+        let told =
+            of(&["example.com"], &["example.com", "www.example.com", "*.example.com", "www."]).unwrap();
+        assert!(told.contains("not for www.example.com, *.example.com, www.,"), "{told}");
+    }
+
     fn https(options: &[(&str, &str)]) -> Https {
         let mut https = Https::default();
         for (name, value) in options {
@@ -283,7 +327,10 @@ mod tests {
     #[test]
     fn options_that_contradict_each_other_are_refused() {
         assert!(
-            https(&[("--email", "x")]).check().expect_err("email").contains("--email goes with --domain")
+            https(&[("--email", "x@a.test")])
+                .check()
+                .expect_err("email")
+                .contains("--email goes with --domain")
         );
         assert!(https(&[("--https-listen", "443")]).check().is_err());
         let both = Https { self_signed: true, ..https(&[("--domain", "a.test")]) };
@@ -292,6 +339,15 @@ mod tests {
             Https { staging: true, ..https(&[("--domain", "a"), ("--acme-directory", "https://x/")]) };
         assert!(staging.check().is_err());
         assert!(https(&[("--domain", "a.test")]).check().is_ok());
+        for (option, value) in [
+            ("--domain", "*.a.test"),
+            ("--email", "x"),
+            ("--acme-directory", "http://x/"),
+            ("--https-listen", "0"),
+        ] {
+            let error = https(&[("--domain", "a.test"), (option, value)]).check().expect_err(option);
+            assert!(error.contains(&format!("{option} \"{value}\"")), "{error}");
+        }
     }
 
     #[test]

@@ -216,6 +216,7 @@ impl Connection {
             malformed: malformed.is_some(),
             priority,
             lingering: false,
+            awaited: false,
             turn: 0,
             send_window: i64::from(self.client.initial_window),
             receive_window: i64::from(self.config.window),

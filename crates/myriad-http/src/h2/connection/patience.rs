@@ -5,6 +5,7 @@
 
 use super::super::frame::kind;
 use super::super::{ConnectionError, ErrorCode};
+use crate::Resets;
 
 /// Frames without a purpose of their own that a client may send ahead of requests and bodies.
 const FRAMES: u32 = 10_000;
@@ -19,14 +20,12 @@ const BACKLOG: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Patience {
     frames: u32,
-    resets: u32,
-    most_resets: u32,
+    resets: Resets,
 }
 
 impl Patience {
     pub(super) fn new(max_streams: u32) -> Self {
-        let most_resets = max_streams.saturating_mul(2).max(100);
-        Self { frames: FRAMES, resets: most_resets, most_resets }
+        Self { frames: FRAMES, resets: Resets::new(max_streams) }
     }
 
     /// A frame has come, and `waiting` bytes of output are not sent yet.
@@ -49,14 +48,13 @@ impl Patience {
 
     /// A request has been answered to its end.
     pub(super) fn answered(&mut self) {
-        self.resets = self.most_resets.min(self.resets + 1);
+        self.resets.answered();
         self.frames = FRAMES.min(self.frames + WORTH);
     }
 
     /// A stream has ended for nothing: reset by the client, or because of what the client did.
     pub(super) fn wasted(&mut self) -> Result<(), ConnectionError> {
-        self.resets = self.resets.checked_sub(1).ok_or_else(|| too_much("flood of resets"))?;
-        Ok(())
+        if self.resets.wasted() { Err(too_much("flood of resets")) } else { Ok(()) }
     }
 }
 

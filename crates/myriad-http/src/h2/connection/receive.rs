@@ -38,8 +38,11 @@ impl Connection {
             return self.end_of_body(id, data);
         }
         if stream.lingering {
-            // RFC 9113 §8.1: the body is of no use, and its client is not at fault.
-            self.put_reset(id, ErrorCode::NoError);
+            // RFC 9113 §8.1: the body is of no use, and its client is not at fault. One that is nearly over may end by itself,
+            // or show that the client is at fault after all.
+            if stream.receive_window < i64::from(self.config.window / 2) {
+                self.put_reset(id, ErrorCode::NoError);
+            }
             return Ok(Received::Nothing);
         }
         let padding = header.length - data.len();

@@ -64,12 +64,19 @@ impl Connection {
 
     /// Whether there are streams that are answered and whose clients have not ended their side.
     pub fn is_lingering(&self) -> bool {
-        self.streams.lingering().is_some()
+        self.streams.is_lingering()
     }
 
-    /// Resets them (RFC 9113 §8.1).
+    /// The time begins that their clients have for it; those that are answered later have theirs after this.
+    pub fn await_lingering(&mut self) {
+        for stream in self.streams.lingering() {
+            stream.awaited = true;
+        }
+    }
+
+    /// Resets those whose time [`Self::await_lingering`] began (RFC 9113 §8.1).
     pub fn reset_lingering(&mut self) {
-        while let Some(id) = self.streams.lingering() {
+        while let Some(id) = self.streams.awaited() {
             self.put_reset(id, ErrorCode::NoError);
         }
     }

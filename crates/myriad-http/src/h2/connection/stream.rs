@@ -33,6 +33,8 @@ pub(super) struct Stream {
     pub(super) priority: Priority,
     /// Answered to the end while the client has not begun to send a body that it announced.
     pub(super) lingering: bool,
+    /// Its end has been waited for since the last [`super::Connection::await_lingering`].
+    pub(super) awaited: bool,
     /// When an incremental answer had its last turn.
     pub(super) turn: u64,
     /// What may be sent, bytes; below zero after the client has shrunk its windows.
@@ -138,9 +140,19 @@ impl Streams {
         self.open.iter().filter(|stream| !stream.lingering).count()
     }
 
-    /// One that is answered, and whose client has not ended its side.
-    pub(super) fn lingering(&self) -> Option<u32> {
-        self.open.iter().find(|stream| stream.lingering).map(|stream| stream.id)
+    /// Those that are answered, and whose clients have not ended their side.
+    pub(super) fn lingering(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.open.iter_mut().filter(|stream| stream.lingering)
+    }
+
+    /// One of them whose time has begun.
+    pub(super) fn awaited(&self) -> Option<u32> {
+        self.open.iter().find(|stream| stream.lingering && stream.awaited).map(|stream| stream.id)
+    }
+
+    /// Whether there are any.
+    pub(super) fn is_lingering(&self) -> bool {
+        self.open.iter().any(|stream| stream.lingering)
     }
 
     pub(super) fn get(&mut self, id: u32) -> Option<&mut Stream> {

@@ -1,150 +1,181 @@
-//! Field sections to fields (RFC 9204 §4.5).
+//! What all field sections of a connection share: the table that its client fills, and what the client is told about it.
 
+use super::dynamic::{Table, Text};
+use super::instruction::{self, Instruction, Name};
+use super::literal::{Fault, Literal};
+use super::section::{self, Prefix};
 use super::table::STATIC;
-use crate::h2::hpack::{huffman, integer};
+use super::{DecodeError, MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
+use crate::h2::hpack::integer;
+use crate::h3::error::{Code, Error};
 
-/// Why a field section cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecodeError {
-    /// It is no field section, or needs a dynamic table, which this side has not: the connection ends.
-    Broken,
-    /// A field, or all of them, are larger than allowed.
-    TooLarge,
+/// Bytes on the wire of a string that may be put into the table: what does not fit in, however badly it is coded (a code of
+/// Huffman's has at most 30 bits), is no entry.
+const LONGEST: usize = MAX_TABLE_CAPACITY * 4;
+/// Bytes of a cut instruction that are looked at together.
+const PIECE: usize = 512;
+/// Bytes that wait for the client to take them before it is an attack: it has sent thousands of requests and read nothing.
+const PATIENCE: usize = 8192;
+
+/// Reads field sections.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    table: Table,
+    /// Streams whose sections wait for entries.
+    blocked: usize,
+    /// Entries that the client knows to have come.
+    told: u64,
+    /// What the client is to be told.
+    out: Vec<u8>,
 }
 
-/// Reads a whole section and gives `take` each field. Names and values may be at most `total` bytes together, and one field
-/// `each` bytes: they are counted before they are copied.
-pub fn decode(
-    section: &[u8],
-    each: usize,
-    total: usize,
-    mut take: impl FnMut(&[u8], &[u8]),
-) -> Result<(), DecodeError> {
-    let mut input = section;
-    // RFC 9204 §4.5.1: entries of the dynamic table that are needed, none, and where they are counted from.
-    if integer::read(&mut input, 8) != Some(0) || integer::read(&mut input, 7).is_none() {
-        return Err(DecodeError::Broken);
+impl Decoder {
+    /// Entries that have come: a section that needs as many can be read.
+    pub fn inserted(&self) -> u64 {
+        self.table.inserted()
     }
-    let mut left = total;
-    let mut text = Vec::new();
-    while let Some(first) = input.first() {
-        let most = each.min(left);
-        left -= if first & 0x80 != 0 {
-            let (name, value) = entry(&mut input, first & 0x40 != 0, 6)?;
-            if name.len() + value.len() > most {
-                return Err(DecodeError::TooLarge);
+
+    /// Whether a stream waits for entries.
+    pub fn has_blocked(&self) -> bool {
+        self.blocked > 0
+    }
+
+    /// What is to be sent on the server's stream of its decoder; whoever sends it takes it out.
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// Reads a whole section of a stream and gives `take` each field. Names and values may be at most `total` bytes together,
+    /// and one field `each` bytes: they are counted before they are copied.
+    ///
+    /// # Errors
+    /// With [`DecodeError::Blocked`] the stream counts as blocked until [`Self::unblock`].
+    pub(in super::super) fn section(
+        &mut self,
+        stream: u64,
+        section: &[u8],
+        (each, total): (usize, usize),
+        take: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), DecodeError> {
+        let mut input = section;
+        let prefix = Prefix::read(&mut input, self.table.inserted()).ok_or(DecodeError::Broken)?;
+        if prefix.required > self.table.inserted() {
+            if self.blocked == MAX_BLOCKED_STREAMS {
+                return Err(DecodeError::Broken);
             }
-            take(name, value);
-            name.len() + value.len()
-        } else {
-            text.clear();
-            let name_length = read_name(&mut input, *first, most, &mut text)?;
-            read_string(&mut input, 7, most - name_length, &mut text)?;
-            let (name, value) = text.split_at(name_length);
-            take(name, value);
-            text.len()
+            self.blocked += 1;
+            return Err(DecodeError::Blocked(prefix.required));
+        }
+        let outcome = section::read(input, prefix, &self.table, (each, total), take);
+        if prefix.required > 0 && outcome != Err(DecodeError::Broken) {
+            // RFC 9204 §4.4.1: it says that the entries have come, too.
+            integer::write(&mut self.out, 0x80, 7, usize::try_from(stream).unwrap_or(usize::MAX));
+            self.told = self.told.max(prefix.required);
+        }
+        outcome
+    }
+
+    /// What the entries of the table count for, bytes (RFC 9204 §3.2.1).
+    #[cfg(test)]
+    pub(super) fn table_size(&self) -> usize {
+        self.table.counted()
+    }
+
+    /// A stream waits no more.
+    pub(in super::super) fn unblock(&mut self) {
+        self.blocked = self.blocked.saturating_sub(1);
+    }
+
+    /// The rest of a stream is not read (RFC 9204 §4.4.2).
+    pub fn cancel(&mut self, stream: u64) {
+        integer::write(&mut self.out, 0x40, 6, usize::try_from(stream).unwrap_or(usize::MAX));
+    }
+
+    /// Whether the client takes what it is told.
+    ///
+    /// # Errors
+    /// It does not, and the connection ends.
+    pub fn check_patience(&self) -> Result<(), Error> {
+        if self.out.len() > PATIENCE {
+            return Err(Error::connection(Code::ExcessiveLoad, "the decoder's stream is not read"));
+        }
+        Ok(())
+    }
+
+    /// Takes all of `input`, the next bytes of the client's stream of its encoder. `kept` holds an instruction that is cut.
+    ///
+    /// # Errors
+    /// The client broke a rule: the connection ends.
+    pub(in super::super) fn instructions(
+        &mut self,
+        kept: &mut Vec<u8>,
+        input: &mut &[u8],
+    ) -> Result<(), Error> {
+        while !input.is_empty() {
+            if kept.is_empty() {
+                self.run(input)?;
+                // What is left is the beginning of one.
+                kept.extend_from_slice(input);
+                *input = &[];
+            } else {
+                let (piece, rest) = input.split_at(input.len().min(PIECE));
+                *input = rest;
+                kept.extend_from_slice(piece);
+                let mut together = &kept[..];
+                self.run(&mut together)?;
+                let read = kept.len() - together.len();
+                kept.drain(..read);
+            }
+        }
+        if kept.is_empty() {
+            *kept = Vec::new();
+        }
+        let news = self.table.inserted() - self.told;
+        if news > 0 {
+            // RFC 9204 §4.4.3.
+            integer::write(&mut self.out, 0, 6, usize::try_from(news).unwrap_or(usize::MAX));
+            self.told += news;
+        }
+        Ok(())
+    }
+
+    /// Does what is said as far as it has come whole.
+    fn run(&mut self, input: &mut &[u8]) -> Result<(), Error> {
+        loop {
+            let done = match instruction::read(input, LONGEST) {
+                Ok(Instruction::Capacity(capacity)) => self.resize(capacity),
+                Ok(Instruction::Insert { name, value }) => self.insert(name, value),
+                Ok(Instruction::Duplicate(index)) => self.duplicate(index),
+                Err(Fault::Partial) => return Ok(()),
+                Err(Fault::Broken) => None,
+            };
+            done.ok_or_else(|| {
+                Error::connection(Code::QpackEncoderStream, "instruction that cannot be followed")
+            })?;
+        }
+    }
+
+    fn resize(&mut self, capacity: usize) -> Option<()> {
+        (capacity <= MAX_TABLE_CAPACITY).then(|| self.table.resize(capacity))
+    }
+
+    fn duplicate(&mut self, index: usize) -> Option<()> {
+        let (name, value) = self.table.newest(index)?.clone();
+        self.table.insert(name, value)
+    }
+
+    fn insert(&mut self, name: Name<'_>, value: Literal<'_>) -> Option<()> {
+        let name = match name {
+            Name::Static(index) => Text::Static(STATIC.get(index)?.0),
+            Name::Dynamic(index) => self.table.newest(index)?.0.clone(),
+            Name::Literal(name) => shared(name)?,
         };
+        self.table.insert(name, shared(value)?)
     }
-    Ok(())
 }
 
-fn entry(
-    input: &mut &[u8],
-    is_static: bool,
-    prefix: u32,
-) -> Result<(&'static [u8], &'static [u8]), DecodeError> {
-    let index = integer::read(input, prefix).filter(|_| is_static).ok_or(DecodeError::Broken)?;
-    STATIC.get(index).copied().ok_or(DecodeError::Broken)
-}
-
-/// Reads the name of a literal; how long it is.
-fn read_name(input: &mut &[u8], first: u8, most: usize, text: &mut Vec<u8>) -> Result<usize, DecodeError> {
-    match first & 0xf0 {
-        // RFC 9204 §4.5.4.
-        0x40..=0x70 => {
-            let (name, _) = entry(input, first & 0x10 != 0, 4)?;
-            if name.len() > most {
-                return Err(DecodeError::TooLarge);
-            }
-            text.extend_from_slice(name);
-        }
-        // RFC 9204 §4.5.6.
-        0x20..=0x30 => read_string(input, 3, most, text)?,
-        // What is left refers to the dynamic table.
-        _ => return Err(DecodeError::Broken),
-    }
-    Ok(text.len())
-}
-
-/// Reads a string of at most `most` bytes whose length has `prefix` bits in its first byte, below the one that says whether
-/// it is in the Huffman code.
-fn read_string(input: &mut &[u8], prefix: u32, most: usize, text: &mut Vec<u8>) -> Result<(), DecodeError> {
-    let coded = input.first().is_some_and(|first| first >> prefix & 1 == 1);
-    let length = integer::read(input, prefix).ok_or(DecodeError::Broken)?;
-    let (string, rest) = input.split_at_checked(length).ok_or(DecodeError::Broken)?;
-    *input = rest;
-    if !coded {
-        if length > most {
-            return Err(DecodeError::TooLarge);
-        }
-        text.extend_from_slice(string);
-        return Ok(());
-    }
-    let before = text.len();
-    huffman::decode(string, most, text)
-        .ok_or_else(|| if text.len() - before == most { DecodeError::TooLarge } else { DecodeError::Broken })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fields(section: &[u8]) -> Result<Vec<(String, String)>, DecodeError> {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let mut fields = Vec::new();
-        decode(section, 100, 150, |name, value| fields.push((text(name), text(value))))?;
-        Ok(fields)
-    }
-
-    #[test]
-    fn example_of_the_rfc_is_read() {
-        // RFC 9204 §B.1.
-        let section = b"\0\0\x51\x0b/index.html";
-        assert_eq!(fields(section).unwrap(), [(":path".to_owned(), "/index.html".to_owned())]);
-    }
-
-    #[test]
-    fn every_kind_of_literal_is_read() {
-        let section = b"\0\0\xd1\x23x-a\x01b\x5f\x50\x81\x1f\x29\x1f\x01c";
-        let expected = [(":method", "GET"), ("x-a", "b"), ("user-agent", "a"), ("a", "c")];
-        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(fields(section).unwrap(), expected);
-    }
-
-    #[test]
-    fn what_needs_a_dynamic_table_or_is_cut_short_is_refused() {
-        for section in [
-            &b"\x01\0\x80"[..],
-            b"\0\0\x80",
-            b"\0\0\x10",
-            b"\0\0\x00\x00",
-            b"\0\0\x40\x00",
-            b"\0\0\xff\x7f",
-            b"\0\0\x51\x0b/i",
-            b"\0\0\x51\x82\xff\xff",
-            b"\0",
-            b"",
-        ] {
-            assert_eq!(fields(section), Err(DecodeError::Broken), "{section:x?}");
-        }
-    }
-
-    #[test]
-    fn fields_are_counted_before_they_are_copied() {
-        let long = [&b"\0\0\x51\x7f\x00"[..], &[b'x'; 127]].concat();
-        assert_eq!(fields(&long), Err(DecodeError::TooLarge));
-        // Small references that stand for much.
-        let many = [&b"\0\0"[..], &[0xd1; 20]].concat();
-        assert_eq!(fields(&many), Err(DecodeError::TooLarge));
-    }
+fn shared(literal: Literal<'_>) -> Option<Text> {
+    let mut text = Vec::new();
+    literal.append(MAX_TABLE_CAPACITY, &mut text).ok()?;
+    Some(if text.is_empty() { Text::Static(b"") } else { Text::Shared(text.into()) })
 }

@@ -67,7 +67,7 @@ impl Encoder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode;
+    use super::super::Decoder;
     use super::*;
 
     #[test]
@@ -88,7 +88,8 @@ mod tests {
                 encoder.field(name, value, &mut out);
             }
             let mut read = Vec::new();
-            decode(&out, 1000, 1000, |name, value| read.push((name.to_vec(), value.to_vec()))).unwrap();
+            let take = |name: &[u8], value: &[u8]| read.push((name.to_vec(), value.to_vec()));
+            Decoder::default().section(0, &out, (1000, 1000), take).unwrap();
             assert_eq!(read[0], (b":status".to_vec(), status.to_string().into_bytes()));
             let expected = fields.map(|(name, value)| (name.to_ascii_lowercase(), value.to_vec()));
             assert_eq!(read[1..], expected);

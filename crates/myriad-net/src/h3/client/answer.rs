@@ -7,7 +7,7 @@ use myriad_http::h3;
 use myriad_http::{Known, Method, ParseError};
 use quinn_proto::StreamId;
 
-use super::super::request::Work;
+use super::super::request::{Side, Work};
 use super::super::sending::{Ended, Sending};
 use super::read::number;
 use super::{Around, Client, Code};
@@ -49,8 +49,16 @@ impl<S: Service> Client<S> {
         self.active = around.now;
         let number = self.connection.requests.get() + 1;
         self.connection.requests.set(number);
-        let body = if malformed.is_some() || self.is_whole(id) { None } else { Some(self.feed(id, around)) };
+        let has_body = self.streams.get(&id).is_some_and(|stream| stream.has_body);
+        let body = if malformed.is_some() || !has_body && self.is_whole(id) {
+            None
+        } else {
+            Some(self.feed(id, around))
+        };
         let Some(stream) = self.streams.get_mut(&id) else { return };
+        if stream.side == Side::Reset {
+            return self.broken_off(id, around);
+        }
         stream.number = number;
         stream.head_only = around.head.method() == Method::Head;
         let body = body.as_ref().map_or_else(RequestBody::empty, RequestBody::fed);
@@ -161,7 +169,12 @@ impl<S: Service> Client<S> {
         sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, Feed::received);
         let keeps = sending.response.timeouts.keepalive_ms > 0 && !sending.response.close;
         around.service.finish(around.head, &self.connection, sending.response.ticket, &sent);
-        if ended != Ended::Whole {
+        if ended == Ended::TimedOut {
+            around.service.http3_failed(&self.connection, &"client timed out");
+        }
+        if ended == Ended::Whole {
+            self.resets.answered();
+        } else {
             let code = if ended == Ended::Broken { Code::Internal } else { Code::RequestCancelled };
             let _ = self.quic.send_stream(id).reset(number(code));
         }
@@ -173,9 +186,7 @@ impl<S: Service> Client<S> {
 
     /// Nobody reads any more what the client may still send (RFC 9114 section 4.1).
     fn stop_receiving(&mut self, id: StreamId) {
-        if let Some(stream) = self.streams.get_mut(&id)
-            && std::mem::replace(&mut stream.receiving, false)
-        {
+        if self.abandon(id) {
             let _ = self.quic.recv_stream(id).stop(number(Code::NoError));
         }
         self.forget_if_over(id);
@@ -183,6 +194,7 @@ impl<S: Service> Client<S> {
 
     /// A request that came after the client was told to make no more, or from an unproved address: it may ask elsewhere.
     pub(super) fn reject(&mut self, id: StreamId) {
+        self.peer.fields().cancel(quinn_proto::VarInt::from(id).into_inner());
         let _ = self.quic.recv_stream(id).stop(number(Code::RequestRejected));
         let _ = self.quic.send_stream(id).reset(number(Code::RequestRejected));
     }
@@ -200,10 +212,18 @@ impl<S: Service> Client<S> {
         if let Some(feed) = &stream.feed {
             feed.fail(myriad_http::body::BodyError::Aborted);
         }
-        if let Work::Sending(sending) = std::mem::replace(&mut stream.work, Work::Over) {
+        let work = std::mem::replace(&mut stream.work, Work::Over);
+        if matches!(work, Work::Over) {
+            return;
+        }
+        let is_flood = self.resets.wasted();
+        if let Work::Sending(sending) = work {
             let mut sent = sending.sent(Ended::Unwanted);
             sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, Feed::received);
             around.service.finish(around.head, &self.connection, sending.response.ticket, &sent);
+        }
+        if is_flood && !self.is_over() {
+            self.offended(Code::ExcessiveLoad, "flood of resets", around);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What QUIC says has happened.
 
-use quinn_proto::{ConnectionError, Dir, Event, StreamEvent, StreamId};
+use quinn_proto::{ConnectionError, Dir, Event, StreamEvent, StreamId, VarInt};
 
 use super::super::request::{RequestStream, Work};
 use super::{Around, Client};
@@ -21,6 +21,7 @@ impl<S: Service> Client<S> {
                 Event::DatagramReceived | Event::DatagramsUnblocked => {}
             }
         }
+        self.tell_encoder(around);
         if self.is_over() {
             self.bury(around);
         } else {
@@ -40,11 +41,11 @@ impl<S: Service> Client<S> {
     }
 
     fn lost(&mut self, reason: &ConnectionError, around: &Around<'_, S>) {
-        if self.handshake_until.is_some()
-            && let ConnectionError::TransportError(error) = reason
-        {
-            let error = rustls::Error::General(error.reason.clone());
-            around.service.tls_failed(&self.connection, &error);
+        let ConnectionError::TransportError(error) = reason else { return };
+        if self.handshake_until.is_some() {
+            around.service.tls_failed(&self.connection, &error.reason);
+        } else {
+            around.service.http3_failed(&self.connection, error);
         }
     }
 
@@ -71,14 +72,15 @@ impl<S: Service> Client<S> {
 
     fn opened(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         self.active = around.now;
-        if self.leaving {
+        if self.leaving.is_some() {
             return self.reject(id);
         }
-        self.next = u64::from(quinn_proto::VarInt::from(id)) + 4;
+        let number = VarInt::from(id).into_inner();
+        self.next = number + 4;
         if self.streams.is_empty() {
             self.looked = around.now;
         }
-        self.streams.insert(id, RequestStream::new(around.now));
+        self.streams.insert(id, RequestStream::new(number, around.now));
         self.read(id, around);
     }
 

@@ -8,7 +8,7 @@ use myriad_http::h3::{Control, Error, Event, Scope};
 use myriad_http::{Method, ParseError, RequestHead};
 use quinn_proto::{ReadError, StreamId, VarInt};
 
-use super::super::request::{Held, Until, Work};
+use super::super::request::{Held, RequestStream, Side, Until, Work};
 use super::{Around, Client, Code};
 use crate::service::Service;
 
@@ -23,11 +23,11 @@ enum Taken {
 }
 
 impl<S: Service> Client<S> {
-    /// Takes the next bytes of a stream, in order.
-    fn take(&mut self, id: StreamId) -> Taken {
+    /// Takes the next bytes of a stream, in order, so many at most.
+    fn take_up_to(&mut self, id: StreamId, most: usize) -> Taken {
         let mut stream = self.quic.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return Taken::Nothing };
-        let taken = match chunks.next(usize::MAX) {
+        let taken = match chunks.next(most) {
             Ok(Some(chunk)) => Taken::Bytes(chunk.bytes),
             Ok(None) => Taken::End,
             Err(ReadError::Blocked) => Taken::Nothing,
@@ -38,10 +38,39 @@ impl<S: Service> Client<S> {
         taken
     }
 
+    /// Takes the next bytes of a request stream, and remembers how it ended.
+    fn take(&mut self, id: StreamId) -> Taken {
+        self.take_some(id, usize::MAX)
+    }
+
+    fn take_some(&mut self, id: StreamId, most: usize) -> Taken {
+        match self.streams.get(&id).map(|stream| stream.side) {
+            Some(Side::Ended) => return Taken::End,
+            Some(Side::Reset) => return Taken::Reset,
+            Some(Side::Open) | None => {}
+        }
+        let taken = self.take_up_to(id, most);
+        let side = match taken {
+            Taken::End => Side::Ended,
+            Taken::Reset => Side::Reset,
+            Taken::Bytes(_) | Taken::Nothing => return taken,
+        };
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.side = side;
+        }
+        taken
+    }
+
+    /// Whether the client has broken off a stream of which nothing is wanted now: its bytes stay where they are, and its
+    /// window with them.
+    fn is_broken_off(&mut self, id: StreamId) -> bool {
+        matches!(self.take_some(id, 0), Taken::Reset)
+    }
+
     /// Reads a one-way stream.
     pub(super) fn read_one_way(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         loop {
-            let taken = self.take(id);
+            let taken = self.take_up_to(id, usize::MAX);
             let Some((role, kept)) = self.one_way.get_mut(&id) else { return };
             let mut result = Ok(());
             match &taken {
@@ -49,7 +78,7 @@ impl<S: Service> Client<S> {
                 Taken::End | Taken::Reset => {
                     if role.is_critical() {
                         let reason = "a stream that the connection needs was closed";
-                        self.close(around.now, Code::ClosedCriticalStream, reason);
+                        self.offended(Code::ClosedCriticalStream, reason, around);
                     }
                     self.one_way.remove(&id);
                     return;
@@ -71,13 +100,29 @@ impl<S: Service> Client<S> {
                 }
             }
             if let Err(error) = result {
-                return self.close(around.now, error.code, error.reason);
+                return self.offended(error.code, error.reason, around);
             }
             if matches!(self.one_way.get(&id), Some((myriad_http::h3::Role::Unwanted, _))) {
                 self.one_way.remove(&id);
                 let _ = self.quic.recv_stream(id).stop(number(Code::StreamCreation));
                 return;
             }
+            self.unblock(around);
+        }
+    }
+
+    /// Goes on with requests whose entries of the table of fields have come.
+    fn unblock(&mut self, around: &mut Around<'_, S>) {
+        if !self.peer.fields().has_blocked() {
+            return;
+        }
+        let fields = self.peer.fields();
+        let goes_on =
+            |stream: &RequestStream<S::Ticket>| stream.reader.holds_section() && !stream.reader.waits(fields);
+        let ids: Vec<StreamId> =
+            self.streams.iter().filter(|(_, stream)| goes_on(stream)).map(|(id, _)| *id).collect();
+        for id in ids {
+            self.read(id, around);
         }
     }
 
@@ -85,16 +130,28 @@ impl<S: Service> Client<S> {
     pub(super) fn read(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         while let Some(stream) = self.streams.get_mut(&id) {
             if matches!(&stream.work, Work::Held(held) if held.until == Until::Handshake) {
+                if self.is_broken_off(id) {
+                    return self.broken_off(id, around);
+                }
                 if self.quic.is_handshaking() {
                     return;
                 }
                 self.resume(id, around);
                 continue;
             }
-            if !stream.receiving || stream.fed >= self.stream_buffer {
+            if !stream.receiving {
                 return;
             }
-            if stream.rest.is_empty() {
+            let is_full = stream.fed >= self.stream_buffer || stream.reader.waits(self.peer.fields());
+            let holds_section = stream.reader.holds_section();
+            let is_read = stream.rest.is_empty();
+            if (is_full || holds_section) && self.is_broken_off(id) {
+                return self.broken_off(id, around);
+            }
+            if is_full {
+                return;
+            }
+            if is_read && !holds_section {
                 match self.take(id) {
                     Taken::Nothing => return,
                     Taken::Bytes(bytes) => self.put(id, bytes),
@@ -112,20 +169,22 @@ impl<S: Service> Client<S> {
 
     /// The handshake is over: asks for what waited for it, unless there is something else to wait for.
     fn resume(&mut self, id: StreamId, around: &mut Around<'_, S>) {
-        let Some(Work::Held(held)) = self.streams.get(&id).map(|stream| &stream.work) else { return };
-        let (is_safe, malformed) = (is_safe(&held.head), held.malformed);
+        let Some(stream) = self.streams.get(&id) else { return };
+        let Work::Held(held) = &stream.work else { return };
+        let (opened, is_safe, malformed) = (stream.opened, is_safe(&held.head), held.malformed);
         match self.reason_to_hold(id, is_safe, malformed) {
             None => self.release(id, around),
             Some(until) => {
                 if let Some(Work::Held(held)) = self.streams.get_mut(&id).map(|stream| &mut stream.work) {
                     held.until = until;
                 }
+                self.hold(opened);
             }
         }
     }
 
     /// Asks for what was held back.
-    fn release(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    pub(super) fn release(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         match std::mem::replace(&mut stream.work, Work::Reading) {
             Work::Held(held) => {
@@ -149,16 +208,20 @@ impl<S: Service> Client<S> {
             let Some(stream) = self.streams.get_mut(&id) else { return Ok(ControlFlow::Break(())) };
             let taken = stream.rest.clone();
             let mut input = &taken[..];
-            let event = stream.reader.receive(&mut input, &limits, around.head)?;
+            let event = stream.reader.receive(&mut input, &limits, around.head, self.peer.fields())?;
             if matches!(stream.work, Work::Reading) {
                 stream.head_bytes += (taken.len() - input.len()) as u64;
             }
             stream.rest = taken.slice(taken.len() - input.len()..);
             match event {
                 Event::Partial => return Ok(ControlFlow::Continue(())),
+                Event::Blocked => return Ok(ControlFlow::Break(())),
                 Event::Trailers => {}
                 Event::Data(piece) => {
-                    self.release(id, around);
+                    stream.has_body = true;
+                    if matches!(stream.work, Work::Held(_)) {
+                        self.release(id, around);
+                    }
                     let Some(stream) = self.streams.get_mut(&id) else { return Ok(ControlFlow::Break(())) };
                     if let Some(feed) = &stream.feed {
                         stream.fed += piece.len() as u64;
@@ -178,6 +241,10 @@ impl<S: Service> Client<S> {
                             let head = std::mem::take(around.head);
                             let Some(stream) = self.streams.get_mut(&id) else { continue };
                             stream.work = Work::Held(Box::new(Held { head, malformed, until }));
+                            let opened = stream.opened;
+                            if until == Until::End {
+                                self.hold(opened);
+                            }
                             if until == Until::Handshake {
                                 return Ok(ControlFlow::Break(()));
                             }
@@ -217,8 +284,9 @@ impl<S: Service> Client<S> {
             Taken::Bytes(bytes) => self.put(id, bytes),
             Taken::End => {
                 if let Some(stream) = self.streams.get_mut(&id) {
-                    stream.receiving = false;
-                    return stream.reader.finish().is_ok();
+                    // What ends in the middle of something is left to who reads on.
+                    stream.receiving = stream.reader.finish().is_err();
+                    return !stream.receiving;
                 }
             }
             Taken::Nothing | Taken::Reset => {}
@@ -228,9 +296,9 @@ impl<S: Service> Client<S> {
 
     fn ended(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.receiving = false;
         match stream.reader.finish() {
             Ok(()) => {
+                stream.receiving = false;
                 if let Some(feed) = &stream.feed {
                     feed.end();
                 }
@@ -241,14 +309,25 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// The client has reset its side: what it asked for is not whole, and never will be.
-    fn broken_off(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    /// Nothing more is read of a stream. Whether anything was to come.
+    pub(super) fn abandon(&mut self, id: StreamId) -> bool {
+        let Some(stream) = self.streams.get_mut(&id) else { return false };
+        let was_receiving = std::mem::replace(&mut stream.receiving, false);
+        if was_receiving {
+            stream.reader.abandon(self.peer.fields());
+        }
+        was_receiving
+    }
+
+    /// The client has reset its side: what it asked for is not whole, and never will be. An answer that is already on its way goes
+    /// on, unless the client stops that too.
+    pub(super) fn broken_off(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+        self.abandon(id);
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.receiving = false;
         if let Some(feed) = &stream.feed {
             feed.fail(BodyError::Aborted);
         }
-        if matches!(stream.work, Work::Reading | Work::Held(_)) {
+        if matches!(stream.work, Work::Reading | Work::Held(_) | Work::Waiting(_)) {
             self.forsake(id, around);
             let _ = self.quic.send_stream(id).reset(number(Code::RequestCancelled));
         }
@@ -261,17 +340,32 @@ impl<S: Service> Client<S> {
         self.fail(id, Error { scope: Scope::Stream, code: Code::RequestIncomplete, reason }, around);
     }
 
+    /// A body that is not as long as announced, or has malformed trailers, is refused with a status where nothing of the answer
+    /// has left (RFC 9114 section 4.1.2). Whether it is so.
+    fn refuse_body(&mut self, id: StreamId, error: Error, around: &mut Around<'_, S>) -> bool {
+        if error.code != Code::Message {
+            return false;
+        }
+        self.release(id, around);
+        let Some(stream) = self.streams.get_mut(&id) else { return false };
+        let (Work::Waiting(_), Some(feed)) = (&stream.work, &stream.feed) else { return false };
+        feed.fail(BodyError::Malformed(ParseError::InvalidLength));
+        if self.abandon(id) {
+            let _ = self.quic.recv_stream(id).stop(number(error.code));
+        }
+        true
+    }
+
     /// The client broke a rule.
     fn fail(&mut self, id: StreamId, error: Error, around: &mut Around<'_, S>) {
         if error.scope == Scope::Connection {
-            return self.close(around.now, error.code, error.reason);
+            return self.offended(error.code, error.reason, around);
         }
-        if let Some(stream) = self.streams.get_mut(&id) {
-            stream.receiving = false;
-            if let Some(feed) = &stream.feed {
-                feed.fail(BodyError::Aborted);
-            }
+        if self.refuse_body(id, error, around) {
+            return;
         }
+        around.service.http3_failed(&self.connection, &error.reason);
+        self.abandon(id);
         self.forsake(id, around);
         let _ = self.quic.recv_stream(id).stop(number(error.code));
         let _ = self.quic.send_stream(id).reset(number(error.code));

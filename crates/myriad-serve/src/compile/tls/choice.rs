@@ -143,8 +143,8 @@ fn why_unspoken(word: &str) -> Option<String> {
     Some(format!("\"{word}\" {why}"))
 }
 
-/// Puts the suites whose hash is SHA-256 and whose cipher is AES before the others: all are strong enough, and SHA-384 is
-/// a fifth of a handshake.
+/// Puts the suites whose hash is SHA-256 and whose cipher is AES before the others: all are strong enough, and a
+/// handshake hashes some twenty times.
 pub(super) fn cheapest_first(provider: &mut CryptoProvider) {
     provider.cipher_suites.sort_by_key(|suite| {
         let is_cheapest = matches!(

@@ -57,6 +57,14 @@ impl Compile<'_> {
         provider: &CryptoProvider,
     ) -> Result<Arc<dyn ClientCertVerifier>, Box<Diagnostic>> {
         if settings.verify_client == VerifyClient::Off {
+            // As in nginx, what is named must be what it should, though nobody is asked.
+            let files = self.tls_reader();
+            if let Some(name) = settings.trusted_certificate.as_ref().filter(|name| !name.is_empty()) {
+                files.trust(name, &mut Trust::new(0))?;
+            }
+            if let Some(lists) = settings.crl.as_ref().filter(|name| !name.is_empty()) {
+                files.revoke(lists, &mut Trust::new(0))?;
+            }
             return Ok(WebPkiClientVerifier::no_client_auth());
         }
         let names_nobody = authorities(settings).next().is_none();

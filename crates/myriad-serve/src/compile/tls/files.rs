@@ -68,6 +68,16 @@ impl<'a> Files<'a> {
         }
     }
 
+    /// An OCSP answer (`ssl_stapling_file`) that can be shown.
+    pub(super) fn ocsp_answer(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
+        let der = self.bytes(name)?;
+        if let Err(why) = myriad_x509::check_form(&der) {
+            let help = "make it by: openssl ocsp -issuer CA.crt -cert SITE.crt -url RESPONDER -respout FILE";
+            return Err(Box::new(fail(name, not_usable(name, &why.to_string())).help(help)));
+        }
+        Ok(der.into_owned())
+    }
+
     /// Trusts the authorities of a file. Returns their certificates.
     pub(super) fn trust(
         &self,

@@ -6,7 +6,7 @@ use myriad_conf::model::ServerConf;
 use myriad_conf::settings::TlsSettings;
 use rustls::crypto::aws_lc_rs;
 
-use super::identity::is_ordered;
+use super::identity::{is_clients, is_ordered};
 use crate::compile::Compile;
 use crate::runtime::NamedPair;
 use crate::tls::NamedCertificates;
@@ -40,6 +40,7 @@ impl Compile<'_> {
                 certificate: self.template(certificate),
                 key: self.template(key),
                 files: Arc::clone(&files),
+                is_clients: is_clients(settings),
             })
             .collect()
     }

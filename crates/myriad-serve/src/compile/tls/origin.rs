@@ -123,6 +123,8 @@ impl Compile<'_> {
             certificate: self.template(certificate),
             key: self.template(key),
             files: Arc::new(files),
+            // There is one.
+            is_clients: true,
         }))
     }
 
@@ -134,7 +136,7 @@ impl Compile<'_> {
 /// The files that `proxy_ssl_*` names, but for those that variables name.
 pub(super) fn files(settings: &OriginTlsSettings) -> impl Iterator<Item = &Text> {
     let OriginTlsSettings { trusted_certificate, crl, certificate, key, password_file, .. } = settings;
-    let fixed = [certificate, key].into_iter().flatten().filter(|name| super::is_file(name));
+    let fixed = [certificate, key].into_iter().flatten().filter(|name| super::is_tls_file(name));
     let proof = [trusted_certificate, crl].into_iter().flatten().filter(|_| settings.verify);
     let passwords = password_file.iter().filter(|_| certificate.is_some());
     fixed.chain(proof).chain(passwords)

@@ -11,7 +11,7 @@ use myriad_http::date::format_http_date;
 use myriad_x509::Certificate;
 
 use super::files::Files;
-use super::{TlsFiles, choice, is_file};
+use super::{TlsFiles, choice, is_tls_file, stapling};
 use crate::tls::certificates;
 
 /// Warnings about the TLS of a model that was found sound, each once, though many servers inherit what it is about.
@@ -25,8 +25,8 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
     if let Some(http) = &model.http {
         for server in &http.servers {
             let tls = &server.settings.tls;
-            let found =
-                out_of_time(tls, files, now_s).chain(unspoken(tls)).chain(leads_nowhere(http, server));
+            let found = out_of_time(tls, files, now_s).chain(unspoken(tls));
+            let found = found.chain(leads_nowhere(http, server)).chain(not_stapled(tls, files));
             for warning in found {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -39,7 +39,7 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
 
 /// Certificates that clients refuse for their dates.
 fn out_of_time(tls: &TlsSettings, files: Files<'_>, now_s: i64) -> impl Iterator<Item = Diagnostic> {
-    tls.certificates.iter().filter(|name| is_file(name)).filter_map(move |name| {
+    tls.certificates.iter().filter(|name| is_tls_file(name)).filter_map(move |name| {
         let chain = certificates(&files.bytes(name).ok()?).ok()?;
         let certificate = Certificate::parse(chain.first()?).ok()?;
         let why = if now_s > certificate.not_after {
@@ -57,6 +57,15 @@ fn date(at_s: i64) -> String {
     String::from_utf8_lossy(&format_http_date(u64::try_from(at_s).unwrap_or(0))).into_owned()
 }
 
+/// Certificates for which nobody is asked though `ssl_stapling` is on.
+fn not_stapled(tls: &TlsSettings, files: Files<'_>) -> impl Iterator<Item = Diagnostic> {
+    let asks = tls.stapling && tls.stapling_file.is_none();
+    tls.certificates.iter().filter(move |_| asks).filter_map(move |name| {
+        let why = stapling::question(tls, files, name)?.err()?;
+        Some(Diagnostic::warning(name.span, why))
+    })
+}
+
 /// Words of `ssl_ciphers` that take nothing in.
 fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
@@ -71,12 +80,12 @@ fn leads_nowhere(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
     let rules = server.settings.https_only.as_ref()?;
     let speaks =
         http.servers.iter().flat_map(|server| &server.listens).any(|listen| listen.ssl || listen.quic);
-    if speaks || rules.has_port || !server.settings.real_ip.from.is_empty() {
+    if speaks || rules.port.is_some() || !server.settings.real_ip.from.is_empty() {
         return None;
     }
     let message = "\"https_only\" leads visitors of this server to https, and no \"listen\" says \"ssl\"";
     Some(
-        Diagnostic::warning(server.span, message)
+        Diagnostic::warning(rules.span, message)
             .help("write listen 443 ssl; or, where a proxy ends TLS, set_real_ip_from for its address"),
     )
 }

@@ -9,7 +9,6 @@
 
 mod answer;
 mod arguments;
-mod host;
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -24,7 +23,7 @@ use myriad_net::RequestBody;
 
 use self::answer::Refusal;
 use self::arguments::Arguments;
-use super::{Step, Work};
+use super::{Step, Work, foreign_page, own_host};
 use crate::admin::Administrator;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
@@ -51,13 +50,18 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &ApiPlace) -> Step {
     }
     // Who is asked for an address or a name where that is written has been asked.
     let gate = request.place().gate.as_ref();
-    let ruled = gate.is_some_and(|gate| {
+    let knows_who = gate.is_some_and(|gate| {
         let basic = gate.basic.as_ref().and_then(|basic| basic.realm.as_static());
-        !gate.networks.is_empty() || basic.is_some_and(|realm| realm != b"off") || gate.auth_request.is_some()
+        basic.is_some_and(|realm| realm != b"off") || gate.auth_request.is_some()
     });
-    if !ruled && !request.may_administer(None) {
-        request.log(Level::Error, format_args!("api forbidden"));
+    let ruled = knows_who || gate.is_some_and(|gate| !gate.networks.is_empty());
+    if !ruled && let Err(why) = request.may_administer(None) {
+        request.log(Level::Error, format_args!("api forbidden: {why}"));
         return Step::Error(403);
+    }
+    // A browser sends no password to a page that has its name lead here.
+    if !knows_who && !own_host::is_known(request) {
+        return unknown_host(request).answer();
     }
     match call(request, rules, ruled) {
         Ok(call) => Step::Wait(Work::Api(Box::new(call))),
@@ -98,9 +102,12 @@ fn may_write(request: &Request, rules: &ApiPlace, ruled: bool) -> Result<(), Ref
         request.log(Level::Error, format_args!("api forbidden: purges come from loopback"));
         return Err(Refusal::new(403, "purges come from loopback, unless \"allow\" says from where"));
     }
-    if !host::is_known(request) {
-        request.log(Level::Error, format_args!("api forbidden: the host is none of the server's names"));
-        return Err(Refusal::new(403, "the host is neither a loopback one nor one of the server's names"));
+    if !own_host::is_known(request) {
+        return Err(unknown_host(request));
+    }
+    if foreign_page::is_asking(request, false) {
+        request.log(Level::Error, format_args!("api forbidden: a page of another site asks"));
+        return Err(Refusal::new(403, "a page of another site asks"));
     }
     let media_type = request.head.known(Known::ContentType).unwrap_or_default();
     let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
@@ -108,6 +115,11 @@ fn may_write(request: &Request, rules: &ApiPlace, ruled: bool) -> Result<(), Ref
         return Err(Refusal::new(415, "Content-Type must be application/json"));
     }
     Ok(())
+}
+
+fn unknown_host(request: &Request) -> Refusal {
+    request.log(Level::Error, format_args!("api forbidden: the host is none of the server's names"));
+    Refusal::new(403, "the host is neither a loopback one nor one of the server's names")
 }
 
 fn known(

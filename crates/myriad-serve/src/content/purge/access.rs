@@ -1,29 +1,76 @@
 //! Who may purge.
 
 use std::cell::Cell;
+use std::fmt;
 
-use crate::content::Step;
+use myriad_http::Method;
+
+use crate::content::{Step, foreign_page, own_host};
 use crate::error_log::Level;
-use crate::exchange::Request;
+use crate::exchange::{Request, Stranger};
 use crate::runtime::Network;
 
 /// Lines about purges that were refused that a worker writes in one second.
 const MOST_LINES: u32 = 5;
 
+/// Why a request may not purge.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Forbidden {
+    Stranger(Stranger),
+    /// A browser asks, for a page of another site.
+    ForeignPage,
+    /// It is a GET, as any page can have a browser make, and names a host that the server does not know.
+    UnknownHost,
+}
+
+impl fmt::Display for Forbidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stranger(stranger) => stranger.fmt(f),
+            Self::ForeignPage => f.write_str("a browser asks for a page of another site"),
+            Self::UnknownHost => f.write_str(
+                "it is a GET for a host that \"server_name\" does not name: name it there, or say who may (\"from\", \"allow\")",
+            ),
+        }
+    }
+}
+
+/// What a request is about to purge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// One URL of the host that it names: a name that leads here from elsewhere has no pages.
+    OwnUrl,
+    Any,
+}
+
 /// Whether the request may purge, by `from` where it is written.
-pub(super) fn may(request: &Request, from: Option<&[Network]>) -> bool {
-    request.may_administer(from)
+pub(super) fn may(request: &Request, from: Option<&[Network]>, reach: Reach) -> Result<(), Forbidden> {
+    request.may_administer(from).map_err(Forbidden::Stranger)?;
+    is_own(request, from.is_some())?;
+    if from.is_some() || !matches!(request.head.method(), Method::Get | Method::Head) {
+        return Ok(());
+    }
+    // Of a GET a browser may say no more than this.
+    if foreign_page::is_led_from_elsewhere(request) {
+        return Err(Forbidden::ForeignPage);
+    }
+    if reach == Reach::Any && !own_host::is_known(request) { Err(Forbidden::UnknownHost) } else { Ok(()) }
+}
+
+/// Whether the request may purge once its address has been judged; `behind_proxy` where it may be a proxy's.
+pub(super) fn is_own(request: &Request, behind_proxy: bool) -> Result<(), Forbidden> {
+    if foreign_page::is_asking(request, behind_proxy) { Err(Forbidden::ForeignPage) } else { Ok(()) }
 }
 
 /// Answers with 403, and writes a line, but no flood of them.
-pub(super) fn refuse(request: &Request) -> Step {
+pub(super) fn refuse(request: &Request, why: Forbidden) -> Step {
     thread_local! {
         static REFUSALS: Refusals = const { Refusals { second: Cell::new(0), count: Cell::new(0) } };
     }
     match REFUSALS.with(|refusals| refusals.count(request.received_ms / 1000)) {
-        Line::Plain => request.log(Level::Error, format_args!("purge forbidden")),
+        Line::Plain => request.log(Level::Error, format_args!("purge forbidden: {why}")),
         Line::After(untold) => {
-            request.log(Level::Error, format_args!("purge forbidden, as were {untold} before it"));
+            request.log(Level::Error, format_args!("purge forbidden, as were {untold} before it: {why}"));
         }
         Line::None => {}
     }

@@ -20,6 +20,8 @@ pub(crate) enum TlsMade {
     Sigalg,
     /// `$ssl_sigalgs`.
     Sigalgs,
+    /// `$ssl_client_sigalg`.
+    ClientSigalg,
     /// `$ssl_session_id`.
     SessionId,
     /// `$ssl_early_data`.
@@ -50,12 +52,22 @@ pub(crate) enum TlsMade {
     ClientEnd,
     /// `$ssl_client_v_remain`: days.
     ClientRemain,
+    /// `$ssl_ech_status`, `$ssl_ech_outer_server_name`: empty, as in nginx without a library for encrypted hellos.
+    EncryptedHello,
 }
 
 impl TlsMade {
     /// Whether it is made of what the hello offered, which is kept only for this.
     pub(crate) fn reads_the_offer(self) -> bool {
-        matches!(self, Self::Ciphers | Self::Curves | Self::Sigalg | Self::Sigalgs | Self::SessionId)
+        matches!(
+            self,
+            Self::Ciphers
+                | Self::Curves
+                | Self::Sigalg
+                | Self::Sigalgs
+                | Self::ClientSigalg
+                | Self::SessionId
+        )
     }
 }
 
@@ -66,6 +78,7 @@ const DAY_S: i64 = 86_400;
 pub(super) fn append(request: &Request, made: TlsMade, out: &mut Vec<u8>) -> bool {
     let Some(facts) = request.connection.tls() else { return false };
     let value = match made {
+        TlsMade::EncryptedHello => None,
         TlsMade::EarlyData => request.connection.is_early().then(|| "1".to_owned()),
         TlsMade::ClientVerify => Some(match client_certificate::judge(request) {
             None => "NONE".to_owned(),
@@ -94,6 +107,7 @@ fn of_offer(facts: &TlsFacts, made: TlsMade) -> Option<String> {
         // Who resumes a session has not signed anything.
         TlsMade::Sigalg if facts.resumed => String::new(),
         TlsMade::Sigalg => names::scheme(offer.signed?).into(),
+        TlsMade::ClientSigalg => names::scheme(offer.client_signed?).into(),
         _ => {
             let mut number = String::with_capacity(offer.session.len() * 2);
             for byte in &offer.session {

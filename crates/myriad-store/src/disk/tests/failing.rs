@@ -205,8 +205,22 @@ struct Newer;
 
 impl Metadata for Newer {
     type Alternative = ();
+    type Kept = Self;
+    type View<'a> = &'a Self;
 
-    fn weight(&self) -> usize {
+    fn view(&self) -> &Self {
+        self
+    }
+
+    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+        self
+    }
+
+    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+        kept
+    }
+
+    fn weight(_: &Self) -> usize {
         0
     }
 }
@@ -214,7 +228,7 @@ impl Metadata for Newer {
 impl Persist for Newer {
     const VERSION: u16 = <Page as Persist>::VERSION + 1;
 
-    fn encode(&self, _: &mut Vec<u8>) {}
+    fn encode(_: &Self, _: &mut Vec<u8>) {}
 
     fn decode(_: &[u8]) -> Option<Self> {
         Some(Self)
@@ -253,4 +267,37 @@ fn files_of_another_version_are_set_aside_counted_and_never_served() {
     let stats = zone.disk_stats().unwrap();
     assert_eq!((stats.set_aside, stats.files, folder.files().len()), (5, 0, 0));
     assert!((0..5_u64).all(|n| zone.seek(KeyRef::new(&n.to_le_bytes()), plain).is_none()));
+}
+
+#[test]
+fn the_last_of_what_is_set_aside_is_kept_within_bounds() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    let names: Vec<Vec<u8>> = (0..130_u64).map(|n| n.to_le_bytes().to_vec()).collect();
+    let spoil = |names: &[Vec<u8>]| {
+        for name in names {
+            let path = crate::disk::Name::of_key(name).path(folder.path(), &[1, 2]);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, b"a file of nginx").unwrap();
+        }
+    };
+    spoil(&names);
+    shop.recover();
+    let kept = || fs::read_dir(folder.path().join(".damaged")).unwrap().count();
+    assert_eq!((shop.stats().set_aside, shop.stats().files, kept()), (130, 0, 100));
+    assert!(folder.files().is_empty() && names.iter().all(|name| shop.id(name).is_none()));
+    drop(shop);
+    // What a former run kept counts, and nothing of it is looked at again.
+    spoil(&names[..1]);
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    assert_eq!((shop.stats().set_aside, kept()), (1, 100));
+    drop(shop);
+    let small = DiskLimits { max_bytes: 32 * 4096, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, small);
+    let long = crate::disk::Name::of_key(b"long").path(folder.path(), &[1, 2]);
+    fs::create_dir_all(long.parent().unwrap()).unwrap();
+    fs::write(&long, vec![0; 8193]).unwrap();
+    shop.recover();
+    assert_eq!((shop.stats().set_aside, kept(), long.exists()), (1, 100, false), "too long to be kept");
 }

@@ -163,10 +163,12 @@ fn another_selector_makes_the_former_variants_unreachable() {
     shop.put_variant(b"/", b"Cookie", 1, 10);
     shop.put_variant(b"/", b"Accept", 1, 20);
     shop.put_variant(b"/", b"Cookie", 2, 30);
+    drop(shop);
     let shop = Shop::open(folder.path());
     assert_eq!(shop.get(b"/", asking(2)).unwrap().meta().id, 30);
     assert!(shop.get(b"/", asking(1)).is_none());
     shop.put(b"/", 40, 100);
+    drop(shop);
     let shop = Shop::open(folder.path());
     assert_eq!(shop.get(b"/", asking(2)).unwrap().meta().id, 40);
 }

@@ -33,7 +33,7 @@ fn receive(shop: &Shop, key: &[u8], id: u64, len: usize, read: bool) -> bool {
 
 fn read(shop: &Shop, page: &Object<Page>, range: std::ops::Range<u64>) -> Result<Vec<u8>, ReadError> {
     let cx = &mut Context::from_waker(Waker::noop());
-    let stored = page.body().stored().expect("a body on disk");
+    let stored = page.stored_body().expect("a body on disk");
     let mut opening = std::pin::pin!(stored.open());
     assert!(std::future::Future::poll(opening.as_mut(), cx).is_pending());
     shop.settle();
@@ -172,7 +172,7 @@ fn a_confirmed_large_page_keeps_its_body_under_new_metadata() {
     let shop = Shop::open(folder.path());
     receive(&shop, b"/film", 7, 2_000_000, false);
     let page = shop.get(b"/film", plain).unwrap();
-    let writer = shop.zone.begin_refresh(&page, shop.now(), 1000).unwrap();
+    let writer = shop.zone.begin_refresh(&page, shop.now(), 1000, None).unwrap();
     assert!(matches!(writer.renew(completion(9, shop.now(), 9_500_000)), Some(Completed::Stored(_))));
     shop.settle();
     for shop in [shop, Shop::open(folder.path())] {

@@ -107,3 +107,70 @@ fn files_that_nobody_asks_for_go_and_those_in_use_stay() {
     assert_eq!((shop.stats().files, shop.stats().expired), (1, 1));
     assert_eq!((shop.id(b"used"), shop.id(b"unused")), (Some(1), None));
 }
+
+#[test]
+fn min_free_is_held_through_a_flood_of_misses_while_others_fill_the_disk() {
+    let folder = Arc::new(Folder::new());
+    let min_free = DiskLimits { min_free_bytes: 20 * 4096, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, min_free);
+    shop.recover();
+    let others = Arc::new(AtomicU64::new(0));
+    let free = {
+        let (folder, others) = (Arc::clone(&folder), Arc::clone(&others));
+        move || (100 * 4096_u64).saturating_sub(folder.bytes() + others.load(Relaxed) * 4096)
+    };
+    shop.zone.disk().unwrap().shelf.faults.leave_free(free.clone());
+    let mut most = 0;
+    for id in 0..600_u64 {
+        others.store(id / 5, Relaxed);
+        shop.put(&id.to_le_bytes(), id, 100 + id as usize * 977 % 12_000);
+        let is_held = free() >= 20 * 4096 || folder.bytes() == 0;
+        assert!(is_held, "{id}: {} of ours, {} of others", folder.bytes(), others.load(Relaxed) * 4096);
+        most = most.max(folder.bytes());
+    }
+    assert!(most > 50 * 4096, "room is used: {most}");
+    let told = shop.events.lock().iter().filter(|event| event.contains("min_free")).count();
+    assert_eq!((folder.bytes(), told), (0, 1), "{:?}", shop.events.lock());
+    // There is room again.
+    others.store(0, Relaxed);
+    shop.now.fetch_add(60_000, Relaxed);
+    shop.put(b"after", 1000, 100);
+    assert_eq!(folder.files().len(), 1);
+}
+
+#[test]
+fn pages_that_come_faster_than_they_can_be_written_are_written_later() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    // More than may wait to be written, without a moment for the disk between them.
+    for n in 0..5000_u64 {
+        put(&shop.zone, &n.to_le_bytes(), n, 10, shop.now());
+    }
+    shop.settle();
+    let at_once = shop.stats().files;
+    assert!((1..5000).contains(&at_once), "{at_once}");
+    for _ in 0..10 {
+        shop.pool.tend();
+        shop.settle();
+    }
+    let stats = shop.stats();
+    assert_eq!((stats.files, stats.writes, stats.dropped), (5000, 5000, 0));
+    assert_eq!(Shop::open(folder.path()).id(&4999_u64.to_le_bytes()), Some(4999));
+}
+
+#[test]
+fn a_page_that_was_purged_before_its_turn_is_not_written() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    for n in 0..5000_u64 {
+        put(&shop.zone, &n.to_le_bytes(), n, 10, shop.now());
+    }
+    shop.zone.clear();
+    for _ in 0..10 {
+        shop.settle();
+        shop.pool.tend();
+    }
+    assert_eq!((shop.stats().files, folder.files().len()), (0, 0));
+}

@@ -6,12 +6,14 @@ mod files;
 mod format;
 mod inspect;
 mod large;
+mod late;
 mod limits;
 mod model;
 mod purge_model;
 mod purges;
 mod recovery;
 mod removal;
+mod turn;
 
 use std::fs;
 use std::future::Future;
@@ -137,7 +139,7 @@ impl Shop {
         self.zone.disk_stats().unwrap()
     }
 
-    fn put(&self, key: &[u8], id: u64, len: usize) -> Arc<Object<Page>> {
+    fn put(&self, key: &[u8], id: u64, len: usize) -> Object<Page> {
         let object = put(&self.zone, key, id, len, self.now());
         self.settle();
         object
@@ -154,7 +156,7 @@ impl Shop {
     }
 
     /// Looks a page up in memory, then on disk, as a request does.
-    fn get(&self, key: &[u8], variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Arc<Object<Page>>> {
+    fn get(&self, key: &[u8], variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<Page>> {
         let key = KeyRef::new(key);
         let mut asked = None;
         loop {
@@ -211,9 +213,31 @@ impl Shop {
         assert_eq!(self.zone.live_bans(), 0, "a purge outlives what it was for");
     }
 
+    /// The process is gone: others may write.
+    fn die(&self) {
+        self.zone.disk().unwrap().shelf.turn.leave();
+    }
+
     fn close(self) {
         self.zone.close_disk(std::time::Duration::ZERO);
     }
+}
+
+/// The key of a page of the models.
+fn page_key(key: u8) -> Vec<u8> {
+    format!("/page/{key}").into_bytes()
+}
+
+/// A zone of the models, with little room, which finds its files a few at a time.
+fn cramped(folder: &Folder, memory_bytes: usize, max_bytes: u64) -> Shop {
+    let limits = ZoneLimits { memory_bytes, max_object_bytes: 1 << 20, ..LIMITS };
+    let loader = Pace { files: 3, sleep_ms: 0, threshold_ms: 200 };
+    Shop::open_with(folder.path(), limits, DiskLimits { max_bytes, loader, ..DiskLimits::default() })
+}
+
+/// Seeds of a model; `MYRIAD_MODEL_SEEDS` asks for more.
+fn seeds(usual: u64) -> u64 {
+    std::env::var("MYRIAD_MODEL_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
 }
 
 fn ready<T>(polled: Poll<T>) -> T {

@@ -43,24 +43,10 @@ struct Model {
     seen: Seen,
 }
 
-fn name(key: u8) -> Vec<u8> {
-    format!("/page/{key}").into_bytes()
-}
-
-fn open(folder: &Folder) -> Shop {
-    let limits = ZoneLimits { memory_bytes: MEMORY, max_object_bytes: 1 << 20, ..LIMITS };
-    let disk = DiskLimits {
-        max_bytes: DISK,
-        loader: Pace { files: 3, sleep_ms: 0, threshold_ms: 200 },
-        ..DiskLimits::default()
-    };
-    Shop::open_with(folder.path(), limits, disk)
-}
-
 impl Model {
     fn new(seed: u64) -> Self {
         let folder = Folder::new();
-        let shop = open(&folder);
+        let shop = cramped(&folder, MEMORY, DISK);
         Self {
             rng: fastrand::Rng::with_seed(seed),
             folder,
@@ -101,7 +87,7 @@ impl Model {
         self.told.insert(id, Told { key, value, step: self.step, len });
         let selected = (key % 2 == 1).then(|| selection(b"s", value));
         let now = self.shop.now();
-        let writer = self.shop.zone.fetch_alone(KeyRef::new(&name(key)), now);
+        let writer = self.shop.zone.fetch_alone(KeyRef::new(&page_key(key)), now);
         let mut body = writer.admit(admission(id, selected));
         body.push(content(id, len).into());
         body.complete(completion(id, now, u64::MAX));
@@ -109,7 +95,7 @@ impl Model {
 
     fn get(&mut self) {
         let (key, value) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES));
-        let bytes = name(key);
+        let bytes = page_key(key);
         let in_memory = self.shop.zone.get(KeyRef::new(&bytes), asking(value), self.shop.now()).is_some();
         let Some(object) = self.shop.get(&bytes, asking(value)) else {
             self.seen.absent += 1;
@@ -134,7 +120,7 @@ impl Model {
             return;
         }
         let key = self.rng.u8(..KEYS);
-        self.shop.zone.remove(KeyRef::new(&name(key)));
+        self.shop.zone.remove(KeyRef::new(&page_key(key)));
         self.covered.insert(key, self.step);
     }
 
@@ -142,7 +128,7 @@ impl Model {
     fn remove_file(&mut self) {
         self.shop.settle();
         let key = self.rng.u8(..KEYS);
-        let path = super::super::Name::of_key(&name(key)).path(self.folder.path(), &[1, 2]);
+        let path = super::super::Name::of_key(&page_key(key)).path(self.folder.path(), &[1, 2]);
         if fs::remove_file(path).is_ok() {
             self.shop.pool.tend();
             self.covered.insert(key, self.step);
@@ -161,9 +147,11 @@ impl Model {
         } else {
             fs::write(self.folder.path().join(".tmp/1-1"), b"half a page").ok();
             self.seen.kills += 1;
+            self.shop.pool.end();
         }
         let now = self.shop.now();
-        self.shop = open(&self.folder);
+        self.shop.die();
+        self.shop = cramped(&self.folder, MEMORY, DISK);
         self.shop.now.store(now, Relaxed);
     }
 }
@@ -171,7 +159,7 @@ impl Model {
 #[test]
 fn hundreds_of_schedules_hold_the_invariants_over_both_tiers() {
     let mut total = Seen::default();
-    for seed in 0..150 {
+    for seed in 0..seeds(150) {
         let run = std::panic::catch_unwind(|| {
             let mut model = Model::new(seed);
             (0..150).for_each(|_| model.step());

@@ -88,24 +88,10 @@ struct Model {
     seen: Seen,
 }
 
-fn name(key: u8) -> Vec<u8> {
-    format!("/page/{key}").into_bytes()
-}
-
-fn open(folder: &Folder) -> Shop {
-    let limits = ZoneLimits { memory_bytes: MEMORY, max_object_bytes: 1 << 20, ..LIMITS };
-    let disk = DiskLimits {
-        max_bytes: DISK,
-        loader: Pace { files: 3, sleep_ms: 0, threshold_ms: 200 },
-        ..DiskLimits::default()
-    };
-    Shop::open_with(folder.path(), limits, disk)
-}
-
 impl Model {
     fn new(seed: u64) -> Self {
         let folder = Folder::new();
-        let shop = open(&folder);
+        let shop = cramped(&folder, MEMORY, DISK);
         Self {
             rng: fastrand::Rng::with_seed(seed),
             folder,
@@ -161,7 +147,7 @@ impl Model {
         self.told.insert(id, Told { key, value, begun: self.step, len });
         let selected = (key % 2 == 1).then(|| selection(b"s", value));
         let now = self.shop.now();
-        let writer = self.shop.zone.fetch_alone(KeyRef::new(&name(key)), now);
+        let writer = self.shop.zone.fetch_alone(KeyRef::new(&page_key(key)), now);
         self.flying.push((id, writer.admit(admission(id, selected))));
         self.seen.flights += 1;
         id
@@ -196,7 +182,7 @@ impl Model {
     }
 
     fn look_up(&mut self, key: u8, value: u8) {
-        let bytes = name(key);
+        let bytes = page_key(key);
         let in_memory = self.shop.zone.get(KeyRef::new(&bytes), asking(value), self.shop.now()).is_some();
         let Some(object) = self.shop.get(&bytes, asking(value)) else {
             self.seen.absent += 1;
@@ -249,7 +235,7 @@ impl Model {
     fn ask(&self, target: Target, purge: Purge) -> Purging {
         let zone = &self.shop.zone;
         let named = match target {
-            Target::Key(key) | Target::KeyOrGroup(key, _) => name(key),
+            Target::Key(key) | Target::KeyOrGroup(key, _) => page_key(key),
             _ => Vec::new(),
         };
         let keys = &[KeyRef::new(&named)];
@@ -318,7 +304,8 @@ impl Model {
     fn open_again(&mut self) {
         self.flying.clear();
         let now = self.shop.now();
-        self.shop = open(&self.folder);
+        self.shop.die();
+        self.shop = cramped(&self.folder, MEMORY, DISK);
         self.shop.now.store(now, Relaxed);
         self.syncs = 0;
     }
@@ -341,7 +328,8 @@ impl Model {
         }
         let after = fs::read(&log).ok();
         self.flying.clear();
-        self.shop = open(&Folder::new());
+        self.shop.die();
+        self.shop = cramped(&Folder::new(), MEMORY, DISK);
         if let (Some(before), Some(after)) = (&before, &after)
             && before.len() == after.len()
         {
@@ -400,15 +388,10 @@ impl Model {
     }
 }
 
-/// Seeds of the test below; `MYRIAD_MODEL_SEEDS` asks for more.
-fn seeds() -> u64 {
-    std::env::var("MYRIAD_MODEL_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(200)
-}
-
 #[test]
 fn hundreds_of_schedules_with_power_losses_bring_nothing_back_that_was_purged() {
     let mut all: Vec<Seen> = Vec::new();
-    for seed in 0..seeds() {
+    for seed in 0..seeds(200) {
         let run = std::panic::catch_unwind(|| {
             let mut model = Model::new(seed);
             (0..200).for_each(|_| model.step());

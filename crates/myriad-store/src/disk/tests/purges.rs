@@ -55,6 +55,32 @@ fn kinds(each: impl Fn(Covered<'_>, bool, &dyn Fn(u64) -> bool)) {
 }
 
 #[test]
+fn purges_wait_for_nothing_while_the_folder_cannot_be_used() {
+    let folder = Folder::new();
+    // A file where the folder should be.
+    let path = folder.path().join("taken");
+    fs::write(&path, b"").unwrap();
+    let zone: Zone<Page> = Zone::new("pages", LIMITS);
+    let pool = DiskPool::start(2).unwrap();
+    let options = DiskOptions {
+        path: path.clone(),
+        levels: vec![1, 2],
+        limits: DiskLimits::default(),
+        clock: Arc::new(|| 1_000_000),
+        report: Arc::new(|_| {}),
+    };
+    zone.open_disk(options, &pool);
+    let shelf = Arc::clone(&zone.disk().unwrap().shelf);
+    for _ in 0..3 {
+        let mut purging = std::pin::pin!(zone.purge(labelled(&[1]), Purge::Hard));
+        assert!(pool.settle(std::time::Duration::from_secs(10)));
+        let end = ready(purging.as_mut().poll(&mut Context::from_waker(Waker::noop())));
+        assert!(matches!(end, Err(PurgeError::Unlogged(_))), "{end:?}");
+    }
+    assert!(!shelf.first_stretch.was_waited_for());
+}
+
+#[test]
 fn pages_in_memory_on_disk_and_in_both_count_once_for_every_kind_of_purge() {
     for purge in [Purge::Hard, Purge::Soft] {
         for warm in [0, 10, 20] {
@@ -100,6 +126,7 @@ fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
                 // Nothing but the log is written: the process is killed before any file is touched.
                 assert!(shop.pool.run_one(true));
                 crate::tests::ended(purging);
+                shop.die();
                 drop(shop);
                 if !snapshot {
                     fs::remove_file(folder.path().join(".catalogue")).unwrap();
@@ -117,6 +144,7 @@ fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
                 }
                 // What is fetched after it is not what it was for.
                 shop.put(&key(1), 1, 10);
+                drop(shop);
                 let shop = small(&folder);
                 assert_eq!(is_fresh(&shop, 1), Some(true));
             });
@@ -406,6 +434,7 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
             older.put(&id.to_le_bytes(), id, 100);
         }
         let newer = Shop::open(folder.path());
+        older.pool.tend();
         newer.recover();
         for id in 0..40_u64 {
             // Half of the pages are made anew by the newer one, before they are purged.
@@ -457,6 +486,7 @@ fn purge_by_rule_through_the_older_of_two_covers_what_the_newer_one_fetched() {
     let older = Shop::open(folder.path());
     older.recover();
     let newer = Shop::open(folder.path());
+    older.pool.tend();
     newer.recover();
     newer.put(b"/", 1, 100);
     older.purge(Covered::All, Purge::Hard);
@@ -469,4 +499,40 @@ fn purge_by_rule_through_the_older_of_two_covers_what_the_newer_one_fetched() {
     shop.recover();
     shop.tend();
     assert_eq!(shop.id(b"/"), Some(2), "what was fetched after it stays");
+}
+
+/// A keeper that looks after another folder, and comes to the next when it is told to.
+struct Slow(Mutex<std::sync::mpsc::Receiver<()>>);
+
+impl crate::disk::Tend for Slow {
+    fn tend(self: Arc<Self>) -> std::time::Duration {
+        let _ = self.0.lock().recv();
+        std::time::Duration::from_millis(200)
+    }
+}
+
+#[test]
+fn purge_right_after_a_start_counts_all_there_is_in_a_small_folder() {
+    let folder = Folder::new();
+    stored(&folder);
+    let pool = DiskPool::start(1).unwrap();
+    let (release, released) = std::sync::mpsc::channel();
+    let slow: Arc<dyn crate::disk::Tend> = Arc::new(Slow(Mutex::new(released)));
+    pool.keep(Arc::downgrade(&slow));
+    let zone = Zone::<Page>::new("pages", LIMITS);
+    let options = DiskOptions {
+        path: folder.path().to_owned(),
+        levels: vec![1, 2],
+        limits: DiskLimits::default(),
+        clock: Arc::new(|| 1_000_000),
+        report: Arc::new(|_| {}),
+    };
+    zone.open_disk(options, &pool);
+    let mut purging = std::pin::pin!(zone.purge(labelled(&[1]), Purge::Hard));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(purging.as_mut().poll(&mut context).is_pending());
+    drop(release);
+    assert!(pool.settle(std::time::Duration::from_secs(10)));
+    let wanted = (0..20).filter(|id| of_group(*id, 1)).count();
+    assert_eq!(ready(purging.as_mut().poll(&mut context)).unwrap().count, Count::Exact(wanted));
 }

@@ -102,7 +102,23 @@ fn files_of_other_programs_in_our_places_are_removed_and_told_of_once() {
     let shop = Shop::open(folder.path());
     shop.recover();
     assert_eq!((folder.files().len(), shop.stats().files, shop.stats().set_aside), (3, 3, 7));
-    assert_eq!(shop.events.lock().iter().filter(|event| event.starts_with("SetAside")).count(), 1);
+    let is_told = |event: &&String| event.starts_with("SetAside") && event.contains("is_kept: true");
+    assert_eq!(shop.events.lock().iter().filter(is_told).count(), 1);
+}
+
+#[test]
+fn a_file_too_long_to_be_kept_aside_is_told_to_be_removed() {
+    let folder = Folder::new();
+    stored(&folder, 1);
+    fs::write(&folder.files()[0], [b'x'; 600]).unwrap();
+    fs::remove_file(folder.path().join(".catalogue")).unwrap();
+    // A sixteenth of that is less than the file.
+    let disk = DiskLimits { max_bytes: 8192, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, disk);
+    shop.recover();
+    assert_eq!((folder.files().len(), shop.stats().set_aside), (0, 1));
+    assert!(!folder.path().join(".damaged").exists());
+    assert!(shop.events.lock().iter().any(|event| event.contains("is_kept: false")));
 }
 
 #[test]

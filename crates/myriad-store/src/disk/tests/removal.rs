@@ -13,6 +13,7 @@ fn a_purged_page_stays_gone_in_memory_on_disk_and_after_a_restart() {
     assert_eq!((shop.id(b"/a"), shop.id(b"/b")), (None, Some(2)), "before the file is removed");
     shop.settle();
     assert_eq!((folder.files().len(), shop.stats().bytes), (1, 4096));
+    drop(shop);
     let shop = Shop::open(folder.path());
     assert_eq!((shop.id(b"/a"), shop.id(b"/b")), (None, Some(2)));
 }
@@ -23,6 +24,7 @@ fn a_purge_reaches_what_no_recovery_has_found_yet() {
     let shop = Shop::open(folder.path());
     shop.put(b"/a", 1, 10);
     shop.put_variant(b"/v", b"Cookie", 1, 2);
+    drop(shop);
     let shop = Shop::open(folder.path());
     shop.zone.remove(KeyRef::new(b"/a"));
     shop.zone.remove(KeyRef::new(b"/v"));
@@ -44,6 +46,7 @@ fn clearing_counts_and_removes_everything_also_what_is_yet_to_be_found() {
     for n in 0..20_u64 {
         shop.put(&n.to_le_bytes(), n, 10);
     }
+    drop(shop);
     let shop = Shop::open(folder.path());
     shop.zone.clear();
     assert!((0..20_u64).all(|n| shop.id(&n.to_le_bytes()).is_none()));
@@ -63,6 +66,7 @@ fn a_purge_covers_what_is_on_its_way_to_disk_and_from_it() {
     shop.settle();
     assert_eq!((folder.files().len(), shop.stats().writes), (0, 0), "the write was queued");
     shop.put(b"/", 2, 10);
+    drop(shop);
     let shop = Shop::open(folder.path());
     let key = KeyRef::new(b"/");
     let _reader = shop.zone.load(key, shop.zone.seek(key, plain).unwrap(), 1).unwrap();
@@ -150,4 +154,46 @@ fn where_folders_cannot_be_watched_files_are_looked_at_in_turn() {
     }
     shop.pool.tend();
     assert!((0..50_u64).all(|n| !shop.in_memory(&n.to_le_bytes())));
+}
+
+#[test]
+fn removing_the_folder_itself_clears_all_pages_and_leaves_a_zone_that_works() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"abc", 1, 10);
+    shop.recover();
+    // Not on disk yet.
+    put(&shop.zone, b"other", 2, 10, 1);
+    fs::remove_dir_all(folder.path()).unwrap();
+    let labels = [1];
+    assert_eq!(shop.purge(crate::tests::labelled(&labels), Purge::Hard), Count::Exact(0), "they are gone");
+    shop.pool.tend();
+    assert!(!shop.in_memory(b"abc") && !shop.in_memory(b"other"));
+    shop.pool.tend();
+    assert_eq!((shop.stats().files, shop.stats().bytes), (0, 0));
+    shop.put(b"abc", 3, 10);
+    assert_eq!(folder.files().len(), 1);
+    let removed =
+        |shop: &Shop| shop.events.lock().iter().filter(|event| event.starts_with("Removed")).count();
+    assert!(removed(&shop) == 1, "{:?}", shop.events.lock());
+    assert_eq!(shop.purge(crate::tests::labelled(&[3]), Purge::Hard), Count::Exact(1));
+    shop.put(b"abc", 4, 10);
+    shop.settle();
+    drop(shop);
+    assert_eq!(Shop::open(folder.path()).id(b"abc"), Some(4), "what came after is as good as any");
+}
+
+#[test]
+fn folder_that_was_moved_away_may_come_back_and_is_not_taken_for_removed() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"abc", 1, 10);
+    let away = folder.path().with_extension("moved");
+    fs::rename(folder.path(), &away).unwrap();
+    let purging = shop.zone.purge(crate::tests::labelled(&[1]), Purge::Hard);
+    shop.settle();
+    let mut purging = std::pin::pin!(purging);
+    let end = purging.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(end, Poll::Ready(Err(PurgeError::Unlogged(_)))), "{end:?}");
+    fs::rename(&away, folder.path()).unwrap();
 }

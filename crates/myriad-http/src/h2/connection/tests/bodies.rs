@@ -126,7 +126,7 @@ fn padding_counts_and_is_given_back_at_once() {
 }
 
 #[test]
-fn an_answer_ahead_of_the_body_waits_for_its_first_piece() {
+fn an_answer_ahead_of_the_body_waits_for_its_end_a_little() {
     let mut connection = greeted();
     feed(&mut connection, &[post(1, &[]), post(3, &[]), post(5, &[]), data(5, false, b"x")].concat())
         .expect("requests");
@@ -136,6 +136,9 @@ fn an_answer_ahead_of_the_body_waits_for_its_first_piece() {
     }
     assert_eq!(resets(&take(&mut connection)), [(5, 0)]);
     assert_eq!(feed(&mut connection, &[data(1, true, b"x"), data(3, false, b"x")].concat()), Ok(vec![]));
+    assert_eq!(resets(&take(&mut connection)), []);
+    connection.await_lingering();
+    connection.reset_lingering();
     assert_eq!(resets(&take(&mut connection)), [(3, 0)]);
 }
 
@@ -210,8 +213,53 @@ fn answers_ahead_of_bodies_that_do_not_come_end_their_streams() {
     feed(&mut connection, &post(1, &[])).expect("a request");
     connection.respond(1, 204, [], true);
     assert!(connection.is_lingering());
+    connection.await_lingering();
     connection.reset_lingering();
     assert!(!connection.is_lingering());
     assert_eq!(resets(&take(&mut connection)), [(1, 0)]);
     assert_eq!(feed(&mut connection, &data(1, true, b"x")), Ok(vec![]));
+}
+
+#[test]
+fn what_follows_an_answer_is_read_as_long_as_it_may_be_the_end() {
+    let answered = || {
+        let mut connection = greeted();
+        feed(&mut connection, &post(1, &[])).expect("a request");
+        connection.respond(1, 204, [], true);
+        assert_eq!(feed(&mut connection, &data(1, false, b"test")), Ok(vec![]));
+        assert_eq!(resets(&take(&mut connection)), []);
+        connection
+    };
+    // It ends.
+    let mut connection = answered();
+    assert_eq!(feed(&mut connection, &data(1, true, b"")), Ok(vec![]));
+    assert_eq!(resets(&take(&mut connection)), []);
+    // It breaks a rule.
+    let mut connection = answered();
+    let head = post(1, &[]);
+    feed(&mut connection, &head).expect("no more than a broken stream");
+    assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::Protocol as u8)]);
+    // It is long.
+    let mut connection = answered();
+    for _ in 0..4 {
+        feed(&mut connection, &data(1, false, &[0; 16_000])).expect("pieces");
+    }
+    assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::NoError as u8)]);
+}
+
+#[test]
+fn every_body_behind_an_early_answer_has_the_whole_time_to_end() {
+    let mut connection = greeted();
+    feed(&mut connection, &[post(1, &[]), post(3, &[])].concat()).expect("requests");
+    connection.respond(1, 204, [], true);
+    connection.await_lingering();
+    connection.respond(3, 204, [], true);
+    take(&mut connection);
+    connection.reset_lingering();
+    assert_eq!(resets(&take(&mut connection)), [(1, 0)]);
+    assert!(connection.is_lingering());
+    connection.await_lingering();
+    connection.reset_lingering();
+    assert_eq!(resets(&take(&mut connection)), [(3, 0)]);
+    assert!(!connection.is_lingering());
 }

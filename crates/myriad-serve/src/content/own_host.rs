@@ -1,4 +1,4 @@
-//! By which host the API is asked. A page whose name is made to lead to this machine (DNS rebinding) has its visitor's browser
+//! By which host the server is asked. A page whose name is made to lead to this machine (DNS rebinding) has its visitor's browser
 //! ask by that name, from loopback and as one of its own.
 
 use std::net::IpAddr;

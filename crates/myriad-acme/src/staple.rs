@@ -1,0 +1,373 @@
+//! OCSP answers that are shown with certificates (`ssl_stapling`), asked for ahead and kept fresh by a thread of their own.
+//!
+//! ```text
+//! asked --good--> shown, asked again before it is old
+//!   |  ^            |
+//!   |  '--pause-----+--no answer, a wrong one: what is shown stays until it is old
+//!   '---------------+--revoked: nothing is shown
+//! ```
+//!
+//! A handshake never waits for an answer: it shows what is there.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use myriad_x509::{Certificate, OcspAnswer, OcspError, OcspId};
+use parking_lot::{Condvar, Mutex};
+use rustls::crypto::aws_lc_rs::default_provider;
+
+use crate::agent::{Log, Severity};
+use crate::https::{Resolve, get_plain};
+
+/// Pauses after failures: a responder that starts together with this server is there in a moment; later as in nginx.
+const PAUSES: [Duration; 5] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_mins(5),
+];
+/// Seconds after which a good answer is asked for again, and how long before its end, at the latest; as in nginx.
+const REFRESH_S: (i64, i64) = (300, 3600);
+/// An answer is asked for again before it ends, seconds.
+const AHEAD_S: i64 = 300;
+/// One that has not twice as long is asked for when half of its time is over, and no sooner than after so long, seconds.
+const SOONEST_S: i64 = 5;
+/// What an answer must be.
+const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
+
+/// What is asked, and of whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// What the certificate is called in messages: its file.
+    pub name: String,
+    /// The certificate in DER.
+    pub certificate: Vec<u8>,
+    /// That of its issuer.
+    pub issuer: Vec<u8>,
+    /// The responder: a URL of plain HTTP.
+    pub url: String,
+    /// `ssl_stapling_verify`: only the issuer, or whom it has made a responder, is believed.
+    pub verify: bool,
+}
+
+/// The answer to a question, as it is now.
+pub struct Staple {
+    /// What is asked.
+    pub question: Question,
+    /// Another one with each answer.
+    number: AtomicU64,
+    /// Up to when what is shown counts, seconds since the epoch.
+    until_s: AtomicI64,
+    shown: Mutex<Option<Arc<[u8]>>>,
+    /// The address of the responder that answered last.
+    worked: Mutex<Option<IpAddr>>,
+}
+
+struct Shown {
+    der: Arc<[u8]>,
+    /// Seconds since the epoch.
+    until_s: Option<i64>,
+}
+
+impl fmt::Debug for Staple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Staple").field("question", &self.question.name).finish_non_exhaustive()
+    }
+}
+
+impl Staple {
+    /// A question that was not answered yet.
+    pub fn new(question: Question) -> Arc<Self> {
+        Arc::new(Self {
+            question,
+            number: AtomicU64::new(0),
+            until_s: AtomicI64::new(i64::MAX),
+            shown: Mutex::new(None),
+            worked: Mutex::new(None),
+        })
+    }
+
+    /// Changes whenever the answer does, be it that its time is over.
+    pub fn number(&self) -> u64 {
+        self.expire(now_s());
+        self.number.load(Ordering::Acquire)
+    }
+
+    /// What is to be shown, in DER.
+    pub fn answer(&self) -> Option<Arc<[u8]>> {
+        self.shown.lock().clone()
+    }
+
+    fn show(&self, shown: Option<Shown>) {
+        let mut place = self.shown.lock();
+        if place.is_some() || shown.is_some() {
+            let until_s = shown.as_ref().and_then(|shown| shown.until_s).unwrap_or(i64::MAX);
+            self.until_s.store(until_s, Ordering::Release);
+            *place = shown.map(|shown| shown.der);
+            self.number.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Takes away what is too old to be shown.
+    fn expire(&self, now_s: i64) {
+        let is_old = || self.until_s.load(Ordering::Acquire) < now_s;
+        if !is_old() {
+            return;
+        }
+        let mut place = self.shown.lock();
+        // Another one may have come meanwhile.
+        if is_old() && place.take().is_some() {
+            self.until_s.store(i64::MAX, Ordering::Release);
+            self.number.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Asks once.
+    fn ask(&self, resolve: &Resolve, now_s: i64) -> Result<OcspAnswer, Failure> {
+        let Question { certificate, issuer, url, verify, .. } = &self.question;
+        let malformed = |_| Failure::Answer(OcspError::Malformed);
+        let certificate = Certificate::parse(certificate).map_err(malformed)?;
+        let issuer = Certificate::parse(issuer).map_err(malformed)?;
+        let id = OcspId::of(&certificate, &issuer);
+        // RFC 6960 appendix A.1: as a part of a path, which caches between understand.
+        let text = BASE64_STANDARD.encode(id.request());
+        let text = text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
+        let mut worked = *self.worked.lock();
+        let reply = get_plain(url, &text, OcspId::LARGEST, resolve, &mut worked);
+        *self.worked.lock() = worked;
+        let reply = reply.map_err(Failure::Connection)?;
+        if reply.status != 200 {
+            return Err(Failure::Connection(format!("it answered {}", reply.status)));
+        }
+        let kind = reply.fields.get(b"content-type").unwrap_or_default();
+        if !kind.get(..CONTENT_TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(CONTENT_TYPE)) {
+            let kind = String::from_utf8_lossy(kind).escape_debug().to_string();
+            return Err(Failure::Connection(format!(
+                "it sent an invalid \"Content-Type\" header: \"{kind}\""
+            )));
+        }
+        let algorithms = default_provider().signature_verification_algorithms;
+        let answer =
+            id.check(&reply.body, &issuer, *verify, now_s, algorithms.all).map_err(Failure::Answer)?;
+        self.show(Some(Shown { der: reply.body.into(), until_s: answer.next_update }));
+        Ok(answer)
+    }
+}
+
+/// Why there is no answer.
+enum Failure {
+    Connection(String),
+    Answer(OcspError),
+}
+
+impl Failure {
+    /// The line of the log.
+    fn told(&self, Question { name, url, .. }: &Question) -> String {
+        let why = match self {
+            Self::Connection(why) => format!("OCSP responder failed ({why})"),
+            Self::Answer(error) => error.to_string(),
+        };
+        format!("{why} while requesting certificate status, responder: {url}, certificate: \"{name}\"")
+    }
+}
+
+/// A staple, and how the name of its responder is looked up.
+#[derive(Clone)]
+pub struct Stapled {
+    /// What is asked.
+    pub staple: Arc<Staple>,
+    /// `resolver` of its server.
+    pub resolve: Resolve,
+}
+
+/// The thread that asks. Dropped, it stops after the question that is under way.
+pub struct Stapler(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    entries: Vec<Entry>,
+    log: Log,
+    stopped: bool,
+}
+
+struct Entry {
+    stapled: Stapled,
+    failures: usize,
+    due: Instant,
+}
+
+impl Stapler {
+    /// Starts the thread.
+    pub fn start(log: Log) -> std::io::Result<Self> {
+        let state = Mutex::new(State { entries: Vec::new(), log, stopped: false });
+        let shared = Arc::new(Shared { state, changed: Condvar::new() });
+        let own = Arc::clone(&shared);
+        std::thread::Builder::new().name("ocsp".to_owned()).spawn(move || own.run())?;
+        Ok(Self(shared))
+    }
+
+    /// Takes over another list. What was going well goes on; what had failed is tried again at once.
+    pub fn set(&self, all: Vec<Stapled>, log: Log) {
+        let mut state = self.0.state.lock();
+        let before = std::mem::take(&mut state.entries);
+        let now = Instant::now();
+        let due = |staple: &Arc<Staple>| {
+            let known = before.iter().find(|known| Arc::ptr_eq(&known.stapled.staple, staple));
+            known.filter(|known| known.failures == 0).map_or(now, |known| known.due)
+        };
+        let entries =
+            all.into_iter().map(|stapled| Entry { due: due(&stapled.staple), failures: 0, stapled });
+        state.entries = entries.collect();
+        state.log = log;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Drop for Stapler {
+    fn drop(&mut self) {
+        self.0.state.lock().stopped = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl fmt::Debug for Stapler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stapler")
+    }
+}
+
+impl Shared {
+    fn run(&self) {
+        while let Some(Stapled { staple, resolve }) = self.next() {
+            let outcome = staple.ask(&resolve, now_s());
+            if matches!(outcome, Err(Failure::Answer(OcspError::Revoked))) {
+                staple.show(None);
+            }
+            self.settle(&staple, &outcome);
+        }
+    }
+
+    /// What is due, when its time has come; none when it is over.
+    fn next(&self) -> Option<Stapled> {
+        let mut state = self.state.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            let first = state.entries.iter().min_by_key(|entry| entry.due);
+            match first.map(|entry| (entry.due, entry.stapled.clone())) {
+                Some((due, stapled)) if due <= Instant::now() => return Some(stapled),
+                Some((due, _)) => drop(self.changed.wait_until(&mut state, due)),
+                None => self.changed.wait(&mut state),
+            }
+        }
+    }
+
+    /// Says when it is asked again, and in the log what went wrong: the first failure of a row, and those that are minutes apart.
+    fn settle(&self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>) {
+        let mut state = self.state.lock();
+        let log = Arc::clone(&state.log);
+        // Nobody shows any more what a reload has taken off the list meanwhile.
+        let Some(entry) = state.of(staple) else { return };
+        let pause = match outcome {
+            Ok(answer) => refresh(answer, now_s()),
+            Err(_) => PAUSES[entry.failures.min(PAUSES.len() - 1)],
+        };
+        entry.due = Instant::now() + with_jitter(pause);
+        entry.failures = if outcome.is_ok() { 0 } else { entry.failures.saturating_add(1) };
+        let is_told = entry.failures <= 1 || entry.failures >= PAUSES.len();
+        drop(state);
+        if let Err(failure) = outcome
+            && is_told
+        {
+            log(Severity::Warn, &failure.told(&staple.question));
+        }
+    }
+}
+
+impl State {
+    fn of(&mut self, staple: &Arc<Staple>) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| Arc::ptr_eq(&entry.stapled.staple, staple))
+    }
+}
+
+/// How long a good answer is left alone.
+fn refresh(answer: &OcspAnswer, now_s: i64) -> Duration {
+    let pause = match answer.next_update.map(|next| next.saturating_sub(now_s)) {
+        None => REFRESH_S.1,
+        Some(left) if left < 2 * AHEAD_S => (left / 2).max(SOONEST_S),
+        Some(left) => (left - AHEAD_S).clamp(REFRESH_S.0, REFRESH_S.1),
+    };
+    Duration::from_secs(pause.unsigned_abs())
+}
+
+/// Up to a tenth less, so that not all servers of the world come at once.
+fn with_jitter(pause: Duration) -> Duration {
+    let mut byte = [0];
+    // Without chance all the same.
+    let _ = SystemRandom::new().fill(&mut byte);
+    pause.mul_f64(1.0 - f64::from(byte[0]) / 2550.0)
+}
+
+fn now_s() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_good_answer_is_asked_for_again_before_it_ends() {
+        let in_s = |next_update| refresh(&OcspAnswer { this_update: 0, next_update }, 1000).as_secs();
+        assert_eq!((in_s(None), in_s(Some(1_000_000))), (3600, 3600));
+        assert_eq!((in_s(Some(2000)), in_s(Some(1600)), in_s(Some(1598))), (700, 300, 299));
+        assert_eq!((in_s(Some(1015)), in_s(Some(1001)), in_s(Some(0))), (7, 5, 5));
+        for pause in PAUSES {
+            let less = with_jitter(pause);
+            assert!(less <= pause && less >= pause.mul_f64(0.9), "{less:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_goes_when_it_is_old_or_replaced() {
+        let question = Question {
+            name: "one.crt".to_owned(),
+            certificate: Vec::new(),
+            issuer: Vec::new(),
+            url: "http://ocsp.test".to_owned(),
+            verify: false,
+        };
+        let staple = Staple::new(question);
+        let show = |text: &[u8], until_s| staple.show(Some(Shown { der: text.into(), until_s }));
+        let until_s = now_s() + 1000;
+        show(b"one", Some(until_s));
+        staple.expire(until_s);
+        assert_eq!((staple.number(), staple.answer().as_deref()), (1, Some(&b"one"[..])));
+        staple.expire(until_s + 1);
+        assert_eq!((staple.number(), staple.answer()), (2, None));
+        staple.show(None);
+        assert_eq!(staple.number(), 2, "nothing has changed");
+        show(b"two", None);
+        staple.expire(i64::MAX);
+        assert_eq!((staple.number(), staple.answer().as_deref()), (3, Some(&b"two"[..])));
+        show(b"over", Some(now_s() - 1));
+        assert_eq!(
+            (staple.number(), staple.answer()),
+            (5, None),
+            "whoever shows it sees that its time is over"
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! The dynamic table that a client's encoder fills (RFC 9204 §3.2).
+//!
+//! Nothing is copied to put an entry in that refers to another: a byte on the wire must not cost kilobytes of work.
+
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::rc::Rc;
+
+/// What an entry counts for beside its bytes (RFC 9204 §3.2.1).
+pub(super) const OVERHEAD: usize = 32;
+
+/// A name or value: of the static table, or shared by the entries that were made of it.
+#[derive(Clone, Debug)]
+pub(super) enum Text {
+    Static(&'static [u8]),
+    Shared(Rc<[u8]>),
+}
+
+impl Deref for Text {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Static(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
+}
+
+/// The table: oldest entry first, which goes where there is no room. Without entries it holds no memory.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    entries: VecDeque<(Text, Text)>,
+    size: usize,
+    capacity: usize,
+    inserted: u64,
+}
+
+impl Table {
+    /// Entries that were ever put in.
+    pub(super) fn inserted(&self) -> u64 {
+        self.inserted
+    }
+
+    /// Sets how large it may be, bytes, and drops what is too much (RFC 9204 §3.2.3).
+    pub(super) fn resize(&mut self, capacity: usize) {
+        self.capacity = capacity;
+        self.make_room(0);
+    }
+
+    /// The entry that was put in as the `absolute`-th, from 0; none where it is not there any more, or not yet.
+    pub(super) fn get(&self, absolute: u64) -> Option<&(Text, Text)> {
+        let first = self.inserted - self.entries.len() as u64;
+        self.entries.get(usize::try_from(absolute.checked_sub(first)?).ok()?)
+    }
+
+    /// The entry that so many others have followed.
+    pub(super) fn newest(&self, before: usize) -> Option<&(Text, Text)> {
+        self.get(self.inserted.checked_sub(before as u64 + 1)?)
+    }
+
+    /// Adds an entry; none where it is larger than the table (RFC 9204 §3.2.2).
+    pub(super) fn insert(&mut self, name: Text, value: Text) -> Option<()> {
+        let size = name.len() + value.len() + OVERHEAD;
+        if size > self.capacity {
+            return None;
+        }
+        self.make_room(size);
+        self.size += size;
+        self.entries.push_back((name, value));
+        self.inserted += 1;
+        Some(())
+    }
+
+    /// What the entries that there are count for, bytes.
+    #[cfg(test)]
+    pub(super) fn counted(&self) -> usize {
+        self.entries.iter().map(|(name, value)| name.len() + value.len() + OVERHEAD).sum()
+    }
+
+    fn make_room(&mut self, size: usize) {
+        while self.size + size > self.capacity {
+            let Some((name, value)) = self.entries.pop_front() else { return };
+            self.size -= name.len() + value.len() + OVERHEAD;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &'static str) -> Text {
+        Text::Static(text.as_bytes())
+    }
+
+    #[test]
+    fn oldest_entries_go_and_the_others_keep_their_numbers() {
+        let mut table = Table::default();
+        assert!(table.insert(text("a"), text("1")).is_none(), "no room was asked for");
+        table.resize(3 * 34);
+        for value in ["1", "2", "3", "4"] {
+            assert!(table.insert(text("a"), text(value)).is_some());
+        }
+        let value = |at| table.get(at).map(|(_, value)| value.to_vec());
+        assert_eq!(
+            [value(0), value(1), value(3), value(4)],
+            [None, Some(b"2".to_vec()), Some(b"4".to_vec()), None]
+        );
+        assert_eq!(&*table.newest(0).expect("an entry").1, b"4");
+        assert!(
+            table.newest(3).is_none() && table.newest(4).is_none() && table.newest(usize::MAX - 1).is_none()
+        );
+        assert!(table.insert(Text::Shared([b'x'; 71].into()), text("")).is_none());
+        assert_eq!(table.inserted(), 4);
+        table.resize(0);
+        assert!(table.entries.is_empty() && table.size == 0);
+    }
+}

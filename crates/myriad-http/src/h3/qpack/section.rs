@@ -1,0 +1,221 @@
+//! Field sections to fields (RFC 9204 §4.5).
+
+use super::MAX_TABLE_CAPACITY;
+use super::dynamic::{OVERHEAD, Table};
+use super::literal::{Literal, read_integer};
+use super::table::STATIC;
+
+/// Why a field section cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum DecodeError {
+    /// It is no field section, or refers to what is not in the tables: the connection ends.
+    Broken,
+    /// A field, or all of them, are larger than allowed.
+    TooLarge,
+    /// It needs entries that have not come: so many must have, in all.
+    Blocked(u64),
+}
+
+/// What a section begins with (RFC 9204 §4.5.1).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefix {
+    /// Entries that must have come before it can be read, of all that ever do.
+    pub(super) required: u64,
+    /// Where its references are counted from.
+    base: u64,
+}
+
+impl Prefix {
+    /// Reads it where `inserted` entries have come.
+    pub(super) fn read(input: &mut &[u8], inserted: u64) -> Option<Self> {
+        let required = required(read_integer(input, 8).ok()? as u64, inserted)?;
+        let is_behind = *input.first()? & 0x80 != 0;
+        let delta = read_integer(input, 7).ok()? as u64;
+        let base = if is_behind { required.checked_sub(delta + 1)? } else { required + delta };
+        Some(Self { required, base })
+    }
+}
+
+/// RFC 9204 §4.5.1.1: the count is told modulo twice the entries that fit in the table.
+fn required(told: u64, inserted: u64) -> Option<u64> {
+    const ENTRIES: u64 = (MAX_TABLE_CAPACITY / OVERHEAD) as u64;
+    const RANGE: u64 = 2 * ENTRIES;
+    if told == 0 {
+        return Some(0);
+    }
+    if told > RANGE {
+        return None;
+    }
+    let most = inserted + ENTRIES;
+    let count = most / RANGE * RANGE + told - 1;
+    let count = if count > most { count.checked_sub(RANGE)? } else { count };
+    (count > 0).then_some(count)
+}
+
+type Field<'a> = (&'a [u8], &'a [u8]);
+
+/// The tables as a section sees them.
+#[derive(Clone, Copy)]
+struct Tables<'a> {
+    dynamic: &'a Table,
+    prefix: Prefix,
+}
+
+impl<'a> Tables<'a> {
+    /// An entry by its index: of the static table, or of the dynamic one, counted back from the base.
+    fn entry(self, index: usize, is_static: bool) -> Result<Field<'a>, DecodeError> {
+        if is_static {
+            return STATIC.get(index).copied().ok_or(DecodeError::Broken);
+        }
+        self.absolute(self.prefix.base.checked_sub(index as u64 + 1))
+    }
+
+    /// An entry by its index behind the base.
+    fn post_base(self, index: usize) -> Result<Field<'a>, DecodeError> {
+        self.absolute(self.prefix.base.checked_add(index as u64))
+    }
+
+    fn absolute(self, index: Option<u64>) -> Result<Field<'a>, DecodeError> {
+        // RFC 9204 §2.2.3: nothing behind what the section said it needs.
+        let index = index.filter(|index| *index < self.prefix.required);
+        let entry = index.and_then(|index| self.dynamic.get(index)).ok_or(DecodeError::Broken)?;
+        Ok((&entry.0, &entry.1))
+    }
+}
+
+fn number(input: &mut &[u8], prefix: u32) -> Result<usize, DecodeError> {
+    read_integer(input, prefix).map_err(|_| DecodeError::Broken)
+}
+
+/// Reads the fields behind a prefix whose entries have come, and gives `take` each. Names and values may be at most `total`
+/// bytes together, and one field `each` bytes: they are counted before they are copied.
+pub(super) fn read(
+    mut input: &[u8],
+    prefix: Prefix,
+    dynamic: &Table,
+    (each, total): (usize, usize),
+    mut take: impl FnMut(&[u8], &[u8]),
+) -> Result<(), DecodeError> {
+    let tables = Tables { dynamic, prefix };
+    let mut left = total;
+    let mut text = Vec::new();
+    while let Some(first) = input.first().copied() {
+        let most = each.min(left);
+        if let Some((name, value)) = read_entry(&mut input, first, tables)? {
+            if name.len() + value.len() > most {
+                return Err(DecodeError::TooLarge);
+            }
+            take(name, value);
+            left -= name.len() + value.len();
+            continue;
+        }
+        text.clear();
+        let name_length = read_name(&mut input, first, most, tables, &mut text)?;
+        read_string(&mut input, 7, most - name_length, &mut text)?;
+        let (name, value) = text.split_at(name_length);
+        take(name, value);
+        left -= text.len();
+    }
+    Ok(())
+}
+
+/// Reads a field that stands whole in a table (RFC 9204 §4.5.2, §4.5.3); none where it is of another kind.
+fn read_entry<'a>(
+    input: &mut &[u8],
+    first: u8,
+    tables: Tables<'a>,
+) -> Result<Option<Field<'a>>, DecodeError> {
+    match first {
+        0x80.. => tables.entry(number(input, 6)?, first & 0x40 != 0).map(Some),
+        0x10..0x20 => tables.post_base(number(input, 4)?).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Reads the name of a literal (RFC 9204 §4.5.4 to §4.5.6); how long it is.
+fn read_name(
+    input: &mut &[u8],
+    first: u8,
+    most: usize,
+    tables: Tables<'_>,
+    text: &mut Vec<u8>,
+) -> Result<usize, DecodeError> {
+    let (name, _) = match first {
+        0x40.. => tables.entry(number(input, 4)?, first & 0x10 != 0)?,
+        0x20..0x40 => {
+            read_string(input, 3, most, text)?;
+            return Ok(text.len());
+        }
+        _ => tables.post_base(number(input, 3)?)?,
+    };
+    if name.len() > most {
+        return Err(DecodeError::TooLarge);
+    }
+    text.extend_from_slice(name);
+    Ok(name.len())
+}
+
+/// Reads a string of at most `most` bytes.
+fn read_string(input: &mut &[u8], prefix: u32, most: usize, text: &mut Vec<u8>) -> Result<(), DecodeError> {
+    Literal::read(input, prefix, usize::MAX).map_err(|_| DecodeError::Broken)?.append(most, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(section: &[u8]) -> Result<Vec<(String, String)>, DecodeError> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut fields = Vec::new();
+        let mut input = section;
+        let prefix = Prefix::read(&mut input, 0).ok_or(DecodeError::Broken)?;
+        read(input, prefix, &Table::default(), (100, 150), |name, value| {
+            fields.push((text(name), text(value)));
+        })?;
+        Ok(fields)
+    }
+
+    #[test]
+    fn example_of_the_rfc_is_read() {
+        // RFC 9204 §B.1.
+        let section = b"\0\0\x51\x0b/index.html";
+        assert_eq!(fields(section).unwrap(), [(":path".to_owned(), "/index.html".to_owned())]);
+    }
+
+    #[test]
+    fn every_kind_of_literal_is_read() {
+        let section = b"\0\0\xd1\x23x-a\x01b\x5f\x50\x81\x1f\x29\x1f\x01c";
+        let expected = [(":method", "GET"), ("x-a", "b"), ("user-agent", "a"), ("a", "c")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(fields(section).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_refers_to_nothing_or_is_cut_short_is_refused() {
+        for section in [
+            &b"\x01\0\x80"[..],
+            b"\0\x80",
+            b"\xff\x02\0",
+            b"\0\0\x80",
+            b"\0\0\x10",
+            b"\0\0\x00\x00",
+            b"\0\0\x40\x00",
+            b"\0\0\xff\x7f",
+            b"\0\0\x51\x0b/i",
+            b"\0\0\x51\x82\xff\xff",
+            b"\0",
+            b"",
+        ] {
+            assert_eq!(fields(section), Err(DecodeError::Broken), "{section:x?}");
+        }
+    }
+
+    #[test]
+    fn fields_are_counted_before_they_are_copied() {
+        let long = [&b"\0\0\x51\x7f\x00"[..], &[b'x'; 127]].concat();
+        assert_eq!(fields(&long), Err(DecodeError::TooLarge));
+        // Small references that stand for much.
+        let many = [&b"\0\0"[..], &[0xd1; 20]].concat();
+        assert_eq!(fields(&many), Err(DecodeError::TooLarge));
+    }
+}

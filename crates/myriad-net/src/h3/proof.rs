@@ -1,0 +1,88 @@
+//! Whether a client has shown that it gets what is sent to it (RFC 9000 section 8.1).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::BytesMut;
+use quinn_proto::crypto::{CryptoError, PacketKey};
+
+/// Given by the first packet that opens with the keys of the handshake's second stage: these follow from the server's first
+/// packets. What a datagram's headers say proves nothing, for anybody can write them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Proof(Arc<AtomicBool>);
+
+impl Proof {
+    pub(super) fn is_given(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// A key whose first success gives the proof.
+    pub(super) fn by(&self, key: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
+        Box::new(Proving { key, proof: self.clone() })
+    }
+}
+
+struct Proving {
+    key: Box<dyn PacketKey>,
+    proof: Proof,
+}
+
+impl PacketKey for Proving {
+    fn encrypt(&self, packet: u64, bytes: &mut [u8], header: usize) {
+        self.key.encrypt(packet, bytes, header);
+    }
+
+    fn decrypt(&self, packet: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+        self.key.decrypt(packet, header, payload)?;
+        self.proof.0.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn tag_len(&self) -> usize {
+        self.key.tag_len()
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        self.key.confidentiality_limit()
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        self.key.integrity_limit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Opens what is `right`.
+    struct Lock;
+
+    impl PacketKey for Lock {
+        fn encrypt(&self, _: u64, _: &mut [u8], _: usize) {}
+
+        fn decrypt(&self, _: u64, _: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+            if &payload[..] == b"right" { Ok(()) } else { Err(CryptoError) }
+        }
+
+        fn tag_len(&self) -> usize {
+            0
+        }
+
+        fn confidentiality_limit(&self) -> u64 {
+            0
+        }
+
+        fn integrity_limit(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn only_a_packet_that_opens_is_a_proof() {
+        let proof = Proof::default();
+        let key = proof.by(Box::new(Lock));
+        assert!(key.decrypt(0, b"", &mut BytesMut::from("wrong")).is_err() && !proof.is_given());
+        assert!(key.decrypt(1, b"", &mut BytesMut::from("right")).is_ok() && proof.is_given());
+    }
+}

@@ -1,0 +1,256 @@
+//! Two processes on one folder, of which one writes.
+
+use super::*;
+
+fn keyed<'a>(keys: &'a [KeyRef<'a>]) -> Covered<'a> {
+    Covered::Exact { keys, addresses: &[], labels: &[] }
+}
+
+#[test]
+fn the_newer_of_two_knows_every_file_so_that_no_purge_of_one_is_forgotten_too_early() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    older.put(b"/early", 1, 100);
+    let newer = Shop::open(folder.path());
+    newer.pool.tend();
+    assert_eq!(newer.id(b"/early"), Some(1), "files are read from the start");
+    newer.put(b"/own", 2, 100);
+    assert_eq!(folder.files().len(), 1, "the older one writes as yet");
+    // It has not noticed, and writes one more.
+    older.put(b"/late", 3, 100);
+    assert_eq!((folder.files().len(), newer.stats().recovered), (2, false));
+    older.pool.tend();
+    older.put(b"/after", 4, 100);
+    assert_eq!((folder.files().len(), older.id(b"/after")), (2, Some(4)), "from memory alone");
+    newer.recover();
+    newer.tend();
+    assert_eq!((folder.files().len(), newer.stats().files), (3, 3), "what waited is written");
+    assert_eq!(newer.id(b"/after"), None);
+    let late = KeyRef::new(b"/late");
+    assert_eq!(newer.purge(keyed(&[late]), Purge::Hard), Count::Exact(1));
+    newer.forget_purges();
+    drop((older, newer));
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    let found = [&b"/early"[..], b"/own", b"/late", b"/after"].map(|key| shop.id(key));
+    assert_eq!(found, [Some(1), Some(2), None, None]);
+}
+
+#[test]
+fn a_body_that_arrives_while_the_turn_goes_stays_off_the_disk() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    // Queued, and no longer its turn when it comes to be written.
+    put(&older.zone, b"/", 1, 100, older.now());
+    let newer = Shop::open(folder.path());
+    older.pool.tend();
+    older.settle();
+    assert_eq!(folder.files().len(), 0);
+    newer.recover();
+    newer.put(b"/", 2, 100);
+    older.close();
+    assert_eq!(
+        (newer.id(b"/"), folder.files().len()),
+        (Some(2), 1),
+        "the end of the older one takes nothing"
+    );
+}
+
+#[test]
+fn where_the_newer_one_ends_first_the_older_one_goes_on_without_what_that_has_written() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    for (key, id) in [(&b"/kept"[..], 1), (b"/anew", 2)] {
+        older.put(key, id, 100);
+    }
+    for key in [&b"/refetched"[..], b"/queued"] {
+        older.put(key, 10, 100);
+    }
+    put(&older.zone, b"/queued", 11, 100, older.now());
+    let newer = Shop::open(folder.path());
+    older.pool.tend();
+    older.settle();
+    newer.recover();
+    newer.put(b"/anew", 3, 100);
+    newer.put(b"/its", 4, 100);
+    newer.put_variant(b"/varies", b"Cookie", 1, 5);
+    older.tend();
+    older.purge(keyed(&[KeyRef::new(b"/its")]), Purge::Hard);
+    older.put(b"/unwritten", 6, 100);
+    older.put(b"/refetched", 12, 100);
+    let count = folder.files().len();
+    assert_eq!(count, 7);
+    // Killed.
+    drop(newer);
+    older.tend();
+    assert_eq!(
+        folder.files().len(),
+        4,
+        "what the newer one has written is gone, what the older one fetched is there"
+    );
+    older.put(b"/again", 7, 100);
+    assert_eq!(folder.files().len(), 5);
+    assert!(older.get(b"/varies", |_, out| out.push(1)).is_none());
+    older.forget_purges();
+    assert!(
+        older.events.lock().iter().all(|event| event.starts_with("Recovered")),
+        "{:?}",
+        older.events.lock()
+    );
+    drop(older);
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    let found = [&b"/kept"[..], b"/anew", b"/its", b"/unwritten", b"/again"].map(|key| shop.id(key));
+    assert_eq!(found, [Some(1), None, None, Some(6), Some(7)]);
+    assert_eq!(
+        [&b"/refetched"[..], b"/queued"].map(|key| shop.id(key)),
+        [Some(12), Some(11)],
+        "as fetched last"
+    );
+    assert!(crate::disk::purge_log::PurgeLog::open(folder.path()).unwrap().0.book.is_empty());
+}
+
+#[test]
+fn a_third_takes_over_from_the_second_while_the_first_is_still_there() {
+    let folder = Folder::new();
+    let shops: Vec<Shop> = (0..3)
+        .map(|id| {
+            let shop = Shop::open(folder.path());
+            shop.put(b"/", id, 100);
+            shop
+        })
+        .collect();
+    for _ in 0..3 {
+        for shop in &shops {
+            shop.tend();
+        }
+    }
+    let writes = |shop: &Shop, key: &[u8]| {
+        let before = shop.stats().writes;
+        shop.put(key, 9, 100);
+        shop.stats().writes > before
+    };
+    let wrote: Vec<bool> = shops.iter().map(|shop| writes(shop, b"/x")).collect();
+    assert_eq!(wrote, [false, false, true]);
+}
+
+/// The files of a folder with what is in them.
+fn contents(folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
+    folder.files().into_iter().map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
+}
+
+/// Two processes on one folder, of which the newer one writes; these pages are in files that both know, not in memory.
+fn older_and_newer(folder: &Folder, keys: &[&[u8]]) -> (Shop, Shop) {
+    let first = Shop::open(folder.path());
+    first.recover();
+    for (id, key) in (1..).zip(keys) {
+        first.put(key, id, 100);
+    }
+    first.close();
+    let older = Shop::open(folder.path());
+    older.recover();
+    let newer = Shop::open(folder.path());
+    older.pool.tend();
+    newer.recover();
+    assert!(keys.iter().all(|key| !older.in_memory(key)));
+    assert_eq!(older.stats().files, keys.len());
+    (older, newer)
+}
+
+#[test]
+fn the_older_one_does_not_remove_what_the_newer_one_has_written_in_the_place_of_a_file_that_it_read() {
+    let folder = Folder::new();
+    let (older, newer) = older_and_newer(&folder, &[b"/"]);
+    newer.put(b"/", 7, 100);
+    let written = contents(&folder);
+    assert_eq!(older.id(b"/"), None, "of a start that it does not know");
+    older.tend();
+    assert_eq!(contents(&folder), written);
+    older.put(b"/", 8, 100);
+    assert_eq!(older.id(b"/"), Some(8));
+    older.tend();
+    older.close();
+    assert_eq!(contents(&folder), written);
+}
+
+#[test]
+fn a_purge_that_the_older_one_hears_of_late_takes_no_page_that_the_newer_one_fetched_after_it() {
+    let folder = Folder::new();
+    let (older, newer) = older_and_newer(&folder, &[b"/", b"/other"]);
+    newer.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+    newer.put(b"/", 7, 100);
+    let written = contents(&folder);
+    older.tend();
+    assert_eq!((older.id(b"/"), older.stats().files), (None, 1));
+    assert_eq!(contents(&folder), written);
+    older.close();
+    assert_eq!(contents(&folder), written);
+}
+
+#[test]
+fn a_write_that_was_queued_before_the_turn_went_does_not_remove_what_the_newer_one_has_written() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    older.put(b"/", 1, 100);
+    put(&older.zone, b"/", 2, 100, older.now());
+    let newer = Shop::open(folder.path());
+    older.pool.tend();
+    newer.recover();
+    newer.put(b"/", 3, 100);
+    let written = contents(&folder);
+    older.settle();
+    older.tend();
+    assert_eq!((older.stats().writes, older.id(b"/")), (1, Some(2)));
+    assert_eq!(contents(&folder), written);
+    older.close();
+    assert_eq!(contents(&folder), written);
+}
+
+#[test]
+fn what_the_older_one_cannot_read_stays_where_it_is() {
+    let folder = Folder::new();
+    let (older, newer) = older_and_newer(&folder, &[b"/"]);
+    newer.put(b"/", 7, 100);
+    fs::write(&folder.files()[0], b"of a later format").unwrap();
+    assert_eq!(older.id(b"/"), None);
+    older.tend();
+    assert_eq!((folder.files().len(), older.stats().set_aside), (1, 0));
+}
+
+#[test]
+fn a_file_that_a_purge_took_while_another_wrote_goes_once_the_turn_is_back() {
+    let folder = Folder::new();
+    let (older, newer) = older_and_newer(&folder, &[b"/", b"/other"]);
+    // Purged by the older one, as whose turn it is not; the newer one ends before it has heard of that.
+    older.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+    assert_eq!((older.id(b"/"), folder.files().len()), (None, 2));
+    drop(newer);
+    older.tend();
+    assert_eq!(folder.files().len(), 1);
+    older.forget_purges();
+    drop(older);
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    assert_eq!([&b"/"[..], b"/other"].map(|key| shop.id(key)), [None, Some(2)]);
+}
+
+#[test]
+fn whoever_makes_a_removed_folder_anew_leaves_it_the_number_of_the_newest_start() {
+    use crate::disk::sequence;
+    let folder = Folder::new();
+    let (older, newer) = older_and_newer(&folder, &[b"/"]);
+    let number = || sequence::read(&sequence::path(folder.path()));
+    let newest = number();
+    fs::remove_dir_all(folder.path()).unwrap();
+    newer.tend();
+    assert_eq!(number(), newest);
+    older.tend();
+    assert_eq!(number(), newest);
+    newer.tend();
+    newer.put(b"/", 7, 100);
+    assert_eq!(folder.files().len(), 1, "the newer one writes");
+}

@@ -1,0 +1,102 @@
+//! Keys of TLS tickets, kept here while workers come and go: a visitor's session outlives the process that began it.
+//!
+//! The worker makes them and lets them rotate; this holds the last record of each life time, and no key that the worker
+//! has forgotten.
+
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Life times that are kept: as many as `ssl_session_timeout` has values, as a rule one.
+const MOST: usize = 64;
+/// Bytes of a record: two keys have a hundred.
+const LARGEST: usize = 256;
+
+/// Records by the life time of tickets, seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TicketKeys(HashMap<u32, Vec<u8>>);
+
+impl TicketKeys {
+    /// Those records; what is out of bounds is left out.
+    pub(crate) fn of(records: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Self {
+        let mut keys = Self::default();
+        for (lifetime_s, record) in records {
+            let _ = keys.take(lifetime_s, record);
+        }
+        keys
+    }
+
+    /// Takes a record in place of the one before, an empty one being none; an error where it is out of bounds.
+    pub(crate) fn take(&mut self, lifetime_s: u32, record: Vec<u8>) -> Result<(), &'static str> {
+        if record.is_empty() {
+            self.0.remove(&lifetime_s);
+            return Ok(());
+        }
+        self.forget_old(now_s());
+        if record.len() > LARGEST || (self.0.len() >= MOST && !self.0.contains_key(&lifetime_s)) {
+            return Err("a worker process hands over more keys of tickets than there can be");
+        }
+        self.0.insert(lifetime_s, record);
+        Ok(())
+    }
+
+    /// Those that may still open a ticket, as they are handed on.
+    pub(crate) fn valid(&mut self) -> &Self {
+        self.forget_old(now_s());
+        self
+    }
+
+    /// Forgets those whose last ticket has expired: a record begins with the time at which its newer key was made, which
+    /// seals for a life time.
+    fn forget_old(&mut self, now_s: u64) {
+        self.0.retain(|lifetime_s, record| {
+            let made_s = record.first_chunk().map(|made| u64::from_be_bytes(*made));
+            made_s.is_none_or(|made_s| made_s.saturating_add(2 * u64::from(*lifetime_s)) >= now_s)
+        });
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &[u8])> {
+        self.0.iter().map(|(lifetime_s, record)| (*lifetime_s, record.as_slice()))
+    }
+
+    /// All of them, taken out.
+    pub(crate) fn into_map(self) -> HashMap<u32, Vec<u8>> {
+        self.0
+    }
+}
+
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_go_when_they_are_taken_back_and_when_their_last_ticket_has_expired() {
+        let made = |made_s: u64| [&made_s.to_be_bytes()[..], &[7; 48]].concat();
+        let mut keys = TicketKeys::of([(60, made(now_s())), (300, made(now_s()))]);
+        assert_eq!(keys.take(60, Vec::new()), Ok(()));
+        assert_eq!(keys.iter().map(|(lifetime_s, _)| lifetime_s).collect::<Vec<_>>(), [300]);
+        keys.forget_old(now_s() + 590);
+        assert_eq!(keys.iter().len(), 1);
+        keys.forget_old(now_s() + 610);
+        assert_eq!(keys.iter().len(), 0);
+        // Reloads with ever other life times leave no room for none.
+        for lifetime_s in 1..1000 {
+            assert_eq!(keys.take(lifetime_s, made(now_s() - 2001)), Ok(()), "{lifetime_s}");
+        }
+    }
+
+    #[test]
+    fn the_last_record_of_a_life_time_counts_and_there_are_only_so_many() {
+        let mut keys = TicketKeys::of([(300, vec![1]), (300, vec![2]), (60, vec![3; LARGEST + 1])]);
+        assert_eq!(keys.iter().collect::<Vec<_>>(), [(300, &[2][..])]);
+        for lifetime_s in 0..MOST as u32 - 1 {
+            assert_eq!(keys.take(lifetime_s, vec![0]), Ok(()));
+        }
+        assert!(keys.take(1000, vec![0]).is_err());
+        assert_eq!(keys.take(300, vec![4]), Ok(()), "what is known can be replaced");
+    }
+}

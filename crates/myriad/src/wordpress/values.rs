@@ -1,0 +1,267 @@
+//! What the values of options must look like: each is refused by the option's own name, before a configuration is made of it.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::Path;
+
+use myriad_acme::pem;
+use myriad_conf::model::ListenAddress;
+use myriad_conf::registry::listen_addresses;
+
+/// Octets of a host name (RFC 1035 section 3.1) and of its parts.
+const LONGEST_NAME: usize = 253;
+const LONGEST_LABEL: usize = 63;
+/// What options that say where to listen take.
+const ADDRESSES: &str = "give a port from 1 to 65535, ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or unix:PATH";
+
+/// The value of an option as it stands on the command line: not left out, nor the next option.
+pub(super) fn given(option: &str, value: Option<String>, is_glued: bool) -> Result<String, String> {
+    let value = value.filter(|value| !value.is_empty());
+    let value = value.ok_or_else(|| format!("option \"{option}\" requires a value"))?;
+    if !is_glued && value.starts_with('-') {
+        return Err(format!(
+            "option \"{option}\" requires a value, and \"{value}\" is another option (write {option}={value} if it is meant)"
+        ));
+    }
+    Ok(value)
+}
+
+/// Adds the names of a list in words or with commas, each once: names know no capitals, a dot at the end says nothing here, and an
+/// address of IPv6 is the same in brackets.
+pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
+    for whole in list.split([',', ' ']).filter(|name| !name.is_empty()) {
+        let name = whole.strip_suffix('.').filter(|name| is_host(name.strip_prefix('.').unwrap_or(name)));
+        let name = name.unwrap_or(whole);
+        let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let name = bare.filter(|bare| bare.parse::<Ipv6Addr>().is_ok()).unwrap_or(name);
+        if !known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            known.push(name.to_owned());
+        }
+    }
+}
+
+/// A name that a certificate can be issued for by showing a page; with a dot in front, the name and `www` below it.
+pub(super) fn domain(value: &str) -> Result<(), String> {
+    let refuse = |why: &str| Err(format!("wordpress: --domain \"{value}\" {why}"));
+    if value.starts_with('*') {
+        return refuse(
+            "is a wildcard, which authorities give to whoever changes DNS alone; name each host, or write .example.com for it and its www",
+        );
+    }
+    if value.parse::<IpAddr>().is_ok() || is_host(value.strip_prefix('.').unwrap_or(value)) {
+        return Ok(());
+    }
+    if !value.is_ascii() {
+        return refuse("has letters beyond ASCII; write it as DNS has it, with xn--");
+    }
+    refuse("is no host name; write it as in example.com, without https:// and without a path")
+}
+
+/// A name of the site as `server_name` takes it, wildcards too.
+pub(super) fn name(value: &str) -> Result<(), String> {
+    // A name is open at one end at most.
+    let below = value.strip_prefix("*.").or_else(|| value.strip_prefix('.'));
+    let inner = below.or_else(|| value.strip_suffix(".*")).unwrap_or(value);
+    let is_open = inner.len() < value.len();
+    if value == "_"
+        || inner.parse::<IpAddr>().is_ok()
+        || (is_host(inner) && !(is_open && inner.ends_with('.')))
+    {
+        return Ok(());
+    }
+    Err(format!(
+        "wordpress: --name \"{value}\" is no host name; write it as in example.com, *.example.com or .example.com"
+    ))
+}
+
+/// Whom an authority writes to.
+pub(super) fn email(value: &str) -> Result<(), String> {
+    let address = value.strip_prefix("mailto:").unwrap_or(value);
+    let is_local = |local: &str| !local.is_empty() && local.bytes().all(|byte| byte.is_ascii_graphic());
+    match address.rsplit_once('@') {
+        Some((local, host)) if is_local(local) && !local.contains(['@', ',']) && is_host(host) => Ok(()),
+        _ => Err(format!("wordpress: --email \"{value}\" is no address; write it as in admin@example.com")),
+    }
+}
+
+/// Where an authority tells what it offers.
+pub(super) fn directory(value: &str) -> Result<(), String> {
+    if myriad_acme::https::is_url(value) {
+        return Ok(());
+    }
+    Err(format!(
+        "wordpress: --acme-directory \"{value}\" is no https URL; write it as in {}",
+        super::https::LETS_ENCRYPT.1
+    ))
+}
+
+/// A file of certificates that vouch for an authority's own server.
+pub(super) fn authority(path: &Path) -> Result<(), String> {
+    let refuse = |why: &str| {
+        format!(
+            "wordpress: --acme-ca {}: {why}; name a file in PEM that vouches for the authority's server",
+            path.display()
+        )
+    };
+    let text = std::fs::read(path).map_err(|error| refuse(&error.to_string()))?;
+    if pem::certificates(&text).is_empty() { Err(refuse("it holds no certificate")) } else { Ok(()) }
+}
+
+/// Where to listen, as the directive `listen` takes it; words behind it are left to that.
+pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
+    let refuse = |why: &str| Err(format!("wordpress: {option} \"{value}\": {why}; {ADDRESSES}"));
+    let address = value.split(' ').next().unwrap_or_default();
+    match listen_addresses(address.as_bytes()).as_deref() {
+        Ok([ListenAddress::Host(..)]) if !address.contains(':') => refuse("no port"),
+        Ok([_]) => Ok(()),
+        Ok(_) => refuse("more ports than one"),
+        Err(bad) => refuse(&bad.to_string()),
+    }
+}
+
+/// A host name (RFC 1123 section 2.1); an underscore is let pass, as DNS lets it.
+fn is_host(name: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_label = |label: &str| {
+        (1..=LONGEST_LABEL).contains(&label.len())
+            && label.bytes().all(inner)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    // Digits alone at the end are an address that was written wrong.
+    let ends_well =
+        name.rsplit('.').next().is_some_and(|last| !last.bytes().all(|byte| byte.is_ascii_digit()));
+    name.len() <= LONGEST_NAME && ends_well && name.split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_no_value_of_another() {
+        assert_eq!(given("--domain", Some("a.test".into()), false).as_deref(), Ok("a.test"));
+        assert!(
+            given("--domain", Some("-t".into()), false).expect_err("option").contains("\"-t\" is another")
+        );
+        assert_eq!(given("--prefix", Some("-x".into()), true).as_deref(), Ok("-x"));
+        for absent in [None, Some(String::new())] {
+            assert!(given("--email", absent, true).expect_err("absent").contains("\"--email\" requires"));
+        }
+    }
+
+    #[test]
+    fn names_are_added_once_however_they_are_written() {
+        let mut names = Vec::new();
+        for list in ["a.test,A.TEST", "a.test.", "b.test. [::1]", "::1", ".c.test.", "."] {
+            add_names(&mut names, list);
+        }
+        assert_eq!(names, ["a.test", "b.test", "::1", ".c.test", "."]);
+        refused(domain("."), "--domain", "as in example.com");
+        assert_eq!(domain("::1"), Ok(()));
+    }
+
+    /// Each is refused by its option's name, with what to write instead.
+    fn refused(checked: Result<(), String>, option: &str, remedy: &str) {
+        let error = checked.expect_err(option);
+        assert!(error.contains(&format!("{option} ")) && error.contains(remedy), "{error}");
+    }
+
+    #[test]
+    fn domains_are_names_that_a_certificate_can_be_issued_for() {
+        for good in [
+            "example.com",
+            ".example.com",
+            "a-b.example.co.uk",
+            "xn--bcher-kva.test",
+            "192.0.2.1",
+            "localhost",
+        ] {
+            assert_eq!(domain(good), Ok(()), "{good}");
+        }
+        refused(domain("*.example.com"), "--domain", ".example.com");
+        refused(domain("bücher.test"), "--domain", "xn--");
+        let long = "a".repeat(64) + ".test";
+        for bad in [
+            "https://example.com",
+            "example.com/",
+            "a..b",
+            "-a.test",
+            "a b",
+            "1.2.3",
+            "256.1.1.1",
+            &long,
+            ".",
+        ] {
+            refused(domain(bad), "--domain", "as in example.com");
+        }
+    }
+
+    #[test]
+    fn names_may_be_wildcards() {
+        for good in ["_", "example.com", "*.example.com", ".example.com", "www.example.*", "192.0.2.1"] {
+            assert_eq!(name(good), Ok(()), "{good}");
+        }
+        for bad in ["http://example.com", "a..b", "exa mple", "-t", "*.x.*", ".x.*", "*.x.", "x.*."] {
+            refused(name(bad), "--name", "*.example.com");
+        }
+    }
+
+    #[test]
+    fn addresses_of_people_and_directories_are_told_from_others() {
+        for good in ["admin@example.com", "mailto:a.b+c@example.com"] {
+            assert_eq!(email(good), Ok(()), "{good}");
+        }
+        for bad in ["admin", "@example.com", "admin@", "a@b@c.test", "admin@exa mple.com", "a,b@c.test"] {
+            refused(email(bad), "--email", "admin@example.com");
+        }
+        for good in ["https://acme.test/dir", "HTTPS://127.0.0.1:14000/dir", "https://[::1]:14000/dir"] {
+            assert_eq!(directory(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "http://acme.test/",
+            "acme.test",
+            "https://",
+            "https:///dir",
+            "https://a:0/",
+            "https://a b/",
+            "é",
+        ] {
+            refused(directory(bad), "--acme-directory", "https://acme-v02");
+        }
+        refused(authority(Path::new("/nowhere.pem")), "--acme-ca", "in PEM");
+        refused(authority(Path::new("/etc/passwd")), "--acme-ca", "no certificate");
+    }
+
+    #[test]
+    fn listening_takes_addresses_and_ports_that_there_are() {
+        for good in [
+            "443",
+            "127.0.0.1:8443",
+            "[::1]:443",
+            "*:443",
+            "unix:/run/x.sock",
+            "443 reuseport",
+            "a.test:80",
+            "[::]",
+        ] {
+            assert_eq!(listen("--listen", good), Ok(()), "{good}");
+        }
+        for bad in [
+            "0",
+            "65536",
+            "99999999999",
+            "127.0.0.1:",
+            "127.0.0.1:0",
+            "::1:443",
+            "a.test",
+            "8000-8010",
+            "unix:",
+            "80x",
+            "",
+            "[::1:80",
+        ] {
+            refused(listen("--https-listen", bad), "--https-listen", "1 to 65535");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What OCSP responders answer: whatever it is, it is judged in peace, and without a signature nothing is believed.
+#![no_main]
+
+use gullible::Gullible;
+use libfuzzer_sys::fuzz_target;
+use myriad_x509::{Certificate, OcspError, OcspId, check_form};
+
+mod gullible;
+
+const LEAF: &[u8] = include_bytes!("../../crates/myriad-x509/src/ocsp/fixtures/leaf.pem");
+const ROOT: &[u8] = include_bytes!("../../crates/myriad-x509/src/ocsp/fixtures/root.pem");
+
+fn der(pem: &[u8]) -> Vec<u8> {
+    myriad_acme::pem::certificates(pem).swap_remove(0)
+}
+
+fuzz_target!(|answer: &[u8]| {
+    let (leaf, root) = (der(LEAF), der(ROOT));
+    let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
+    let id = OcspId::of(&leaf, &root);
+    for authorized in [false, true] {
+        let verdict = id.check(answer, &root, authorized, 1_800_000_000, &[]);
+        assert!(!matches!(verdict, Ok(_) | Err(OcspError::Revoked | OcspError::Unknown)));
+        // What is believed has the form that files are looked at for.
+        if id.check(answer, &root, authorized, 1_800_000_000, &[&Gullible]).is_ok() {
+            assert_eq!(check_form(answer), Ok(()));
+        }
+    }
+});

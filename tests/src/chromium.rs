@@ -1,0 +1,93 @@
+//! A browser without a window, which loads a page and tells what it made of it.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::Place;
+use crate::process::{Signal, missing, signal_group};
+
+/// Longer than a browser takes on a loaded machine, which is ten times what it takes on a quiet one.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// How often a browser is started that ends before it has asked for anything.
+const TRIES: usize = 3;
+
+/// A page as it is after its scripts have run.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The document.
+    pub page: String,
+    /// What was said on the console, a line each.
+    pub console: Vec<String>,
+}
+
+/// Loads a page in Chromium, whose profile is in the place, beside the server's files. Another browser of that family is named
+/// by `MYRIAD_CHROMIUM`.
+///
+/// `asked` tells how many requests the server has had. Where a browser crashes or hangs before it has asked for anything, it is
+/// started anew: that says nothing of the server. One that has asked is not; what it then shows counts.
+pub fn load(place: &Place, url: &str, options: &[String], asked: impl Fn() -> usize) -> Loaded {
+    // One at a time: a browser is a dozen processes.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = asked();
+    for number in 1..=TRIES {
+        let came_through = run(place, url, options);
+        let (page, said) = (place.read("chromium.out"), place.read("chromium.err"));
+        if came_through {
+            drop(alone);
+            let console = said.lines().filter(|line| line.contains(":CONSOLE")).map(str::to_owned);
+            return Loaded { console: console.collect(), page };
+        }
+        assert!(asked() == before, "the browser asked, and did not come to an end: {page}\n{said}");
+        assert!(number < TRIES, "chromium does not run here: {said}");
+    }
+    unreachable!("the last try returns or panics")
+}
+
+/// Whether it came to an end in time and was content with itself.
+fn run(place: &Place, url: &str, options: &[String]) -> bool {
+    let program = std::env::var("MYRIAD_CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
+    let file = |name: &str| File::create(place.path(name)).expect("a file for what the browser says");
+    let mut command = Command::new(&program);
+    command
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+        ])
+        .args([
+            "--ignore-certificate-errors",
+            "--disable-background-networking",
+            "--disable-component-update",
+        ])
+        // It finds nobody but this machine, here as where there is a network.
+        .arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+        .args(["--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", place.path("profile").display()))
+        .args(options)
+        .arg(url)
+        .env("HOME", place.folder())
+        .stdin(Stdio::null())
+        .stdout(file("chromium.out"))
+        .stderr(file("chromium.err"))
+        .process_group(0);
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{}", missing(&program, &error)));
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().expect("the browser's state") {
+            return status.success();
+        }
+        if Instant::now() > deadline {
+            signal_group(child.id(), Signal::KILL);
+            child.wait().expect("the browser's end");
+            return false;
+        }
+        sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,241 @@
+//! Clients that take none of the codings that are made here, in front of an origin that makes others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use myriad_tests::{Cached, Origin, Request, Server, binary, wait_for};
+
+/// A site whose origin looks at `Accept-Encoding`, but for `/plain`, and makes `deflate`.
+fn serve() -> (Server, Origin) {
+    let rules = "fastcgi_cache_valid 1h; gzip on; fastcgi_cache_purge PURGE from all;";
+    Cached { server: rules, ..Cached::default() }.start(|call| {
+        let codings = call.param("HTTP_ACCEPT_ENCODING").to_owned();
+        let vary = if call.uri().contains("plain") { "" } else { "\nVary: Accept-Encoding" };
+        let coding = if codings.contains("deflate") { "\nContent-Encoding: deflate" } else { "" };
+        let text = format!("{} for '{codings}'", call.number);
+        call.answer(&format!("Content-Type: text/plain{vary}{coding}"), text);
+    })
+}
+
+/// What a client of `codings` sees of a page: the cache's status, the coding, the bytes.
+fn see(server: &Server, target: &str, codings: &str) -> (String, String, String) {
+    let answer = server.fetch(&Request::get(target).accepting(codings));
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    (answer.cache().to_owned(), answer.coding().to_owned(), text)
+}
+
+fn page(status: &str, coding: &str, text: &str) -> (String, String, String) {
+    (status.to_owned(), coding.to_owned(), text.to_owned())
+}
+
+fn status(server: &Server, target: &str, codings: &str) -> String {
+    see(server, target, codings).0
+}
+
+#[test]
+fn a_client_of_codings_that_only_the_origin_makes_gets_a_page_of_its_own_and_browsers_never_get_that() {
+    let (server, origin) = serve();
+    assert_eq!(see(&server, "/page", "gzip, deflate"), page("MISS", "identity", "1 for ''"));
+    assert_eq!(see(&server, "/page", "deflate"), page("MISS", "deflate", "2 for 'deflate'"));
+    assert_eq!(see(&server, "/page", "x, y;q=0.5"), page("MISS", "identity", "3 for 'x,y'"));
+    for _ in 0..3 {
+        assert_eq!(
+            see(&server, "/page", "Deflate;q=0.5, identity;q=0.1"),
+            page("HIT", "deflate", "2 for 'deflate'")
+        );
+        assert_eq!(see(&server, "/page", "y,x"), page("HIT", "identity", "3 for 'x,y'"));
+        for browsers in ["gzip, deflate, br, zstd", "gzip, deflate", "identity", "deflate, gzip", "*", "br"] {
+            assert_eq!(see(&server, "/page", browsers), page("HIT", "identity", "1 for ''"), "{browsers}");
+        }
+        assert_eq!(server.get("/page").cache(), "HIT");
+    }
+    assert_eq!(origin.count(), 3);
+}
+
+#[test]
+fn a_page_that_does_not_vary_by_codings_is_one_for_all_whoever_comes_first() {
+    let (server, origin) = serve();
+    assert_eq!(status(&server, "/plain", "deflate"), "MISS");
+    for codings in ["gzip, deflate, br", "deflate", "x", "gzip"] {
+        assert_eq!(see(&server, "/plain", codings), page("HIT", "identity", "1 for ''"), "{codings}");
+    }
+    assert_eq!(origin.count(), 1);
+}
+
+#[test]
+fn whoever_comes_first_everybody_s_page_is_asked_for_without_codings() {
+    let (server, origin) = serve();
+    assert_eq!(see(&server, "/page", "deflate"), page("MISS", "identity", "1 for ''"));
+    for codings in ["deflate", "gzip", "deflate"] {
+        assert_eq!(see(&server, "/page", codings), page("HIT", "identity", "1 for ''"), "{codings}");
+    }
+    assert_eq!(origin.count(), 1);
+}
+
+fn fill(server: &Server) {
+    for codings in ["gzip", "deflate", "x"] {
+        status(server, "/page", codings);
+        assert_eq!(status(server, "/page", codings), "HIT", "{codings}");
+    }
+}
+
+#[test]
+fn a_purge_takes_the_pages_for_all_codings() {
+    let (server, _origin) = serve();
+    fill(&server);
+    let purged = server.fetch(&Request::new("PURGE", "/page").accepting("deflate"));
+    assert_eq!(purged.field("Cache-Purge-Result"), Some("url; count=3"));
+    for codings in ["x", "deflate", "gzip"] {
+        assert_ne!(see(&server, "/page", codings).2.chars().next(), Some('1'), "{codings}");
+    }
+}
+
+/// The name that nginx gives to the page.
+fn file_of(server: &Server, target: &str) -> PathBuf {
+    use md5::{Digest, Md5};
+    let digest = Md5::digest(format!("httpGETlocalhost{target}"));
+    let name = digest.iter().fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
+    server.path("cache").join(name)
+}
+
+#[test]
+fn a_page_whose_file_somebody_removes_goes_for_all_codings() {
+    let (server, origin) = serve();
+    fill(&server);
+    let file = file_of(&server, "/page");
+    wait_for("the file", || file.exists());
+    fs::remove_file(&file).expect("everybody's file");
+    wait_for("the page to go", || status(&server, "/page", "gzip") != "HIT");
+    assert_eq!(origin.count(), 4);
+    assert_eq!(see(&server, "/page", "deflate").2, "5 for 'deflate'");
+    assert_eq!(see(&server, "/page", "x").2, "6 for 'x'");
+    assert_eq!(status(&server, "/page", "x"), "HIT");
+}
+
+/// How many files a zone's folder holds, its own hidden ones aside.
+fn files(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).expect("the folder").flatten();
+    entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
+}
+
+#[test]
+fn a_flood_of_codings_makes_as_many_pages_as_variants_may_be() {
+    let (server, origin) = serve();
+    assert_eq!(server.get("/page").cache(), "MISS");
+    for number in 0..40 {
+        // Whoever comes later gets everybody's page, and costs the origin nothing.
+        let expected = if number < 16 { "MISS" } else { "HIT" };
+        assert_eq!(status(&server, "/page", &format!("x{number}")), expected, "{number}");
+    }
+    assert_eq!(origin.count(), 17);
+    assert_eq!(see(&server, "/page", "x3"), page("HIT", "identity", "5 for 'x3'"));
+    assert_eq!(server.get("/page").cache(), "HIT");
+    assert_eq!(status(&server, "/page", &"x".repeat(100)), "HIT", "what is no coding is no variant");
+    assert_eq!(origin.count(), 17);
+    // Everybody's page, what stands for the others together, sixteen of them.
+    wait_for("no more files than variants may be", || files(&server.path("cache")) == 18);
+}
+
+/// A site whose `/error/` and `/accel/` send the clients of `deflate` on to `/b/`, which passes the cache by and stores what
+/// comes, as the page of its path.
+fn serve_bypass() -> (Server, Origin) {
+    let rules = "fastcgi_cache_valid 200 1h;
+        location /error/ { fastcgi_intercept_errors on; error_page 404 = $arg_to; fastcgi_pass @ORIGIN@; }
+        location /accel/ { fastcgi_pass @ORIGIN@; }
+        location /b/ { fastcgi_cache_key $uri; fastcgi_cache_bypass $arg_by; fastcgi_pass @ORIGIN@; }";
+    Cached { server: rules, ..Cached::default() }.start(|call| {
+        let path = call.param("SCRIPT_NAME").to_owned();
+        let codings = call.param("HTTP_ACCEPT_ENCODING").to_owned();
+        let head = "Content-Type: text/plain\nVary: Accept-Encoding";
+        let to = call.uri().rsplit_once("to=").map_or("", |(_, to)| to);
+        match (codings.as_str(), &path[..3]) {
+            ("deflate", "/er") => call.answer("Status: 404 Not Found", "none"),
+            ("deflate", "/ac") => call.answer(&format!("X-Accel-Redirect: {to}"), "none"),
+            _ => {
+                let text = format!("{} {path} for '{codings}'", call.number);
+                call.answer(head, text);
+            }
+        }
+    })
+}
+
+#[test]
+fn a_place_that_a_client_of_other_codings_is_sent_on_to_stores_everybody_s_page_under_its_own_key() {
+    for from in ["error", "accel"] {
+        let (server, origin) = serve_bypass();
+        // The second key is shorter than what stands behind those for other codings.
+        for (round, to) in ["/b/12345678", "/b/x"].into_iter().enumerate() {
+            let first = 1 + round * 3;
+            let target = format!("/{from}/?to={to}?by=1");
+            assert_eq!(status(&server, &target, "gzip"), "MISS");
+            let text = format!("{} {to} for ''", first + 2);
+            assert_eq!(see(&server, &target, "deflate"), page("BYPASS", "identity", &text), "{target}");
+            assert_eq!(see(&server, to, "gzip"), page("HIT", "identity", &text), "{target}");
+            assert_eq!(origin.count(), first + 2);
+        }
+        let other = see(&server, "/b/", "gzip");
+        assert_eq!((&*other.0, other.2.contains("/b/ for ''")), ("MISS", true), "{other:?}");
+    }
+}
+
+#[test]
+fn a_coded_answer_without_vary_is_for_none_but_those_who_named_its_coding() {
+    for coding in ["deflate", "x-own, gzip", "gzip\nContent-Encoding: x-own"] {
+        let rules = Cached { server: "fastcgi_cache_valid 1h;", ..Cached::default() };
+        let (server, origin) = rules.start(move |call| {
+            let text = format!("{} coded", call.number);
+            match call.param("HTTP_ACCEPT_ENCODING") {
+                "" => call.answer("Content-Type: text/plain\nVary: Accept-Encoding", "for all"),
+                _ => call.answer(&format!("Content-Type: text/plain\nContent-Encoding: {coding}"), text),
+            }
+        });
+        assert_eq!(see(&server, "/", "gzip"), page("MISS", "identity", "for all"));
+        status(&server, "/", "deflate");
+        assert_eq!(origin.count(), 2);
+        for browsers in ["gzip, deflate", "br", "identity", "*"] {
+            assert_eq!(see(&server, "/", browsers), page("HIT", "identity", "for all"), "{coding:?}");
+        }
+        assert_eq!(origin.count(), 2);
+        if coding == "deflate" {
+            assert_eq!(see(&server, "/", "deflate"), page("HIT", "deflate", "2 coded"));
+        }
+    }
+}
+
+/// What is told of the uses of everybody's page.
+fn hits(server: &Server) -> String {
+    let mut command = Command::new(binary());
+    command.args(["cache", "show", "httpGETlocalhost/page"]).arg("-p").arg(server.folder());
+    let output = command.args(["-c", "myriad.conf"]).output().expect("myriad starts");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("hits"));
+    line.map(|count| count.trim().to_owned()).unwrap_or(text)
+}
+
+#[test]
+fn a_client_of_other_codings_is_no_use_of_everybody_s_page() {
+    let (server, _origin) = serve();
+    fill(&server);
+    assert_eq!(hits(&server), "1");
+    for _ in 0..5 {
+        assert_eq!(status(&server, "/page", "deflate"), "HIT");
+    }
+    assert_eq!(hits(&server), "1");
+    assert_eq!(status(&server, "/page", "gzip"), "HIT");
+    assert_eq!(hits(&server), "2");
+}
+
+#[test]
+fn where_the_fetch_of_such_a_page_fails_everybody_s_page_stands_in() {
+    let rules = "fastcgi_cache_valid 1h; fastcgi_cache_use_stale error http_503;";
+    let (server, _origin) = Cached { server: rules, ..Cached::default() }.start(|call| {
+        let status = if call.number == 1 { "" } else { "Status: 503 Busy\n" };
+        call.answer(&format!("{status}Content-Type: text/plain\nVary: Accept-Encoding"), "the page");
+    });
+    assert_eq!(status(&server, "/page", "gzip"), "MISS");
+    for codings in ["deflate", "x"] {
+        let answer = server.fetch(&Request::get("/page").accepting(codings));
+        assert_eq!((answer.status, &answer.body[..]), (200, &b"the page"[..]), "{codings}");
+    }
+}

@@ -1,0 +1,374 @@
+//! `ssl_stapling`, with OpenSSL's own responder.
+//!
+//! covers: ssl_stapling ssl_stapling_responder ssl_stapling_verify
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use myriad_tests::{Place, Server, wait_for};
+
+/// An authority in a place, with a certificate `leaf` that names its responder, and `responder` that may speak for it.
+const AUTHORITY: &str = r#"
+set -e
+key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
+sign() {
+    key "$1"; openssl req -new -key "$1.key" -subj "/CN=$1" -out "$1.csr"; printf '%b' "$3" > "$1.ext"
+    openssl x509 -req -in "$1.csr" -CA root.crt -CAkey root.key -set_serial "$2" -days 2 -extfile "$1.ext" -out "$1.crt"
+}
+key root
+openssl req -x509 -new -key root.key -subj /CN=root -days 2 -out root.crt
+sign leaf 16 "authorityInfoAccess=OCSP;URI:http://localhost:$1/\n"
+sign responder 17 'extendedKeyUsage=OCSPSigning\n'
+sign other 18 'basicConstraints=CA:FALSE\n'
+cat leaf.crt root.crt > chain.crt
+printf 'V\t960101000000Z\t\t10\tunknown\t/CN=leaf\n' > good
+printf 'R\t960101000000Z\t260101000000Z\t10\tunknown\t/CN=leaf\n' > revoked
+"#;
+
+fn place() -> Place {
+    let mut place = Place::new();
+    // The port is free for the moment, and nobody else here is given it.
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
+    place.set("OCSP", &port.to_string());
+    let made = Command::new("sh")
+        .args(["-c", AUTHORITY, "sh", &port.to_string()])
+        .current_dir(place.folder())
+        .output()
+        .expect("sh runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    place
+}
+
+/// `openssl ocsp`, until it is dropped.
+struct Responder(Child);
+
+impl Responder {
+    /// Answers by what a file says of certificates, as `signer`.
+    fn start(place: &Place, index: &str, signer: &str) -> Self {
+        let port = place.fill("@OCSP@");
+        let child = Command::new("openssl")
+            .args(["ocsp", "-index", index, "-CA", "root.crt", "-port", &port, "-nmin", "30", "-ignore_err"])
+            .args(["-rsigner", &format!("{signer}.crt"), "-rkey", &format!("{signer}.key")])
+            .current_dir(place.folder())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("openssl runs");
+        // Not by connecting: who says nothing has it wait for ever.
+        let listens = format!(":{:04X} ", port.parse::<u16>().expect("a port"));
+        wait_for("the responder", || {
+            let sockets = ["/proc/net/tcp", "/proc/net/tcp6"]
+                .map(|table| std::fs::read_to_string(table).unwrap_or_default());
+            sockets
+                .iter()
+                .flat_map(|table| table.lines())
+                .any(|line| line.contains(&listens) && line.contains(" 0A "))
+        });
+        Self(child)
+    }
+}
+
+impl Drop for Responder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn config(lines: &str) -> String {
+    format!(
+        "server {{ listen 127.0.0.1:@PORT@ ssl; ssl_certificate chain.crt; ssl_certificate_key leaf.key; \
+         ssl_stapling on; {lines} return 200 served; }}"
+    )
+}
+
+/// What a client is shown of the certificate's status, as OpenSSL says it; the server must answer in any case.
+fn status(server: &Server) -> String {
+    let output = Command::new("openssl")
+        .args(["s_client", "-status", "-connect", &format!("127.0.0.1:{}", server.port), "-CAfile"])
+        .arg(server.path("root.crt"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("openssl runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("Verify return code: 0 (ok)"), "{said}");
+    said
+}
+
+const GOOD: &str = "Cert Status: good";
+const NOTHING: &str = "OCSP response: no response sent";
+
+#[test]
+fn answers_are_fetched_proved_and_shown_and_hold_over_a_reload() {
+    let place = place();
+    let responder = Responder::start(&place, "good", "responder");
+    let server = Server::start(place, &config("ssl_stapling_verify on;"));
+    wait_for("the answer", || status(&server).contains(GOOD));
+    // Nobody is asked again while the answer is fresh.
+    drop(responder);
+    server.reload(&config("ssl_stapling_verify on; add_header X-New 1;"));
+    server.log_has("the new configuration runs");
+    assert!(status(&server).contains(GOOD));
+    assert!(!server.read("error.log").contains("OCSP"), "{}", server.read("error.log"));
+}
+
+#[test]
+fn a_responder_that_comes_later_is_asked_again_and_handshakes_do_not_wait_for_it() {
+    let server = Server::start(place(), &config(""));
+    server.log_has("OCSP responder failed");
+    assert!(status(&server).contains(NOTHING));
+    let _responder = Responder::start(&server, "good", "root");
+    wait_for("the answer", || status(&server).contains(GOOD));
+}
+
+#[test]
+fn answers_that_prove_nothing_are_not_shown() {
+    for (index, signer, lines, why) in [
+        ("revoked", "root", "", "certificate status \"revoked\" in the OCSP response"),
+        ("/dev/null", "root", "", "certificate status \"unknown\" in the OCSP response"),
+        ("good", "other", "ssl_stapling_verify on;", "may not speak for the authority"),
+    ] {
+        let place = place();
+        let _responder = Responder::start(&place, index, signer);
+        let server = Server::start(place, &config(lines));
+        server.log_has(why);
+        server.log_has("while requesting certificate status, responder: http://localhost:");
+        assert!(status(&server).contains(NOTHING), "{why}");
+    }
+}
+
+/// A responder that answers every question with the same bytes.
+fn answering(place: &mut Place, answer: Vec<u8>) {
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+    place.set("OTHER", &socket.local_addr().expect("an address").port().to_string());
+    std::thread::spawn(move || {
+        while let Ok((mut client, _)) = socket.accept() {
+            let _ = client.read(&mut [0; 4096]).and_then(|_| client.write_all(&answer));
+        }
+    });
+}
+
+fn answered(der: &[u8]) -> Vec<u8> {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/ocsp-response\r\nContent-Length:";
+    [format!("{head} {}\r\n\r\n", der.len()).as_bytes(), der].concat()
+}
+
+/// What the authority itself answers about `leaf`, in DER, in the file `answer.der` too; `ends` says until when it counts.
+fn signed_answer(place: &Place, ends: &[&str]) -> Vec<u8> {
+    signed_answer_by(place, "-sha1", ends)
+}
+
+/// One that knows the certificate by hashes of that kind.
+fn signed_answer_by(place: &Place, hash: &str, ends: &[&str]) -> Vec<u8> {
+    let asks =
+        ["ocsp", hash, "-issuer", "root.crt", "-cert", "leaf.crt", "-no_nonce", "-reqout", "asked.der"];
+    let signs = ["ocsp", "-index", "good", "-CA", "root.crt", "-rsigner", "root.crt", "-rkey", "root.key"];
+    let out = ["-reqin", "asked.der", "-respout", "answer.der", "-resp_no_certs"];
+    for arguments in [asks.to_vec(), [&signs[..], &out, ends].concat()] {
+        let output = Command::new("openssl").args(&arguments).current_dir(place.folder()).output();
+        let output = output.expect("openssl runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    std::fs::read(place.path("answer.der")).expect("an answer")
+}
+
+/// A value of DER.
+fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let content = parts.concat();
+    let length = (content.len() as u32).to_be_bytes();
+    [&[tag, 0x84][..], &length, &content].concat()
+}
+
+/// The values in one.
+fn inside(value: &[u8]) -> Vec<&[u8]> {
+    let head = |value: &[u8]| {
+        let count = usize::from(value[1] & 0x7f);
+        let digits = if value[1] < 0x80 { &value[1..2] } else { &value[2..2 + count] };
+        let length = digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit));
+        (if value[1] < 0x80 { 2 } else { 2 + count }, length)
+    };
+    let mut rest = &value[head(value).0..];
+    let mut parts = Vec::new();
+    while !rest.is_empty() {
+        let (start, length) = head(rest);
+        let (part, behind) = rest.split_at(start + length);
+        parts.push(part);
+        rest = behind;
+    }
+    parts
+}
+
+/// An answer with something beside it that is called a certificate: nobody's signature covers it.
+fn beside(answer: &[u8], certificate: &[u8]) -> Vec<u8> {
+    let bytes = inside(inside(answer)[1])[0];
+    let (kind, octets) = (inside(bytes)[0], inside(bytes)[1]);
+    // The octets hold one value, whose parts are what is signed, how, and the signature.
+    let basic = inside(inside(octets)[0]).concat();
+    let list = der(0xa0, &[&der(0x30, &[certificate])]);
+    let basic = der(0x04, &[&der(0x30, &[&basic, &list])]);
+    der(0x30, &[&[0x0a, 1, 0], &der(0xa0, &[&der(0x30, &[kind, &basic])])])
+}
+
+#[test]
+fn an_answer_that_was_padded_on_its_way_is_not_shown() {
+    let made = "openssl x509 -in root.crt -outform DER -out root.der";
+    let started = |certificate: &dyn Fn(&Place) -> Vec<u8>| {
+        let mut place = place();
+        let answer = signed_answer(&place, &["-ndays", "1"]);
+        let answer = beside(&answer, &certificate(&place));
+        answering(&mut place, answered(&answer));
+        Server::start(place, &config("ssl_stapling_responder http://127.0.0.1:@OTHER@/;"))
+    };
+    let server = started(&|place| {
+        Command::new("sh").args(["-c", made]).current_dir(place.folder()).status().expect("sh runs");
+        std::fs::read(place.path("root.der")).expect("a certificate")
+    });
+    wait_for("the answer", || status(&server).contains(GOOD));
+    for (length, why) in [
+        (200, "the OCSP response makes no sense"),
+        (15_000, "the OCSP response makes no sense"),
+        (100_000, "its length makes no sense"),
+    ] {
+        let server = started(&|_| der(0x30, &[&vec![0x41; length]]));
+        server.log_has(why);
+        assert!(status(&server).contains(NOTHING), "{length}");
+    }
+}
+
+#[test]
+fn an_answer_whose_time_is_over_is_told_of_and_not_shown() {
+    let mut place = place();
+    let answer = joined(&place, &[over(&place)]);
+    answering(&mut place, answered(&answer));
+    let server = Server::start(place, &config("ssl_stapling_responder http://127.0.0.1:@OTHER@/;"));
+    server.log_has("the OCSP response has expired");
+    assert!(status(&server).contains(NOTHING));
+}
+
+/// An answer whose time is over, its signature spoilt: it ends with the second in which it was made.
+fn over(place: &Place) -> Vec<u8> {
+    let mut answer = signed_answer(place, &["-nmin", "1"]);
+    let times: Vec<usize> = (0..answer.len()).filter(|at| answer[*at..].starts_with(b"\x18\x0f20")).collect();
+    let [_made, this, next] = times[..] else { panic!("three times, not {times:?}") };
+    answer.copy_within(this..this + 17, next);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    answer
+}
+
+/// An answer with all that these say, signed anew by the authority.
+fn joined(place: &Place, answers: &[Vec<u8>]) -> Vec<u8> {
+    let basics: Vec<Vec<u8>> =
+        answers.iter().map(|answer| inside(inside(inside(answer)[1])[0])[1].to_vec()).collect();
+    let signed: Vec<&[u8]> = basics.iter().map(|basic| inside(inside(basic)[0])[0]).collect();
+    // Responder, when it was made, the answers.
+    let parts = inside(signed[0]);
+    let list: Vec<&[u8]> = signed.iter().map(|signed| inside(inside(signed)[2])[0]).collect();
+    let message = der(0x30, &[parts[0], parts[1], &der(0x30, &list)]);
+    place.write("message", &message);
+    let signs = ["dgst", "-sha256", "-sign", "root.key", "message"];
+    let output = Command::new("openssl").args(signs).current_dir(place.folder()).output();
+    let signature = der(0x03, &[&[0], &output.expect("openssl runs").stdout]);
+    let algorithm = inside(inside(&basics[0])[0])[1];
+    let basic = der(0x04, &[&der(0x30, &[&message, algorithm, &signature])]);
+    let kind = inside(inside(inside(&answers[0])[1])[0])[0];
+    der(0x30, &[&[0x0a, 1, 0], &der(0xa0, &[&der(0x30, &[kind, &basic])])])
+}
+
+#[test]
+fn a_certificate_is_known_by_either_hash_and_the_answer_that_holds_now_counts() {
+    let mut place = place();
+    let over = over(&place);
+    let good = signed_answer_by(&place, "-sha256", &["-ndays", "1"]);
+    let both = joined(&place, &[over, good]);
+    answering(&mut place, answered(&both));
+    let lines = "ssl_stapling_verify on; ssl_stapling_responder http://127.0.0.1:@OTHER@/;";
+    let server = Server::start(place, &config(lines));
+    wait_for("the answer", || status(&server).contains(GOOD));
+    assert!(!server.read("error.log").contains("OCSP"), "{}", server.read("error.log"));
+}
+
+#[test]
+fn the_answer_of_a_file_is_looked_at_before_it_is_shown() {
+    let place = place();
+    signed_answer(&place, &["-ndays", "1"]);
+    std::fs::write(place.path("junk.der"), vec![0x30; 100_000]).expect("a file");
+    std::fs::write(place.path("later.der"), b"\x30\x03\x0a\x01\x03").expect("a file");
+    let server = Server::start(place, &config("ssl_stapling_file answer.der;"));
+    assert!(status(&server).contains(GOOD));
+    for (file, why) in [
+        ("junk.der", "the OCSP response is larger than any client takes"),
+        ("later.der", "OCSP response not successful (3: try later)"),
+        ("leaf.crt", "the OCSP response makes no sense"),
+    ] {
+        let before = server.read("error.log").len();
+        server.reload(&config(&format!("ssl_stapling_file {file};")));
+        let told = format!("cannot use \"{file}\": {why}");
+        wait_for("the refusal", || server.read("error.log")[before..].contains(&told));
+        let tested = server.test_configuration();
+        let said = String::from_utf8_lossy(&tested.stderr).into_owned();
+        assert!(!tested.status.success() && said.contains(&told), "{said}");
+        assert!(said.contains("ssl_stapling_file"), "{said}");
+        assert!(status(&server).contains(GOOD), "the old configuration runs on");
+    }
+}
+
+#[test]
+fn responders_that_say_nonsense_are_told_of_and_another_may_be_named() {
+    let large =
+        [b"HTTP/1.1 200 OK\r\nContent-Type: application/ocsp-response\r\n\r\n".to_vec(), vec![0x30; 2 << 20]]
+            .concat();
+    for (answer, why) in [
+        (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(), "it answered 500"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nno".to_vec(),
+            "invalid \"Content-Type\" header: \"text/html\"",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/ocsp-response\r\n\r\n0000".to_vec(),
+            "makes no sense",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/ocsp-response\r\n\r\n\x30\x03\x0a\x01\x03"
+                .to_vec(),
+            "OCSP response not successful (3: try later)",
+        ),
+        (large, "it sends too much"),
+        (answered(&vec![0x30; 20_000]), "its length makes no sense"),
+    ] {
+        let mut place = place();
+        answering(&mut place, answer);
+        let server = Server::start(place, &config("ssl_stapling_responder http://127.0.0.1:@OTHER@/path;"));
+        server.log_has(why);
+        assert!(status(&server).contains(NOTHING), "{why}");
+    }
+}
+
+#[test]
+fn certificates_that_nobody_can_be_asked_for_are_warned_of() {
+    let said = |certificate: &str, lines: &str| {
+        let place = place();
+        let http = config(lines)
+            .replace("chain.crt", certificate)
+            .replace("leaf.key", &certificate.replace("crt", "key"));
+        let http = http.replace("chain.key", "leaf.key");
+        let server = Server::start(place, &http);
+        let tested = server.test_configuration();
+        assert!(tested.status.success());
+        String::from_utf8_lossy(&tested.stderr).into_owned()
+    };
+    let alone = said("leaf.crt", "");
+    assert!(alone.contains("[warn] \"ssl_stapling\" ignored, no issuer certificate"), "{alone}");
+    assert!(alone.contains("ssl_certificate leaf.crt"), "{alone}");
+    assert!(!said("leaf.crt", "ssl_trusted_certificate root.crt;").contains("ignored"));
+    let silent = said("other.crt", "ssl_trusted_certificate root.crt;");
+    assert!(
+        silent.contains("ignored, no OCSP responder URL is in the certificate \"other.crt\""),
+        "{silent}"
+    );
+    let secure = said("chain.crt", "ssl_stapling_responder https://ocsp.test/;");
+    assert!(secure.contains("\"https://ocsp.test/\" is no URL that begins with http://"), "{secure}");
+    assert!(!said("chain.crt", "").contains("ignored"));
+}
