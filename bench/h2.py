@@ -11,18 +11,10 @@ STREAMS = 20
 
 def check(server, path, fields, reference):
     """Raises unless curl gets the very page over HTTP/2."""
-    command = ["curl", "-sSk", "--http2", "--compressed", "--max-time", "30", "-w", "%{stderr}%{http_version}",
-               "--resolve", f"{load.HOST}:{server.tls_port}:127.0.0.1", f"https://{load.HOST}:{server.tls_port}{path}"]
-    if not any(name == "Accept-Encoding" for name, _ in fields):
-        command += ["-H", "Accept-Encoding:"]  # curl's way to send none
-    for name, value in (("Host", load.HOST), *fields):
-        command += ["-H", f"{name}: {value}"]
-    done = subprocess.run(command, check=True, capture_output=True)
+    done = load.curl_tls(server, path, fields, "--http2", "--compressed", "-w", "%{stderr}%{http_version}")
     if done.stderr.strip() != b"2":
         raise load.Wrong(f"speaks HTTP/{done.stderr.decode().strip()}")
-    # The scheme stands in the page's own links.
-    if done.stdout.replace(b"https:", b"http:") != reference.replace(b"https:", b"http:"):
-        raise load.Wrong("another body than the origin's over HTTP/2")
+    load.must_be_page(done.stdout, reference, "HTTP/2")
 
 
 def h2load(port, path, fields, seconds, cores):

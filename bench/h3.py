@@ -17,13 +17,7 @@ def build():
 
 def page(server, path, fields):
     """Field lines and body of the page as the server sends it over TLS: what the bare loop is to send."""
-    command = ["curl", "-sSk", "--http1.1", "--max-time", "30", "-i", "--resolve", f"{load.HOST}:{server.tls_port}:127.0.0.1",
-               f"https://{load.HOST}:{server.tls_port}{path}", "-H", f"Host: {load.HOST}"]
-    if not any(name == "Accept-Encoding" for name, _ in fields):
-        command += ["-H", "Accept-Encoding:"]
-    for name, value in fields:
-        command += ["-H", f"{name}: {value}"]
-    head, _, body = subprocess.run(command, check=True, capture_output=True).stdout.partition(b"\r\n\r\n")
+    head, _, body = load.curl_tls(server, path, fields, "--http1.1", "-i").stdout.partition(b"\r\n\r\n")
     of_http1 = (b"connection:", b"keep-alive:", b"transfer-encoding:")
     lines = [line for line in head.split(b"\r\n")[1:] if not line.lower().startswith(of_http1)]
     return b"\n".join(lines) + b"\n", body

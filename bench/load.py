@@ -61,14 +61,31 @@ def fetch(port, path, fields=(), timeout=30):
         return read_response(connection)
 
 
+def curl(url, fields, *options):
+    """What curl did with these fields and no others of its own: one that names no `Accept-Encoding` sends none."""
+    command = ["curl", "-sS", "--max-time", "30", *options, url]
+    if not any(name == "Accept-Encoding" for name, _ in fields):
+        command += ["-H", "Accept-Encoding:"]
+    for name, value in (("Host", HOST), *fields):
+        command += ["-H", f"{name}: {value}"]
+    return subprocess.run(command, check=True, capture_output=True)
+
+
+def curl_tls(server, path, fields, *options):
+    """The same over TLS, by the name that the certificate has."""
+    at = f"{HOST}:{server.tls_port}"
+    return curl(f"https://{at}{path}", fields, "-k", "--resolve", f"{at}:127.0.0.1", *options)
+
+
 def decoded_body(port, path, fields):
     """The body as a browser would show it: curl knows gzip, br and zstd, Python knows only the first."""
-    command = ["curl", "-sS", "--compressed", "--max-time", "30", f"http://127.0.0.1:{port}{path}", "-H", f"Host: {HOST}"]
-    if not any(name == "Accept-Encoding" for name, _ in fields):
-        command += ["-H", "Accept-Encoding:"]  # curl's way to send none
-    for name, value in fields:
-        command += ["-H", f"{name}: {value}"]
-    return subprocess.run(command, check=True, capture_output=True).stdout
+    return curl(f"http://127.0.0.1:{port}{path}", fields, "--compressed").stdout
+
+
+def must_be_page(body, reference, way):
+    """Raises unless it is the very page; the scheme stands in the page's own links."""
+    if body.replace(b"https:", b"http:") != reference.replace(b"https:", b"http:"):
+        raise Wrong(f"another body than the origin's over {way}")
 
 
 def wrk(port, path, fields, seconds, connections=64, cores="1", threads=1, scheme="http"):

@@ -125,13 +125,5 @@ def judge_idle(mine, _results, _row, target):
 
 def check(server, path, fields, reference):
     """Raises unless curl gets the very page over TLS."""
-    command = ["curl", "-sSk", "--http1.1", "--compressed", "--max-time", "30",
-               "--resolve", f"{load.HOST}:{server.tls_port}:127.0.0.1", f"https://{load.HOST}:{server.tls_port}{path}"]
-    if not any(name == "Accept-Encoding" for name, _ in fields):
-        command += ["-H", "Accept-Encoding:"]  # curl's way to send none
-    for name, value in (("Host", load.HOST), *fields):
-        command += ["-H", f"{name}: {value}"]
-    body = subprocess.run(command, check=True, capture_output=True).stdout
-    # The scheme stands in the page's own links.
-    if body.replace(b"https:", b"http:") != reference.replace(b"https:", b"http:"):
-        raise load.Wrong("another body than the origin's over TLS")
+    body = load.curl_tls(server, path, fields, "--http1.1", "--compressed").stdout
+    load.must_be_page(body, reference, "TLS")
