@@ -39,7 +39,7 @@ test: ## everything that must pass before a change lands
 	@scripts/install-pebble
 	@scripts/install-h2spec
 	@$(MAKE) --no-print-directory lint deny
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --no-fail-fast
 
 test-long: ## the models of the cache and of QPACK over 3000 seeds, and 200 kills of the server under writes and purges
 	@$(NEEDS_CARGO)
