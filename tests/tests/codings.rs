@@ -3,13 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::thread;
 
-use myriad_tests::{Cached, Origin, Request, Server, binary, wait_for};
+use myriad_tests::{Cached, Gate, Origin, Request, Server, binary, wait_for};
+
+/// `/purge/page` purges the key of `/page`.
+const PURGED_BY_KEY: &str =
+    "fastcgi_cache_valid 1h; location ~ ^/purge(/.*)$ { fastcgi_cache_purge pages httpGETlocalhost$1; }";
 
 /// A site whose origin looks at `Accept-Encoding`, but for `/plain`, and makes `deflate`.
 fn serve() -> (Server, Origin) {
-    let rules = "fastcgi_cache_valid 1h; gzip on; fastcgi_cache_purge PURGE from all;";
-    Cached { server: rules, ..Cached::default() }.start(|call| {
+    let rules = format!("gzip on; fastcgi_cache_purge PURGE from all; {PURGED_BY_KEY}");
+    Cached { server: &rules, ..Cached::default() }.start(|call| {
         let codings = call.param("HTTP_ACCEPT_ENCODING").to_owned();
         let vary = if call.uri().contains("plain") { "" } else { "\nVary: Accept-Encoding" };
         let coding = if codings.contains("deflate") { "\nContent-Encoding: deflate" } else { "" };
@@ -89,6 +95,41 @@ fn a_purge_takes_the_pages_for_all_codings() {
     for codings in ["x", "deflate", "gzip"] {
         assert_ne!(see(&server, "/page", codings).2.chars().next(), Some('1'), "{codings}");
     }
+}
+
+#[test]
+fn a_purge_of_the_key_takes_the_pages_for_all_codings() {
+    let (server, _origin) = serve();
+    fill(&server);
+    let purged = server.get("/purge/page");
+    assert_eq!((purged.status, purged.field("Cache-Purge-Result")), (200, Some("key; count=3")));
+    for codings in ["x", "deflate", "gzip"] {
+        assert_ne!(see(&server, "/page", codings).2.chars().next(), Some('1'), "{codings}");
+    }
+}
+
+#[test]
+fn a_page_for_other_codings_that_is_on_its_way_at_a_purge_of_the_key_is_for_nobody_who_comes_after_it() {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let cached = Cached { server: PURGED_BY_KEY, ..Cached::default() };
+    let (server, origin) = cached.start(move |call| {
+        if call.number == 2 {
+            held.pass();
+        }
+        call.answer("Content-Type: text/plain\nVary: Accept-Encoding", format!("{}", call.number));
+    });
+    assert_eq!(see(&server, "/page", "gzip").2, "1");
+    thread::scope(|scope| {
+        let before = scope.spawn(|| see(&server, "/page", "deflate").2);
+        origin.wait_for(2);
+        assert_eq!(server.get("/purge/page").status, 200);
+        assert_eq!(see(&server, "/page", "gzip").2, "3");
+        assert_eq!(see(&server, "/page", "deflate"), page("MISS", "identity", "4"));
+        gate.open();
+        assert_eq!(before.join().expect("an answer"), "2");
+    });
+    assert_eq!(see(&server, "/page", "deflate"), page("HIT", "identity", "4"));
 }
 
 /// The name that nginx gives to the page.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use myriad_policy::{Command, What};
 use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError};
 
+use crate::content::of_other_codings;
 use crate::error_log::{ErrorLog, Level};
 use crate::runtime::{PageZone, covering};
 
@@ -131,8 +132,9 @@ pub(crate) async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>])
         What::Keys(keys) => &keys[..],
         _ => &[],
     };
-    let all_keys = named.iter().map(|key| &**key).chain(keys.iter().map(|key| &key[..]));
-    let all_keys: Vec<_> = all_keys.map(KeyRef::new).collect();
+    let keys = named.iter().map(|key| &**key).chain(keys.iter().map(|key| &key[..]));
+    let keys: Vec<_> = keys.flat_map(|key| [key.to_vec(), of_other_codings(key)]).collect();
+    let all_keys: Vec<_> = keys.iter().map(|key| KeyRef::new(key)).collect();
     let (mut rule, mut name);
     let covered = if command.what.is_exact() {
         Covered::Exact { keys: &all_keys, addresses: &addresses, labels: &labels }

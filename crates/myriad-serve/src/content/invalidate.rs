@@ -6,7 +6,7 @@ use myriad_http::{Known, RequestHead, ResponseHead};
 use myriad_policy::invalidates;
 use myriad_store::KeyRef;
 
-use super::cached;
+use super::{cached, of_other_codings};
 use crate::exchange::{Exchange, Request};
 use crate::runtime::OriginPlace;
 
@@ -29,6 +29,7 @@ pub(crate) fn after(exchange: &Exchange, origin: &OriginPlace, head: &ResponseHe
         }
         if let Ok(key) = cached::key(&mut reader, cache) {
             cache.zone.zone.remove(KeyRef::new(&key));
+            cache.zone.zone.remove(KeyRef::new(&of_other_codings(&key)));
         }
     }
 }

@@ -41,6 +41,7 @@ mod way;
 
 pub(crate) use group::HTTP_IDLE;
 pub(crate) use origin::passes_behind as passes;
+pub(crate) use other_codings::of_other_codings;
 
 use std::borrow::Cow;
 use std::path::PathBuf;

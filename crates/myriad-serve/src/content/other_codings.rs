@@ -4,8 +4,8 @@
 //! so that they are as many as variants may be, and their origin is asked with the codings that the client named. All
 //! other requests pay a look at the field.
 //!
-//! What removes everybody's page (a purge of its key, a file that somebody removes, a refresh) must end the others too,
-//! though nothing leads from one to the others: so these count only as long as they are younger than everybody's.
+//! What removes everybody's page (a file that somebody removes, a refresh) must end the others too, though nothing leads from
+//! one to the others: so these count only as long as they are younger than everybody's. A purge of the key names both keys.
 
 use std::sync::Arc;
 
@@ -20,6 +20,11 @@ use crate::runtime::{CachePlace, OriginPlace, Page, PageMeta};
 
 /// Stands behind everybody's key in that of such pages: no URI and no field holds it.
 const MARK: &[u8] = b"\0codings";
+
+/// The key of the pages for other codings beside the page of `key`: a purge of one is a purge of both.
+pub(crate) fn of_other_codings(key: &[u8]) -> Vec<u8> {
+    [key, MARK].concat()
+}
 
 /// Whether the request may not get everybody's page for its codings.
 pub(super) fn are_asked(request: &Request) -> bool {
