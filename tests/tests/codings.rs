@@ -244,6 +244,25 @@ fn a_coded_answer_without_vary_is_for_none_but_those_who_named_its_coding() {
     }
 }
 
+#[test]
+fn what_a_client_of_other_codings_has_the_origin_answer_does_not_replace_everybody_s_fresh_page() {
+    let cached = Cached { server: "fastcgi_cache_valid any 1h;", ..Cached::default() };
+    let (server, origin) = cached.start(|call| match call.param("HTTP_X_FORWARDED_HOST") {
+        "" => call.answer("Content-Type: text/plain\nVary: Accept-Encoding", format!("{}", call.number)),
+        host => {
+            let head = format!("Status: 301 Moved\nLocation: http://{host}/");
+            call.answer(&head, "elsewhere");
+        }
+    });
+    assert_eq!(see(&server, "/", "gzip"), page("MISS", "identity", "1"));
+    let request = || Request::get("/").field("X-Forwarded-Host", "elsewhere.example");
+    assert_eq!(server.fetch(&request().accepting("deflate")).status, 301);
+    assert_eq!(server.fetch(&request().accepting("deflate")).status, 301);
+    assert_eq!(see(&server, "/", "gzip"), page("HIT", "identity", "1"));
+    assert_eq!(see(&server, "/", "x"), page("MISS", "identity", "3"));
+    assert_eq!(origin.count(), 3);
+}
+
 /// What is told of the uses of everybody's page.
 fn hits(server: &Server) -> String {
     let mut command = Command::new(binary());

@@ -57,6 +57,8 @@ struct Job {
     conditional: bool,
     /// The budget that an early refresh holds.
     spent: Option<Spent>,
+    /// Whether its key is that for other codings.
+    apart: bool,
     beside: Option<Beside>,
 }
 
@@ -139,9 +141,10 @@ fn begin(
     exchange.request.site.worker.counters.fetches.add(1);
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
+    let apart = other_codings::is_apart(&exchange.request);
     let beside = Beside::begin(&exchange.request, cache);
     let exchange = exchange.snapshot();
-    let job = Job { exchange, writer, request, chosen, own, usable_page, conditional, spent, beside };
+    let job = Job { exchange, writer, request, chosen, own, usable_page, conditional, spent, apart, beside };
     Some(tokio::task::spawn_local(run(job)))
 }
 
@@ -150,7 +153,8 @@ fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
 }
 
 async fn run(job: Job) {
-    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional, spent, beside } = job;
+    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional, spent, apart, beside } =
+        job;
     let _spent = spent;
     let method = request.method;
     let site = std::rc::Rc::clone(&exchange.request.site);
@@ -217,7 +221,6 @@ async fn run(job: Job) {
         }
         Admission::Store(lifetime) => {
             let pace = Pace::new(origin::limit_rate(&mut exchange, place));
-            let apart = beside.as_ref().is_some_and(Beside::is_beside_apart);
             let beside = beside.and_then(|beside| beside.admit(&exchange, cache, &response.head.fields));
             let admitted = Admitted { response, lifetime, now, pace, apart, beside };
             store(&exchange, place, cache, writer, own, admitted).await;

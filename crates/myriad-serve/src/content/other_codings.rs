@@ -97,6 +97,11 @@ pub(super) fn is_outlived(request: &Request, page: &Page) -> bool {
     request.cache.codings.as_ref().is_some_and(|codings| page.generation() < codings.younger_than)
 }
 
+/// Whether the request's key is that for other codings.
+pub(super) fn is_apart(request: &Request) -> bool {
+    request.cache.codings.as_ref().is_some_and(|codings| codings.apart)
+}
+
 /// What the origin of a page of its own is told instead of the client's `Accept-Encoding`.
 pub(super) fn told(request: &Request) -> Option<&[u8]> {
     request.cache.codings.as_ref().filter(|codings| codings.apart).map(|codings| &*codings.names)
@@ -111,18 +116,18 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Begins with the fetch, so that a purge which comes meanwhile covers this as well.
+    /// Begins with the fetch, so that a purge which comes meanwhile covers this as well. Everybody's page stays as long as it
+    /// is fresh: what is fetched for one client, with all the fields of its request, must not take its place before its time.
     pub(super) fn begin(request: &Request, cache: &CachePlace) -> Option<Self> {
         let codings = request.cache.codings.as_ref()?;
+        let now = myriad_net::clock::now_ms();
+        if codings.everybodys.as_ref().is_some_and(|page| page.is_fresh(now)) {
+            return None;
+        }
         let own = &request.cache.key[..];
-        let other = if codings.apart { own.strip_suffix(MARK)?.to_vec() } else { [own, MARK].concat() };
-        let writer = cache.zone.zone.fetch_alone(KeyRef::new(&other), myriad_net::clock::now_ms());
+        let other = if codings.apart { own.strip_suffix(MARK)?.to_vec() } else { of_other_codings(own) };
+        let writer = cache.zone.zone.fetch_alone(KeyRef::new(&other), now);
         Some(Self { writer, apart: !codings.apart })
-    }
-
-    /// Whether the key that is asked for is that for other codings.
-    pub(super) fn is_beside_apart(&self) -> bool {
-        !self.apart
     }
 
     /// Goes on where an answer with these fields belongs here. What came in a coding that cannot be undone came so because
