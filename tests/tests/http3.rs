@@ -403,6 +403,54 @@ fn clients_of_a_worker_that_died_are_told_by_a_reset() {
     assert_eq!(connect(&server).get("/a.txt").status, 200);
 }
 
+/// Whoever sees an ID on the wire would else end its connection by one datagram (RFC 9000 section 21.11).
+#[test]
+fn no_listener_answers_for_a_connection_of_another() {
+    let server = start("", "server { listen 127.0.0.2:@PORT@ quic; }", "");
+    let network = Network::before(server.port);
+    let mut client = QuicVisitor::new().connect(network.port).expect("a connection");
+    assert_eq!(client.get("/a.txt").status, 200);
+    let mut id = None;
+    wait_for("an ID", || {
+        id = network.connection_id(10);
+        id.is_some()
+    });
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.connect(("127.0.0.2", server.port)).expect("an address");
+    socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
+    socket.send(&[&[0x40][..], &id.expect("an ID"), &[7; 50]].concat()).expect("it is sent");
+    // What is answered whoever asks, and would be behind a reset: the versions of QUIC that there are.
+    socket.send(&[&[0xc0, 1, 2, 3, 4, 0, 0][..], &[0; 1300]].concat()).expect("it is sent");
+    let mut buffer = [0; 2048];
+    let count = socket.recv(&mut buffer).expect("an answer");
+    assert!(count > 5 && buffer[0] & 0x80 != 0 && buffer[1..5] == [0; 4], "{:x?}", &buffer[..count]);
+    assert_eq!(client.get("/a.txt").status, 200);
+}
+
+/// Which tokens a process took is forgotten with it.
+#[test]
+fn tokens_show_nothing_once_the_process_that_made_them_is_gone() {
+    let server = start("", "quic_retry on;", "");
+    let visitor = QuicVisitor::new();
+    let asked_to_retry = || {
+        let network = Network::before(server.port);
+        let mut client = visitor.connect(network.port).expect("a connection");
+        assert_eq!(client.get("/a.txt").status, 200);
+        network.saw_retry()
+    };
+    wait_for("a token that holds", || !asked_to_retry());
+    server.reload(&text("quic_retry on;", "location /v { return 200 v2; }"));
+    wait_for("the other configuration", || {
+        let answer = visitor.connect(server.port).and_then(|mut client| client.fetch(&Request::get("/v")));
+        answer.is_ok_and(|answer| answer.text() == "v2")
+    });
+    wait_for("a token that holds after a reload", || !asked_to_retry());
+    let worker = server.workers()[0];
+    signal(worker, Signal::KILL);
+    wait_for("another worker", || server.workers().first().is_some_and(|pid| *pid != worker));
+    assert!(asked_to_retry());
+}
+
 /// A client that sends these streams by hand is told this code of HTTP/3; or of QUIC's own.
 fn breaks(server: &Server, streams: &[(bool, bool, &[u8])], code: u64) {
     let client = connect(server);

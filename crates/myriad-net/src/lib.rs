@@ -26,7 +26,7 @@ mod work;
 
 pub use connection::{Connection, Peer};
 pub use h1::end_tunnels;
-pub use h3::{ChooseTls, Crossing, QuicSecret, QuicSettings, Refusal};
+pub use h3::{ChooseTls, Crossing, QuicSecret, QuicSettings, QuicTokens, Refusal};
 pub use listener::{Acceptor, QuicPlace, Worker};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};

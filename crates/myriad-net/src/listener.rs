@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer};
-use crate::h3::{Crossing, Hub, QuicSecret, Users, WeakUsers};
+use crate::h3::{Crossing, Hub, QuicSecret, QuicTokens, Users, WeakUsers};
 use crate::service::{ConnectionEvent, Service};
 use crate::socket::{Registered, Socket};
 use crate::{deadline, h1};
@@ -74,8 +74,10 @@ pub struct QuicPlace {
     pub process: u8,
     /// Whether no other worker reads these sockets.
     pub alone: bool,
-    /// What tokens and connection IDs are made with.
+    /// What resets and connection IDs are made with.
     pub secret: QuicSecret,
+    /// What tokens are made with, and which were used.
+    pub tokens: QuicTokens,
     /// Where workers pass on what is not theirs.
     pub crossing: Arc<Crossing>,
 }

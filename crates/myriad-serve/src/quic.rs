@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use myriad_http::RequestHead;
 use myriad_net::{
-    ChooseTls, Connection, Crossing, Peer, QuicPlace, QuicSecret, QuicSettings, Refusal, RequestBody,
+    ChooseTls, Connection, Crossing, Peer, QuicPlace, QuicSecret, QuicSettings, QuicTokens, Refusal,
+    RequestBody,
 };
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
@@ -20,16 +21,17 @@ use crate::worker::Generation;
 
 /// What outlives a reload.
 pub(crate) struct Quic {
-    secret: QuicSecret,
+    secret: Box<[u8]>,
+    tokens: QuicTokens,
     process: u8,
     /// Where workers pass datagrams on, by listener number.
     crossings: HashMap<u32, Arc<Crossing>>,
 }
 
 impl Quic {
-    /// `secret` makes tokens where a listener has no key of its own; `process` is the number of this one.
+    /// Resets and IDs follow from `secret` where a listener has no key of its own; `process` is the number of this one.
     pub(crate) fn new(secret: &[u8], process: u8) -> Self {
-        Self { secret: QuicSecret::new(secret), process, crossings: HashMap::new() }
+        Self { secret: secret.into(), tokens: QuicTokens::new(secret), process, crossings: HashMap::new() }
     }
 
     /// A listener of so many sockets, as the worker `index` of so many has it.
@@ -41,14 +43,14 @@ impl Quic {
         sockets: usize,
     ) -> QuicPlace {
         let crossing = self.crossings.entry(number).or_insert_with(|| Crossing::new(workers));
-        let own = |key: &[u8]| QuicSecret::new(key).knowing_what(&self.secret);
-        let secret = listener.quic_secret.as_deref().map(own);
+        let secret = listener.quic_secret.as_deref().unwrap_or(&self.secret);
         QuicPlace {
             number,
             worker: index as u8,
             process: self.process,
             alone: sockets >= workers,
-            secret: secret.unwrap_or_else(|| self.secret.clone()),
+            secret: QuicSecret::new(secret, &listener.name),
+            tokens: self.tokens.clone(),
             crossing: Arc::clone(crossing),
         }
     }

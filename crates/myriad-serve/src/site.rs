@@ -52,7 +52,7 @@ const SWEEP_BUDGET: usize = 4096;
 pub struct Inherited {
     /// Listening sockets under the name of their address; several of one name with `reuseport`.
     pub listeners: Vec<(String, OwnedFd)>,
-    /// What QUIC makes tokens and connection IDs with, where no `quic_host_key` is written.
+    /// What QUIC makes resets and connection IDs with, where no `quic_host_key` is written.
     pub quic_secret: Vec<u8>,
     /// The number of this process, modulo 256.
     pub process: u8,

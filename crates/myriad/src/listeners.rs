@@ -51,7 +51,7 @@ struct Listener {
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     all: Vec<Listener>,
-    /// What QUIC makes tokens and connection IDs with; as old as the oldest of the sockets may be.
+    /// What QUIC makes resets and connection IDs with; as old as the oldest of the sockets may be.
     secret: Vec<u8>,
 }
 
@@ -144,7 +144,7 @@ impl Listeners {
         self.all.iter().for_each(Listener::unlink);
     }
 
-    /// What QUIC makes tokens and connection IDs with.
+    /// What QUIC makes resets and connection IDs with.
     pub(crate) fn secret(&self) -> &[u8] {
         &self.secret
     }

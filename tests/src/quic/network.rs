@@ -24,6 +24,8 @@ struct Shared {
     client: Mutex<Option<SocketAddr>>,
     /// First bytes of the datagrams that the server has sent.
     seen: Mutex<Vec<u8>>,
+    /// What the client sent last.
+    sent: Mutex<Vec<u8>>,
     /// Whether what the server sends is lost.
     is_deaf: AtomicBool,
     over: AtomicBool,
@@ -56,6 +58,7 @@ impl Network {
             outside: Mutex::new(Arc::new(outside)),
             client: Mutex::default(),
             seen: Mutex::default(),
+            sent: Mutex::default(),
             is_deaf: AtomicBool::new(false),
             over: AtomicBool::new(false),
         });
@@ -89,6 +92,17 @@ impl Network {
         self.shared.is_deaf.store(are_lost, Ordering::Relaxed);
     }
 
+    /// The connection's ID that the server has given, of so many bytes; none before the client uses it without a handshake.
+    pub fn connection_id(&self, length: usize) -> Option<Vec<u8>> {
+        let sent = lock(&self.shared.sent);
+        sent.get(..=length).filter(|id| id[0] & 0x80 == 0).map(|id| id[1..].to_vec())
+    }
+
+    /// Whether the server has sent anything, whether it arrived or not.
+    pub fn saw_answer(&self) -> bool {
+        !lock(&self.shared.seen).is_empty()
+    }
+
     /// Whether the server has sent a Retry (RFC 9000 section 17.2.5).
     pub fn saw_retry(&self) -> bool {
         lock(&self.shared.seen).iter().any(|first| first & 0xf0 == 0xf0)
@@ -101,6 +115,7 @@ impl Shared {
         while !self.over.load(Ordering::Relaxed) {
             if let Ok((count, client)) = self.inside.recv_from(&mut buffer) {
                 *lock(&self.client) = Some(client);
+                buffer[..count].clone_into(&mut lock(&self.sent));
                 let outside = Arc::clone(&lock(&self.outside));
                 let _ = outside.send(&buffer[..count]);
             }

@@ -60,9 +60,9 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         ONE,
         set!(Settings.text => Some http3.host_key),
-        "The file with the secret of tokens and connection IDs.",
+        "The file with the secret of resets and connection IDs.",
     )
-    .differs("one for all servers of an address: that of the default server; without one, a secret that reloads keep"),
+    .differs("one for all servers of an address: that of the default server; without one, a secret that reloads keep; tokens hold in the process that made them alone"),
     Directive::new(
         "quic_active_connection_id_limit",
         HS,

@@ -15,7 +15,7 @@ pub struct Http3Settings {
     pub retry: bool,
     /// `quic_gso`: whether the kernel cuts what is sent into datagrams.
     pub gso: bool,
-    /// `quic_host_key`: the file with the secret that tokens are made with.
+    /// `quic_host_key`: the file with the secret that resets and connection IDs are made with.
     pub host_key: Option<Text>,
 }
 

@@ -30,7 +30,6 @@ use super::sending::Scratch;
 use super::settings::QuicSettings;
 use super::timers::Timers;
 use super::tls::{ChooseTls, Crypto, Refusal, VERSION};
-use super::tokens;
 use crate::connection::{Connection, Peer};
 use crate::deadline::{self, Deadline};
 use crate::listener::{Guard, Live, QuicPlace, next_serial};
@@ -145,8 +144,8 @@ impl<S: Service> Hub<S> {
             .supported_versions(vec![VERSION])
             .min_reset_interval(RESETS_APART);
         let crypto = Arc::new(Crypto::new(Arc::new(Nobody), Proof::default()));
-        let mut server = ServerConfig::new(crypto, Arc::clone(&place.secret.token) as _);
-        server.validation_token_config(tokens::config(&place.secret.used));
+        let mut server = ServerConfig::new(crypto, Arc::clone(&place.tokens.key) as _);
+        server.validation_token_config(place.tokens.config());
         let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), !first.may_fragment(), None);
         let users = Users::new();
         let mut hub = Self {
@@ -329,7 +328,7 @@ impl<S: Service> Hub<S> {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let proof = Proof::default();
-        let config = settings.server_config(&self.place.secret, &proof);
+        let config = settings.server_config(&self.place.tokens, &proof);
         let shown = incoming.remote_address_validated();
         let (handle, quic) = match self.endpoint.accept(incoming, now, out, Some(config)) {
             Ok(accepted) => accepted,

@@ -36,3 +36,4 @@ pub(crate) use hub::{Hub, Users, WeakUsers};
 pub use secret::QuicSecret;
 pub use settings::QuicSettings;
 pub use tls::{ChooseTls, Refusal};
+pub use tokens::QuicTokens;

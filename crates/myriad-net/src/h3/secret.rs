@@ -1,28 +1,25 @@
-//! What tokens, resets and connection IDs are made with.
+//! What resets and connection IDs are made with.
 
 use std::sync::Arc;
 
 use aws_lc_rs::{hkdf, hmac};
 
-use super::tokens::UsedTokens;
-
-/// Keys that follow from one secret, so that whoever has the secret again has the keys: reset tokens hold over reloads and
-/// after a crash, tokens of address validation in every worker.
+/// Keys of a listener that follow from a secret, so that whoever has the secret again has the keys: resets hold over reloads
+/// and after a crash, and each worker reads the IDs of all.
 #[derive(Clone)]
 pub struct QuicSecret {
     pub(super) reset: Arc<hmac::Key>,
-    pub(super) token: Arc<hkdf::Prk>,
     pub(super) names: u64,
-    pub(super) used: Arc<UsedTokens>,
 }
 
 impl QuicSecret {
-    /// The keys of a secret, `quic_host_key` or random bytes; it may be of any length.
-    pub fn new(secret: &[u8]) -> Self {
+    /// The keys by a secret, `quic_host_key` or random bytes, which may be of any length. They follow from the listener's name
+    /// too: one that took an ID of another's for its own would answer with that connection's reset (RFC 9000 section 21.11).
+    pub fn new(secret: &[u8], listener: &str) -> Self {
         let extracted = hkdf::Salt::new(hkdf::HKDF_SHA256, b"myriad quic").extract(secret);
         let derived = |purpose: &[u8]| {
             let mut key = [0; 32];
-            let info = [purpose];
+            let info = [purpose, b" of ", listener.as_bytes()];
             // A key of the length of the hash is always given.
             let _ = extracted.expand(&info, hkdf::HKDF_SHA256).and_then(|okm| okm.fill(&mut key));
             key
@@ -30,16 +27,8 @@ impl QuicSecret {
         let names = derived(b"connection ids");
         Self {
             reset: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &derived(b"stateless resets"))),
-            token: Arc::new(hkdf::Salt::new(hkdf::HKDF_SHA256, &derived(b"tokens")).extract(secret)),
             names: names.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte)),
-            used: Arc::default(),
         }
-    }
-
-    /// The same keys, with the knowledge of `other` about tokens that were used.
-    #[must_use]
-    pub fn knowing_what(self, other: &Self) -> Self {
-        Self { used: Arc::clone(&other.used), ..self }
     }
 }
 
@@ -48,12 +37,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_secret_gives_one_set_of_keys() {
-        let [first, again, other] = [b"a", b"a", b"b"].map(|secret| QuicSecret::new(secret));
-        assert_eq!(first.names, again.names);
-        assert_ne!(first.names, other.names);
-        let sign = |secret: &QuicSecret| hmac::sign(&secret.reset, b"x").as_ref().to_vec();
-        assert_eq!(sign(&first), sign(&again));
-        assert_ne!(sign(&first), sign(&other));
+    fn each_listener_has_keys_of_its_own_by_one_secret() {
+        let keys = |secret: &[u8], listener: &str| {
+            let keys = QuicSecret::new(secret, listener);
+            (keys.names, hmac::sign(&keys.reset, b"x").as_ref().to_vec())
+        };
+        let first = keys(b"a", "quic:0.0.0.0:443");
+        assert_eq!(first, keys(b"a", "quic:0.0.0.0:443"));
+        for (secret, listener) in
+            [(b"b", "quic:0.0.0.0:443"), (b"a", "quic:[::]:443"), (b"a", "quic:0.0.0.0:444")]
+        {
+            let other = keys(secret, listener);
+            assert!(first.0 != other.0 && first.1 != other.1, "{listener}");
+        }
     }
 }

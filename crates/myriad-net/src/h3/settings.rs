@@ -7,9 +7,8 @@ use quinn_proto::{ServerConfig, TransportConfig, VarInt};
 
 use super::client::SEND_WINDOW;
 use super::proof::Proof;
-use super::secret::QuicSecret;
 use super::tls::{ChooseTls, Crypto};
-use super::tokens;
+use super::tokens::QuicTokens;
 
 /// One-way streams that a client may open: HTTP/3 needs three, and some clients try whether others are borne.
 const ONE_WAY: u32 = 8;
@@ -46,7 +45,7 @@ impl QuicSettings {
     }
 
     /// The settings in quinn's words, for a connection whose client gives that proof of its address.
-    pub(super) fn server_config(&self, secret: &QuicSecret, proof: &Proof) -> Arc<ServerConfig> {
+    pub(super) fn server_config(&self, tokens: &QuicTokens, proof: &Proof) -> Arc<ServerConfig> {
         let window = VarInt::from_u64(self.stream_buffer).unwrap_or(VarInt::MAX);
         // All streams together may have as much waiting as sixteen of them.
         let together = VarInt::from_u64(self.stream_buffer.saturating_mul(16)).unwrap_or(VarInt::MAX);
@@ -62,8 +61,8 @@ impl QuicSettings {
             .max_idle_timeout(self.idle().try_into().ok())
             .enable_segmentation_offload(self.gso);
         let crypto = Arc::new(Crypto::new(Arc::clone(&self.tls), proof.clone()));
-        let mut config = ServerConfig::new(crypto, Arc::clone(&secret.token) as _);
-        config.transport_config(Arc::new(transport)).validation_token_config(tokens::config(&secret.used));
+        let mut config = ServerConfig::new(crypto, Arc::clone(&tokens.key) as _);
+        config.transport_config(Arc::new(transport)).validation_token_config(tokens.config());
         Arc::new(config)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use aws_lc_rs::{hkdf, rand};
 use quinn_proto::{TokenLog, TokenReuseError, ValidationTokenConfig};
 
 /// How long a token holds: about as long as a visitor who comes again has the same address.
@@ -14,6 +15,34 @@ const SENT: u32 = 1;
 const BITS: u64 = 1 << 23;
 /// Bits that each token sets.
 const MARKS: u64 = 8;
+/// Bits beyond which used tokens are forgotten, and all that were made up to then show nothing: some 720,000 tokens.
+const FULL: u64 = BITS / 2;
+
+/// What makes tokens, and which were used: both are one process's. To the next the used ones are as unknown as the others, so
+/// all show nothing there, and each client waits for one handshake.
+#[derive(Clone)]
+pub struct QuicTokens {
+    pub(super) key: Arc<hkdf::Prk>,
+    used: Arc<UsedTokens>,
+}
+
+impl QuicTokens {
+    /// Those of a process that begins.
+    pub fn new(secret: &[u8]) -> Self {
+        let mut process = [0; 32];
+        // Without randomness there is no TLS either.
+        let _ = rand::fill(&mut process);
+        let key = hkdf::Salt::new(hkdf::HKDF_SHA256, &process).extract(secret);
+        Self { key: Arc::new(key), used: Arc::default() }
+    }
+
+    /// The tokens in quinn's words.
+    pub(super) fn config(&self) -> ValidationTokenConfig {
+        let mut config = ValidationTokenConfig::default();
+        config.lifetime(LIFETIME).sent(SENT).log(Arc::clone(&self.used) as _);
+        config
+    }
+}
 
 /// Which tokens have been used (RFC 9000 section 8.1.4): each shows an address once. All workers share it; it holds no
 /// memory before the first.
@@ -27,6 +56,12 @@ pub(super) struct UsedTokens {
 struct Period {
     number: u64,
     bits: Vec<u64>,
+    /// How many of them are set.
+    set: u64,
+    /// When the newest of the used ones was made, seconds since the Unix epoch.
+    newest: u64,
+    /// Tokens that were made up to then may have been used and forgotten.
+    forgotten: u64,
 }
 
 impl Period {
@@ -38,7 +73,9 @@ impl Period {
         for mark in 0..MARKS {
             let bit = first.wrapping_add(mark.wrapping_mul(apart)) % BITS;
             let word = &mut self.bits[(bit / 64) as usize];
-            known &= *word >> (bit % 64) & 1 == 1;
+            let is_set = *word >> (bit % 64) & 1 == 1;
+            known &= is_set;
+            self.set += u64::from(!is_set);
             *word |= 1 << (bit % 64);
         }
         known
@@ -52,29 +89,32 @@ impl TokenLog for UsedTokens {
         issued: SystemTime,
         lifetime: Duration,
     ) -> Result<(), TokenReuseError> {
-        let issued = issued.duration_since(UNIX_EPOCH).map_err(|_| TokenReuseError)?;
-        let number = issued.as_secs() / lifetime.as_secs().max(1);
+        let issued = issued.duration_since(UNIX_EPOCH).map_err(|_| TokenReuseError)?.as_secs();
+        let number = issued / lifetime.as_secs().max(1);
         let mut periods = self.periods.lock().unwrap_or_else(PoisonError::into_inner);
         let period = &mut periods[(number % 2) as usize];
         if period.number > number {
             return Err(TokenReuseError);
         }
         if period.number < number {
-            *period = Period { number, bits: Vec::new() };
+            *period = Period { number, ..Period::default() };
         }
-        if period.mark(nonce) { Err(TokenReuseError) } else { Ok(()) }
+        if issued <= period.forgotten {
+            return Err(TokenReuseError);
+        }
+        period.newest = period.newest.max(issued);
+        let is_known = period.mark(nonce);
+        if period.set > FULL {
+            *period = Period { number, forgotten: period.newest, ..Period::default() };
+        }
+        if is_known { Err(TokenReuseError) } else { Ok(()) }
     }
-}
-
-/// The tokens of a listener in quinn's words.
-pub(super) fn config(used: &Arc<UsedTokens>) -> ValidationTokenConfig {
-    let mut config = ValidationTokenConfig::default();
-    config.lifetime(LIFETIME).sent(SENT).log(Arc::clone(used) as _);
-    config
 }
 
 #[cfg(test)]
 mod tests {
+    use xxhash_rust::xxh3::xxh3_64_with_seed;
+
     use super::*;
 
     #[test]
@@ -91,5 +131,33 @@ mod tests {
         assert!(take(5, at(12)));
         assert!(!take(7, at(10)));
         assert!(!take(5, at(11)));
+    }
+
+    #[test]
+    fn used_tokens_that_are_too_many_to_tell_apart_are_forgotten_with_all_that_are_as_old() {
+        let used = UsedTokens::default();
+        let at = |seconds: u64| UNIX_EPOCH + LIFETIME * 10 + Duration::from_secs(seconds);
+        let half = |number: u64, seed| u128::from(xxh3_64_with_seed(&number.to_le_bytes(), seed));
+        let nonce = |number| half(number, 1) << 64 | half(number, 2);
+        let take = |number, issued| used.check_and_insert(nonce(number), issued, LIFETIME).is_ok();
+        let count = |numbers: std::ops::Range<u64>, issued| numbers.filter(|n| take(*n, issued)).count();
+        assert!(count(0..700_000, at(60)) > 698_000);
+        assert!(take(1_000_000, at(30)) && !take(1_000_000, at(30)));
+        count(700_000..760_000, at(60));
+        assert!(!take(1_000_001, at(30)) && !take(1_000_002, at(60)));
+        assert!(take(1_000_003, at(61)) && !take(1_000_003, at(61)));
+    }
+
+    #[test]
+    fn each_process_has_a_key_of_its_own() {
+        let sealed = |tokens: &QuicTokens| {
+            let key = quinn_proto::crypto::HandshakeTokenKey::aead_from_hkdf(&*tokens.key, b"nonce");
+            let mut text = b"text".to_vec();
+            key.seal(&mut text, b"").expect("it is sealed");
+            text
+        };
+        let [own, next] = [(); 2].map(|()| QuicTokens::new(b"one secret"));
+        assert_eq!(sealed(&own), sealed(&own.clone()));
+        assert_ne!(sealed(&own), sealed(&next));
     }
 }

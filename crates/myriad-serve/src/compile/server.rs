@@ -127,6 +127,11 @@ impl Compile<'_> {
                 self.names(server, id, &mut hosts.names);
             }
         }
+        for (name, number) in self.around.listeners {
+            if let Some(listener) = listeners.get_mut(number) {
+                listener.name.clone_from(name);
+            }
+        }
         for listener in listeners.values_mut().filter(|listener| listener.quic) {
             let server = listener.first().and_then(|id| self.http.servers.get(id as usize));
             listener.quic_secret = server.and_then(|server| self.host_key(&server.settings.http3));

@@ -25,6 +25,8 @@ pub(crate) struct Listener {
     pub secure: bool,
     /// Its clients speak QUIC (`listen … quic`).
     pub quic: bool,
+    /// The name of its socket's address, the same in every process.
+    pub name: String,
     /// The `quic_host_key` of its default server.
     pub quic_secret: Option<Box<[u8]>>,
     /// Those of the address that the socket is bound to; there are some, else there were no socket.
