@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use crate::place::free_port;
-use crate::{NameServer, Place, tool, wait_for};
+use crate::{NameServer, Place, Signal, signal, tool, wait_for};
 
 /// What is to be different.
 #[derive(Clone, Debug)]
@@ -14,8 +14,9 @@ pub struct PebbleOptions {
     pub http_port: u16,
     /// The port where it asks for `tls-alpn-01`.
     pub tls_port: u16,
-    /// Seconds that certificates of the profile `short` are valid.
-    pub short_s: u32,
+    /// Seconds that certificates of the profile `short` are valid; none where there is no such profile. Where there is, an order
+    /// has to name one: Pebble picks any else.
+    pub short_s: Option<u32>,
     /// Accounts must be made elsewhere, by the key `kid-1`.
     pub external_accounts: bool,
     /// Per cent of the good nonces that are refused.
@@ -44,8 +45,11 @@ impl Pebble {
         let (port, management) = (free_port(), free_port());
         make_certificates(place);
         let path = |name: &str| place.path(name).display().to_string();
-        let profile =
-            |seconds: u32| format!(r#"{{ "description": "for tests", "validityPeriod": {seconds} }}"#);
+        let profile = |name: &str, seconds: u32| {
+            format!(r#""{name}": {{ "description": "for tests", "validityPeriod": {seconds} }}"#)
+        };
+        let mut profiles = vec![profile("default", 7_776_000)];
+        profiles.extend(options.short_s.map(|seconds| profile("short", seconds)));
         place.write(
             "pebble.json",
             format!(
@@ -56,14 +60,13 @@ impl Pebble {
                     "retryAfter": {{ "authz": 1, "order": 1 }},
                     "externalAccountBindingRequired": {},
                     "externalAccountMACKeys": {{ "kid-1": "{EXTERNAL_KEY}" }},
-                    "profiles": {{ "default": {}, "short": {} }} }} }}"#,
+                    "profiles": {{ {} }} }} }}"#,
                 path("pebble.crt"),
                 path("pebble.key"),
                 options.http_port,
                 options.tls_port,
                 options.external_accounts,
-                profile(7_776_000),
-                profile(options.short_s),
+                profiles.join(", "),
             ),
         );
         let names = NameServer::new();
@@ -107,6 +110,16 @@ impl Pebble {
     /// How often its log holds a text.
     pub fn said(&self, text: &str) -> usize {
         std::fs::read_to_string(&self.log).unwrap_or_default().matches(text).count()
+    }
+
+    /// Lets it do nothing: who connects waits.
+    pub fn pause(&self) {
+        signal(self.child.id(), Signal::STOP);
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        signal(self.child.id(), Signal::CONT);
     }
 
     /// Whether it is one that knows renewal information and profiles.

@@ -11,7 +11,7 @@ fn preset_by_https_leaves_nothing_to_complain_of() {
     let options = PebbleOptions {
         http_port: place.port,
         tls_port: tls.port,
-        short_s: 600,
+        short_s: None,
         external_accounts: false,
         refused_nonces: 0,
         slow_s: None,
