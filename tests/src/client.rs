@@ -94,6 +94,17 @@ impl Client {
         std::mem::take(&mut self.buffer)
     }
 
+    /// Reads on until what has come is enough; an end before that is none.
+    pub fn until(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+        let mut read = Vec::new();
+        while !is_enough(&read) {
+            let piece = self.some();
+            assert!(!piece.is_empty(), "nothing more comes behind {} bytes", read.len());
+            read.extend(piece);
+        }
+        read
+    }
+
     /// Waits until the other side closes, and tells what it still sent; a reset is a close.
     pub fn rest(&mut self) -> Vec<u8> {
         self.read_to_end().unwrap_or_else(|error| panic!("the connection stays open: {error}"))

@@ -1,7 +1,6 @@
 //! One origin request per page, however many wait: `fastcgi_cache_lock` and what replaces its polling.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,28 @@ use myriad_tests::{Answer, Cached, Client, Gate, PATIENCE, Request, all_at_once,
 fn all_are(answers: &[Answer], text: &str) {
     for answer in answers {
         assert_eq!((answer.status, answer.text().as_str()), (200, text), "{answer:?}");
+    }
+}
+
+/// Where so many requests are to be at the same time.
+struct Meeting {
+    expected: usize,
+    come: Mutex<usize>,
+    all: Condvar,
+}
+
+impl Meeting {
+    fn of(expected: usize) -> Self {
+        Self { expected, come: Mutex::new(0), all: Condvar::new() }
+    }
+
+    /// Waits for the others; false where they do not come, as those do who queue.
+    fn takes_place(&self) -> bool {
+        let mut come = self.come.lock().expect("nobody panics");
+        *come += 1;
+        self.all.notify_all();
+        let waited = self.all.wait_timeout_while(come, PATIENCE, |come| *come < self.expected);
+        !waited.expect("nobody panics").1.timed_out()
     }
 }
 
@@ -48,9 +69,10 @@ fn the_lock_is_on_where_nothing_is_written() {
 
 #[test]
 fn without_the_lock_everyone_asks_for_themselves() {
-    let (server, origin) = with("fastcgi_cache_valid 1h; fastcgi_cache_lock off;").start(|call| {
-        thread::sleep(Duration::from_millis(300));
-        call.answer("Content-Type: text/plain", "page");
+    let meeting = Meeting::of(2);
+    let (server, origin) = with("fastcgi_cache_valid 1h; fastcgi_cache_lock off;").start(move |call| {
+        let text = if meeting.takes_place() { "page" } else { "for one alone" };
+        call.answer("Content-Type: text/plain", text);
     });
     all_are(&all_at_once(server.port, 10, &Request::get("/")), "page");
     assert!(origin.count() > 1);
@@ -72,19 +94,11 @@ fn waiters_read_the_page_while_it_arrives() {
     for waiter in &mut waiters {
         waiter.send(Request::get("/").bytes());
         assert_eq!(waiter.head().status, 200, "the head comes before the page is whole");
-        let mut seen = 0;
-        while seen < 90_000 {
-            seen += waiter.some().len();
-        }
+        waiter.until(|seen| seen.len() >= 90_000);
     }
     gate.open();
     for waiter in &mut waiters {
-        let mut tail = Vec::new();
-        while !tail.windows(7).any(|window| window == b"the end") {
-            let piece = waiter.some();
-            assert!(!piece.is_empty(), "the end is missing");
-            tail.extend(piece);
-        }
+        waiter.until(|tail| tail.windows(7).any(|window| window == b"the end"));
     }
     assert_eq!(first.answer().body.len(), 100_007);
     assert_eq!(origin.count(), 1);
@@ -143,28 +157,29 @@ fn a_page_whose_only_client_left_is_stored_all_the_same() {
 
 #[test]
 fn an_answer_that_cannot_be_shared_frees_the_waiters_at_once() {
-    let inside = Arc::new(AtomicUsize::new(0));
-    let most = Arc::new(AtomicUsize::new(0));
-    let (now, highest) = (Arc::clone(&inside), Arc::clone(&most));
+    // All but the first, which finds out for them; and those who come later.
+    let (freed, next) = (Meeting::of(39), Meeting::of(10));
     let (server, origin) = Cached::default().start(move |call| {
-        highest.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-        thread::sleep(Duration::from_millis(100));
-        now.fetch_sub(1, Ordering::SeqCst);
-        let text = format!("for {} alone", call.number);
+        let queues = match call.number {
+            1 => false,
+            2..=40 => !freed.takes_place(),
+            _ => !next.takes_place(),
+        };
+        let text = if queues { "queued".to_owned() } else { format!("for {} alone", call.number) };
         call.answer("Content-Type: text/plain\nCache-Control: private", text);
     });
-    let began = Instant::now();
     let answers = all_at_once(server.port, 40, &Request::get("/"));
     let mut texts: Vec<_> = answers.iter().map(Answer::text).collect();
     texts.sort();
     texts.dedup();
     assert_eq!((texts.len(), origin.count()), (40, 40), "everyone gets a page of their own");
-    assert!(most.load(Ordering::SeqCst) > 5, "they do not queue behind each other");
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert!(!texts.iter().any(|text| text == "queued"), "they do not queue behind each other");
     // Hit-for-miss: the next ones need not even find out.
-    most.store(0, Ordering::SeqCst);
-    all_at_once(server.port, 10, &Request::get("/"));
-    assert!(most.load(Ordering::SeqCst) > 5, "that it cannot be shared is remembered");
+    let answers = all_at_once(server.port, 10, &Request::get("/"));
+    assert!(
+        answers.iter().all(|answer| answer.text().ends_with(" alone")),
+        "that it cannot be shared is remembered"
+    );
 }
 
 #[test]

@@ -61,15 +61,9 @@ fn text_goes_out_before_an_include_that_takes_its_time() {
     let mut client = server.connect();
     client.send(Request::get("/page.html").bytes());
     assert_eq!(client.head().status, 200);
-    let mut seen = Vec::new();
-    while seen.iter().map(|byte| usize::from(*byte == b'x')).sum::<usize>() < 5000 {
-        seen.extend(client.some());
-    }
+    client.until(|seen| seen.iter().filter(|byte| **byte == b'x').count() >= 5000);
     gate.open();
-    let mut tail = Vec::new();
-    while !tail.windows(5).any(|end| end == b"0\r\n\r\n") {
-        tail.extend(client.some());
-    }
+    let tail = client.until(|tail| tail.windows(5).any(|end| end == b"0\r\n\r\n"));
     assert!(String::from_utf8_lossy(&tail).contains("[/app/slow ]"));
 }
 
