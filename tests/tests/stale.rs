@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use myriad_tests::{
-    Cached, Call, Client, Gate, Load, Origin, Php, Place, Request, Server, all_at_once, wait_for,
+    Cached, Call, Client, Gate, Load, Origin, PATIENCE, Php, Place, Request, Server, all_at_once, wait_for,
 };
 
 /// What the origin does with the next request.
@@ -29,16 +29,19 @@ fn moody(mood: &Arc<AtomicU8>) -> impl Fn(&mut Call) + Send + Sync + 'static {
             STATUS_404 => call.answer("Status: 404 Lost\nContent-Type: text/plain", "lost"),
             SILENT => drop(call.wait_for_hang_up()),
             NO_HEAD => drop(call.send("nothing of a head\r\n\r\n")),
-            _ => call.answer("Content-Type: text/plain", text),
+            _ => call.answer(&first_expires(call.number), text),
         }
     }
 }
 
-/// A site whose page `/` is stored and no longer fresh, and the origin's mood.
+/// A site whose page `/` is stored and no longer fresh, and the origin's mood. `/impatient` is the same page for who does not wait
+/// long for the origin.
 fn expired(rules: &str) -> (Server, Origin, Arc<AtomicU8>) {
     let mood = Arc::new(AtomicU8::new(PAGE));
-    let rules = format!("fastcgi_cache_valid 1s; fastcgi_read_timeout 500ms; {rules}");
-    let site = Cached { server: &rules, ..Cached::default() };
+    let rules = format!(
+        "fastcgi_cache_valid 1s; {rules} location /impatient {{ fastcgi_read_timeout 500ms; fastcgi_pass @ORIGIN@; }}"
+    );
+    let site = Cached { server: &rules, key: "page$args", ..Cached::default() };
     let (server, origin) = site.start(moody(&mood));
     assert_eq!(server.get("/").text(), "page 1");
     expire(Instant::now());
@@ -75,7 +78,11 @@ fn expire(since: Instant) {
 }
 
 fn see(server: &Server) -> (u16, String, String) {
-    let answer = server.get("/");
+    see_at(server, "/")
+}
+
+fn see_at(server: &Server, uri: &str) -> (u16, String, String) {
+    let answer = server.get(uri);
     (answer.status, answer.cache().to_owned(), answer.text())
 }
 
@@ -91,7 +98,8 @@ fn a_stale_page_stands_in_for_every_failure_that_is_named() {
         [HANG_UP, STATUS_500, STATUS_503, STATUS_404, SILENT, NO_HEAD].into_iter().enumerate()
     {
         mood.store(failure, Ordering::SeqCst);
-        assert_eq!(see(&server), stale(), "failure {failure}");
+        let uri = if failure == SILENT { "/impatient" } else { "/" };
+        assert_eq!(see_at(&server, uri), stale(), "failure {failure}");
         assert!(origin.count() >= number + 2, "the origin is asked each time");
     }
     mood.store(PAGE, Ordering::SeqCst);
@@ -106,7 +114,7 @@ fn a_failure_that_is_not_named_is_shown_and_the_page_kept() {
     mood.store(STATUS_503, Ordering::SeqCst);
     assert_eq!(see(&server), (503, "EXPIRED".into(), "busy".into()));
     mood.store(SILENT, Ordering::SeqCst);
-    assert_eq!(see(&server).0, 504);
+    assert_eq!(see_at(&server, "/impatient").0, 504);
     mood.store(STATUS_500, Ordering::SeqCst);
     assert_eq!(see(&server), stale(), "a 503 did not replace the page");
     mood.store(HANG_UP, Ordering::SeqCst);
@@ -139,7 +147,7 @@ fn an_origin_that_is_not_there_leaves_the_stale_page() {
     for _ in 0..5 {
         assert_eq!(see(&server), stale());
     }
-    assert_eq!(server.get("/never-seen").status, 502);
+    assert_eq!(server.get("/?never-seen").status, 502);
     let _back = Origin::start_at(&origin.address, |call| call.answer("Content-Type: text/plain", "back"));
     wait_for("the origin's return", || see(&server).2 == "back");
 }
@@ -174,15 +182,18 @@ fn in_the_background_nobody_waits_for_the_refresh() {
     assert_eq!(server.get("/").cache(), "HIT");
 }
 
-/// What a client whose connection ends with the answer is told of a page, and what it is told when it comes again at once.
-fn seen_and_seen_again(server: &Server, uri: &str) -> (String, String) {
+/// What a client whose connection ends with the answer is told of a page, and what it is told when it comes again at once;
+/// and how long it took until the connection had ended.
+fn seen_and_seen_again(server: &Server, uri: &str) -> (String, String, Duration) {
     let request = Request::get(uri).field("Connection", "close");
+    let begun = Instant::now();
     let mut client = server.connect();
     client.send(request.bytes());
     let first = client.answer().cache().to_owned();
     assert!(client.is_closed());
+    let took = begun.elapsed();
     let mut client = server.connect();
-    (first, client.fetch(&request).cache().to_owned())
+    (first, client.fetch(&request).cache().to_owned(), took)
 }
 
 #[test]
@@ -200,16 +211,19 @@ fn a_connection_that_ends_anyway_stays_a_moment_so_that_who_comes_again_at_once_
     }
     expire(Instant::now());
     let seen: Vec<_> = uris.iter().map(|uri| seen_and_seen_again(&server, uri)).collect();
-    assert!(seen.iter().all(|(first, _)| first == "STALE"), "{seen:?}");
-    // A machine that is busy elsewhere may take longer than that moment, but not each time.
-    assert!(seen.iter().filter(|(_, again)| again == "HIT").count() >= PAGES / 5, "{seen:?}");
+    assert!(seen.iter().all(|(first, ..)| first == "STALE"), "{seen:?}");
+    // What ended sooner than that moment is over ended with the refresh. Where the machine was busy elsewhere for longer, nothing
+    // is said.
+    let ended_in_time = |took: &Duration| *took < Duration::from_millis(40);
+    assert!(seen.iter().all(|(_, again, took)| again == "HIT" || !ended_in_time(took)), "{seen:?}");
 }
 
 #[test]
 fn a_connection_that_ends_anyway_does_not_stay_for_a_slow_refresh() {
     let (server, origin, gate) = held(IN_THE_BACKGROUND);
     // The connection ends while the origin is still held.
-    assert_eq!(seen_and_seen_again(&server, "/"), ("STALE".into(), "UPDATING".into()));
+    let (first, again, _) = seen_and_seen_again(&server, "/");
+    assert_eq!((first.as_str(), again.as_str()), ("STALE", "UPDATING"));
     assert_eq!(origin.count(), 2);
     gate.open();
     wait_for("the refreshed page", || server.get("/").text() == "page 2");
@@ -318,15 +332,29 @@ fn a_page_that_everybody_asks_for_is_refreshed_before_it_expires() {
         call.answer("Content-Type: text/plain", text);
     });
     server.get("/quiet");
-    let begun = Instant::now();
-    // Hits go on until the last tenth of the validity, and no answer is anything but a fresh page.
-    let mut hits = 0;
-    while origin.count() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "never refreshed");
-        let answer = server.get("/hot");
-        assert!(hits == 0 || answer.cache() == "HIT", "{}", answer.cache());
-        hits += 1;
-        thread::sleep(Duration::from_millis(50));
-    }
+    let mut pages = ["/hot", "/hotter", "/hottest"].iter();
+    assert!(
+        pages.any(|uri| is_refreshed_in_time(&server, &origin, uri)),
+        "the machine stands still now and then"
+    );
     assert_eq!(origin.calls().iter().filter(|uri| uri.contains("quiet")).count(), 1, "nobody asked for it");
+}
+
+/// Asks for a page, hit upon hit, until the origin is asked for it once more. False where the machine stood still for so long that
+/// the last tenth of the page's validity may have gone by between two of them.
+fn is_refreshed_in_time(server: &Server, origin: &Origin, uri: &str) -> bool {
+    let begun = Instant::now();
+    server.get(uri);
+    let mut last = Instant::now();
+    while origin.calls().iter().filter(|call| call.ends_with(uri)).count() < 2 {
+        assert!(begun.elapsed() < PATIENCE, "never refreshed");
+        thread::sleep(Duration::from_millis(50));
+        let answer = server.get(uri);
+        if last.elapsed() > Duration::from_millis(500) {
+            return false;
+        }
+        assert_eq!(answer.cache(), "HIT", "no answer is anything but a fresh page");
+        last = Instant::now();
+    }
+    true
 }
