@@ -202,6 +202,25 @@ impl Catalogue {
         files.any(|filed| filed.variant == variant && filed.sure && is_meant(filed.generation))
     }
 
+    /// Whether a later page than that of `generation` is in its place for sure: one of the same variant, or any of a key that
+    /// varies by something else by now. `selection` is selector and variant.
+    pub(crate) fn is_overtaken(
+        &self,
+        main: Name,
+        hash: u128,
+        selection: Option<(&[u8], &[u8])>,
+        generation: u64,
+    ) -> bool {
+        let marker = self.markers.get(&main);
+        let varies_alike =
+            selection.zip(marker).is_some_and(|((selector, _), marker)| *selector == *marker.selector);
+        let variant = variant_hash(selection.map(|(_, variant)| variant)) as u32;
+        let in_its_place =
+            |filed: &Filed| !varies_alike || filed.role == Role::Variant && filed.variant == variant;
+        let mut later = self.of_hash(hash).filter(|filed| filed.sure && filed.generation > generation);
+        later.any(in_its_place)
+    }
+
     /// In which file the object for a request may be; `variant` derives its variant key from a selector.
     pub(crate) fn seek(&self, key: &[u8], hash: u128, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Sought {
         let Some(filed) = self.of_key(hash) else {
@@ -258,6 +277,9 @@ impl Catalogue {
                 let former = *known;
                 *known = Filed { used_s: known.used_s.max(filed.used_s), ..filed };
                 self.return_blocks(former.blocks);
+                if former.hash != filed.hash {
+                    self.rehash(slot, &former, &filed);
+                }
                 if former.generation != filed.generation {
                     self.softened.remove(&filed.name);
                     self.tidy_labels();
@@ -275,6 +297,19 @@ impl Catalogue {
         self.by_name.insert_unique(filed.name.table_hash(), slot, by_name);
         self.by_hash.insert_unique(filed.hash[0], slot, by_hash);
         slot
+    }
+
+    /// The file is another key's of the same name by now: keys of one MD5 are easily made.
+    fn rehash(&mut self, slot: u32, former: &Filed, filed: &Filed) {
+        if let Ok(found) = self.by_hash.find_entry(former.hash[0], |&other| other == slot) {
+            found.remove();
+        }
+        let queue = &self.queue;
+        let by_hash = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.hash[0]);
+        self.by_hash.insert_unique(filed.hash[0], slot, by_hash);
+        if former.role == Role::Marker {
+            self.doom_variants(former.key_hash());
+        }
     }
 
     /// Drops some of what the index says of files that are no more.

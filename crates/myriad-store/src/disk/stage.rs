@@ -139,16 +139,25 @@ impl Stage {
         // Another process may have taken over since it was begun.
         let Some(turn) = shelf.turn.hold() else { return Err(Unwritten::Failed) };
         let stripe = shelf.stripe(hash);
-        if !shelf.catalogue.lock().end_write(hash, placing.variant, placing.number) {
-            return Err(Unwritten::Unwanted);
-        }
         let main = Name::of_key(key);
         let (name, role) = match placing.variant {
             None => (main, Role::Plain),
             Some(variant) => {
-                let family = family(&shelf, main, &placing.sections, &mut for_marker)?;
+                let family = family(&shelf, main, &placing.sections, &mut for_marker);
+                // What the key has is older, and varies by something else.
+                let family = family.inspect_err(|_| shelf.catalogue.lock().doom_unknown(main, hash))?;
                 placing.sections.family = family;
                 (Name::of_variant(key, family, variant), Role::Variant)
+        let selection = placing.variant.map(|variant| (placing.sections.selector, variant));
+        {
+            let mut catalogue = shelf.catalogue.lock();
+            // Long bodies of one key arrive side by side, and a slow one last.
+            if !catalogue.end_write(hash, placing.variant, placing.number)
+                || catalogue.is_overtaken(main, hash, selection, placing.sections.generation)
+            {
+                return Err(Unwritten::Unwanted);
+            }
+        }
             }
         };
         let placed = self.seal(&placing.sections).and_then(|_| {
@@ -321,9 +330,6 @@ fn family(
         catalogue.enter(marker_file(shelf, main, sections, sections.generation, blocks), &[]);
         catalogue.mark(main, sections.key_hash, sections.selector, sections.generation);
     }
-    if let Err(error) = stage.name(main) {
-        shelf.catalogue.lock().doom_unknown(main, sections.key_hash);
-        return Err(error);
-    }
+    stage.name(main)?;
     Ok(sections.generation)
 }

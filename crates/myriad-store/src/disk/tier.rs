@@ -316,11 +316,10 @@ impl<M: Metadata> Tier<M> {
         }
         let (tier, zone, page) = (Arc::clone(self), zone.clone(), object.clone());
         let job = move || {
-            let variant = page.selection().map(|selection| &*selection.variant);
             match tier.write_now(&zone, &page, hash, number) {
                 Ok(()) | Err(Unwritten::Unwanted) => {}
                 Err(Unwritten::NoRoom | Unwritten::Failed) => {
-                    tier.abandon(page.key(), hash, variant, number);
+                    tier.abandon(&page, hash, number);
                     // The turn went while it waited: it may come back.
                     if !tier.shelf.turn.is_lost() || !tier.backlog.push(hash) {
                         tier.shelf.counts.dropped.fetch_add(1, Relaxed);
@@ -332,7 +331,7 @@ impl<M: Metadata> Tier<M> {
         if may_write && self.shelf.pool.write(object.weight(), Box::new(job)).is_ok() {
             return;
         }
-        self.abandon(object.key(), hash, variant, number);
+        self.abandon(object, hash, number);
         // While the folder is another process's, which may end before this one.
         let is_early = self.shelf.begun.load(Relaxed) && !self.shelf.turn.is_held();
         if !(may_write || is_early) || !self.backlog.push(hash) {
@@ -341,19 +340,33 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// A write that came to nothing: what it was to replace is older than what is in memory, and goes.
-    fn abandon(&self, key: &[u8], hash: u128, variant: Option<&[u8]>, number: u64) {
-        let mut catalogue = self.shelf.catalogue.lock();
-        if !catalogue.end_write(hash, variant, number) {
-            return;
-        }
+    fn abandon(&self, object: &Object<M>, hash: u128, number: u64) {
+        let shelf = &self.shelf;
+        let (key, selection) = (object.key(), object.selection());
         let main = Name::of_key(key);
-        let name = match (variant, catalogue.marker(main)) {
-            (None, _) => main,
-            (Some(variant), Some(marker)) => Name::of_variant(key, marker.family, variant),
-            (Some(_), None) => return,
+        let name = {
+            let mut catalogue = shelf.catalogue.lock();
+            if !catalogue.end_write(hash, selection.map(|selection| &*selection.variant), number) {
+                return;
+            }
+            let name = match (selection, catalogue.marker(main)) {
+                (Some(own), Some(marker)) if own.selector == marker.selector => {
+                    Name::of_variant(key, marker.family, &own.variant)
+                }
+                // A marker that nobody has read may say the same.
+                (Some(_), None) if catalogue.get(main).is_none_or(|filed| filed.role != Role::Plain) => {
+                    return;
+                }
+                _ => main,
+            };
+            if catalogue.find(name).is_some() || catalogue.complete {
+                return catalogue.doom(name);
+            }
+            name
         };
-        if catalogue.find(name).is_some() || !catalogue.complete {
-            catalogue.doom_unknown(name, hash);
+        // What is not there need not be remembered: visitors choose how many such there are.
+        if std::fs::symlink_metadata(shelf.path(name)).is_ok() {
+            shelf.catalogue.lock().doom_unknown(name, hash);
         }
     }
 
@@ -447,14 +460,17 @@ impl<M: Metadata> Tier<M> {
         }
         match self.place(stage, &object, hash, number) {
             Ok(name) if !self.passes(name, &object, zone, false) => None,
+            // By now the file may be a later fetch's, or another process's.
             Ok(name) => match read::load(&self.shelf, name, 0) {
-                Ok(loaded) => object.with_body(loaded.body),
-                Err(_) => None,
+                Ok(loaded) if loaded.header.generation == object.generation() => {
+                    object.with_body(loaded.body)
+                }
+                Ok(_) | Err(_) => None,
             },
             Err(Unwritten::Unwanted) => None,
             Err(_) => {
                 self.shelf.counts.dropped.fetch_add(1, Relaxed);
-                self.abandon(key.bytes(), hash, variant, number);
+                self.abandon(&object, hash, number);
                 None
             }
         }

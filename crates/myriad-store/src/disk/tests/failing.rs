@@ -301,3 +301,28 @@ fn the_last_of_what_is_set_aside_is_kept_within_bounds() {
     shop.recover();
     assert_eq!((shop.stats().set_aside, kept(), long.exists()), (1, 100, false), "too long to be kept");
 }
+
+#[test]
+fn a_page_that_varies_takes_the_former_one_along_even_where_it_cannot_be_written() {
+    let operations = [Operation::Create, Operation::Write, Operation::Rename];
+    for (step, former) in (0..9).flat_map(|step| [(step, b"".as_slice()), (step, b"other")]) {
+        let folder = Folder::new();
+        let shop = Shop::open(folder.path());
+        shop.recover();
+        if former.is_empty() {
+            shop.put(b"/v", 1, 500);
+        } else {
+            shop.put_variant(b"/v", former, 1, 1);
+        }
+        let mut number = 0;
+        shop.zone.disk().unwrap().shelf.faults.inject(move |operation, _| {
+            number += u32::from(operations.contains(&operation));
+            (number > step && operation != Operation::Remove).then(|| Errno::NOSPC.into())
+        });
+        shop.put_variant(b"/v", b"selector", 1, 2);
+        shop.close();
+        let found = Shop::open(folder.path()).get(b"/v", crate::tests::asking(1));
+        let id = found.map(|page| page.meta().id);
+        assert!([None, Some(2)].contains(&id), "step {step}: {id:?} came back");
+    }
+}

@@ -181,3 +181,96 @@ fn a_confirmed_large_page_keeps_its_body_under_new_metadata() {
         assert!(read(&shop, &page, 0..2_000_000).unwrap() == content(7, 2_000_000));
     }
 }
+
+#[test]
+fn a_slow_fetch_that_ends_after_a_later_one_leaves_its_file_alone() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    let begin = |id| {
+        let mut body = shop.zone.fetch_alone(KeyRef::new(b"/film"), shop.now()).admit(admission(id, None));
+        body.push(content(id, 2_000_000).into());
+        body
+    };
+    let (slow, quick) = (begin(5), begin(6));
+    for (body, id) in [(quick, 6), (slow, 5)] {
+        assert!(matches!(body.complete(completion(id, shop.now(), 9_000_000)), Completed::Spilled));
+        shop.settle();
+    }
+    shop.recover();
+    for shop in [shop, Shop::open(folder.path())] {
+        let page = shop.get(b"/film", plain).unwrap();
+        assert_eq!(page.meta().id, 6);
+        assert!(read(&shop, &page, 0..2_000_000).unwrap() == content(6, 2_000_000));
+    }
+}
+
+#[test]
+fn a_slow_fetch_leaves_later_pages_alone_that_vary_by_something_else() {
+    let variant = |id| Some(crate::tests::selection(b"s", id));
+    for (old, new) in [(None, variant(1)), (variant(1), None)] {
+        let folder = Folder::new();
+        let shop = Shop::open(folder.path());
+        let begin = |id, selection| {
+            let admitted = admission(id, selection);
+            let mut body = shop.zone.fetch_alone(KeyRef::new(b"/film"), shop.now()).admit(admitted);
+            body.push(content(id, 2_000_000).into());
+            body
+        };
+        let (slow, quick) = (begin(5, old), begin(6, new));
+        for (body, id) in [(quick, 6), (slow, 5)] {
+            body.complete(completion(id, shop.now(), 9_000_000));
+            shop.settle();
+        }
+        shop.recover();
+        shop.close();
+        let shop = Shop::open(folder.path());
+        assert_eq!(shop.get(b"/film", crate::tests::asking(1)).unwrap().meta().id, 6);
+    }
+}
+
+#[test]
+fn a_body_is_not_joined_to_the_head_of_another_fetch() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    let elsewhere = Folder::new();
+    let other = Shop::open(elsewhere.path());
+    (0..3).for_each(|id| _ = receive(&other, b"/film", 70 + id, 2_000_000, false));
+    let later = elsewhere.files().remove(0);
+    let mut named = false;
+    shop.zone.disk().unwrap().shelf.faults.inject(move |operation, path| {
+        if named && operation == crate::disk::faults::Operation::Open {
+            fs::copy(&later, path).unwrap();
+        }
+        named |= operation == crate::disk::faults::Operation::Rename;
+        None
+    });
+    receive(&shop, b"/film", 7, 2_000_000, false);
+    assert!(!shop.in_memory(b"/film"));
+}
+
+#[test]
+fn a_sound_file_in_the_place_of_a_damaged_one_stays() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    receive(&shop, b"/film", 7, 2_000_000, false);
+    let page = shop.get(b"/film", plain).unwrap();
+    let path = &folder.files()[0];
+    let whole = fs::read(path).unwrap();
+    for at in [0, 1_000_000] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(path, &bytes).unwrap();
+        assert!(read(&shop, &page, 0..2_000_000).is_err());
+        fs::write(path, &whole).unwrap();
+        shop.pool.tend();
+        assert_eq!((shop.id(b"/film"), shop.stats().set_aside), (Some(7), 0), "damage at {at}");
+    }
+    let mut bytes = whole;
+    bytes[1_000_000] ^= 1;
+    fs::write(path, &bytes).unwrap();
+    assert!(read(&shop, &page, 0..2_000_000).is_err());
+    receive(&shop, b"/film", 8, 2_000_000, false);
+    shop.pool.tend();
+    assert_eq!((shop.id(b"/film"), shop.stats().set_aside), (Some(8), 0));
+}

@@ -197,3 +197,40 @@ fn folder_that_was_moved_away_may_come_back_and_is_not_taken_for_removed() {
     assert!(matches!(end, Poll::Ready(Err(PurgeError::Unlogged(_)))), "{end:?}");
     fs::rename(&away, folder.path()).unwrap();
 }
+
+/// Two keys of one MD5.
+fn twins() -> [[u8; 128]; 2] {
+    let hex = concat!(
+        "d131dd02c5e6eec4693d9a0698aff95c2fcab58712467eab4004583eb8fb7f8955ad340609f4b30283e488832571415a",
+        "085125e8f7cdc99fd91dbdf280373c5bd8823e3156348f5bae6dacd436c919c6dd53e2b487da03fd02396306d248cda0",
+        "e99f33420f577ee8ce54b67080a80d1ec69821bcb6a8839396f9652b6ff72a70"
+    );
+    let digit = |at: usize| u8::from_str_radix(&hex[at * 2..at * 2 + 2], 16).unwrap();
+    let one: [u8; 128] = std::array::from_fn(digit);
+    let mut other = one;
+    [19, 45, 59, 83, 109, 123].into_iter().for_each(|at: usize| other[at] ^= 128);
+    [one, other]
+}
+
+#[test]
+fn a_purge_finds_the_page_of_a_key_that_took_the_file_of_another() {
+    let [one, other] = twins();
+    for vary in [false, true] {
+        let folder = Folder::new();
+        let shop = Shop::open(folder.path());
+        shop.recover();
+        if vary {
+            shop.put_variant(&one, b"selector", 1, 1);
+        } else {
+            shop.put(&one, 1, 10);
+        }
+        shop.put(&other, 2, 10);
+        shop.pool.tend();
+        assert_eq!(folder.files().len(), 1);
+        let keys = &[KeyRef::new(&other)];
+        let covered = Covered::Exact { keys, addresses: &[], labels: &[] };
+        assert_eq!(shop.purge(covered, Purge::Hard), Count::Exact(1));
+        shop.close();
+        assert_eq!(folder.files().len(), 0);
+    }
+}

@@ -254,3 +254,43 @@ fn whoever_makes_a_removed_folder_anew_leaves_it_the_number_of_the_newest_start(
     newer.put(b"/", 7, 100);
     assert_eq!(folder.files().len(), 1, "the newer one writes");
 }
+
+#[test]
+fn pages_that_wait_for_the_turn_leave_nothing_to_remove_where_no_file_is() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    older.put(b"/former", 1, 100);
+    let newer = Shop::open(folder.path());
+    for n in 0..500_u64 {
+        newer.put(&n.to_le_bytes(), n, 10);
+    }
+    newer.put(b"/former", 2, 100);
+    assert_eq!(newer.zone.disk().unwrap().shelf.catalogue.lock().doomed(), 1);
+}
+
+#[test]
+fn two_tiers_on_one_folder_share_no_temporary_file() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    let mut body = older.zone.fetch_alone(KeyRef::new(b"/1"), 1).admit(admission(1, None));
+    body.push(content(1, 2_000_000).into());
+    older.settle();
+    let newer = Shop::open(folder.path());
+    older.pool.tend();
+    newer.pool.tend();
+    let left = || fs::read_dir(folder.path().join(".tmp")).unwrap().count();
+    assert_eq!(left(), 0, "what can get no name any more");
+    let mut other = newer.zone.fetch_alone(KeyRef::new(b"/2"), 1).admit(admission(2, None));
+    other.push(content(2, 2_000_000).into());
+    newer.settle();
+    newer.recover();
+    assert_eq!(left(), 1);
+    drop(body);
+    older.settle();
+    assert_eq!(left(), 1, "it removes its own");
+    assert!(matches!(other.complete(completion(2, 1, 9_000_000)), Completed::Spilled));
+    newer.settle();
+    assert_eq!(newer.id(b"/2"), Some(2));
+}
