@@ -67,7 +67,7 @@ impl Shelf {
         let number = self.next_temporary.fetch_add(1, Relaxed);
         let name = path.file_name()?.to_string_lossy();
         // What is kept of one name at different times has different names.
-        let aside = folder.join(format!("{name}-{}-{number}", std::process::id()));
+        let aside = folder.join(format!("{name}-{number:x}"));
         rename(path, &aside, &folder).ok()?;
         kept.push_back((aside, known.len()));
         Some(())

@@ -14,6 +14,7 @@ use super::format::Kind;
 use super::name::Name;
 use super::options::DiskEvent;
 use super::read::{self, Unread};
+use super::sequence::EPOCH;
 use super::shelf::Shelf;
 use super::snapshot;
 
@@ -78,11 +79,13 @@ impl Shelf {
         Some(Duration::from_millis(if recovery.stage == Stage::Done { 0 } else { pace.sleep_ms }))
     }
 
-    /// What a process that was killed had begun.
+    /// What former starts had begun, whose processes were killed or have left the turn.
     fn clean_temporary(&self) {
+        let own = self.rounds.lock().epoch.map(|first| first / EPOCH);
         for entry in fs::read_dir(self.temporary()).into_iter().flatten().flatten() {
-            let own = format!("{}-", std::process::id());
-            if !entry.file_name().to_string_lossy().starts_with(&own) {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| u64::from_str_radix(name, 16).ok());
+            if number.map(|number| number / EPOCH) != own {
                 let _ = fs::remove_file(entry.path());
             }
         }

@@ -105,6 +105,7 @@ pub(crate) struct Shelf {
     /// Whether writing has worked since.
     worked_since: AtomicBool,
     pub(crate) next_temporary: AtomicU64,
+    /// The name of the next temporary file: numbers of this start, so that no two that use one folder share any.
     /// Files found damaged by those who read them piece by piece.
     pub(crate) damaged: Mutex<Vec<(Name, u128)>>,
     pub(crate) closed: AtomicBool,

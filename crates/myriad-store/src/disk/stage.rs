@@ -61,9 +61,15 @@ impl Stage {
 
     /// Begins a file in room that was made for it.
     fn create(shelf: &Arc<Shelf>, blocks: u32) -> Result<Self, Unwritten> {
-        let number = shelf.next_temporary.fetch_add(1, Relaxed);
-        let path = shelf.temporary().join(format!("{}-{number}", std::process::id()));
-        match shelf.faults.pass(Operation::Create, &path).and_then(|()| create(&path)) {
+        let (path, created) = loop {
+            let path = shelf.temporary().join(format!("{:x}", shelf.next_temporary.fetch_add(1, Relaxed)));
+            match shelf.faults.pass(Operation::Create, &path).and_then(|()| create(&path)) {
+                // Left by a start whose number was lost.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                created => break (path, created),
+            }
+        };
+        match created {
             Ok(file) => Ok(Self {
                 shelf: Arc::clone(shelf),
                 file,
@@ -236,8 +242,7 @@ impl Drop for Stage {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    let open =
-        || OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path);
+    let open = || OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
     match open() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Shelf::make_folder(path.parent().unwrap_or(path))?;

@@ -98,6 +98,7 @@ impl Shelf {
         let (mut log, is_lost) = self.open_purges()?;
         let (first, former) = sequence::begin(&self.root, log.book.newest())?;
         log.epoch = first;
+        self.next_temporary.fetch_max(first, Relaxed);
         drop(locked);
         if let Some(above) = self.above.upgrade() {
             above.sequence_at_least(first);
