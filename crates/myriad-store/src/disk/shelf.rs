@@ -21,6 +21,7 @@ use super::options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Repor
 use super::pool::DiskPool;
 use super::purges::{Banning, Purges};
 use super::recover::Recovery;
+use super::stored_body::Damage;
 use super::tend::Rounds;
 use super::turn::Turn;
 use super::watch::Watch;
@@ -104,10 +105,10 @@ pub(crate) struct Shelf {
     failed_at: AtomicU64,
     /// Whether writing has worked since.
     worked_since: AtomicBool,
-    pub(crate) next_temporary: AtomicU64,
     /// The name of the next temporary file: numbers of this start, so that no two that use one folder share any.
+    pub(crate) next_temporary: AtomicU64,
     /// Files found damaged by those who read them piece by piece.
-    pub(crate) damaged: Mutex<Vec<(Name, u128)>>,
+    pub(crate) damaged: Mutex<Vec<Damage>>,
     pub(crate) closed: AtomicBool,
 }
 

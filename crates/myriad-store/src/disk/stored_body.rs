@@ -22,6 +22,12 @@ use super::ticket::{Ticket, ticket};
 /// A body on disk. It holds no file open: [`Self::open`] finds it again, and knows whether it is the same.
 pub struct StoredBody {
     shelf: Arc<Shelf>,
+    place: Place,
+}
+
+/// Where a body is, and how it is told from others of the same name.
+#[derive(Clone, Copy, Debug)]
+struct Place {
     name: Name,
     key_hash: u128,
     generation: u64,
@@ -29,24 +35,76 @@ pub struct StoredBody {
     pieces_sum: u64,
 }
 
+impl Place {
+    /// Opens the file, and reads the checksums of the pieces.
+    fn open(&self, shelf: &Shelf) -> Result<(File, Box<[u64]>), Unread> {
+        let file = read::open(shelf, self.name)?;
+        let (header, _) = read::header(shelf, &file)?;
+        // A file that was replaced is well, only not this one.
+        if (header.body_len, header.pieces_sum) != (self.len, self.pieces_sum) {
+            return Err(Unread::Missing);
+        }
+        let mut bytes = vec![0; (header.pieces() * 8) as usize];
+        file.read_exact_at(&mut bytes, header.pieces_at())?;
+        Ok((file, read_pieces(&header, &bytes)?))
+    }
+
+    /// Reads a piece.
+    fn piece(&self, shelf: &Shelf, file: &File, sums: &[u64], index: u64) -> Result<Vec<u8>, Unread> {
+        let start = index * PIECE;
+        let mut bytes = vec![0; (self.len - start).min(PIECE) as usize];
+        shelf.faults.pass(Operation::Read, &shelf.root)?;
+        file.read_exact_at(&mut bytes, HEADER as u64 + start)?;
+        check_pieces(&bytes, sums.get(index as usize..=index as usize).unwrap_or_default())?;
+        Ok(bytes)
+    }
+}
+
+/// A body that was found damaged: in a piece, or in what says what it is.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    place: Place,
+    piece: Option<u64>,
+}
+
+impl Damage {
+    pub(crate) fn name(&self) -> Name {
+        self.place.name
+    }
+
+    pub(crate) fn key_hash(&self) -> u128 {
+        self.place.key_hash
+    }
+
+    /// Whether it is there still. The stripe of its key must be held: what was there may have been replaced, or changed while
+    /// it was read.
+    pub(crate) fn persists(&self, shelf: &Shelf) -> bool {
+        let read = self.place.open(shelf).and_then(|(file, sums)| {
+            self.piece.map(|index| self.place.piece(shelf, &file, &sums, index)).transpose()
+        });
+        matches!(read, Err(Unread::Unfit(_)))
+    }
+}
+
 impl StoredBody {
     pub(crate) fn new(shelf: &Arc<Shelf>, name: Name, header: &Header) -> Arc<Self> {
-        Arc::new(Self {
-            shelf: Arc::clone(shelf),
+        let place = Place {
             name,
             key_hash: header.key_hash,
             generation: header.generation,
             len: header.body_len,
             pieces_sum: header.pieces_sum,
-        })
+        };
+        Arc::new(Self { shelf: Arc::clone(shelf), place })
     }
 
     pub(crate) fn len(&self) -> u64 {
-        self.len
+        self.place.len
     }
 
     pub(crate) fn is_same(&self, other: &StoredBody) -> bool {
-        self.name == other.name && self.len == other.len && self.pieces_sum == other.pieces_sum
+        let is_it = |place: &Place| (place.name, place.len, place.pieces_sum);
+        is_it(&self.place) == is_it(&other.place)
     }
 
     /// Opens it on a thread of the disk. `None` where it is gone, is another's by now, or cannot be read.
@@ -63,55 +121,40 @@ impl StoredBody {
 
     /// Opens it on this thread, which must be one of the disk's.
     pub(crate) fn open_now(&self) -> Option<OpenBody> {
-        match self.try_open() {
-            Ok(open) => Some(open),
+        let Self { shelf, place } = self;
+        match place.open(shelf) {
+            Ok((file, sums)) => {
+                Some(OpenBody(Arc::new(Opened { shelf: Arc::clone(shelf), place: *place, file, sums })))
+            }
             Err(Unread::Missing) => {
-                self.shelf.check_presence(self.name);
+                shelf.check_presence(place.name);
                 None
             }
             Err(Unread::Unfit(_)) => {
-                self.damaged();
+                shelf.note_damage(Damage { place: *place, piece: None });
                 None
             }
             Err(Unread::Failed(error)) => {
-                self.shelf.unreadable(self.name, self.key_hash, error);
+                shelf.unreadable(place.name, place.key_hash, error);
                 None
             }
         }
     }
+}
 
-    fn try_open(&self) -> Result<OpenBody, Unread> {
-        let file = read::open(&self.shelf, self.name)?;
-        let (header, _) = read::header(&self.shelf, &file)?;
-        // A file that was replaced is well, only not this one.
-        if (header.body_len, header.pieces_sum) != (self.len, self.pieces_sum) {
-            return Err(Unread::Missing);
-        }
-        let mut bytes = vec![0; (header.pieces() * 8) as usize];
-        file.read_exact_at(&mut bytes, header.pieces_at())?;
-        let sums = read_pieces(&header, &bytes)?;
-        Ok(OpenBody(Arc::new(Opened {
-            shelf: Arc::clone(&self.shelf),
-            name: self.name,
-            key_hash: self.key_hash,
-            file,
-            sums,
-            len: self.len,
-        })))
-    }
-
-    fn damaged(&self) {
-        self.shelf.damaged.lock().push((self.name, self.key_hash));
-        self.shelf.pool.rouse();
+impl Shelf {
+    fn note_damage(&self, damage: Damage) {
+        self.damaged.lock().push(damage);
+        self.pool.rouse();
     }
 }
 
 impl fmt::Debug for StoredBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredBody")
-            .field("name", &self.name)
-            .field("generation", &self.generation)
-            .field("len", &self.len)
+            .field("name", &self.place.name)
+            .field("generation", &self.place.generation)
+            .field("len", &self.place.len)
             .finish_non_exhaustive()
     }
 }
@@ -132,11 +175,9 @@ impl Future for Opening {
 
 struct Opened {
     shelf: Arc<Shelf>,
-    name: Name,
-    key_hash: u128,
+    place: Place,
     file: File,
     sums: Box<[u64]>,
-    len: u64,
 }
 
 /// A body whose file is open: it can be read to its end, whatever becomes of the name.
@@ -146,42 +187,37 @@ pub struct OpenBody(Arc<Opened>);
 impl OpenBody {
     /// Reads a stretch.
     pub fn read(&self, range: Range<u64>) -> BodyReader {
-        let end = range.end.min(self.0.len);
+        let end = range.end.min(self.len());
         BodyReader { body: self.clone(), at: range.start.min(end), end, reading: None }
     }
 
     /// Length in bytes.
     pub fn len(&self) -> u64 {
-        self.0.len
+        self.0.place.len
     }
 
     /// Whether there are no bytes; a body without any is never left on disk.
     pub fn is_empty(&self) -> bool {
-        self.0.len == 0
+        self.len() == 0
     }
 
     /// The rest of the piece in which `at` lies, up to `end`, verified.
     pub(crate) fn piece(&self, at: u64, end: u64) -> Result<Bytes, ReadError> {
-        let opened = &self.0;
+        let Opened { shelf, place, file, sums } = &*self.0;
         let index = at / PIECE;
-        let start = index * PIECE;
-        let mut bytes = vec![0; (opened.len - start).min(PIECE) as usize];
-        let faults = opened.shelf.faults.pass(Operation::Read, &opened.shelf.root);
-        let read = faults.and_then(|()| opened.file.read_exact_at(&mut bytes, HEADER as u64 + start));
-        let sums = opened.sums.get(index as usize..=index as usize).unwrap_or_default();
-        match read.map_err(Unread::from).and_then(|()| Ok(check_pieces(&bytes, sums)?)) {
-            Ok(()) => {
+        match place.piece(shelf, file, sums, index) {
+            Ok(bytes) => {
+                let start = index * PIECE;
                 let rest = (at - start) as usize..((end - start) as usize).min(bytes.len());
                 Ok(Bytes::from(bytes).slice(rest))
             }
             Err(Unread::Failed(error)) => {
                 let text = error.to_string();
-                opened.shelf.unreadable(opened.name, opened.key_hash, error);
+                shelf.unreadable(place.name, place.key_hash, error);
                 Err(ReadError(text))
             }
             Err(_) => {
-                opened.shelf.damaged.lock().push((opened.name, opened.key_hash));
-                opened.shelf.pool.rouse();
+                shelf.note_damage(Damage { place: *place, piece: Some(index) });
                 Err(ReadError(FormatError::Damaged.to_string()))
             }
         }
@@ -191,8 +227,8 @@ impl OpenBody {
 impl fmt::Debug for OpenBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenBody")
-            .field("name", &self.0.name)
-            .field("len", &self.0.len)
+            .field("name", &self.0.place.name)
+            .field("len", &self.0.place.len)
             .finish_non_exhaustive()
     }
 }

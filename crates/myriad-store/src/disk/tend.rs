@@ -159,12 +159,13 @@ impl Shelf {
 
     fn set_damaged_aside(&self) {
         let damaged = std::mem::take(&mut *self.damaged.lock());
-        for (name, hash) in damaged {
-            {
+        for damage in damaged {
+            let hash = damage.key_hash();
+            let persists = {
                 let _stripe = self.stripe(hash);
-                self.set_aside(name, FormatError::Damaged);
-            }
-            if let Some(above) = self.above.upgrade() {
+                damage.persists(self).then(|| self.set_aside(damage.name(), FormatError::Damaged)).is_some()
+            };
+            if persists && let Some(above) = self.above.upgrade() {
                 above.forget(hash);
             }
         }
