@@ -146,14 +146,6 @@ impl Stage {
         let Some(turn) = shelf.turn.hold() else { return Err(Unwritten::Failed) };
         let stripe = shelf.stripe(hash);
         let main = Name::of_key(key);
-        let (name, role) = match placing.variant {
-            None => (main, Role::Plain),
-            Some(variant) => {
-                let family = family(&shelf, main, &placing.sections, &mut for_marker);
-                // What the key has is older, and varies by something else.
-                let family = family.inspect_err(|_| shelf.catalogue.lock().doom_unknown(main, hash))?;
-                placing.sections.family = family;
-                (Name::of_variant(key, family, variant), Role::Variant)
         let selection = placing.variant.map(|variant| (placing.sections.selector, variant));
         {
             let mut catalogue = shelf.catalogue.lock();
@@ -164,6 +156,14 @@ impl Stage {
                 return Err(Unwritten::Unwanted);
             }
         }
+        let (name, role) = match placing.variant {
+            None => (main, Role::Plain),
+            Some(variant) => {
+                let family = family(&shelf, main, &placing.sections, &mut for_marker);
+                // What the key has is older, and varies by something else.
+                let family = family.inspect_err(|_| shelf.catalogue.lock().doom_unknown(main, hash))?;
+                placing.sections.family = family;
+                (Name::of_variant(key, family, variant), Role::Variant)
             }
         };
         let placed = self.seal(&placing.sections).and_then(|_| {

@@ -55,8 +55,8 @@ impl Rounds {
 
 /// Slots that one stretch of the sweep looks at, so that it comes round eight times within `inactive`: more often would cost a
 /// zone of a million files a core's twentieth for nothing.
-fn looked_at_once(slots: u32, inactive_ms: u64, sleep_ms: u64) -> u32 {
-    let stretches = inactive_ms / 8 / sleep_ms.max(1);
+fn looked_at_once(slots: u32, inactive_ms: u64, pause: Duration) -> u32 {
+    let stretches = inactive_ms / 8 / (pause.as_millis() as u64).max(1);
     (u64::from(slots) / stretches.max(1)).clamp(64, 50_000) as u32
 }
 
@@ -171,13 +171,15 @@ impl Shelf {
         }
     }
 
-    /// Removes what nobody asked for within `inactive`.
-    fn sweep(&self, rounds: &mut Rounds) {
+    /// Removes what nobody asked for within `inactive`; how long to wait before the next stretch.
+    fn sweep(&self, rounds: &mut Rounds) -> Duration {
         let pace = self.limits.read().manager;
-        if !is_due(&mut rounds.sweep_at, Duration::from_millis(pace.sleep_ms)) {
-            return;
+        let sleep = Duration::from_millis(pace.sleep_ms);
+        let pause = sleep.max(PAUSE);
+        if let Some(at) = rounds.sweep_at.filter(|at| Instant::now() < *at) {
+            return at.saturating_duration_since(Instant::now());
         }
-        let Some(above) = self.above.upgrade() else { return };
+        let Some(above) = self.above.upgrade() else { return pause };
         let inactive_s = above.inactive_ms() / 1000;
         let now_s = self.now() / 1000;
         let (began, mut removed) = (Instant::now(), 0);
@@ -185,8 +187,7 @@ impl Shelf {
         if rounds.sweep >= last {
             rounds.sweep = 0;
         }
-        let end =
-            rounds.sweep.saturating_add(looked_at_once(last, above.inactive_ms(), pace.sleep_ms)).min(last);
+        let end = rounds.sweep.saturating_add(looked_at_once(last, above.inactive_ms(), pause)).min(last);
         while rounds.sweep < end
             && removed < pace.files.max(1)
             && began.elapsed() < Duration::from_millis(pace.threshold_ms.max(1))
@@ -214,6 +215,10 @@ impl Shelf {
                 }
             }
         }
+        // Where there is more to do than one stretch may, the next follows as soon as it may.
+        let pause = if rounds.sweep < end || removed >= pace.files { sleep } else { pause };
+        rounds.sweep_at = Some(Instant::now() + pause);
+        pause
     }
 
     /// Writes the catalogue, for the next start. The last of a run is believed in all it says.
@@ -269,7 +274,7 @@ impl Tend for Shelf {
         self.notice_removals(rounds);
         self.set_damaged_aside();
         self.bury_doomed(REMOVED as usize);
-        self.sweep(rounds);
+        let sweep = self.sweep(rounds);
         if is_due(&mut rounds.slow_at, SLOW) {
             self.end_trouble();
             self.keep_limits(REMOVED);
@@ -289,7 +294,7 @@ impl Tend for Shelf {
         } else if is_due(&mut rounds.snapshot_at, SNAPSHOT) {
             self.write_snapshot(0);
         }
-        let pause = if busy { BUSY } else { PAUSE };
+        let pause = if busy { BUSY } else { PAUSE }.min(sweep);
         recovering.unwrap_or(pause).min(pause)
     }
 }

@@ -1,6 +1,7 @@
 //! `max_size`, `min_free`, `keys_zone`, `inactive`.
 
 use super::*;
+use crate::disk::pool::Tend;
 
 fn limited(max_bytes: u64) -> DiskLimits {
     DiskLimits { max_bytes, ..DiskLimits::default() }
@@ -102,8 +103,9 @@ fn files_that_nobody_asks_for_go_and_those_in_use_stay() {
     shop.now.fetch_add(400_000, Relaxed);
     assert!(shop.in_memory(b"used"));
     shop.now.fetch_add(400_000, Relaxed);
-    std::thread::sleep(std::time::Duration::from_millis(60));
-    shop.pool.tend();
+    while shop.stats().expired == 0 {
+        shop.pool.tend();
+    }
     assert_eq!((shop.stats().files, shop.stats().expired), (1, 1));
     assert_eq!((shop.id(b"used"), shop.id(b"unused")), (Some(1), None));
 }
@@ -173,4 +175,28 @@ fn a_page_that_was_purged_before_its_turn_is_not_written() {
         shop.pool.tend();
     }
     assert_eq!((shop.stats().files, folder.files().len()), (0, 0));
+}
+
+#[test]
+fn a_stretch_of_the_sweep_that_is_cut_short_goes_on_after_manager_sleep() {
+    let folder = Folder::new();
+    let manager = Pace { files: 64, sleep_ms: 2, threshold_ms: 10_000 };
+    let shop = Shop::open_with(folder.path(), LIMITS, DiskLimits { manager, ..DiskLimits::default() });
+    shop.recover();
+    for n in 0..150_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    shop.now.fetch_add(700_000, Relaxed);
+    let tend = || Arc::clone(&shop.zone.disk().unwrap().shelf).tend();
+    let mut pauses = Vec::new();
+    while shop.stats().expired < 150 {
+        let before = shop.stats().expired;
+        let pause = tend();
+        let removed = shop.stats().expired - before;
+        assert!(removed <= 64);
+        if removed > 0 {
+            pauses.push((removed, pause.as_millis() <= 2));
+        }
+    }
+    assert_eq!(pauses, [(64, true), (64, true), (22, false)]);
 }
