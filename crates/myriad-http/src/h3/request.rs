@@ -101,10 +101,13 @@ impl RequestReader {
                     return self.section(&[&before, taken].concat(), limits, head, fields);
                 }
                 State::Blocked { until, .. } if *until > fields.inserted() => return Ok(Event::Blocked),
-                State::Blocked { section, .. } => {
-                    let section = std::mem::take(section);
+                State::Blocked { section, until } => {
+                    let (section, needed) = (std::mem::take(section), *until);
                     fields.unblock();
                     self.state = State::Head(HeadReader::default());
+                    if !fields.has(needed) {
+                        return Err(broken());
+                    }
                     return self.section(&section, limits, head, fields);
                 }
                 State::Data { left: 0 } => self.state = State::Head(HeadReader::default()),

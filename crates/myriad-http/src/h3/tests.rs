@@ -206,6 +206,52 @@ fn clients_may_fill_the_table_within_its_bounds_and_acknowledge_nothing() {
     assert_eq!(one_way(&[0x40, 0x99, 1, 2, 3], 1).1, None);
 }
 
+/// A count is told modulo 256: many entries later the same bytes would ask for as many more, and wait again.
+#[test]
+fn section_whose_entries_came_and_went_before_it_was_read_ends_the_connection() {
+    for (copies, expected) in
+        [(90, Ok(false)), (130, Err(Code::QpackDecompression)), (256, Err(Code::QpackDecompression))]
+    {
+        let (mut peer, mut role) = (Peer::default(), Role::default());
+        let (mut reader, mut head) = (RequestReader::new(0), RequestHead::new());
+        let section = frame(kind::HEADERS, b"\x02\x00\xd1\xd7\xc1\x80");
+        let mut input = &section[..];
+        let mut is_blocked = |peer: &mut Peer| {
+            let event = reader.receive(&mut input, &HeadLimits::default(), &mut head, peer.fields());
+            event.map(|event| event == Event::Blocked).map_err(|error| error.code)
+        };
+        assert_eq!(is_blocked(&mut peer), Ok(true));
+        let instructions = [&b"\x02\x3f\xe1\x1f\xc0\x00"[..], &vec![0; copies]].concat();
+        peer.receive(&mut role, &mut Vec::new(), &mut &instructions[..]).expect("entries");
+        assert_eq!(is_blocked(&mut peer), expected, "{copies}");
+    }
+}
+
+#[test]
+fn entry_that_cannot_fit_is_refused_as_soon_as_it_says_so() {
+    /// Bytes that are kept of an instruction whose strings are announced and come, but for the last byte.
+    fn kept(instruction: &[&[u8]]) -> Result<usize, Code> {
+        let (mut peer, mut role, mut kept) = (Peer::default(), Role::default(), Vec::new());
+        let bytes = [&[2][..], &instruction.concat()].concat();
+        for piece in bytes.chunks(1000) {
+            peer.receive(&mut role, &mut kept, &mut &piece[..]).map_err(|error| error.code)?;
+        }
+        Ok(kept.len())
+    }
+    const REFUSED: Result<usize, Code> = Err(Code::QpackEncoderStream);
+    // 4064 bytes, as they are; 15,240 in codes of 30 bits.
+    assert_eq!(kept(&[b"\xc0\x7f\xe1\x1e", &[b'a'; 4063]]), Ok(4067));
+    assert_eq!(kept(&[b"\xc0\x7f\xe2\x1e"]), REFUSED);
+    assert_eq!(kept(&[b"\xc0\xff\x89\x76", &[b'a'; 15_239]]), Ok(15_243));
+    assert_eq!(kept(&[b"\xc0\xff\x8a\x76"]), REFUSED);
+    // Name and value share it.
+    let name: &[u8] = &[&b"\x5f\xb0\x1e"[..], &[b'a'; 3919]].concat();
+    assert!(kept(&[name, b"\x7f\x12"]).is_ok());
+    assert_eq!(kept(&[name, b"\x7f\x13"]), REFUSED);
+    assert_eq!(kept(&[b"\x7f\xe9\x76"]), Ok(3));
+    assert_eq!(kept(&[b"\x7f\xea\x76"]), REFUSED);
+}
+
 #[test]
 fn second_control_stream_ends_the_connection() {
     let mut peer = Peer::default();

@@ -1,6 +1,6 @@
 //! What all field sections of a connection share: the table that its client fills, and what the client is told about it.
 
-use super::dynamic::{Table, Text};
+use super::dynamic::{OVERHEAD, Table, Text};
 use super::instruction::{self, Instruction, Name};
 use super::literal::{Fault, Literal};
 use super::section::{self, Prefix};
@@ -9,9 +9,8 @@ use super::{DecodeError, MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
 use crate::h2::hpack::integer;
 use crate::h3::error::{Code, Error};
 
-/// Bytes on the wire of a string that may be put into the table: what does not fit in, however badly it is coded (a code of
-/// Huffman's has at most 30 bits), is no entry.
-const LONGEST: usize = MAX_TABLE_CAPACITY * 4;
+/// Bytes of a name and a value that may be put into the table.
+const LONGEST: usize = MAX_TABLE_CAPACITY - OVERHEAD;
 /// Bytes of a cut instruction that are looked at together.
 const PIECE: usize = 512;
 /// Bytes that wait for the client to take them before it is an attack: it has sent thousands of requests and read nothing.
@@ -33,6 +32,12 @@ impl Decoder {
     /// Entries that have come: a section that needs as many can be read.
     pub fn inserted(&self) -> u64 {
         self.table.inserted()
+    }
+
+    /// Whether the last of so many entries is there. What a section refers to may not go before the section was read (RFC 9204
+    /// §2.1.1): as long as that holds, the count that it tells is read anew as the same.
+    pub(in super::super) fn has(&self, required: u64) -> bool {
+        required.checked_sub(1).is_none_or(|last| self.table.get(last).is_some())
     }
 
     /// Whether a stream waits for entries.
@@ -176,6 +181,6 @@ impl Decoder {
 
 fn shared(literal: Literal<'_>) -> Option<Text> {
     let mut text = Vec::new();
-    literal.append(MAX_TABLE_CAPACITY, &mut text).ok()?;
+    literal.append(LONGEST, &mut text).ok()?;
     Some(if text.is_empty() { Text::Static(b"") } else { Text::Shared(text.into()) })
 }

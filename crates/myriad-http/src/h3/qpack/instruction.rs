@@ -23,7 +23,8 @@ pub(super) enum Name<'a> {
     Literal(Literal<'a>),
 }
 
-/// Takes an instruction off `input`, whose strings have up to `longest` bytes on the wire. Where it is cut, nothing is taken.
+/// Takes an instruction off `input`, whose strings stand for up to `longest` bytes together: what is cut is refused once it can only
+/// be more. Where it is cut, nothing is taken.
 pub(super) fn read<'a>(input: &mut &'a [u8], longest: usize) -> Result<Instruction<'a>, Fault> {
     let mut rest = *input;
     let first = *rest.first().ok_or(Fault::Partial)?;
@@ -34,8 +35,9 @@ pub(super) fn read<'a>(input: &mut &'a [u8], longest: usize) -> Result<Instructi
             Instruction::Insert { name, value: Literal::read(&mut rest, 7, longest)? }
         }
         0x40..0x80 => {
-            let name = Name::Literal(Literal::read(&mut rest, 5, longest)?);
-            Instruction::Insert { name, value: Literal::read(&mut rest, 7, longest)? }
+            let name = Literal::read(&mut rest, 5, longest)?;
+            let value = Literal::read(&mut rest, 7, longest - name.least())?;
+            Instruction::Insert { name: Name::Literal(name), value }
         }
         0x20..0x40 => Instruction::Capacity(read_integer(&mut rest, 5)?),
         0..0x20 => Instruction::Duplicate(read_integer(&mut rest, 5)?),
