@@ -383,6 +383,28 @@ fn reloads_under_load_lose_no_request() {
 }
 
 #[test]
+fn reload_during_a_handshake_is_told_when_it_ends() {
+    let server = start("", "", "");
+    let network = Network::before(server.port);
+    network.lose_answers(true);
+    let port = network.port;
+    let told = std::thread::spawn(move || {
+        let mut client = QuicVisitor::new().connect_bare(port).expect("a connection");
+        client.told(0, 16)
+    });
+    wait_for("the answer to the hello", || network.saw_answer());
+    server.reload(&text("", "location /v { return 200 v2; }"));
+    wait_for("the other configuration", || {
+        let answer =
+            QuicVisitor::new().connect(server.port).and_then(|mut client| client.fetch(&Request::get("/v")));
+        answer.is_ok_and(|answer| answer.text() == "v2")
+    });
+    network.lose_answers(false);
+    let told = told.join().expect("a thread").expect("settings and a GOAWAY");
+    assert_eq!(told[13..], [7, 1, 0]);
+}
+
+#[test]
 fn quit_lets_requests_end_and_then_ends_the_connection() {
     let (origin, gate) = held();
     let mut server = start("", "", &slow_before(&origin));
@@ -855,6 +877,29 @@ fn requests_that_are_broken_off_again_and_again_end_the_connection() {
     assert!(why.contains(&format!("error_code: {}", 0x107)), "{why}");
     server.log_has("flood of resets while processing HTTP/3 connection, client: 127.0.0.1");
     assert_eq!(connect(&server).get("/a.txt").status, 200);
+}
+
+#[test]
+fn requests_that_go_on_after_a_goaway_end_the_connection() {
+    let server = start(
+        "",
+        "http3_max_concurrent_streams 20; keepalive_requests 1;",
+        "location /slow { limit_rate 1; }",
+    );
+    server.write("html/slow", vec![b'x'; 100_000]);
+    let (mut client, _) = connect_bare(&server);
+    let ask = |client: &mut BareQuic, path: &[u8]| {
+        let stream = client.open(false, &headers(&[b"\x00\x00", GET, path]))?;
+        client.end(stream);
+        Ok::<_, String>(stream)
+    };
+    ask(&mut client, b"\x51\x05/slow").expect("a request");
+    client.told(0, 16).expect("settings and a GOAWAY");
+    let asked = (0..400).take_while(|_| ask(&mut client, b"\x51\x06/a.txt").is_ok()).count();
+    let why = format!("{:?}", client.ended());
+    assert!(why.contains(&format!("error_code: {}", 0x107)) && asked >= 100, "{asked}: {why}");
+    server
+        .log_has("flood of requests that are rejected while processing HTTP/3 connection, client: 127.0.0.1");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use super::request::{RequestStream, Work};
 use super::sending::Scratch;
 use super::settings::QuicSettings;
 use crate::connection::Connection;
+use crate::deadline;
 use crate::listener::Guard;
 use crate::service::{ConnectionEvent, Service};
 
@@ -59,6 +60,8 @@ pub(super) struct Client<S: Service> {
     decoder: Option<StreamId>,
     /// The stream after the last that was taken.
     next: u64,
+    /// The reloads before it came: its settings and its server's are of that time.
+    epoch: u32,
     /// When the client was told to make no more requests, if it was.
     leaving: Option<Instant>,
     /// The client has proved its address before the handshake, by a token (RFC 9000 section 8.1).
@@ -111,6 +114,7 @@ impl<S: Service> Client<S> {
             control: None,
             decoder: None,
             next: 0,
+            epoch: deadline::epoch(),
             leaving: None,
             shown,
             credit: (!shown).then_some(0),

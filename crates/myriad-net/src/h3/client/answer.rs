@@ -41,9 +41,8 @@ impl<S: Service> Client<S> {
         around: &mut Around<'_, S>,
     ) {
         if self.has_moved() {
-            self.reject(id);
             self.streams.remove(&id);
-            return;
+            return self.reject(id, around);
         }
         self.present();
         self.active = around.now;
@@ -192,11 +191,15 @@ impl<S: Service> Client<S> {
         self.forget_if_over(id);
     }
 
-    /// A request that came after the client was told to make no more, or from an unproved address: it may ask elsewhere.
-    pub(super) fn reject(&mut self, id: StreamId) {
+    /// A request that came after the client was told to make no more, or from an unproved address: it may ask elsewhere. Some
+    /// were on their way; who goes on has no end of them.
+    pub(super) fn reject(&mut self, id: StreamId, around: &Around<'_, S>) {
         self.peer.fields().cancel(quinn_proto::VarInt::from(id).into_inner());
         let _ = self.quic.recv_stream(id).stop(number(Code::RequestRejected));
         let _ = self.quic.send_stream(id).reset(number(Code::RequestRejected));
+        if self.resets.wasted() && !self.is_over() {
+            self.offended(Code::ExcessiveLoad, "flood of requests that are rejected", around);
+        }
     }
 
     /// The client does not want the answer.

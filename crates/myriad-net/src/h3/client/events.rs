@@ -4,6 +4,7 @@ use quinn_proto::{ConnectionError, Dir, Event, StreamEvent, StreamId, VarInt};
 
 use super::super::request::{RequestStream, Work};
 use super::{Around, Client};
+use crate::deadline;
 use crate::service::Service;
 
 impl<S: Service> Client<S> {
@@ -33,6 +34,10 @@ impl<S: Service> Client<S> {
         self.handshake_until = None;
         self.connection.early.set(false);
         self.active = around.now;
+        if self.epoch != deadline::epoch() {
+            // A reload came during the handshake, when nothing could be said.
+            self.go_away(around.now);
+        }
         let held = self.streams.iter().filter(|(_, stream)| matches!(stream.work, Work::Held(_)));
         let held: Vec<StreamId> = held.map(|(id, _)| *id).collect();
         for id in held {
@@ -73,7 +78,7 @@ impl<S: Service> Client<S> {
     fn opened(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         self.active = around.now;
         if self.leaving.is_some() {
-            return self.reject(id);
+            return self.reject(id, around);
         }
         let number = VarInt::from(id).into_inner();
         self.next = number + 4;
