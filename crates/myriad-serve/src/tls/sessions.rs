@@ -7,6 +7,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustls::server::StoresServerSessions;
 
+/// What a session may take on average, bytes: nginx's measure is 4000 a megabyte. Most take less.
+const SESSION: usize = 250;
+/// A longer one is not kept, bytes: the client's chain of certificates is part of it, and whoever connects decides how long that is.
+/// nginx's bound is 4096, for the client's own certificate alone.
+const LARGEST: usize = 8192;
+
 /// A cache that servers share, over reloads too.
 #[derive(Default)]
 pub(crate) struct SessionStore(Mutex<Shelf>);
@@ -17,6 +23,8 @@ struct Shelf {
     /// The oldest first; what was taken out is still listed.
     order: VecDeque<(Vec<u8>, u64)>,
     turn: u64,
+    /// Of all keys and values.
+    bytes: usize,
 }
 
 struct Kept {
@@ -26,20 +34,36 @@ struct Kept {
 }
 
 impl Shelf {
-    fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, most: usize) {
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, now_s: u64, most: usize) {
         self.turn += 1;
+        self.remove(&key);
+        self.bytes += key.len() + value.len();
         self.order.push_back((key.clone(), self.turn));
         self.sessions.insert(key, Kept { value, expires_s, turn: self.turn });
-        while self.sessions.len() > most || self.order.len() > most.saturating_mul(2) {
+        let most_bytes = most.saturating_mul(SESSION).max(LARGEST);
+        let is_own = |kept: &Kept, turn| kept.turn == turn;
+        while let Some((oldest, turn)) = self.order.front() {
+            let kept = self.sessions.get(oldest).filter(|kept| is_own(kept, *turn));
+            let is_over = kept.is_none_or(|kept| kept.expires_s < now_s);
+            let has_room = self.sessions.len() <= most && self.order.len() <= most.saturating_mul(2);
+            if !is_over && has_room && self.bytes <= most_bytes {
+                break;
+            }
             let Some((oldest, turn)) = self.order.pop_front() else { break };
-            if self.sessions.get(&oldest).is_some_and(|kept| kept.turn == turn) {
-                self.sessions.remove(&oldest);
+            if self.sessions.get(&oldest).is_some_and(|kept| is_own(kept, turn)) {
+                self.remove(&oldest);
             }
         }
     }
 
     fn get(&self, key: &[u8], now_s: u64) -> Option<&Kept> {
         self.sessions.get(key).filter(|kept| kept.expires_s >= now_s)
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Option<Kept> {
+        let kept = self.sessions.remove(key)?;
+        self.bytes -= key.len() + kept.value.len();
+        Some(kept)
     }
 }
 
@@ -60,8 +84,12 @@ impl std::fmt::Debug for Sessions {
 
 impl StoresServerSessions for Sessions {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        let expires_s = now_s() + u64::from(self.lifetime_s);
-        self.store.0.lock().put(key, value, expires_s, self.most as usize);
+        if key.len() + value.len() > LARGEST {
+            return false;
+        }
+        let now_s = now_s();
+        let expires_s = now_s + u64::from(self.lifetime_s);
+        self.store.0.lock().put(key, value, expires_s, now_s, self.most as usize);
         true
     }
 
@@ -70,7 +98,7 @@ impl StoresServerSessions for Sessions {
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let kept = self.store.0.lock().sessions.remove(key)?;
+        let kept = self.store.0.lock().remove(key)?;
         (kept.expires_s >= now_s()).then_some(kept.value)
     }
 
@@ -91,11 +119,51 @@ mod tests {
     fn sessions_are_found_until_they_expire_or_newer_ones_need_the_room() {
         let mut shelf = Shelf::default();
         for key in 0..4u8 {
-            shelf.put(vec![key], vec![key], 100, 3);
+            shelf.put(vec![key], vec![key], 100, 0, 3);
         }
         assert!(shelf.get(&[0], 0).is_none());
         assert!(shelf.get(&[1], 100).is_some());
         assert!(shelf.get(&[1], 101).is_none());
+    }
+
+    #[test]
+    fn long_sessions_take_the_room_of_many_and_too_long_ones_none() {
+        let sessions = Sessions { store: Arc::default(), most: 100, lifetime_s: 60 };
+        for key in 0..100u8 {
+            assert!(sessions.put(vec![key], vec![0; 4999]));
+        }
+        assert!(sessions.put(vec![99], vec![0; 4999]), "once more, in the place of itself");
+        assert!(!sessions.put(vec![100], vec![0; LARGEST]));
+        let shelf = sessions.store.0.lock();
+        assert_eq!((shelf.sessions.len(), shelf.bytes), (5, 25_000));
+        drop(shelf);
+        assert!(sessions.get(&[95]).is_some());
+        for key in 95..100u8 {
+            assert!(sessions.take(&[key]).is_some());
+        }
+        assert_eq!(sessions.store.0.lock().bytes, 0);
+    }
+
+    #[test]
+    fn what_has_expired_leaves_when_another_session_comes() {
+        let mut shelf = Shelf::default();
+        for key in 0..4u8 {
+            shelf.put(vec![key], vec![key], 100, 0, 10);
+        }
+        shelf.put(vec![4], vec![4], 200, 101, 10);
+        assert_eq!((shelf.sessions.len(), shelf.order.len(), shelf.bytes), (1, 1, 2));
+    }
+
+    #[test]
+    fn one_that_stays_does_not_hold_the_places_of_those_that_were_taken() {
+        let mut shelf = Shelf::default();
+        for key in 0..100u8 {
+            shelf.put(vec![key], vec![key], 100, 0, 4);
+            if key > 0 {
+                shelf.remove(&[key]);
+            }
+        }
+        assert!(shelf.order.len() <= 8);
     }
 
     #[test]
