@@ -211,6 +211,11 @@ pub fn is_plain_url(url: &str) -> bool {
     plain(url).is_some()
 }
 
+/// The host of a URL of plain HTTP, and its port.
+pub(crate) fn plain_host(url: &str) -> Option<(String, u16)> {
+    plain(url).map(|url| (url.host.to_ascii_lowercase(), url.port))
+}
+
 /// An error of a connection as it is told.
 fn said(error: &io::Error) -> String {
     match error.kind() {

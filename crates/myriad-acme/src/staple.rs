@@ -7,8 +7,10 @@
 //!   '---------------+--revoked: nothing is shown
 //! ```
 //!
-//! A handshake never waits for an answer: it shows what is there.
+//! A handshake never waits for an answer: it shows what is there. Nor does a certificate wait for more than one responder that
+//! says nothing: one question at a time finds out whether it does again, and those for others come first.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,7 +25,7 @@ use parking_lot::{Condvar, Mutex};
 use rustls::crypto::aws_lc_rs::default_provider;
 
 use crate::agent::{Log, Severity};
-use crate::https::{Resolve, get_plain};
+use crate::https::{Resolve, get_plain, plain_host};
 
 /// Pauses after failures: a responder that starts together with this server is there in a moment; later as in nginx.
 const PAUSES: [Duration; 5] = [
@@ -33,6 +35,8 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(30),
     Duration::from_mins(5),
 ];
+/// The longest of them that holds for all questions to a responder: one certificate's may be what it does not answer.
+const LONGEST_FOR_ALL: usize = 3;
 /// Seconds after which a good answer is asked for again, and how long before its end, at the latest; as in nginx.
 const REFRESH_S: (i64, i64) = (300, 3600);
 /// An answer is asked for again before it ends, seconds.
@@ -144,14 +148,12 @@ impl Staple {
         *self.worked.lock() = worked;
         let reply = reply.map_err(Failure::Connection)?;
         if reply.status != 200 {
-            return Err(Failure::Connection(format!("it answered {}", reply.status)));
+            return Err(Failure::Reply(format!("it answered {}", reply.status)));
         }
         let kind = reply.fields.get(b"content-type").unwrap_or_default();
         if !kind.get(..CONTENT_TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(CONTENT_TYPE)) {
             let kind = String::from_utf8_lossy(kind).escape_debug().to_string();
-            return Err(Failure::Connection(format!(
-                "it sent an invalid \"Content-Type\" header: \"{kind}\""
-            )));
+            return Err(Failure::Reply(format!("it sent an invalid \"Content-Type\" header: \"{kind}\"")));
         }
         let algorithms = default_provider().signature_verification_algorithms;
         let answer =
@@ -163,7 +165,9 @@ impl Staple {
 
 /// Why there is no answer.
 enum Failure {
+    /// Nothing came, whatever was asked.
     Connection(String),
+    Reply(String),
     Answer(OcspError),
 }
 
@@ -171,7 +175,7 @@ impl Failure {
     /// The line of the log.
     fn told(&self, Question { name, url, .. }: &Question) -> String {
         let why = match self {
-            Self::Connection(why) => format!("OCSP responder failed ({why})"),
+            Self::Connection(why) | Self::Reply(why) => format!("OCSP responder failed ({why})"),
             Self::Answer(error) => error.to_string(),
         };
         format!("{why} while requesting certificate status, responder: {url}, certificate: \"{name}\"")
@@ -197,20 +201,33 @@ struct Shared {
 
 struct State {
     entries: Vec<Entry>,
+    /// Responders that did not answer last, by host and port.
+    silent: HashMap<Host, Silence>,
     log: Log,
     stopped: bool,
 }
 
+type Host = (String, u16);
+
 struct Entry {
     stapled: Stapled,
+    host: Option<Host>,
     failures: usize,
     due: Instant,
+}
+
+/// Of a responder, whatever it is asked.
+struct Silence {
+    failures: usize,
+    /// Nothing is asked before.
+    due: Instant,
+    told: Option<Instant>,
 }
 
 impl Stapler {
     /// Starts the thread.
     pub fn start(log: Log) -> std::io::Result<Self> {
-        let state = Mutex::new(State { entries: Vec::new(), log, stopped: false });
+        let state = Mutex::new(State { entries: Vec::new(), silent: HashMap::new(), log, stopped: false });
         let shared = Arc::new(Shared { state, changed: Condvar::new() });
         let own = Arc::clone(&shared);
         std::thread::Builder::new().name("ocsp".to_owned()).spawn(move || own.run())?;
@@ -226,9 +243,14 @@ impl Stapler {
             let known = before.iter().find(|known| Arc::ptr_eq(&known.stapled.staple, staple));
             known.filter(|known| known.failures == 0).map_or(now, |known| known.due)
         };
-        let entries =
-            all.into_iter().map(|stapled| Entry { due: due(&stapled.staple), failures: 0, stapled });
+        let entries = all.into_iter().map(|stapled| Entry {
+            host: plain_host(&stapled.staple.question.url),
+            failures: 0,
+            due: due(&stapled.staple),
+            stapled,
+        });
         state.entries = entries.collect();
+        state.silent.clear();
         state.log = log;
         self.0.changed.notify_all();
     }
@@ -265,28 +287,19 @@ impl Shared {
             if state.stopped {
                 return None;
             }
-            let first = state.entries.iter().min_by_key(|entry| entry.due);
-            match first.map(|entry| (entry.due, entry.stapled.clone())) {
-                Some((due, stapled)) if due <= Instant::now() => return Some(stapled),
-                Some((due, _)) => drop(self.changed.wait_until(&mut state, due)),
-                None => self.changed.wait(&mut state),
+            match state.next(Instant::now()) {
+                Next::Now(stapled) => return Some(stapled),
+                Next::At(due) => drop(self.changed.wait_until(&mut state, due)),
+                Next::Never => self.changed.wait(&mut state),
             }
         }
     }
 
-    /// Says when it is asked again, and in the log what went wrong: the first failure of a row, and those that are minutes apart.
+    /// Says when it is asked again, and in the log what went wrong.
     fn settle(&self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>) {
         let mut state = self.state.lock();
         let log = Arc::clone(&state.log);
-        // Nobody shows any more what a reload has taken off the list meanwhile.
-        let Some(entry) = state.of(staple) else { return };
-        let pause = match outcome {
-            Ok(answer) => refresh(answer, now_s()),
-            Err(_) => PAUSES[entry.failures.min(PAUSES.len() - 1)],
-        };
-        entry.due = Instant::now() + with_jitter(pause);
-        entry.failures = if outcome.is_ok() { 0 } else { entry.failures.saturating_add(1) };
-        let is_told = entry.failures <= 1 || entry.failures >= PAUSES.len();
+        let is_told = state.settle(staple, outcome, Instant::now());
         drop(state);
         if let Err(failure) = outcome
             && is_told
@@ -296,9 +309,57 @@ impl Shared {
     }
 }
 
+/// What is to be asked, or when.
+enum Next {
+    Now(Stapled),
+    At(Instant),
+    Never,
+}
+
 impl State {
-    fn of(&mut self, staple: &Arc<Staple>) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| Arc::ptr_eq(&entry.stapled.staple, staple))
+    fn silence(&self, entry: &Entry) -> Option<&Silence> {
+        self.silent.get(entry.host.as_ref()?)
+    }
+
+    /// Of what is due first that whose responder answers, then that which waits longest.
+    fn next(&self, now: Instant) -> Next {
+        let due = |entry: &Entry| self.silence(entry).map_or(entry.due, |silence| silence.due.max(entry.due));
+        let are_due = self.entries.iter().filter(|entry| due(entry) <= now);
+        match are_due.min_by_key(|entry| (self.silence(entry).is_some(), entry.due)) {
+            Some(entry) => Next::Now(entry.stapled.clone()),
+            None => self.entries.iter().map(due).min().map_or(Next::Never, Next::At),
+        }
+    }
+
+    /// Whether a failure is to be told: the first of a row, and those that are minutes apart.
+    fn settle(&mut self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>, now: Instant) -> bool {
+        // Nobody shows any more what a reload has taken off the list meanwhile.
+        let Some(entry) = self.entries.iter_mut().find(|entry| Arc::ptr_eq(&entry.stapled.staple, staple))
+        else {
+            return false;
+        };
+        let pause = match outcome {
+            Ok(answer) => refresh(answer, now_s()),
+            Err(_) => PAUSES[entry.failures.min(PAUSES.len() - 1)],
+        };
+        entry.due = now + with_jitter(pause);
+        entry.failures = if outcome.is_ok() { 0 } else { entry.failures.saturating_add(1) };
+        let is_told = entry.failures == 1 || entry.failures >= PAUSES.len();
+        let Some(host) = &entry.host else { return is_told };
+        if !matches!(outcome, Err(Failure::Connection(_))) {
+            self.silent.remove(host);
+            return is_told;
+        }
+        let silence =
+            self.silent.entry(host.clone()).or_insert(Silence { failures: 0, due: now, told: None });
+        silence.due = now + with_jitter(PAUSES[silence.failures.min(LONGEST_FOR_ALL)]);
+        silence.failures = silence.failures.saturating_add(1);
+        // Once for all its questions.
+        let is_told = is_told && silence.told.is_none_or(|told| now - told >= PAUSES[PAUSES.len() - 1] / 2);
+        if is_told {
+            silence.told = Some(now);
+        }
+        is_told
     }
 }
 
@@ -341,16 +402,98 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_shown_goes_when_it_is_old_or_replaced() {
-        let question = Question {
+    fn question() -> Question {
+        Question {
             name: "one.crt".to_owned(),
             certificate: Vec::new(),
             issuer: Vec::new(),
             url: "http://ocsp.test".to_owned(),
             verify: false,
+        }
+    }
+
+    /// A state in which these URLs are to be asked, the first first.
+    fn asking(urls: &[&str], since: Instant) -> (State, Vec<Arc<Staple>>) {
+        let resolve: Resolve = Arc::new(|_| Ok(Vec::new()));
+        let entries = (0..).zip(urls).map(|(number, url)| {
+            let question = Question { url: (*url).to_owned(), ..question() };
+            Entry {
+                stapled: Stapled { staple: Staple::new(question), resolve: Arc::clone(&resolve) },
+                host: plain_host(url),
+                failures: 0,
+                due: since + Duration::from_millis(number),
+            }
+        });
+        let entries: Vec<Entry> = entries.collect();
+        let staples = entries.iter().map(|entry| Arc::clone(&entry.stapled.staple)).collect();
+        (State { entries, silent: HashMap::new(), log: Arc::new(|_, _| {}), stopped: false }, staples)
+    }
+
+    /// Which is asked at a time; else how long nothing is.
+    fn asked(state: &State, staples: &[Arc<Staple>], now: Instant) -> Result<usize, Duration> {
+        match state.next(now) {
+            Next::Now(Stapled { staple, .. }) => {
+                Ok(staples.iter().position(|known| Arc::ptr_eq(known, &staple)).expect("known"))
+            }
+            Next::At(due) => Err(due - now),
+            Next::Never => panic!("there is something to ask"),
+        }
+    }
+
+    const SILENT: Result<OcspAnswer, Failure> = Err(Failure::Connection(String::new()));
+    const GOOD: Result<OcspAnswer, Failure> = Ok(OcspAnswer { this_update: 0, next_update: None });
+
+    #[test]
+    fn a_responder_that_says_nothing_holds_up_no_other_and_is_asked_once_for_all() {
+        let mut now = Instant::now();
+        let dead = ["http://dead.test/", "http://DEAD.test:80/path", "http://dead.test/more"];
+        let (mut state, staples) = asking(&[&dead[..], &["http://well.test/"]].concat(), now);
+        now += Duration::from_secs(1);
+        assert_eq!(asked(&state, &staples, now), Ok(0));
+        now += Duration::from_secs(10);
+        assert!(state.settle(&staples[0], &SILENT, now));
+        assert_eq!(asked(&state, &staples, now), Ok(3), "the one of another is not held up");
+        assert!(!state.settle(&staples[3], &GOOD, now));
+        let mut pauses = Vec::new();
+        let mut probes = Vec::new();
+        for _ in 0..9 {
+            let pause = asked(&state, &staples, now).expect_err("all questions to it pause");
+            pauses.push(pause.as_secs_f64());
+            now += pause;
+            let probe = asked(&state, &staples, now).expect("its time has come");
+            probes.push(probe);
+            now += Duration::from_secs(10);
+            state.settle(&staples[probe], &SILENT, now);
+        }
+        assert_eq!(&probes[..3], [1, 2, 0], "they take turns");
+        assert!(pauses[0] <= 0.2 && pauses[1] > 0.8 && pauses[4..].iter().all(|pause| *pause > 26.0));
+        now += Duration::from_mins(5);
+        let probe = asked(&state, &staples, now).expect("due");
+        state.settle(&staples[probe], &GOOD, now);
+        let next = asked(&state, &staples, now).expect("it answers again: nobody waits");
+        assert_ne!(next, probe);
+    }
+
+    #[test]
+    fn a_responder_that_says_nothing_is_told_of_once_for_all() {
+        let now = Instant::now();
+        let urls = ["http://dead.test/"; 3];
+        let (mut state, staples) = asking(&urls, now);
+        let at = |state: &mut State, number: usize, s| {
+            state.settle(&staples[number], &SILENT, now + Duration::from_secs(s))
         };
-        let staple = Staple::new(question);
+        assert!(at(&mut state, 0, 0));
+        assert!(!at(&mut state, 1, 1));
+        assert!(at(&mut state, 2, 600));
+        // What one certificate is answered has nothing to do with the others.
+        let refused = Err(Failure::Answer(OcspError::Revoked));
+        assert!(!state.settle(&staples[0], &refused, now), "its second failure in a row");
+        assert!(state.silent.is_empty());
+    }
+
+    #[test]
+    fn what_is_shown_goes_when_it_is_old_or_replaced() {
+        let staple = Staple::new(question());
         let show = |text: &[u8], until_s| staple.show(Some(Shown { der: text.into(), until_s }));
         let until_s = now_s() + 1000;
         show(b"one", Some(until_s));
