@@ -32,11 +32,12 @@ impl Preference {
     ) -> Option<Arc<CertifiedKey>> {
         let mut fitting = all.filter(|certified| self.fits(hello, certified));
         let first = fitting.next()?;
-        if !self.is_clients {
-            return Some(first);
-        }
         let Some(second) = fitting.next() else { return Some(first) };
-        [first, second].into_iter().chain(fitting).min_by_key(|certified| self.rank(hello, certified))
+        // Which version will be spoken is not told here: one that serves for both comes first.
+        [first, second].into_iter().chain(fitting).min_by_key(|certified| {
+            let rank = if self.is_clients { self.rank(hello, certified) } else { 0 };
+            (!self.fits_tls12(hello, certified), rank)
+        })
     }
 
     fn shared<'a>(&'a self, hello: &'a ClientHello<'_>) -> impl Iterator<Item = &'a SupportedCipherSuite> {
@@ -50,6 +51,14 @@ impl Preference {
                 SupportedCipherSuite::Tls12(suite) => signs(suite.sign),
                 SupportedCipherSuite::Tls13(_) => true,
             })
+    }
+
+    fn fits_tls12(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> bool {
+        let signs = |scheme: &SignatureScheme| {
+            hello.signature_schemes().contains(scheme) && certified.key.choose_scheme(&[*scheme]).is_some()
+        };
+        self.shared(hello)
+            .any(|suite| matches!(suite, SupportedCipherSuite::Tls12(suite) if suite.sign.iter().any(signs)))
     }
 
     /// How far behind in the client's order the first is that leads to a certificate.
@@ -66,5 +75,79 @@ impl Preference {
             })
         };
         rank.unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_lc_rs::encoding::AsDer;
+    use aws_lc_rs::rsa::{KeyPair, KeySize};
+    use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
+    use rustls::crypto::aws_lc_rs::{ALL_CIPHER_SUITES, sign::any_supported_type};
+    use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+    use rustls::server::Acceptor;
+    use rustls::{CipherSuite, SignatureAlgorithm};
+
+    /// One with ECDSA, then one with RSA; without certificates, which nobody looks at.
+    fn both() -> [Arc<CertifiedKey>; 2] {
+        let ecdsa = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).expect("a key");
+        let ecdsa = ecdsa.to_pkcs8v1().expect("its DER").as_ref().to_vec();
+        let rsa = KeyPair::generate(KeySize::Rsa2048).expect("a key");
+        let rsa = AsDer::as_der(&rsa).expect("its DER").as_ref().to_vec();
+        [ecdsa, rsa].map(|der| {
+            let key = any_supported_type(&PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(der)));
+            Arc::new(CertifiedKey::new(Vec::new(), key.expect("a key")))
+        })
+    }
+
+    fn sized<T: Into<u16> + Copy>(words: &[T]) -> Vec<u8> {
+        let words: Vec<u8> = words.iter().flat_map(|word| (*word).into().to_be_bytes()).collect();
+        [&(words.len() as u16).to_be_bytes()[..], &words].concat()
+    }
+
+    /// A hello of TLS 1.2 with these suites and ways of signing.
+    fn hello(suites: &[CipherSuite], schemes: &[SignatureScheme]) -> Vec<u8> {
+        let mut extensions = Vec::new();
+        for (kind, content) in [
+            (13u16, sized(schemes)),
+            (10, sized(&[0x001d_u16, 0x0017])),
+            (11, vec![1, 0]),
+            (43, vec![2, 3, 3]),
+        ] {
+            extensions.extend_from_slice(&kind.to_be_bytes());
+            extensions.extend_from_slice(&(content.len() as u16).to_be_bytes());
+            extensions.extend_from_slice(&content);
+        }
+        let length = (extensions.len() as u16).to_be_bytes();
+        let body = [&[3, 3][..], &[7; 32], &[0], &sized(suites), &[1, 0], &length, &extensions].concat();
+        let message = [&[1, 0][..], &(body.len() as u16).to_be_bytes(), &body].concat();
+        [&[22, 3, 1][..], &(message.len() as u16).to_be_bytes(), &message].concat()
+    }
+
+    fn chosen(is_clients: bool, suites: &[CipherSuite], schemes: &[SignatureScheme]) -> SignatureAlgorithm {
+        let bytes = hello(suites, schemes);
+        let mut acceptor = Acceptor::default();
+        acceptor.read_tls(&mut &bytes[..]).expect("read");
+        let accepted = acceptor.accept().map_err(|(error, _)| error).expect("a hello").expect("a whole one");
+        let preference = Preference { suites: ALL_CIPHER_SUITES.to_vec(), is_clients };
+        let certified = preference.choose(&accepted.client_hello(), both().into_iter());
+        certified.expect("one of both").key.algorithm()
+    }
+
+    #[test]
+    fn suites_of_tls_1_3_alone_choose_no_certificate_that_tls_1_2_could_not_go_on_with() {
+        use CipherSuite::{
+            TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 as ECDSA, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 as RSA,
+            TLS13_AES_128_GCM_SHA256 as TLS13,
+        };
+        let schemes = [SignatureScheme::ECDSA_NISTP256_SHA256, SignatureScheme::RSA_PSS_SHA256];
+        for is_clients in [true, false] {
+            let chosen = |suites: &[CipherSuite]| chosen(is_clients, suites, &schemes);
+            assert_eq!(chosen(&[TLS13, RSA]), SignatureAlgorithm::RSA);
+            assert_eq!(chosen(&[TLS13, RSA, ECDSA]), SignatureAlgorithm::ECDSA);
+            assert_eq!(chosen(&[TLS13]), SignatureAlgorithm::ECDSA);
+        }
+        assert_eq!(chosen(true, &[RSA, ECDSA], &schemes), SignatureAlgorithm::RSA, "the client's order");
     }
 }
