@@ -11,7 +11,8 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::CertificateDer;
 
 use super::files::Files;
-use super::is_tls_file;
+use super::is_ordered;
+use super::named::are_named;
 use crate::compile::Compile;
 use crate::runtime::PlannedStaple;
 use crate::tls::certificates;
@@ -47,21 +48,23 @@ impl Compile<'_> {
     }
 }
 
-/// What is asked for a certificate; the error says why nothing is, and there is neither where it cannot be read or is known
-/// only when a client asks.
+/// What is asked for a certificate; the error says why nothing is, and there is neither where it cannot be read.
 pub(super) fn question(
     settings: &TlsSettings,
     files: Files<'_>,
     name: &Text,
 ) -> Option<Result<Question, String>> {
-    if !is_tls_file(name) && !name.bytes().starts_with(b"data:") {
-        return None;
+    let shown = if name.bytes().starts_with(b"data:") { "data:".into() } else { name.lossy() };
+    let ignored =
+        |why: &str| Some(Err(format!("\"ssl_stapling\" ignored, {why} the certificate \"{shown}\"")));
+    if is_ordered(name) {
+        return ignored("nobody is asked about what is ordered, as");
+    }
+    if are_named(settings) {
+        return ignored("where variables name certificates nobody is asked about");
     }
     let chain = certificates(&files.bytes(name).ok()?).ok()?;
     let leaf = Certificate::parse(chain.first()?).ok()?;
-    let shown = if is_tls_file(name) { name.lossy() } else { "data:".into() };
-    let ignored =
-        |why: &str| Some(Err(format!("\"ssl_stapling\" ignored, {why} the certificate \"{shown}\"")));
     let trusted = settings.trusted_certificate.as_ref();
     let trusted = trusted.and_then(|name| certificates(&files.bytes(name).ok()?).ok()).unwrap_or_default();
     let algorithms = default_provider().signature_verification_algorithms;
