@@ -10,8 +10,8 @@ use super::format::variant_hash;
 use super::name::Name;
 use crate::s3_fifo::{S3Fifo, Standing};
 
-/// Pairs of label and file that each change looks at, for those that are stale: a page bears a few labels, so stale pairs stay
-/// few beside the others.
+/// Pairs of label and file that each change looks at, for those that are stale. Whoever brings more labels looks at twice as
+/// many, so that stale pairs stay few beside the others whatever pages bear.
 const TIDIED: usize = 32;
 
 /// Bytes of the unit that files are accounted in.
@@ -269,6 +269,7 @@ impl Catalogue {
         for label in labels {
             self.labels.insert(*label, slot, filed.generation);
         }
+        self.tidy_labels(TIDIED.max(2 * labels.len()));
     }
 
     fn enter_filed(&mut self, filed: Filed, standing: Option<Standing>) -> u32 {
@@ -282,7 +283,6 @@ impl Catalogue {
                 }
                 if former.generation != filed.generation {
                     self.softened.remove(&filed.name);
-                    self.tidy_labels();
                 }
             }
             return slot;
@@ -313,11 +313,11 @@ impl Catalogue {
     }
 
     /// Drops some of what the index says of files that are no more.
-    fn tidy_labels(&mut self) {
+    fn tidy_labels(&mut self, steps: usize) {
         let queue = &self.queue;
         let is_live =
             |slot: u32, low: u32| queue.at(slot).is_some_and(|filed| mark_of(filed.generation) == low);
-        self.labels.tidy(TIDIED, is_live);
+        self.labels.tidy(steps, is_live);
     }
 
     /// Notes what a marker of a key says. The variants of another family are to be removed.
@@ -394,7 +394,7 @@ impl Catalogue {
             Role::Variant | Role::Plain => {}
         }
         self.softened.remove(&name);
-        self.tidy_labels();
+        self.tidy_labels(TIDIED);
         Some(filed)
     }
 
@@ -699,5 +699,40 @@ impl Catalogue {
             }
         }
         self.complete = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filed(key: u64, generation: u64) -> Filed {
+        Filed {
+            name: Name::of_key(&key.to_le_bytes()),
+            hash: [key, 0],
+            generation,
+            blocks: 0,
+            variant: 0,
+            used_s: 0,
+            role: Role::Plain,
+            seen: true,
+            sure: true,
+        }
+    }
+
+    #[test]
+    fn labels_of_pages_that_are_no_more_stay_few_however_many_pages_bear() {
+        let labels: Vec<u64> = (0..100).collect();
+        let mut catalogue = Catalogue::new();
+        for generation in 0..200 {
+            (0..20).for_each(|key| catalogue.enter(filed(key, generation), &labels));
+            assert!(catalogue.labels.len() <= 4 * 2000, "refreshed {generation} times");
+        }
+        for key in 20..600 {
+            let victim = catalogue.victim().unwrap();
+            catalogue.evict(victim.name);
+            catalogue.enter(filed(key, 1000 + key), &labels);
+            assert!(catalogue.labels.len() <= 4 * 2000, "{key} pages came");
+        }
     }
 }
