@@ -574,6 +574,20 @@ impl Catalogue {
         }
     }
 
+    /// What is being written in the place of a file is not wanted any more, where its fetch began before `number`: of its variant,
+    /// or of all where the file was not of one.
+    pub(crate) fn cancel_before(&mut self, filed: &Filed, number: u64) {
+        let hash = filed.key_hash();
+        if let Some(pending) = self.pending.get_mut(&hash) {
+            let is_other =
+                |write: &Write| filed.role == Role::Variant && write.variant as u32 != filed.variant;
+            pending.retain(|write| write.generation >= number || is_other(write));
+            if pending.is_empty() {
+                self.pending.remove(&hash);
+            }
+        }
+    }
+
     /// Whether something of a key is being written.
     pub(crate) fn is_being_written(&self, hash: u128) -> bool {
         self.pending.contains_key(&hash)

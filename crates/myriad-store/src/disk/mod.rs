@@ -18,7 +18,7 @@
 //! | `watch`, `tend` | what is done from time to time |
 //! | `pool`, `ticket` | threads of the disk, and waiting for them |
 //!
-//! Lock order: a stripe, then the catalogue. Neither is held while the memory tier is asked, nor the other way round.
+//! Lock order: a stripe, then the memory tier, or the catalogue. No two of the latter are held at once.
 
 mod aside;
 mod backlog;

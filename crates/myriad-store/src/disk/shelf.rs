@@ -45,6 +45,8 @@ pub(crate) trait Above: Banning {
     fn variants_used(&self, hash: u128) -> Vec<(u32, u32)>;
     /// Drops a key's page: its file is gone.
     fn forget(self: Arc<Self>, hash: u128);
+    /// As [`Self::forget`], where somebody removed the file: what is being fetched of the key is not stored either.
+    fn remove(self: Arc<Self>, hash: u128);
     /// Drops all pages: all files are gone.
     fn forget_all(self: Arc<Self>);
     /// Milliseconds without use after which a page goes.
@@ -398,23 +400,24 @@ impl Shelf {
         let _ = self.pool.write(0, Box::new(job));
     }
 
-    /// Looks whether a file is still there. If somebody removed it, its page goes from memory too.
+    /// Looks whether a file is still there. If somebody removed it, its page goes from memory too, and so does what is on its
+    /// way there or to the file. What is removed here has left the catalogue before.
     pub(crate) fn check_presence(&self, name: Name) {
         let Some(filed) = self.catalogue.lock().get(name) else { return };
         let hash = filed.key_hash();
-        let gone = {
-            let _stripe = self.stripe(hash);
-            let missing = matches!(
-                fs::symlink_metadata(self.path(name)),
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-            );
-            missing && self.catalogue.lock().forget(name).is_some()
-        };
-        if gone {
+        let _stripe = self.stripe(hash);
+        let missing = matches!(
+            fs::symlink_metadata(self.path(name)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+        );
+        let gone = missing.then(|| self.catalogue.lock().forget(name)).flatten();
+        if let Some(filed) = gone {
             self.counts.vanished.fetch_add(1, Relaxed);
-            if let Some(above) = self.above.upgrade() {
-                above.forget(hash);
-            }
+            let Some(above) = self.above.upgrade() else { return };
+            let number = above.sequence();
+            above.remove(hash);
+            // Last: what came to memory before is being written by now, if at all.
+            self.catalogue.lock().cancel_before(&filed, number);
         }
     }
 

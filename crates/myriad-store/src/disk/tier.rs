@@ -167,16 +167,16 @@ impl<M: Metadata> Tier<M> {
             Kind::Object if name == main => Role::Plain,
             Kind::Object => Role::Variant,
         };
-        let _stripe = shelf.stripe(key_hash);
+        let stripe = shelf.stripe(key_hash);
         // Watched first, then looked at: its removal must not fall between the two.
         shelf.watch.look_at(shelf, name);
-        let is_there = std::fs::symlink_metadata(shelf.path(name)).is_ok();
-        let mut catalogue = shelf.catalogue.lock();
-        if catalogue.is_doomed(name) {
+        if std::fs::symlink_metadata(shelf.path(name)).is_err() {
+            drop(stripe);
+            shelf.check_presence(name);
             return None;
         }
-        if !is_there {
-            catalogue.forget(name);
+        let mut catalogue = shelf.catalogue.lock();
+        if catalogue.is_doomed(name) {
             return None;
         }
         let generation = loaded.header.generation;

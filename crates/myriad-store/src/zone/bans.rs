@@ -212,7 +212,7 @@ pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
 
 impl<M: Metadata> Shard<M> {
     /// What is being fetched of a key is not stored, and nobody follows it any more.
-    fn forget_flights(&mut self, key: u128) {
+    pub(super) fn forget_flights(&mut self, key: u128) {
         let flights = self.flights.iter_hash_mut(key as u64);
         let of_key = flights.filter(|record| record.flight.key.as_ref().hash() == key);
         of_key.for_each(|record| record.role = Role::Purged);

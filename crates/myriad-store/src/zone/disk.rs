@@ -15,7 +15,7 @@ use crate::disk::{
     variant_hash,
 };
 use crate::flight::Lead;
-use crate::shard::{Entry, Role};
+use crate::shard::{Entry, Role, Shard};
 use crate::{Body, Completion, FlightReader, KeyRef, Metadata, Object, Persist, Purge, Selection};
 
 /// The part of memory that pages may fill before anybody has asked for them.
@@ -318,6 +318,20 @@ impl<M: Metadata> Banning for Inner<M> {
     }
 }
 
+impl<M: Metadata> Inner<M> {
+    /// Drops a key's entry, after something that is done under the same lock.
+    fn take_out(self: Arc<Self>, hash: u128, first: impl FnOnce(&mut Shard<M>)) {
+        let removed = {
+            let mut shard = self.shard_of(hash).lock();
+            first(&mut shard);
+            shard.find_hash(hash).and_then(|index| shard.remove(index))
+        };
+        if let Some(entry) = removed {
+            Zone::of(&self).release_entry(entry);
+        }
+    }
+}
+
 impl<M: Metadata> Above for Inner<M> {
     fn last_used(&self, hash: u128) -> Option<u64> {
         let shard = self.shard_of(hash).lock();
@@ -340,13 +354,11 @@ impl<M: Metadata> Above for Inner<M> {
     }
 
     fn forget(self: Arc<Self>, hash: u128) {
-        let removed = {
-            let mut shard = self.shard_of(hash).lock();
-            shard.find_hash(hash).and_then(|index| shard.remove(index))
-        };
-        if let Some(entry) = removed {
-            Zone::of(&self).release_entry(entry);
-        }
+        self.take_out(hash, |_| ());
+    }
+
+    fn remove(self: Arc<Self>, hash: u128) {
+        self.take_out(hash, |shard| shard.forget_flights(hash));
     }
 
     fn forget_all(self: Arc<Self>) {

@@ -99,6 +99,76 @@ fn a_file_that_somebody_removes_takes_its_page_from_memory() {
     assert_eq!((shop.stats().vanished, shop.stats().files, shop.stats().bytes), (1, 1, 4096));
 }
 
+const ABC: &str = "2/f7/900150983cd24fb0d6963f7d28e17f72";
+
+#[test]
+fn a_file_that_somebody_removes_takes_what_is_about_to_replace_it() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"abc", 1, 10);
+    // Its write is queued.
+    put(&shop.zone, b"abc", 2, 10, 1);
+    fs::remove_file(folder.path().join(ABC)).unwrap();
+    shop.pool.tend();
+    shop.settle();
+    assert_eq!((shop.id(b"abc"), folder.files().len()), (None, 0));
+    shop.put(b"abc", 3, 10);
+    assert_eq!((shop.id(b"abc"), folder.files().len()), (Some(3), 1));
+}
+
+#[test]
+fn a_file_that_somebody_removes_takes_what_is_being_fetched_of_its_key() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"abc", 1, 10);
+    let mut before = shop.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
+    fs::remove_file(folder.path().join(ABC)).unwrap();
+    shop.pool.tend();
+    let mut after = shop.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(3, None));
+    before.push(content(2, 10).into());
+    after.push(content(3, 10).into());
+    let end = before.complete(completion(2, 1, 1_000_000));
+    assert!(matches!(end, Completed::Unstored(Unstored::Purged)), "{end:?}");
+    assert!(matches!(after.complete(completion(3, 1, 1_000_000)), Completed::Stored(_)));
+    shop.settle();
+    assert_eq!((shop.id(b"abc"), folder.files().len()), (Some(3), 1));
+}
+
+#[test]
+fn a_file_of_one_variant_that_somebody_removes_leaves_what_is_written_of_the_others() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put_variant(b"abc", b"Cookie", 1, 1);
+    let before = folder.files();
+    shop.put_variant(b"abc", b"Cookie", 2, 2);
+    let of_second = folder.files().into_iter().find(|path| !before.contains(path)).unwrap();
+    let selection = crate::tests::selection(b"Cookie", 1);
+    let mut body = shop.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(3, Some(selection)));
+    body.push(content(3, 10).into());
+    assert!(matches!(body.complete(completion(3, 1, 9_000_000)), Completed::Stored(_)));
+    fs::remove_file(of_second).unwrap();
+    shop.pool.tend();
+    shop.settle();
+    assert_eq!(shop.get(b"abc", asking(1)).map(|page| page.meta().id), Some(3), "not the page before");
+    assert!(shop.get(b"abc", asking(2)).is_none());
+}
+
+#[test]
+fn a_file_that_makes_room_leaves_what_is_being_fetched_of_its_key() {
+    let folder = Folder::new();
+    let disk = DiskLimits { max_files: 1, ..DiskLimits::default() };
+    let shop = Shop::open_with(folder.path(), LIMITS, disk);
+    shop.put(b"abc", 1, 10);
+    let mut fetch = shop.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
+    shop.put(b"other", 3, 10);
+    assert!(!shop.in_memory(b"abc"), "its file made room");
+    shop.pool.tend();
+    fetch.push(content(2, 10).into());
+    assert!(matches!(fetch.complete(completion(2, 1, 1_000_000)), Completed::Stored(_)));
+    shop.settle();
+    assert_eq!(shop.id(b"abc"), Some(2));
+}
+
 #[test]
 fn a_folder_that_somebody_removes_or_moves_away_takes_its_pages() {
     for moved in [false, true] {
