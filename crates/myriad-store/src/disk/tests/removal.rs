@@ -278,7 +278,9 @@ fn twins() -> [[u8; 128]; 2] {
     let digit = |at: usize| u8::from_str_radix(&hex[at * 2..at * 2 + 2], 16).unwrap();
     let one: [u8; 128] = std::array::from_fn(digit);
     let mut other = one;
-    [19, 45, 59, 83, 109, 123].into_iter().for_each(|at: usize| other[at] ^= 128);
+    for at in [19, 45, 59, 83, 109, 123] {
+        other[at] ^= 128;
+    }
     [one, other]
 }
 
