@@ -21,15 +21,24 @@ pub struct KeepAlive {
     pub requests: u32,
     /// Longest life of a connection in milliseconds (`keepalive_time`).
     pub time_ms: u64,
-    /// Longest idleness in milliseconds (`keepalive_timeout`); for FastCGI never above one second, since an idle
-    /// connection holds a php-fpm child that then serves nobody.
+    /// Longest idleness in milliseconds (`keepalive_timeout`).
     pub timeout_ms: u64,
+    /// Longest idleness of a FastCGI connection in milliseconds, where that is shorter: it holds a php-fpm child that
+    /// serves nobody meanwhile.
+    pub fastcgi_timeout_ms: u64,
 }
 
 impl Default for KeepAlive {
-    /// Off, with nginx's bounds: 1000 requests, an hour of life, a minute idle.
+    /// Off, with nginx's bounds: 1000 requests, an hour of life, a minute idle; a second over FastCGI.
     fn default() -> Self {
-        Self { connections: 0, http: 0, requests: 1000, time_ms: 3_600_000, timeout_ms: 60_000 }
+        Self {
+            connections: 0,
+            http: 0,
+            requests: 1000,
+            time_ms: 3_600_000,
+            timeout_ms: 60_000,
+            fastcgi_timeout_ms: 1000,
+        }
     }
 }
 

@@ -25,9 +25,6 @@ const READ_SIZE: usize = 32 * 1024;
 /// Room that makes a read worth while, in bytes; with less the buffer is renewed.
 const LEAST_ROOM: usize = 4 * 1024;
 
-/// Longest idleness of a FastCGI connection in milliseconds: it holds a php-fpm child meanwhile.
-const FASTCGI_IDLE_MS: u64 = 1000;
-
 //   Going ──▶ Done
 //     └─────▶ Broken     the peer takes no more, but may have answered already
 #[derive(Debug)]
@@ -211,7 +208,7 @@ impl Link {
                 let Pooled { connection, requests, made } = pooled;
                 if let Ok(connection) = connection.park() {
                     let pooled = Pooled { connection, requests, made };
-                    let idle_ms = keep.timeout_ms.min(FASTCGI_IDLE_MS);
+                    let idle_ms = keep.timeout_ms.min(keep.fastcgi_timeout_ms);
                     peer.fastcgi.put((peer.id, 0), pooled, keep.connections, idle_ms);
                 }
             }

@@ -3,6 +3,7 @@
 mod support;
 
 use std::io::Write;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -212,7 +213,7 @@ fn an_origin_that_falls_silent_breaks_the_body_off() {
     });
     run(async {
         let mut request = fastcgi(Method::Get, false);
-        request.timeouts.read_ms = 50;
+        request.timeouts.read_ms = 1500;
         let response = group(&[&origin.address]).fetch(&HttpPool::new(), request).await.unwrap();
         assert_eq!(response.body.size_hint(), None);
         let text = "upstream timed out (110: Connection timed out) while reading upstream";
@@ -226,21 +227,23 @@ fn slow_but_steady_is_no_timeout() {
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
         for piece in answer("A: b\n\nslow").chunks(8) {
-            thread::sleep(Duration::from_millis(60));
+            thread::sleep(Duration::from_millis(700));
             socket.write_all(piece).unwrap();
         }
     });
     let mut request = fastcgi(Method::Get, false);
-    request.timeouts.read_ms = 150;
+    request.timeouts.read_ms = 3000;
     assert_eq!(run(ask(&group(&[&origin.address]), request)).unwrap().1, b"slow");
 }
 
 #[test]
 fn an_origin_that_takes_nothing_is_504() {
     let folder = Folder::new();
-    let origin = Origin::unix(&folder.socket(), |_, socket| {
+    let held = Arc::new(Mutex::new(()));
+    let (_hold, gate) = (held.lock().unwrap(), held.clone());
+    let origin = Origin::unix(&folder.socket(), move |_, socket| {
         read_head(socket);
-        thread::sleep(Duration::from_secs(2));
+        drop(gate.lock());
     });
     let mut request = fastcgi(Method::Post, false);
     request.body = RequestPayload::Stream(Box::pin(Made::new(64 << 20)), None);
@@ -386,8 +389,9 @@ fn a_full_backlog_is_waited_for() {
     bind(&listener, &SocketAddrUnix::new(folder.socket()).unwrap()).unwrap();
     listen(&listener, 0).unwrap();
     let queued = std::os::unix::net::UnixStream::connect(folder.socket()).unwrap();
+    let (free, freed) = mpsc::channel();
     let busy = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(100));
+        freed.recv().unwrap();
         drop(accept(&listener).unwrap());
         let mut socket = std::os::unix::net::UnixStream::from(accept(&listener).unwrap());
         read_request(&mut socket);
@@ -396,7 +400,14 @@ fn a_full_backlog_is_waited_for() {
     let address = myriad_upstream::Address::Unix(folder.socket());
     let request = fastcgi(Method::Get, false);
     let attempts = request.attempts.clone();
-    assert_eq!(run(ask(&group(&[&address]), request)).unwrap().1, b"at last");
+    run(async {
+        // It runs when the connect has begun.
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            free.send(()).unwrap();
+        });
+        assert_eq!(ask(&group(&[&address]), request).await.unwrap().1, b"at last");
+    });
     assert!(attempts.get()[0].connect_ms.unwrap() >= 50);
     drop(queued);
     busy.join().unwrap();
@@ -407,11 +418,11 @@ fn a_client_that_uploads_slowly_is_no_timeout_of_the_origin() {
     let folder = Folder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| serve(socket, |_| answer("A: b\n\nthanks")));
     run(async {
-        let delay = Some(Box::pin(tokio::time::sleep(Duration::from_millis(200))));
+        let delay = Some(Box::pin(tokio::time::sleep(Duration::from_secs(2))));
         let mut request = fastcgi(Method::Post, false);
         request.body = RequestPayload::Stream(Box::pin(Made { delay, ..Made::new(10) }), None);
-        request.timeouts.read_ms = 50;
-        request.timeouts.send_ms = 50;
+        request.timeouts.read_ms = 1000;
+        request.timeouts.send_ms = 1000;
         assert_eq!(ask(&group(&[&origin.address]), request).await.unwrap().1, b"thanks");
     });
 }

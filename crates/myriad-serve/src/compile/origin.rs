@@ -199,6 +199,7 @@ impl Compile<'_> {
                 requests: u32::try_from(upstream.keepalive_requests).unwrap_or(u32::MAX),
                 time_ms: upstream.keepalive_time,
                 timeout_ms: upstream.keepalive_timeout,
+                ..KeepAlive::default()
             },
         }
     }

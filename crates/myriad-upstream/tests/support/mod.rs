@@ -121,9 +121,19 @@ pub fn group(addresses: &[&Address]) -> Group {
     Group::new(config, &Registry::new())
 }
 
-/// A group of one that keeps up to `connections`.
+/// A group of one that keeps up to `connections` for a minute.
 pub fn keeping(address: &Address, connections: usize) -> Group {
-    let keepalive = KeepAlive { connections, http: connections, ..KeepAlive::default() };
+    let keepalive = KeepAlive { fastcgi_timeout_ms: 60_000, ..most(connections) };
+    keeping_as(address, keepalive)
+}
+
+/// Up to `connections`, else the default.
+pub fn most(connections: usize) -> KeepAlive {
+    KeepAlive { connections, http: connections, ..KeepAlive::default() }
+}
+
+/// A group of one that keeps connections in this way.
+pub fn keeping_as(address: &Address, keepalive: KeepAlive) -> Group {
     Group::new(GroupConfig { keepalive, ..GroupConfig::single(address.clone()) }, &Registry::new())
 }
 
