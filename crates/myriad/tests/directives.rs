@@ -3,9 +3,10 @@
 mod support;
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 
-use support::Site;
 use support::answer::{Answer, ask, connect};
+use support::{Site, wait_for};
 
 const LOOPBACK: &str = "127.0.0.1";
 
@@ -164,10 +165,8 @@ fn error_page_is_fetched_by_get() {
     assert_eq!((answer.status, answer.text().as_str(), answer.field("X")), (500, "sorry", Some("GET")));
 }
 
-/// The answer to a request that asks for keep-alive.
-fn connection_after(site: &Site, request: &str, pause_ms: u64) -> String {
-    let mut stream = connect((LOOPBACK, site.port));
-    std::thread::sleep(std::time::Duration::from_millis(pause_ms));
+/// What `Connection` says in the answer to a request that asks for keep-alive.
+fn connection_after(stream: &mut TcpStream, request: &str) -> String {
     write!(stream, "{request}\r\nHost: a\r\nContent-Length: 0\r\n\r\n").expect("request");
     let mut answer = [0; 4096];
     let length = stream.read(&mut answer).expect("answer");
@@ -177,21 +176,32 @@ fn connection_after(site: &Site, request: &str, pause_ms: u64) -> String {
 }
 
 #[test]
-fn connection_ends_by_age_and_for_the_browsers_that_are_named() {
+fn connection_ends_by_age() {
     let site = site(
-        "keepalive_time 200ms; keepalive_disable safari;
+        "keepalive_time 1ms; keepalive_requests 1000000;
+         server { listen 127.0.0.1:PORT; location / { return 200 x; } }",
+    )
+    .start();
+    let mut stream = connect((LOOPBACK, site.port));
+    wait_for("an end by age", || connection_after(&mut stream, "GET / HTTP/1.1") == "close");
+}
+
+#[test]
+fn connection_ends_for_the_browsers_that_are_named() {
+    let site = site(
+        "keepalive_disable safari;
          server { listen 127.0.0.1:PORT; location / { return 200 x; }
              location /msie { keepalive_disable msie6; return 200 x; } }",
     )
     .start();
     let safari = "User-Agent: Mozilla/5.0 (Macintosh; Mac OS X) Version/17 Safari/605";
     let msie = "User-Agent: Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)";
-    assert_eq!(connection_after(&site, "GET / HTTP/1.1", 0), "keep-alive");
-    assert_eq!(connection_after(&site, "GET / HTTP/1.1", 400), "close");
-    assert_eq!(connection_after(&site, &format!("GET / HTTP/1.1\r\n{safari}"), 0), "close");
-    assert_eq!(connection_after(&site, &format!("GET /msie HTTP/1.1\r\n{safari}"), 0), "keep-alive");
-    assert_eq!(connection_after(&site, &format!("GET /msie HTTP/1.1\r\n{msie}"), 0), "keep-alive");
-    assert_eq!(connection_after(&site, &format!("POST /msie HTTP/1.1\r\n{msie}"), 0), "close");
+    let connection = |request: &str| connection_after(&mut connect((LOOPBACK, site.port)), request);
+    assert_eq!(connection("GET / HTTP/1.1"), "keep-alive");
+    assert_eq!(connection(&format!("GET / HTTP/1.1\r\n{safari}")), "close");
+    assert_eq!(connection(&format!("GET /msie HTTP/1.1\r\n{safari}")), "keep-alive");
+    assert_eq!(connection(&format!("GET /msie HTTP/1.1\r\n{msie}")), "keep-alive");
+    assert_eq!(connection(&format!("POST /msie HTTP/1.1\r\n{msie}")), "close");
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 mod support;
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-use support::Site;
 use support::answer::{Answer, ask, connect, read};
 use support::origin::{Origin, Script};
+use support::{Site, wait_for};
 
 const LOOPBACK: &str = "127.0.0.1";
 const OK: &str = "Content-Type: text/plain\r\n\r\nok";
@@ -40,8 +41,8 @@ fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
 }
 
-/// Sends a body in two halves with a pause between them.
-fn upload_slowly(site: &Site, body: &[u8]) -> Answer {
+/// Sends a body in two halves; what is between them.
+fn upload_slowly(site: &Site, body: &[u8], between: impl FnOnce()) -> Answer {
     let mut stream = connect((LOOPBACK, site.port));
     write!(
         stream,
@@ -51,7 +52,7 @@ fn upload_slowly(site: &Site, body: &[u8]) -> Answer {
     .expect("head");
     let (first, second) = body.split_at(body.len() / 2);
     stream.write_all(first).expect("first half");
-    sleep(Duration::from_millis(300));
+    between();
     stream.write_all(second).expect("second half");
     read(stream)
 }
@@ -62,10 +63,12 @@ fn slow_upload_does_not_hold_the_application() {
         let origin = Origin::answering(OK);
         let site = site(&origin, &format!("client_body_buffer_size {memory};"), "");
         let body = pattern(length);
-        assert_eq!(upload_slowly(&site, &body).text(), "ok");
-        let asked = origin.asked();
-        assert!(asked.body == body, "{length} bytes with {memory}");
-        assert!(asked.took < Duration::from_millis(200), "{:?} with {memory}", asked.took);
+        let answer = upload_slowly(&site, &body, || {
+            sleep(Duration::from_millis(300));
+            assert!(!origin.was_connected(), "{length} bytes with {memory}");
+        });
+        assert_eq!(answer.text(), "ok");
+        assert!(origin.asked().body == body, "{length} bytes with {memory}");
     }
 }
 
@@ -73,7 +76,7 @@ fn slow_upload_does_not_hold_the_application() {
 fn body_kept_out_of_memory_arrives_whole() {
     let origin = Origin::answering(OK);
     let site = site(&origin, "client_body_in_file_only clean;", "");
-    assert_eq!(upload_slowly(&site, b"short").text(), "ok");
+    assert_eq!(upload_slowly(&site, b"short", || sleep(Duration::from_millis(300))).text(), "ok");
     assert_eq!(origin.asked().body, b"short");
 }
 
@@ -81,8 +84,8 @@ fn body_kept_out_of_memory_arrives_whole() {
 fn upload_streams_where_buffering_is_off() {
     let origin = Origin::answering(OK);
     let site = site(&origin, "fastcgi_request_buffering off;", "");
-    assert_eq!(upload_slowly(&site, &pattern(1000)).text(), "ok");
-    assert!(origin.asked().took >= Duration::from_millis(250));
+    assert_eq!(upload_slowly(&site, &pattern(1000), || origin.connected()).text(), "ok");
+    assert_eq!(origin.asked().body, pattern(1000));
 }
 
 #[test]
@@ -99,15 +102,16 @@ fn chunked_upload_gets_a_length() {
 #[test]
 fn body_that_is_too_large_or_too_slow_never_reaches_the_application() {
     let origin = Origin::answering(OK);
-    let site = site(&origin, "client_max_body_size 10; client_body_timeout 300ms;", "");
+    let small = site(&origin, "client_max_body_size 10;", "");
     let chunked = ["POST / HTTP/1.1", "Transfer-Encoding: chunked"];
-    let answer = ask((LOOPBACK, site.port), &chunked, b"14\r\n01234567890123456789\r\n0\r\n\r\n");
+    let answer = ask((LOOPBACK, small.port), &chunked, b"14\r\n01234567890123456789\r\n0\r\n\r\n");
     assert_eq!(answer.status, 413);
-    let silent = ask((LOOPBACK, site.port), &["POST / HTTP/1.1", "Content-Length: 5"], b"");
+    let impatient = site(&origin, "client_body_timeout 300ms;", "");
+    let silent = ask((LOOPBACK, impatient.port), &["POST / HTTP/1.1", "Content-Length: 5"], b"");
     assert_eq!(silent.status, 408);
-    let stuck = ask((LOOPBACK, site.port), &["POST / HTTP/1.1", "Content-Length: 5"], b"abc");
+    let stuck = ask((LOOPBACK, impatient.port), &["POST / HTTP/1.1", "Content-Length: 5"], b"abc");
     assert_eq!(stuck.status, 408);
-    assert!(!origin.was_asked());
+    assert!(!origin.was_connected());
 }
 
 /// An answer larger than every socket buffer on the way.
@@ -160,12 +164,15 @@ fn application_may_switch_buffering_off_unless_that_is_ignored() {
 #[test]
 fn application_is_read_to_its_end_without_a_client_where_that_is_asked_for() {
     for (location, whole) in [("fastcgi_ignore_client_abort on;", true), ("", false)] {
-        let script = Script { stdout: large(), pause: Duration::from_millis(300), ..Script::default() };
-        let origin = Origin::with(script);
-        let site = site(&origin, location, "");
+        let gate = Arc::new(Mutex::new(()));
+        let origin = Origin::with(Script { stdout: large(), gate: Arc::clone(&gate), ..Script::default() });
+        let site = site(&origin, &format!("access_log access.log; {location}"), "");
+        let closed = gate.lock().expect("the gate");
         let stream = ask_and_wait(&site);
         origin.asked();
         drop(stream);
+        wait_for("a client that has gone", || site.read("access.log").contains(" 499 "));
+        drop(closed);
         assert_eq!(origin.taken_whole(Duration::from_secs(15)), Some(whole), "{location}");
     }
 }
@@ -177,7 +184,7 @@ fn limit_rate_slows_the_application_down() {
     let site = site(&origin, "fastcgi_limit_rate 50k;", "");
     let began = std::time::Instant::now();
     assert!(get(&site, "/", &[]).body == pattern(100_000));
-    assert!((1.0..5.0).contains(&began.elapsed().as_secs_f64()), "{:?}", began.elapsed());
+    assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
 }
 
 #[test]
@@ -432,19 +439,26 @@ fn client_that_stops_sending_is_given_up_though_its_answer_has_begun() {
         "nginx.conf",
         &format!(
             "daemon off; pid nginx.pid; error_log error.log info; events {{ }}
-             http {{ access_log off; client_body_timeout 400ms; lingering_close off;
+             http {{ access_log off; client_body_timeout 2s; lingering_close off;
                  server {{ listen 127.0.0.1:{port}; location / {{ fastcgi_pass 127.0.0.1:{pass};
                      fastcgi_request_buffering off; fastcgi_buffering off; }} }} }}"
         ),
     );
     let _site = site.start();
     let mut stream = connect((LOOPBACK, port));
-    stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf.").expect("request");
-    let began = std::time::Instant::now();
+    stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n").expect("request");
+    stream.set_read_timeout(Some(Duration::from_millis(50))).expect("a time-out");
     let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    assert!(String::from_utf8_lossy(&answer).contains("part"), "the answer had begun");
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    wait_for("the begin of the answer", || {
+        stream.write_all(b"x").expect("a byte");
+        let mut piece = [0; 4096];
+        let length = stream.read(&mut piece).unwrap_or(0);
+        answer.extend_from_slice(&piece[..length]);
+        String::from_utf8_lossy(&answer).contains("part")
+    });
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");
+    let end = stream.read_to_end(&mut answer);
+    assert!(!end.is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "still waited for");
 }
 
 #[test]
@@ -464,8 +478,8 @@ fn unread_body_that_trickles_in_is_not_waited_for_longer_than_the_lingering_time
     stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n").expect("request");
     let began = std::time::Instant::now();
     // One byte now and then keeps `client_body_timeout` at bay.
-    while stream.write_all(b"x").is_ok() && began.elapsed() < Duration::from_secs(10) {
+    while stream.write_all(b"x").is_ok() {
+        assert!(began.elapsed() < Duration::from_secs(20), "still waited for");
         sleep(Duration::from_millis(50));
     }
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
 }

@@ -5,15 +5,13 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the application is asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) params: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// From the connection to the end of the request.
-    pub(crate) took: Duration,
 }
 
 impl Asked {
@@ -27,13 +25,14 @@ impl Asked {
 pub(crate) struct Script {
     pub(crate) stderr: Vec<u8>,
     pub(crate) stdout: Vec<u8>,
-    /// Before it begins to answer.
-    pub(crate) pause: Duration,
+    /// Locked by a test until the application may answer.
+    pub(crate) gate: Arc<Mutex<()>>,
 }
 
 /// The application. It lives as long as the test process.
 pub(crate) struct Origin {
     pub(crate) port: u16,
+    begun: Receiver<()>,
     asked: Receiver<Asked>,
     done: Receiver<bool>,
     script: Arc<Mutex<Script>>,
@@ -49,30 +48,39 @@ impl Origin {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
         let port = listener.local_addr().expect("an address").port();
         let script = Arc::new(Mutex::new(script));
+        let (begun_sender, begun) = channel();
         let ((asked_sender, asked), (done_sender, done)) = (channel(), channel());
         let told = Arc::clone(&script);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let script = told.lock().expect("the script").clone();
-                let (asked, done) = (asked_sender.clone(), done_sender.clone());
-                thread::spawn(move || serve(stream, &script, &asked, &done));
+                let (begun, asked, done) = (begun_sender.clone(), asked_sender.clone(), done_sender.clone());
+                thread::spawn(move || {
+                    let _ = begun.send(());
+                    serve(stream, &script, &asked, &done);
+                });
             }
         });
-        Self { port, asked, done, script }
+        Self { port, begun, asked, done, script }
     }
 
     pub(crate) fn answer_from_now(&self, stdout: impl Into<Vec<u8>>) {
         self.script.lock().expect("the script").stdout = stdout.into();
     }
 
+    /// Waits for the next connection.
+    pub(crate) fn connected(&self) {
+        self.begun.recv_timeout(Duration::from_secs(15)).expect("a connection");
+    }
+
+    /// Whether a connection came that nobody has looked at yet.
+    pub(crate) fn was_connected(&self) -> bool {
+        self.begun.try_recv().is_ok()
+    }
+
     /// The next request that came whole.
     pub(crate) fn asked(&self) -> Asked {
         self.asked.recv_timeout(Duration::from_secs(15)).expect("a request")
-    }
-
-    /// Whether a request came that nobody has looked at yet.
-    pub(crate) fn was_asked(&self) -> bool {
-        self.asked.try_recv().is_ok()
     }
 
     /// Whether the next answer was taken whole; none where it is still held up after `patience`.
@@ -84,7 +92,7 @@ impl Origin {
 fn serve(mut stream: TcpStream, script: &Script, asked: &Sender<Asked>, done: &Sender<bool>) {
     let Ok(request) = read_request(&mut stream) else { return };
     let _ = asked.send(request);
-    thread::sleep(script.pause);
+    drop(script.gate.lock());
     let _ = done.send(write_answer(&mut stream, script).is_ok());
 }
 
@@ -105,7 +113,6 @@ fn record(kind: u8, content: &[u8]) -> Vec<u8> {
 }
 
 fn read_request(stream: &mut TcpStream) -> io::Result<Asked> {
-    let began = Instant::now();
     let (mut params, mut body) = (Vec::new(), Vec::new());
     loop {
         let mut header = [0; 8];
@@ -121,7 +128,7 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Asked> {
             _ => {}
         }
     }
-    Ok(Asked { params: pairs(&params), body, took: began.elapsed() })
+    Ok(Asked { params: pairs(&params), body })
 }
 
 fn pairs(mut bytes: &[u8]) -> Vec<(String, String)> {
