@@ -1,6 +1,5 @@
 //! Many threads on one zone. What they assert holds in every interleaving; what they cover varies from run to run.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -77,18 +76,34 @@ fn two_hundred_waiters_on_other_threads_get_the_bytes_of_one_fetch() {
     });
 }
 
+/// What the workers have done so far, and whether it is enough.
+struct Work {
+    /// The next writer.
+    id: AtomicUsize,
+    steps: AtomicUsize,
+    /// How often each key had a leader.
+    led: [AtomicUsize; 8],
+    over: AtomicBool,
+}
+
+impl Work {
+    fn new() -> Self {
+        let [id, steps] = [1, 0].map(AtomicUsize::new);
+        Self { id, steps, led: Default::default(), over: AtomicBool::new(false) }
+    }
+
+    /// Whether each thing has happened that the workers may do to one another.
+    fn has_met_all(&self, zone: &Zone<Page>) -> bool {
+        let (stats, steps) = (zone.stats(), self.steps.load(SeqCst));
+        steps > 100 && stats.stored > 0 && stats.hits > 0 && self.led.iter().all(|led| led.load(SeqCst) > 0)
+    }
+}
+
 /// One worker's random business with the zone.
-fn work(
-    zone: &Zone<Page>,
-    ids: &AtomicUsize,
-    leading: &Mutex<Vec<usize>>,
-    seed: u64,
-    until: Instant,
-) -> usize {
+fn work(zone: &Zone<Page>, work: &Work, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut done = 0;
-    while Instant::now() < until {
-        done += 1;
+    while !work.over.load(SeqCst) {
+        work.steps.fetch_add(1, SeqCst);
         let n = rng.usize(..8);
         let key = format!("/{n}").into_bytes();
         match claim(zone, &key, 10) {
@@ -117,22 +132,17 @@ fn work(
                     _ => {}
                 }
             }
-            Claim::Lead(writer) => write(writer, ids.fetch_add(1, SeqCst) as u64, &mut rng, leading, n),
+            Claim::Lead(writer) => {
+                work.led[n].fetch_add(1, SeqCst);
+                write(writer, work.id.fetch_add(1, SeqCst) as u64, &mut rng);
+            }
             Claim::Pass => {}
         }
         assert!(zone.stats().bytes <= zone.limits().memory_bytes);
     }
-    done
 }
 
-fn write(
-    writer: FlightWriter<Page>,
-    id: u64,
-    rng: &mut fastrand::Rng,
-    leading: &Mutex<Vec<usize>>,
-    n: usize,
-) {
-    leading.lock().unwrap()[n] += 1;
+fn write(writer: FlightWriter<Page>, id: u64, rng: &mut fastrand::Rng) {
     match rng.u8(..8) {
         0 => drop(writer),
         1 => writer.fail(Failure(502)),
@@ -154,17 +164,20 @@ fn write(
 fn workers_in_any_interleaving_keep_bodies_whole_and_waiters_awake() {
     // Room for only some of the eight pages, so that eviction runs too.
     let zone = zone(12 << 10);
-    let (ids, leading) = (AtomicUsize::new(1), Mutex::new(vec![0; 8]));
-    let until = Instant::now() + Duration::from_millis(700);
-    let done: usize = thread::scope(|scope| {
-        let (zone, ids, leading) = (&zone, &ids, &leading);
-        let workers: Vec<_> =
-            (0..4).map(|seed| scope.spawn(move || work(zone, ids, leading, seed, until))).collect();
-        workers.into_iter().map(|w| w.join().unwrap()).sum()
+    let done = Work::new();
+    thread::scope(|scope| {
+        let (zone, done) = (&zone, &done);
+        for seed in 0..4 {
+            scope.spawn(move || work(zone, done, seed));
+        }
+        let begun = Instant::now();
+        while !done.has_met_all(zone) && begun.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(Duration::from_millis(200));
+        done.over.store(true, SeqCst);
     });
-    let stats = zone.stats();
-    assert!(done > 100 && stats.stored > 0 && stats.hits > 0, "{done} steps, {stats:?}");
-    assert!(leading.lock().unwrap().iter().all(|&led| led > 0));
+    assert!(done.has_met_all(&zone), "{} steps, {:?}", done.steps.into_inner(), zone.stats());
     zone.clear();
     assert_eq!((zone.stats().flights, zone.stats().objects), (0, 0));
     assert_eq!(zone.stats().bytes, super::zone(12 << 10).stats().bytes, "every byte was given back");

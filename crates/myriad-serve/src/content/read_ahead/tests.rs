@@ -111,7 +111,7 @@ fn slow_client_does_not_hold_the_origin_while_the_file_has_room() {
         let mut random = fastrand::Rng::with_seed(7);
         let ahead = Ahead { memory: 100, file: 1 << 20, to_the_end: false, rate: 0 };
         let bench = bench(ahead, &mut random);
-        for _ in 0..200 {
+        for _ in 0..3000 {
             if *bench.ended.borrow() {
                 return;
             }
@@ -139,9 +139,12 @@ fn reader_that_goes_ends_the_origin_unless_it_is_wanted_to_the_end() {
 fn limit_rate_holds_back_what_is_beyond_a_second() {
     on_worker(async {
         let mut random = fastrand::Rng::with_seed(11);
+        let began = std::time::Instant::now();
         let bench = bench(Ahead { memory: 1 << 20, file: 0, to_the_end: false, rate: 4000 }, &mut random);
         tokio::time::sleep(Duration::from_millis(300)).await;
         let pulled = *bench.pulled.borrow();
-        assert!((4000..=7000).contains(&pulled), "{pulled} of {}", bench.text.len());
+        // What was begun before the rate was reached may go beyond it by a piece.
+        let most = 4000 * (began.elapsed().as_secs() + 1) + 3000;
+        assert!((4000..=most).contains(&pulled), "{pulled} of {}", bench.text.len());
     });
 }
