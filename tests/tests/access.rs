@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use myriad_tests::{Cached, Client, Origin, Place, Request, Server, wait_for};
 
 const ANNOUNCED: &str = "server { listen 127.0.0.1:@PORT@ proxy_protocol; set_real_ip_from 127.0.0.1;
-    real_ip_header proxy_protocol; client_header_timeout 300ms;
+    real_ip_header proxy_protocol;
     location / { return 200 '$remote_addr:$remote_port $proxy_protocol_server_addr $realip_remote_addr'; } }";
 
 fn request(target: &str) -> Vec<u8> {
@@ -38,7 +38,7 @@ fn client_that_a_balancer_announces_is_the_client() {
 
 #[test]
 fn connection_without_an_announcement_is_closed_in_silence() {
-    let server = Server::start(Place::new(), ANNOUNCED);
+    let server = Server::start(Place::new(), &format!("client_header_timeout 300ms; {ANNOUNCED}"));
     let starts: [&[u8]; 4] = [
         &request("/"),
         b"PROXY TCP4 nobody nobody 1 2\r\nGET",
@@ -185,7 +185,7 @@ fn a_password_file_is_read_as_it_is_now() {
 #[test]
 fn connections_are_counted_in_the_state_they_are_in() {
     let place = Place::new();
-    place.write("html/page", "page");
+    place.write("html/page", "page".repeat(250));
     let http = "server { listen 127.0.0.1:@PORT@; root @DIR@/html;
         location /status { stub_status; } location /page { limit_rate 1; } }";
     let server = Server::start_with(place, "worker_processes 3;", http);

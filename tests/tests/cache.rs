@@ -151,7 +151,10 @@ fn ignored_fields_do_not_count() {
 
 #[test]
 fn an_expired_page_is_fetched_anew() {
-    let (server, origin) = with("fastcgi_cache_valid 200 1s;").start(numbered);
+    let (server, origin) = Cached::default().start(|call| {
+        let (text, valid_s) = (format!("page {}", call.number), if call.number == 1 { 1 } else { 600 });
+        call.answer(&format!("Content-Type: text/plain\nX-Accel-Expires: {valid_s}"), text);
+    });
     assert_eq!(server.get("/").text(), "page 1");
     let mut answer = server.get("/");
     wait_for("the end of its validity", || {

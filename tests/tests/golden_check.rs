@@ -30,6 +30,18 @@ fn each_wrong_expectation_fails_and_says_why() {
 }
 
 #[test]
+fn an_answer_at_last_may_come_later() {
+    let counting = |expected: &str| {
+        play(&format!(
+            "--- about\nIt counts.\n--- origin php fastcgi\n=> *\n\n{{number}}\n--- server\n\
+             location / {{ @PARAMS@ fastcgi_pass @php@; }}\n--- request\nGET /\n--- {expected}\n200\n\n~ ^3\\b\n"
+        ))
+    };
+    assert_eq!(counting("answer at last"), Outcome::Passed);
+    assert!(matches!(counting("answer"), Outcome::Failed(_)));
+}
+
+#[test]
 fn a_configuration_that_is_wrongly_accepted_or_refused_fails() {
     let about = "--- about\nx\n--- server\n";
     assert!(matches!(play(&format!("{about}gzip on;\n--- refused\n")), Outcome::Failed(_)));

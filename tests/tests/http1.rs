@@ -1,12 +1,13 @@
 //! HTTP/1 as a client sees it: connections, framing, limits, time-outs.
+//!
+//! covers: client_header_timeout
 
 use myriad_tests::{Answer, Client, Origin, Place, Request, Server};
 
-/// A page, a slow-witted echo of uploads, and short time-outs.
+/// A page, and a slow-witted echo of uploads.
 const SITE: &str = r#"
     access_log @DIR@/access.log;
-    client_header_timeout 1s;
-    client_body_timeout 1s;
+    @TIMES@
     keepalive_timeout 20s;
     client_header_buffer_size 1k;
     large_client_header_buffers 4 2k;
@@ -31,6 +32,11 @@ const SITE: &str = r#"
 "#;
 
 fn start() -> (Server, Origin) {
+    start_with("")
+}
+
+/// The same with time-outs.
+fn start_with(times: &str) -> (Server, Origin) {
     let origin = Origin::start(|call| {
         let text = String::from_utf8_lossy(&call.body).into_owned();
         let (length, claimed) = (call.body.len(), call.param("CONTENT_LENGTH").to_owned());
@@ -40,6 +46,7 @@ fn start() -> (Server, Origin) {
     });
     let mut place = Place::new();
     place.set("ORIGIN", &origin.address);
+    place.set("TIMES", times);
     place.write("html/files/page.txt", "a file\n");
     (Server::start(place, SITE), origin)
 }
@@ -225,7 +232,7 @@ fn an_idle_connection_is_closed_after_keepalive_timeout() {
 
 #[test]
 fn a_head_that_never_ends_times_out() {
-    let (server, _origin) = start();
+    let (server, _origin) = start_with("client_header_timeout 1s;");
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Unfinished: ");
     let rest = String::from_utf8_lossy(&client.rest()).into_owned();
@@ -236,7 +243,7 @@ fn a_head_that_never_ends_times_out() {
 
 #[test]
 fn a_body_that_never_ends_times_out() {
-    let (server, origin) = start();
+    let (server, origin) = start_with("client_body_timeout 1s;");
     for framing in ["Content-Length: 10\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n"] {
         let mut client = server.connect();
         client.send(format!("POST /upload HTTP/1.1\r\nHost: a\r\n{framing}"));

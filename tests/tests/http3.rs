@@ -531,7 +531,7 @@ fn streams_that_make_no_sense_end_alone() {
 
 #[test]
 fn requests_that_do_not_get_on_are_ended() {
-    let server = start("", "client_header_timeout 1s;", "");
+    let server = start("", "client_header_timeout 5s;", "");
     let client = connect(&server);
     let head: &[u8] = b"\x01\x10\x00\x00\xd1\xd7\xc1\x50\x09localhost";
     let error = client.send_raw(&[(false, false, &head[..5])]).expect_err("no answer");
@@ -788,7 +788,7 @@ fn clients_that_fill_the_table_against_the_rules_are_told_which() {
 
 #[test]
 fn request_that_waits_for_fields_may_be_given_up_or_takes_too_long() {
-    let server = start("", "client_header_timeout 1s;", "");
+    let server = start("", "client_header_timeout 5s;", "");
     let (mut client, encoder) = connect_bare(&server);
     let given_up = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
     round_trip(&mut client);

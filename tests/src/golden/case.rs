@@ -80,6 +80,8 @@ pub(super) enum Action {
         on: Connection,
     },
     Answer(Expectation),
+    /// What the last request gets in the end, asked again and again.
+    AnswerAtLast(Expectation),
     /// What a file of the folder must come to say.
     Log(String, Vec<String>),
     /// `-t` refuses the configuration and says all of this.
@@ -175,7 +177,8 @@ impl Case {
             "remove" => Action::Remove(rest.to_owned()),
             "wait" => Action::Wait(milliseconds(rest)?),
             "request" => Action::Request { text, on: connection(rest)? },
-            "answer" => Action::Answer(Expectation::parse(&text)?),
+            "answer" if rest == "at last" => Action::AnswerAtLast(Expectation::parse(&text)?),
+            "answer" if rest.is_empty() => Action::Answer(Expectation::parse(&text)?),
             "log" => Action::Log(rest.to_owned(), lines()),
             "refused" => Action::Refused(lines()),
             "warned" => Action::Warned(lines()),

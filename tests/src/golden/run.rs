@@ -54,8 +54,7 @@ impl Case {
             return (!wrong.is_empty()).then(|| wrong.join("\n"));
         }
         let server = subject.start(place);
-        let mut talk =
-            Talk { server: &server, client: None, given: None, method: String::new(), asked: String::new() };
+        let mut talk = Talk { server: &server, client: None, given: None, last: None };
         let wrong = steps.into_iter().find_map(|step| talk.play(step))?;
         Some(format!("{wrong}\n  --- error log\n{}", indented(&server.read("error.log"))))
     }
@@ -184,18 +183,22 @@ struct Talk<'a> {
     client: Option<Client>,
     /// What came back over HTTP/2.
     given: Option<Result<Answer, String>>,
-    method: String,
-    asked: String,
+    /// The last request.
+    last: Option<(&'a str, &'a Connection)>,
 }
 
-impl Talk<'_> {
-    fn play(&mut self, step: &Step) -> Option<String> {
+impl<'a> Talk<'a> {
+    fn play(&mut self, step: &'a Step) -> Option<String> {
         match &step.action {
             Action::Write(file) => file.write(self.server),
             Action::Remove(path) => fs::remove_file(self.server.path(path)).expect("a file to remove"),
             Action::Wait(time) => sleep(*time),
-            Action::Request { text, on } => self.ask(&self.server.fill(text), on),
+            Action::Request { text, on } => {
+                self.last = Some((text, on));
+                self.ask(text, on);
+            }
             Action::Answer(expected) => return self.listen(expected, step.line),
+            Action::AnswerAtLast(expected) => return self.listen_again(expected, step.line),
             Action::Log(name, lines) => {
                 let until = Instant::now() + PATIENCE;
                 for line in lines {
@@ -214,14 +217,12 @@ impl Talk<'_> {
     }
 
     fn ask(&mut self, text: &str, on: &Connection) {
-        let bytes = wire(text);
-        text.split(' ').next().unwrap_or_default().clone_into(&mut self.method);
-        text.lines().next().unwrap_or_default().clone_into(&mut self.asked);
+        let text = self.server.fill(text);
         self.given = None;
         match on {
             Connection::Http2 => {
                 let origin = format!("http://127.0.0.1:{}", self.server.port);
-                let fetched = curl::fetch(self.server, "--http2-prior-knowledge", &origin, &[request(text)]);
+                let fetched = curl::fetch(self.server, "--http2-prior-knowledge", &origin, &[request(&text)]);
                 self.given = Some(fetched.map(|mut answers| answers.remove(0)));
                 return;
             }
@@ -235,11 +236,25 @@ impl Talk<'_> {
         }
         let client = self.client.as_mut().expect("a connection");
         // That the other side has closed shows in the answer that does not come.
-        let _ = client.try_send(bytes);
+        let _ = client.try_send(wire(&text));
+    }
+
+    fn listen_again(&mut self, expected: &Expectation, line: usize) -> Option<String> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let wrong = self.listen(expected, line);
+            let (Some((text, on)), true) = (self.last, wrong.is_some() && Instant::now() < until) else {
+                return wrong;
+            };
+            sleep(Duration::from_millis(20));
+            self.ask(text, on);
+        }
     }
 
     fn listen(&mut self, expected: &Expectation, line: usize) -> Option<String> {
-        let asked = &self.asked;
+        let asked = self.last.map(|(text, _)| self.server.fill(text)).unwrap_or_default();
+        let method = asked.split(' ').next().unwrap_or_default();
+        let asked = asked.lines().next().unwrap_or_default();
         if let Some(given) = self.given.take() {
             let wrong = match given {
                 Ok(answer) => wrong_with(&answer, &expected.judge(self.server, &answer)),
@@ -257,7 +272,7 @@ impl Talk<'_> {
             return (!rest.is_empty())
                 .then(|| format!("line {line}: {asked}\n  expected no answer, found\n{text}"));
         }
-        let answer = match client.try_answer(&self.method) {
+        let answer = match client.try_answer(method) {
             Ok(answer) => answer,
             Err(error) => return Some(format!("line {line}: {asked}\n  no answer: {error}")),
         };
