@@ -51,7 +51,7 @@ impl Metadata for Page {
     }
 
     fn weight(page: &Self) -> usize {
-        page.target.len() + 64
+        page.target.len()
     }
 
     fn labels(page: &Self, each: &mut dyn FnMut(u64)) {

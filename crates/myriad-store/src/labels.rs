@@ -15,6 +15,9 @@ fn pair(label: u64, slot: u32) -> Pair {
 }
 
 impl Labels {
+    /// Bytes that a pair takes, with what the tree adds and leaves empty.
+    pub(crate) const BYTES: usize = 32;
+
     pub(crate) fn insert(&mut self, label: u64, slot: u32) {
         self.0.insert(pair(label, slot));
     }

@@ -25,11 +25,11 @@ pub trait Metadata: Sized + Send + Sync + 'static {
     /// Looks at a value in an object; `texts` are what [`Self::keep`] appended.
     fn view_kept<'a>(kept: &'a Self::Kept, texts: &'a [u8]) -> Self::View<'a>;
 
-    /// Heap bytes that the index of labels takes and that `kept` owns, beyond its own size and the texts.
+    /// Heap bytes that `kept` owns, beyond its own size and the texts.
     fn weight(kept: &Self::Kept) -> usize;
 
-    /// Tells each label of a value: hashes of what it may be purged by ([`crate::Covered::Exact`]). Always the same ones; some
-    /// 32 bytes of index each belong into [`Self::weight`].
+    /// Tells each label of a value: hashes of what it may be purged by ([`crate::Covered::Exact`]). Always the same ones: each
+    /// is accounted with 32 bytes of index.
     fn labels(_view: Self::View<'_>, _each: &mut dyn FnMut(u64)) {}
 
     /// Those of the labels that claims of it tell ([`crate::ClaimOptions::address`]).

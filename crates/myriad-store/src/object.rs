@@ -9,6 +9,7 @@ use once_cell::race::OnceBox;
 use triomphe::ThinArc;
 
 use crate::flight::{Completion, Flight};
+use crate::labels::Labels;
 use crate::{Body, Metadata, StoredBody};
 
 /// Alternative encodings that one object can carry, besides its body as it came.
@@ -240,8 +241,11 @@ impl<M: Metadata> Object<M> {
             let bytes = segments.iter().map(Bytes::len).sum::<usize>();
             size_of::<Body>() + 16 + bytes + segments.len() * Self::SEGMENT_OVERHEAD + spilled
         };
+        let mut labels = 0;
+        self.labels(&mut |_| labels += Labels::BYTES);
         let fixed = self.fixed();
         Self::OVERHEAD
+            + labels
             + self.0.slice.len()
             + M::weight(&fixed.kept)
             + self.apart().map_or(0, apart)

@@ -221,6 +221,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
     use myriad_policy::Tags;
+    use myriad_store::Metadata;
 
     fn page(tag: Option<EntityTag>, odd: bool) -> PageMeta {
         let marks = Marks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" }));
@@ -293,6 +294,14 @@ mod tests {
                 (first.last_modified(), first.lifetime().born)
             );
         }
+    }
+
+    #[test]
+    fn the_tag_of_the_origin_is_accounted() {
+        let weight = |tag| PageMeta::weight(&page(tag, false).facts);
+        let opaque = vec![b'x'; 4000].into();
+        let origins = weight(Some(EntityTag::Origin { opaque, weak: false, undone: false }));
+        assert!(origins >= 4000 + weight(Some(EntityTag::made(7))));
     }
 
     #[test]

@@ -165,7 +165,11 @@ impl Metadata for PageMeta {
     }
 
     fn weight(facts: &PageFacts) -> usize {
-        facts.kept_lifetime.weight()
+        let tag = match &facts.tag {
+            Some(EntityTag::Origin { opaque, .. }) => opaque.len() + 16,
+            Some(EntityTag::Made(_)) | None => 0,
+        };
+        facts.kept_lifetime.weight() + tag
     }
 
     fn labels(page: PageView<'_>, each: &mut dyn FnMut(u64)) {

@@ -17,6 +17,16 @@ const TIDIED: usize = 32;
 /// Bytes of the unit that files are accounted in.
 pub(crate) const BLOCK: u64 = 4096;
 
+/// Labels that are part of what a file is reckoned with (`keys_zone`): those of its URL. Of the others, some 32 bytes each, so
+/// many count as one file more.
+const LABELS_WITHIN: usize = 2;
+const LABELS_OF_ONE: usize = 4;
+
+/// As how many files more a file counts that bears so many labels.
+fn share_of(labels: usize) -> u8 {
+    u8::try_from(labels.saturating_sub(LABELS_WITHIN).div_ceil(LABELS_OF_ONE)).unwrap_or(u8::MAX)
+}
+
 /// Blocks that a file of `len` bytes takes.
 pub(crate) fn blocks_of(len: u64) -> u32 {
     u32::try_from(len.div_ceil(BLOCK)).unwrap_or(u32::MAX)
@@ -51,6 +61,8 @@ pub(crate) struct Filed {
     pub(crate) seen: bool,
     /// Whether generation and labels are known from the file, or from a snapshot that nothing can have changed since.
     pub(crate) sure: bool,
+    /// As how many files more its labels count, once it is entered.
+    pub(crate) share: u8,
 }
 
 impl Filed {
@@ -106,6 +118,8 @@ pub(crate) struct Catalogue {
     pending: HashMap<u128, Pending>,
     next_write: u64,
     used_blocks: u64,
+    /// The shares of all files.
+    shares: usize,
     /// Whether every file is known.
     pub(crate) complete: bool,
 }
@@ -133,12 +147,18 @@ impl Catalogue {
             pending: HashMap::new(),
             next_write: 1,
             used_blocks: 0,
+            shares: 0,
             complete: false,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
+    }
+
+    /// As how many files all count, what their labels take in the index included.
+    pub(crate) fn counted(&self) -> usize {
+        self.len() + self.shares
     }
 
     pub(crate) fn slots(&self) -> u32 {
@@ -258,7 +278,7 @@ impl Catalogue {
     /// Enters a file whose blocks are taken already, with the labels of its page. What stood under its name gives its own
     /// back, since the file is about to be replaced.
     pub(crate) fn enter(&mut self, filed: Filed, labels: &[u64]) {
-        self.enter_as(filed, labels, None);
+        self.enter_as(Filed { share: share_of(labels.len()), ..filed }, labels, None);
     }
 
     fn enter_as(&mut self, filed: Filed, labels: &[u64], standing: Option<Standing>) {
@@ -273,11 +293,13 @@ impl Catalogue {
     }
 
     fn enter_filed(&mut self, filed: Filed, standing: Option<Standing>) -> u32 {
+        self.shares += usize::from(filed.share);
         if let Some(slot) = self.find(filed.name) {
             if let Some(known) = self.queue.at_mut(slot) {
                 let former = *known;
                 *known = Filed { used_s: known.used_s.max(filed.used_s), ..filed };
                 self.return_blocks(former.blocks);
+                self.shares -= usize::from(former.share);
                 if former.hash != filed.hash {
                     self.rehash(slot, &former, &filed);
                 }
@@ -381,6 +403,7 @@ impl Catalogue {
     fn take(&mut self, name: Name) -> Option<Filed> {
         let slot = self.find(name)?;
         let filed = self.queue.remove(slot)?;
+        self.shares -= usize::from(filed.share);
         if let Ok(found) = self.by_name.find_entry(name.table_hash(), |&other| other == slot) {
             found.remove();
         }

@@ -22,7 +22,7 @@ pub struct DiskLimits {
     pub max_bytes: u64,
     /// Bytes of the file system that are left free (`min_free=`).
     pub min_free_bytes: u64,
-    /// Most files (`keys_zone=`).
+    /// Most files (`keys_zone=`), at 128 bytes each; every four labels beyond two count as one more.
     pub max_files: usize,
     /// How files are found at the start (`loader_*=`).
     pub loader: Pace,

@@ -217,8 +217,18 @@ impl Shelf {
                 let blocks = blocks_of(len);
                 catalogue.take_blocks(blocks);
                 let generation = header.generation;
-                let filed =
-                    Filed { name, hash, generation, variant, blocks, used_s, role, seen: true, sure: true };
+                let filed = Filed {
+                    name,
+                    hash,
+                    generation,
+                    variant,
+                    blocks,
+                    used_s,
+                    role,
+                    seen: true,
+                    sure: true,
+                    share: 0,
+                };
                 catalogue.enter(filed, &labels);
                 drop(catalogue);
                 self.judge_found(&filed, &labels);

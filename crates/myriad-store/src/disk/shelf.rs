@@ -268,7 +268,7 @@ impl Shelf {
             {
                 let mut catalogue = self.catalogue.lock();
                 let used = (catalogue.used_blocks() + wanted).saturating_mul(BLOCK);
-                if used <= limits.max_bytes && catalogue.len() < limits.max_files && leaves_free {
+                if used <= limits.max_bytes && catalogue.counted() < limits.max_files && leaves_free {
                     catalogue.take_blocks(blocks);
                     return true;
                 }
@@ -293,7 +293,7 @@ impl Shelf {
             let over = {
                 let catalogue = self.catalogue.lock();
                 catalogue.used_blocks().saturating_mul(BLOCK) > limits.max_bytes
-                    || catalogue.len() > limits.max_files
+                    || catalogue.counted() > limits.max_files
                     || !self.leaves_free(0, limits) && catalogue.len() > 0
             };
             if !over || !self.evict_one() {

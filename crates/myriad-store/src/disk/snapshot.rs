@@ -70,6 +70,7 @@ fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
         Role::Variant => 2,
     };
     out[41] = standing.uses | if standing.lane == Lane::Main { IN_MAIN } else { 0 };
+    out[42] = filed.share;
     out[44..52].copy_from_slice(&filed.generation.to_le_bytes());
     out[52..].copy_from_slice(&filed.variant.to_le_bytes());
     out
@@ -94,6 +95,7 @@ fn parse(record: &[u8]) -> Option<(Filed, Standing)> {
         role,
         seen: false,
         sure: false,
+        share: *record.get(42)?,
     };
     let standing = record.get(41)?;
     let lane = if standing & IN_MAIN == 0 { Lane::Newcomers } else { Lane::Main };
@@ -196,6 +198,7 @@ mod tests {
                     role: roles[n as usize % 3],
                     seen: false,
                     sure: false,
+                    share: (n % 7) as u8,
                 };
                 let lane = if n % 2 == 0 { Lane::Main } else { Lane::Newcomers };
                 (filed, Standing { lane, uses: (n % 4) as u8 })

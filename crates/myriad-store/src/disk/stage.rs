@@ -184,6 +184,7 @@ impl Stage {
                 role,
                 seen: true,
                 sure: true,
+                share: 0,
             };
             catalogue.enter(filed, placing.sections.labels);
             drop(catalogue);
@@ -280,7 +281,18 @@ impl Drop for Room<'_> {
 fn marker_file(shelf: &Shelf, name: Name, sections: &Sections<'_>, generation: u64, blocks: u32) -> Filed {
     let used_s = (shelf.now() / 1000) as u32;
     let hash = halves(sections.key_hash);
-    Filed { name, hash, generation, variant: 0, blocks, used_s, role: Role::Marker, seen: true, sure: true }
+    Filed {
+        name,
+        hash,
+        generation,
+        variant: 0,
+        blocks,
+        used_s,
+        role: Role::Marker,
+        seen: true,
+        sure: true,
+        share: 0,
+    }
 }
 
 /// The family of a key's variants, by its marker; a new marker where there is none that names the selector.

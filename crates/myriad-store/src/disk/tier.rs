@@ -185,8 +185,18 @@ impl<M: Metadata> Tier<M> {
             catalogue.take_blocks(blocks);
             let (hash, used_s) = (halves(key_hash), (now / 1000) as u32);
             let variant = variant_hash((role == Role::Variant).then_some(&loaded.variant)) as u32;
-            let filed =
-                Filed { name, hash, generation, variant, blocks, used_s, role, seen: true, sure: true };
+            let filed = Filed {
+                name,
+                hash,
+                generation,
+                variant,
+                blocks,
+                used_s,
+                role,
+                seen: true,
+                sure: true,
+                share: 0,
+            };
             catalogue.enter(filed, &loaded.labels);
         }
         if role != Role::Marker && catalogue.get(name).is_some_and(|filed| filed.generation != generation) {

@@ -20,6 +20,11 @@ use crate::*;
 /// Labels of pages: the remainder of who wrote them.
 pub(crate) const GROUPS: u64 = 5;
 
+/// Who writes a page that bears so many labels more.
+pub(crate) fn tagged(id: u64, labels: u64) -> u64 {
+    labels << 48 | id
+}
+
 /// Metadata that names the writer of an object.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -53,6 +58,7 @@ impl Metadata for Page {
 
     fn labels(page: &Self, each: &mut dyn FnMut(u64)) {
         each(page.id % GROUPS);
+        (0..page.id >> 48).for_each(|label| each(GROUPS + label));
     }
 
     fn address(page: &Self) -> Option<[u64; 2]> {

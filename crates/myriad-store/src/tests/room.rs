@@ -181,3 +181,18 @@ fn alternatives_that_are_ready_come_with_the_object() {
         Err(AttachError::Occupied)
     );
 }
+
+#[test]
+fn the_labels_of_a_page_are_accounted_with_it() {
+    let zone = zone(1 << 20);
+    let empty = zone.stats().bytes;
+    let plain = put(&zone, b"/plain", 1, 100, 10).weight();
+    let tagged = put(&zone, b"/other", tagged(1, 500), 100, 10).weight();
+    assert_eq!(tagged - plain, 500 * 32);
+    let both = zone.stats().bytes;
+    put(&zone, b"/plain", 2, 100, 20);
+    assert_eq!(zone.stats().bytes, both);
+    zone.remove(KeyRef::new(b"/other"));
+    zone.remove(KeyRef::new(b"/plain"));
+    assert_eq!(zone.stats().bytes, empty);
+}

@@ -52,6 +52,39 @@ fn the_number_of_files_is_bounded() {
 }
 
 #[test]
+fn the_labels_of_files_are_bounded_with_their_number() {
+    let folder = Folder::new();
+    let limits = DiskLimits { max_files: 40, ..DiskLimits::default() };
+    let counted = |shop: &Shop| shop.zone.disk().unwrap().shelf.catalogue.lock().counted();
+    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    shop.recover();
+    for n in 0..50_u64 {
+        // Of the 38 labels two lie within what a file is reckoned with, and the others count as nine files.
+        shop.put(&n.to_le_bytes(), tagged(n, 37), 10);
+        assert_eq!(counted(&shop), 10 * folder.files().len());
+        assert!(folder.files().len() <= 4, "{n}");
+    }
+    for n in 45..50_u64 {
+        shop.put(&n.to_le_bytes(), tagged(n + 1000, 41), 10);
+    }
+    // What a page counts is known once it is written.
+    assert_eq!((folder.files().len(), counted(&shop)), (4, 44));
+    shop.close();
+    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    shop.recover();
+    assert_eq!(counted(&shop), 33, "as a snapshot tells");
+    drop(shop);
+    fs::remove_file(folder.path().join(".catalogue")).unwrap();
+    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    shop.recover();
+    assert_eq!(counted(&shop), 33, "as the files tell");
+    for n in 0..60_u64 {
+        shop.put(&n.to_le_bytes(), n, 10);
+    }
+    assert_eq!((folder.files().len(), counted(&shop)), (40, 40));
+}
+
+#[test]
 fn a_file_system_without_room_takes_no_pages() {
     let folder = Folder::new();
     let limits = DiskLimits { min_free_bytes: u64::MAX / 2, ..DiskLimits::default() };

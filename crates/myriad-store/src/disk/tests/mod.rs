@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
-use crate::tests::{Page, admission, completion, content, plain, put};
+use crate::tests::{Page, admission, completion, content, plain, put, tagged};
 use crate::*;
 
 /// A folder that goes with its test.
