@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{self, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::accounts::Account;
@@ -39,12 +39,7 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<()> {
         }
         return fs::DirBuilder::new().mode(0o700).create(path);
     };
-    match Place::reach(path) {
-        Ok(place) => place.make(account),
-        // A link, or nothing above is safe.
-        Err(Errno::LOOP | Errno::NOTDIR | Errno::PERM) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    Place::reach(path)?.map_or(Ok(()), |place| place.make(account))
 }
 
 /// Whether nobody but root can lead a path elsewhere, or put a folder where it leads.
@@ -85,25 +80,26 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Opens the folder above; what is missing of it is made. Below what nobody but root can lead elsewhere no link is followed.
-    fn reach(path: &'a Path) -> Result<Self, Errno> {
+    /// Opens the folder above; what is missing of it is made. None where a link of somebody else would have to be followed, or
+    /// nothing above is safe.
+    fn reach(path: &'a Path) -> io::Result<Option<Self>> {
         let safe = path.ancestors().skip(1).find_map(|above| Some((above, real(above).ok()?)));
-        let (base, real) = safe.ok_or(Errno::PERM)?;
-        let rest = path.strip_prefix(base).map_err(|_| Errno::PERM)?;
-        let mut names: Vec<&OsStr> = rest.iter().collect();
-        let name = names.pop().ok_or(Errno::PERM)?;
+        let Some((base, real)) = safe else { return Ok(None) };
+        let mut names: Vec<&OsStr> = path.strip_prefix(base).unwrap_or(path).iter().collect();
+        let Some(name) = names.pop() else { return Ok(None) };
         let is_safe = names.is_empty();
         let mut above = File::from(rustix::fs::open(&real, FOLDER, Mode::empty())?);
         for name in names {
+            match mkdirat(&above, name, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
             above = match open(&above, name) {
-                Err(Errno::NOENT) => match mkdirat(&above, name, Mode::from_raw_mode(0o755)) {
-                    Ok(()) | Err(Errno::EXIST) => open(&above, name)?,
-                    Err(error) => return Err(error),
-                },
-                known => known?,
+                Err(Errno::NOTDIR | Errno::LOOP) if is_link(&above, name)? => return Ok(None),
+                there => there?,
             };
         }
-        Ok(Self { above, name, is_safe })
+        Ok(Some(Self { above, name, is_safe }))
     }
 
     /// A worker may be at the name already, and must not find it somebody else's: the folder is handed over before it has
@@ -128,6 +124,11 @@ fn open(above: &File, name: &OsStr) -> Result<File, Errno> {
     openat(above, name, FOLDER, Mode::empty()).map(File::from)
 }
 
+fn is_link(above: &File, name: &OsStr) -> Result<bool, Errno> {
+    let known = statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(known.st_mode).is_symlink())
+}
+
 /// Whoever may change the folder above may have put another one there: one that is ours and empty is as good as the new one.
 fn hand_over_new(folder: &File, account: &Account) -> io::Result<()> {
     let is_own = |name: &[u8]| matches!(name, b"." | b"..");
@@ -140,7 +141,7 @@ fn hand_over_new(folder: &File, account: &Account) -> io::Result<()> {
 }
 
 fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
-    let place = Place::reach(path)?;
+    let place = Place::reach(path)?.ok_or(io::ErrorKind::PermissionDenied)?;
     let folder = open(&place.above, place.name)?;
     let known = folder.metadata()?;
     if known.uid() == account.uid || may_write(account, &known) {
@@ -226,6 +227,10 @@ mod tests {
             make(&own.join(path), Some(&account())).expect("left to the worker");
         }
         assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 0);
+
+        fs::write(scratch.path("file"), "").expect("a file");
+        let error = make(&scratch.path("file/zone"), Some(&account())).expect_err("no folder");
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
     }
 
     #[test]
