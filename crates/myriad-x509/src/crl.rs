@@ -89,14 +89,14 @@ impl RevocationList {
         *self.issuer == *issuer.subject.der()
     }
 
-    /// What it says of a certificate.
+    /// What it says of a certificate, and until when.
     pub(crate) fn check(
         &self,
         certificate: &Certificate<'_>,
         issuer: &Certificate<'_>,
         now_s: i64,
         algorithms: Algorithms<'_>,
-    ) -> Result<(), VerifyError> {
+    ) -> Result<i64, VerifyError> {
         if self.has_unknown_critical {
             return Err(VerifyError::RevocationListCriticalExtension);
         }
@@ -110,10 +110,8 @@ impl RevocationList {
         if now_s < self.this_update {
             return Err(VerifyError::RevocationListNotYetValid);
         }
-        if self.next_update.is_some_and(|next| now_s > next) {
-            return Err(VerifyError::RevocationListExpired);
-        }
-        Ok(())
+        let until = self.next_update.unwrap_or(i64::MAX);
+        if now_s > until { Err(VerifyError::RevocationListExpired) } else { Ok(until) }
     }
 
     fn is_proved_by(&self, issuer: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {

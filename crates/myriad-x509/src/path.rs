@@ -35,7 +35,7 @@ pub(crate) fn verify<C: AsRef<[u8]>>(
     purpose: Purpose,
     now_s: i64,
     algorithms: Algorithms<'_>,
-) -> Result<(), VerifyError> {
+) -> Result<i64, VerifyError> {
     if chain.len() > LONGEST_CHAIN {
         return Err(VerifyError::TooLong);
     }
@@ -72,7 +72,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Goes on from the last certificate of the way.
-    fn go_on(&mut self, is_trusted: bool) -> Result<(), VerifyError> {
+    fn go_on(&mut self, is_trusted: bool) -> Result<i64, VerifyError> {
         let last = self.way[self.way.len() - 1].clone();
         if is_trusted && last.is_self_issued() {
             return self.check();
@@ -119,11 +119,13 @@ impl Search<'_> {
         }
     }
 
-    /// Judges a way that ends with a root. Where several things are wrong the last is told, as OpenSSL does where it is
-    /// told to go on.
-    fn check(&self) -> Result<(), VerifyError> {
-        let checks = [self.extensions(), self.revocation(), self.ages(), self.constraints()];
-        checks.into_iter().rev().find(Result::is_err).unwrap_or(Ok(()))
+    /// Judges a way that ends with a root, and tells until when it is one. Where several things are wrong the last is told, as
+    /// OpenSSL does where it is told to go on.
+    fn check(&self) -> Result<i64, VerifyError> {
+        let for_good = |()| i64::MAX;
+        let (extensions, constraints) = (self.extensions().map(for_good), self.constraints().map(for_good));
+        let checks = [constraints, self.ages(), self.revocation(), extensions];
+        checks.into_iter().try_fold(i64::MAX, |until, check| Ok(until.min(check?)))
     }
 
     fn extensions(&self) -> Result<(), VerifyError> {
@@ -154,11 +156,11 @@ impl Search<'_> {
     }
 
     /// Whether one of the way was taken back; each issuer must have said, the root of itself too.
-    fn revocation(&self) -> Result<(), VerifyError> {
+    fn revocation(&self) -> Result<i64, VerifyError> {
+        let mut verdict = Ok(i64::MAX);
         if self.trust.lists.is_empty() {
-            return Ok(());
+            return verdict;
         }
-        let mut verdict = Ok(());
         for (index, certificate) in self.way.iter().enumerate() {
             let issuer = self.way.get(index + 1).unwrap_or(certificate);
             let lists = self.trust.lists.iter().filter(|list| list.is_of(issuer));
@@ -168,19 +170,18 @@ impl Search<'_> {
             for said in said {
                 match (said, of_this) {
                     (Err(VerifyError::Revoked), _) => of_this = said,
-                    (_, Err(VerifyError::Revoked) | Ok(())) => {}
-                    (said, _) => of_this = said,
+                    (_, Err(VerifyError::Revoked)) | (Err(_), Ok(_)) => {}
+                    (Ok(until), Ok(other)) => of_this = Ok(until.max(other)),
+                    (said, Err(_)) => of_this = said,
                 }
             }
-            if of_this.is_err() {
-                verdict = of_this;
-            }
+            verdict = of_this.and_then(|until| verdict.map(|of_others: i64| of_others.min(until)));
         }
         verdict
     }
 
-    fn ages(&self) -> Result<(), VerifyError> {
-        self.way.iter().try_for_each(|certificate| age(certificate, self.now_s))
+    fn ages(&self) -> Result<i64, VerifyError> {
+        self.way.iter().try_fold(i64::MAX, |until, one| Ok(until.min(age(one, self.now_s)?)))
     }
 
     fn constraints(&self) -> Result<(), VerifyError> {
@@ -196,11 +197,12 @@ impl Search<'_> {
     }
 }
 
-fn age(certificate: &Certificate<'_>, now_s: i64) -> Result<(), VerifyError> {
+/// Until when a certificate holds, if it does now.
+fn age(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyError> {
     if now_s < certificate.not_before {
         return Err(VerifyError::NotYetValid);
     }
-    if now_s > certificate.not_after { Err(VerifyError::Expired) } else { Ok(()) }
+    if now_s > certificate.not_after { Err(VerifyError::Expired) } else { Ok(certificate.not_after) }
 }
 
 /// Whether a certificate may sign others. A root of version 1 cannot say so, and is believed.

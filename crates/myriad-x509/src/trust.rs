@@ -59,14 +59,14 @@ impl Trust {
     }
 
     /// Whether a chain, whose first certificate is the one in question, ends with somebody trusted, and nothing on the way
-    /// speaks against it. `now_s` in seconds since the Unix epoch.
+    /// speaks against it. `now_s` in seconds since the Unix epoch, and so is the last moment at which that still holds.
     pub fn verify<C: AsRef<[u8]>>(
         &self,
         chain: &[C],
         purpose: Purpose,
         now_s: i64,
         algorithms: Algorithms<'_>,
-    ) -> Result<(), VerifyError> {
+    ) -> Result<i64, VerifyError> {
         path::verify(self, chain, purpose, now_s, algorithms)
     }
 }

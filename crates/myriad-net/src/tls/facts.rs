@@ -27,8 +27,8 @@ pub struct TlsFacts {
     pub resumed: bool,
     /// The client's certificates, its own first (`$ssl_client_cert`).
     pub certificates: Vec<CertificateDer<'static>>,
-    /// What the service thinks of them, and by which of its rules.
-    pub judged: Cell<Option<(u64, Judgement)>>,
+    /// What the service thinks of them.
+    pub judged: Cell<Option<Judged>>,
     /// What the service has read in the client's own.
     pub readings: Readings,
     /// What the hello offered, where the service asks for it.
@@ -37,6 +37,17 @@ pub struct TlsFacts {
 
 /// A verdict on certificates: what is wrong, by number and words.
 pub type Judgement = Result<(), (u32, &'static str)>;
+
+/// What was thought of certificates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// The rules by which.
+    pub rules: u64,
+    /// The last second at which that holds, since the Unix epoch.
+    pub until_s: i64,
+    /// The verdict.
+    pub judgement: Judgement,
+}
 
 /// What the service has read in a client's certificate, by numbers of its own: a connection reads it once, however often it
 /// is asked. What is too long to be kept is read again.

@@ -14,7 +14,7 @@ mod signed;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{Judgement, Offer, Readings, TlsFacts};
+pub use facts::{Judged, Judgement, Offer, Readings, TlsFacts};
 pub(crate) use handshake::{Greeting, accept};
 pub(crate) use session::Session;
 pub use signed::client_has_signed;

@@ -89,9 +89,8 @@ impl ClientRules {
         Self { id, mandatory: false, lets_strangers: false, trust, signatures }
     }
 
-    /// What a chain is worth.
-    pub(crate) fn judge(&self, chain: &[CertificateDer<'_>]) -> Result<(), VerifyError> {
-        let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+    /// What a chain is worth, and the last second at which that holds.
+    pub(crate) fn judge(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Result<i64, VerifyError> {
         self.trust.verify(chain, Purpose::Client, now_s, self.signatures.algorithms())
     }
 }

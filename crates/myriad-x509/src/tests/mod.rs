@@ -56,7 +56,7 @@ fn trusting(names: &[&str], depth: u32) -> Trust {
 fn judge_at(trust: &Trust, chain: &[&str], purpose: Purpose, now_s: i64) -> Result<(), VerifyError> {
     let chain: Vec<_> = chain.iter().map(|name| der(name)).collect();
     let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
-    trust.verify(&chain, purpose, now_s, algorithms.all)
+    trust.verify(&chain, purpose, now_s, algorithms.all).map(drop)
 }
 
 fn judge(trust: &Trust, chain: &[&str]) -> Result<(), VerifyError> {
@@ -119,6 +119,31 @@ fn age_counts_for_strangers_too() {
 }
 
 #[test]
+fn what_is_trusted_is_so_until_the_first_of_it_runs_out() {
+    let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms.all;
+    let lists = ["root-list", "middle-list"].map(|name| {
+        let list = CertificateRevocationListDer::from_pem_slice(file(name).as_bytes()).unwrap();
+        RevocationList::parse(&list).unwrap()
+    });
+    let chain = ["leaf", "middle"].map(der);
+    let [leaf, middle, root] = ["leaf", "middle", "root"].map(der);
+    let [leaf, middle, root] = [&leaf, &middle, &root].map(|der| Certificate::parse(der).unwrap());
+    let mut trust = trusting(&["root"], 9);
+    let until = trust.verify(&chain, Purpose::Client, NOW, algorithms).unwrap();
+    assert_eq!(until, leaf.not_after.min(middle.not_after).min(root.not_after));
+    let verdict = |now_s| trust.verify(&chain, Purpose::Client, now_s, algorithms);
+    assert_eq!([verdict(until), verdict(until + 1)], [Ok(until), Err(VerifyError::Expired)]);
+    let said = |now_s| lists[1].check(&leaf, &middle, now_s, algorithms);
+    let listed = said(NOW).unwrap();
+    assert_eq!([said(listed), said(listed + 1)], [Ok(listed), Err(VerifyError::RevocationListExpired)]);
+    let earliest = listed.min(lists[0].check(&middle, &root, NOW, algorithms).unwrap()).min(until);
+    for list in lists {
+        trust.revoke(list);
+    }
+    assert_eq!(trust.verify(&chain, Purpose::Client, NOW, algorithms), Ok(earliest));
+}
+
+#[test]
 fn names_stay_where_their_authority_may_sign() {
     let trust = trusting(&["root"], 9);
     assert_eq!(judge(&trust, &["inside", "narrow"]), Ok(()));
@@ -143,7 +168,7 @@ fn a_strangers_chain_costs_few_signatures_and_no_more_depth_than_is_allowed() {
         let mut chain = vec![der("leaf").to_vec()];
         chain.extend((1..=count).map(lookalike));
         chain.push(der("middle").to_vec());
-        trust.verify(&chain, Purpose::Client, NOW, algorithms.all)
+        trust.verify(&chain, Purpose::Client, NOW, algorithms.all).map(drop)
     };
     assert_eq!(with_lookalikes(7), Ok(()));
     assert_eq!(with_lookalikes(8), Err(VerifyError::TooLong));
