@@ -139,13 +139,18 @@ impl Book {
 
     /// Notes all of another, each under its own number.
     pub(crate) fn merge(&mut self, other: &Self) {
-        for (key, numbers) in &other.keys {
+        self.merge_marks(other, u64::MAX);
+        other.rules.iter().for_each(|ruled| self.note_rule(ruled));
+    }
+
+    /// Notes keys and labels of another whose numbers are below `below`.
+    pub(crate) fn merge_marks(&mut self, other: &Self, below: u64) {
+        for (key, numbers) in other.keys.iter().filter(|(_, numbers)| numbers.newest() < below) {
             self.keys.entry(*key).or_default().add(*numbers);
         }
-        for (label, numbers) in &other.labels {
+        for (label, numbers) in other.labels.iter().filter(|(_, numbers)| numbers.newest() < below) {
             self.labels.entry(*label).or_default().add(*numbers);
         }
-        other.rules.iter().for_each(|ruled| self.note_rule(ruled));
     }
 
     /// The purges of keys and labels in it, hard and soft, of which each must have one number.
@@ -170,14 +175,19 @@ impl Book {
         [Purge::Soft, Purge::Hard].map(of).into()
     }
 
-    /// Drops what another knows already.
-    pub(crate) fn drop_known(&mut self, known: &Self) {
-        let is_known = |theirs: &Numbers, ours: Option<&Numbers>| {
-            ours.is_some_and(|ours| theirs.hard <= ours.hard && theirs.soft <= ours.soft)
+    /// Drops what is known already: numbers below `comparable` that do not go beyond `ours`, and those that were `heard`.
+    pub(crate) fn drop_known(&mut self, ours: &Self, comparable: u64, heard: &Self) {
+        let is_known = |number: u64, ours: u64, heard: u64| {
+            number == 0 || number < comparable && number <= ours || number == heard
         };
-        self.keys.retain(|key, numbers| !is_known(numbers, known.keys.get(key)));
-        self.labels.retain(|label, numbers| !is_known(numbers, known.labels.get(label)));
-        self.rules.retain(|ruled| !known.rules.contains(ruled));
+        let are_known = |theirs: &Numbers, ours: Option<&Numbers>, heard: Option<&Numbers>| {
+            let (ours, heard) = (ours.copied().unwrap_or_default(), heard.copied().unwrap_or_default());
+            is_known(theirs.hard, ours.hard, heard.hard) && is_known(theirs.soft, ours.soft, heard.soft)
+        };
+        self.keys.retain(|key, numbers| !are_known(numbers, ours.keys.get(key), heard.keys.get(key)));
+        self.labels
+            .retain(|label, numbers| !are_known(numbers, ours.labels.get(label), heard.labels.get(label)));
+        self.rules.retain(|ruled| !ours.rules.contains(ruled));
     }
 
     /// Notes the records that the bytes begin with; how many bytes are whole.

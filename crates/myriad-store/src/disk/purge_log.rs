@@ -6,6 +6,8 @@
 //!
 //! During an upgrade two processes write to one log. Whoever writes holds a lock, and reads first what the other has added.
 //! The older of the two gives its purges the last number of the newer one's start, since they cover what that one fetched.
+//! So that number does not tell one purge from another: what another process has added is news, whatever its number. Only where
+//! the log was written anew is it asked what of it is known; what cannot be told holds once more.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -53,6 +55,8 @@ pub(crate) struct PurgeLog {
     /// Purges of another process that do not hold in this one yet, and those that are about to.
     news: Book,
     adopted: Book,
+    /// Keys and labels that another process has purged, under its numbers.
+    heard: Book,
 }
 
 /// Nobody else writes the log while this lives.
@@ -80,6 +84,7 @@ impl PurgeLog {
             epoch: 0,
             news: Book::default(),
             adopted: Book::default(),
+            heard: Book::default(),
         };
         let Some(bytes) = read(&path(root))? else { return Ok((log, found)) };
         let reading = Book::read(&bytes);
@@ -174,14 +179,15 @@ impl PurgeLog {
             return Ok(());
         }
         let news = self.read_news().inspect_err(|_| (self.file, self.is_behind) = (None, true));
-        let mut news = news?;
-        for known in [&self.book, &self.adopted] {
-            news.drop_known(known);
-        }
+        let news = news?;
+        // From the last number of the newest start on nothing tells two purges apart.
+        let last = self.newer_start().unwrap_or(self.epoch).saturating_add(sequence::EPOCH - 1);
+        self.heard.merge_marks(&news, last);
         self.news.merge(&news);
         Ok(())
     }
 
+    /// What another process has purged.
     fn read_news(&mut self) -> io::Result<Book> {
         let mut news = Book::default();
         if let Some(file) = self.file.as_ref().filter(|file| self.is_there(file)) {
@@ -198,6 +204,9 @@ impl PurgeLog {
         } else if let Some(bytes) = read(&path(&self.root))? {
             let reading = Book::read(&bytes);
             news = reading.book;
+            // The numbers of a newer process are below those that this one's purges have had since it started.
+            let comparable = self.newer_start().unwrap_or(u64::MAX);
+            news.drop_known(&self.book, comparable, &self.heard);
             (self.at, self.len) = (reading.len as u64, bytes.len() as u64);
             self.file = Some(File::options().read(true).write(true).open(path(&self.root))?);
             self.is_behind |= reading.is_damaged;
@@ -345,6 +354,77 @@ mod tests {
         }
         assert_eq!(multiples, 2, "payloads of 256 and 512 bytes");
         assert_eq!(reopened(&folder).0, one.book);
+    }
+
+    /// The logs of two processes on one folder.
+    fn older_and_newer(folder: &Folder) -> (PurgeLog, PurgeLog) {
+        let epochs = [1, 2].map(|start| start * sequence::EPOCH);
+        let logs = epochs.map(|epoch| {
+            let (mut log, _) = PurgeLog::open(folder.path()).unwrap();
+            sequence::write(folder.path(), epoch).unwrap();
+            log.epoch = epoch;
+            log
+        });
+        logs.into()
+    }
+
+    fn of_key(number: u64) -> Entry {
+        Entry::Exact { number, purge: Purge::Hard, keys: [7].into(), labels: [].into() }
+    }
+
+    /// Whether there are news of the key; they hold from here on under this number of the start.
+    fn hears(log: &mut PurgeLog, number: u64) -> bool {
+        let news = log.take_news().unwrap();
+        let mut numbered = Book::default();
+        if !news.is_empty() {
+            numbered.note(&of_key(log.epoch + number));
+        }
+        log.adopt(&numbered);
+        !news.is_empty()
+    }
+
+    #[test]
+    fn the_older_of_two_hears_of_a_purge_of_what_it_has_purged_itself() {
+        for is_written_anew in [false, true] {
+            for is_heard in [false, true] {
+                let folder = Folder::new();
+                let (mut older, mut newer) = older_and_newer(&folder);
+                let mut number = 0;
+                for round in 0..3 {
+                    older.append(&[of_key(older.epoch + round)]).unwrap();
+                    if is_heard {
+                        number += 1;
+                        assert!(hears(&mut newer, number), "round {round}");
+                    }
+                    number += 1;
+                    newer.append(&[of_key(newer.epoch + number)]).unwrap();
+                    if is_written_anew {
+                        newer.write_anew().unwrap();
+                    }
+                    assert!(hears(&mut older, 9), "round {round}");
+                    assert!(!hears(&mut older, 9), "it heard of it");
+                }
+                if is_heard && is_written_anew {
+                    newer.write_anew().unwrap();
+                    assert!(!hears(&mut older, 9), "it knew all of that");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_purge_is_news_though_one_of_the_same_number_is_about_to_hold() {
+        let folder = Folder::new();
+        let (mut older, mut newer) = older_and_newer(&folder);
+        older.append(&[of_key(1)]).unwrap();
+        let mut numbered = newer.take_news().unwrap();
+        assert!(!numbered.is_empty());
+        older.append(&[of_key(2)]).unwrap();
+        newer.append(&[entry(newer.epoch + 1)]).unwrap();
+        numbered.keys.values_mut().for_each(|numbers| numbers.hard = newer.epoch);
+        newer.adopt(&numbered);
+        assert!(hears(&mut newer, 2), "numbers alone do not tell them apart");
+        assert!(!hears(&mut newer, 3));
     }
 
     #[test]

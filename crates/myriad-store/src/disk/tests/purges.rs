@@ -481,6 +481,23 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
 }
 
 #[test]
+fn a_page_that_the_older_of_two_has_purged_itself_is_purged_there_by_the_newer_one_too() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    let newer = Shop::open(folder.path());
+    older.pool.tend();
+    newer.recover();
+    for id in 0..3 {
+        older.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+        older.put(b"/", id, 100);
+        newer.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+        older.tend();
+        assert_eq!(older.id(b"/"), None, "{id}");
+    }
+}
+
+#[test]
 fn purge_by_rule_through_the_older_of_two_covers_what_the_newer_one_fetched() {
     let folder = Folder::new();
     let older = Shop::open(folder.path());
