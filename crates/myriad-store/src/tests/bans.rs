@@ -21,6 +21,18 @@ fn label_takes_out_all_that_bear_it_and_nothing_else() {
 }
 
 #[test]
+fn pages_of_a_label_are_counted_exactly_however_many_there_are() {
+    for purge in [Purge::Hard, Purge::Soft] {
+        let zone = zone(8 << 20);
+        for id in 0..2000 {
+            put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
+        }
+        assert_eq!(purge_labels(&zone, &[7, 1, 8, 2], purge), 800);
+        assert_eq!(purge_labels(&zone, &[1, 3], purge), if purge == Purge::Hard { 400 } else { 800 });
+    }
+}
+
+#[test]
 fn label_of_one_variant_leaves_the_others() {
     let zone = zone(1 << 20);
     for (id, value) in [(1, 0), (2, 1)] {

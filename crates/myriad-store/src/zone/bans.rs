@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::{Inner, Zone};
 use crate::ban::{Entry, Exact, Retired, Verdict};
+use crate::labels::Walk;
 use crate::shard::{Role, Shard, Taken};
 use crate::{Count, Covered, MOST_RULE, Metadata, Object, Purge, PurgeError, Purged, Purging};
 
-/// Entries that a sweep asks before it lets go of a shard's lock.
-const SWEEP_BATCH: u32 = 64;
+/// Entries that are asked before a shard's lock is let go of.
+const BATCH: u32 = 64;
 
 impl<M: Metadata> Zone<M> {
     /// Purges what `covered` says. It holds from this moment on for everybody who asks, at the cost of one question the
@@ -68,17 +69,17 @@ impl<M: Metadata> Zone<M> {
             };
             self.release_all(taken);
         }
-        if exact.labels.is_empty() {
-            return;
-        }
         for shard in &self.inner.shards {
-            let taken = {
-                let mut shard = shard.lock();
-                let slots: Vec<u32> =
-                    exact.labels.iter().flat_map(|label| shard.labels.slots(*label)).collect();
-                self.ask_slots(&mut shard, slots)
-            };
-            self.release_all(taken);
+            let mut walk = Walk::default();
+            // What comes into a slot that is passed has met the purge.
+            while !walk.is_over(&exact.labels) {
+                let taken = {
+                    let mut shard = shard.lock();
+                    let slots = shard.labels.next(&exact.labels, &mut walk, BATCH as usize);
+                    self.ask_slots(&mut shard, slots)
+                };
+                self.release_all(taken);
+            }
         }
     }
 
@@ -102,7 +103,7 @@ impl<M: Metadata> Zone<M> {
             let mut left = u32::try_from(budget).unwrap_or(u32::MAX);
             let (newest, mut shard, mut slot) = round.take().unwrap_or((newest, 0, 0));
             while left > 0 && shard < self.inner.shards.len() {
-                let batch = left.min(SWEEP_BATCH);
+                let batch = left.min(BATCH);
                 let slots = self.sweep_bans(shard, slot..slot.saturating_add(batch));
                 left -= batch.min(slots.saturating_sub(slot)).max(1);
                 (shard, slot) = if slot + batch < slots { (shard, slot + batch) } else { (shard + 1, 0) };
