@@ -138,6 +138,18 @@ impl Purges {
     pub(crate) fn settled(&self) -> u64 {
         self.settled.load(SeqCst)
     }
+
+    fn with_log(&self, job: impl FnOnce(&mut PurgeLog) -> io::Result<()>) -> io::Result<()> {
+        match self.log.lock().as_mut() {
+            Some(log) => job(log),
+            None => Err(io::Error::other("the folder cannot be used")),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_log_free(&self) -> bool {
+        self.log.try_lock().is_some()
+    }
 }
 
 impl Shelf {
@@ -222,13 +234,12 @@ impl Shelf {
     }
 
     fn write_down(self: &Arc<Self>, entries: &[Entry]) -> io::Result<()> {
-        let mut log = self.purges.log.lock();
-        let log = log.as_mut().ok_or_else(|| io::Error::other("the folder cannot be used"))?;
-        let mut logged = log.append(entries);
+        let mut logged = self.purges.with_log(|log| log.append(entries));
         if logged.is_err() && self.is_removed() {
-            // What was in the folder cannot come back, whether or not there is a log in the next one.
+            // What was in the folder cannot come back, whether or not there is a log in the next one. The log is not held
+            // meanwhile: whoever takes the turn takes the recovery, and that one takes the log.
             self.notice_removed_folder();
-            logged = if self.is_removed() { Ok(()) } else { log.write_anew() };
+            logged = if self.is_removed() { Ok(()) } else { self.purges.with_log(PurgeLog::write_anew) };
         }
         if let Err(error) = &logged {
             let told = io::Error::new(error.kind(), error.to_string());

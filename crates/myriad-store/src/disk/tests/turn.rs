@@ -256,6 +256,35 @@ fn whoever_makes_a_removed_folder_anew_leaves_it_the_number_of_the_newest_start(
 }
 
 #[test]
+fn a_purge_that_makes_a_removed_folder_anew_does_not_hold_the_log_while_it_waits_for_the_recovery() {
+    use crate::disk::sequence::{self, EPOCH};
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    let shelf = &shop.zone.disk().unwrap().shelf;
+    // Another process has had the new folder and is gone; the log cannot be written there.
+    fs::remove_dir_all(folder.path()).unwrap();
+    fs::create_dir_all(folder.path().join(".purges.new")).unwrap();
+    let newest = shelf.rounds.lock().epoch.unwrap() + EPOCH;
+    sequence::write(folder.path(), newest).unwrap();
+    fs::write(folder.path().join(".writer"), newest.to_le_bytes()).unwrap();
+    std::thread::scope(|threads| {
+        let recovery = shelf.recovery.lock();
+        threads.spawn(|| {
+            let _purging = shop.zone.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+            shop.settle();
+        });
+        while shelf.turn.is_held() {
+            std::thread::yield_now();
+        }
+        let is_free = shelf.purges.is_log_free();
+        drop(recovery);
+        assert!(is_free);
+    });
+    assert!(shelf.turn.is_held());
+}
+
+#[test]
 fn pages_that_wait_for_the_turn_leave_nothing_to_remove_where_no_file_is() {
     let folder = Folder::new();
     let older = Shop::open(folder.path());
