@@ -87,6 +87,8 @@ impl Shelf {
             }
             Err(error) => {
                 self.failed("open()", &sequence::path(&self.root), error);
+                // There is no file to be told of these.
+                self.above.upgrade().inspect(|above| _ = above.take_softened());
                 false
             }
         }

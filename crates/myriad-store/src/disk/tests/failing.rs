@@ -5,6 +5,23 @@ use std::sync::atomic::AtomicBool;
 use rustix::io::Errno;
 
 use super::*;
+
+#[test]
+fn soft_purges_note_nothing_for_a_folder_that_cannot_be_used() {
+    let folder = Folder::new();
+    let path = folder.path().join("a file");
+    fs::write(&path, b"").unwrap();
+    let shop = Shop::open(&path);
+    let above = shop.zone.disk().unwrap().shelf.above.upgrade().unwrap();
+    for id in 0..10 {
+        put(&shop.zone, b"/", id, 10, shop.now());
+        let purged = shop.zone.purge(crate::tests::labelled(&[id % 5]), Purge::Soft);
+        shop.settle();
+        drop(purged);
+        shop.pool.tend();
+        assert_eq!(above.take_softened().len(), 0, "{id}");
+    }
+}
 use crate::disk::faults::Operation;
 
 impl Shop {
