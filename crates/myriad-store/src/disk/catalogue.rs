@@ -754,6 +754,7 @@ mod tests {
             role: Role::Plain,
             seen: true,
             sure: true,
+            share: 0,
         }
     }
 
