@@ -37,6 +37,8 @@ pub enum ParseError {
     InvalidHost,
     /// A field that has one value was sent twice, `Host` or `Content-Length` for instance (RFC 9110 §5.3).
     RepeatedField,
+    /// A `Host` that says something else than `:authority`.
+    HostMismatch,
     /// Both `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, rule 3).
     LengthAndEncoding,
     /// `Content-Length` is not a decimal number below 2⁶³ (RFC 9110 §8.6).
@@ -101,6 +103,7 @@ impl ParseError {
             Self::MissingHost => "HTTP/1.1 request without \"Host\"",
             Self::InvalidHost => "invalid \"Host\"",
             Self::RepeatedField => "repeated header field that may have one value",
+            Self::HostMismatch => "\"Host\" that is not its \":authority\"",
             Self::LengthAndEncoding => "both \"Content-Length\" and \"Transfer-Encoding\"",
             Self::InvalidLength => "invalid \"Content-Length\"",
             Self::UnknownTransferEncoding => "unknown \"Transfer-Encoding\"",

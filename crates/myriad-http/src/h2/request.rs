@@ -145,9 +145,11 @@ impl<'a> RequestBuilder<'a> {
                 if self.hosts > 1 {
                     return Err(ParseError::RepeatedField);
                 }
-                // `:authority` is the host, as in nginx; nobody may be told another.
+                // RFC 9113 §8.3.1, as nginx: who is told of one must not be another than who is told of the other.
                 if self.authority.is_some() {
-                    return Ok(());
+                    let authority = part(&self.scratch.text, self.authority.as_ref());
+                    let same = value.eq_ignore_ascii_case(authority);
+                    return if same { Ok(()) } else { Err(ParseError::HostMismatch) };
                 }
             }
             b"priority" => self.priority = Priority::parse(value),
@@ -290,7 +292,7 @@ mod tests {
         assert_eq!(error(&[("x a", "1")]), Some(ParseError::InvalidFieldName));
         assert_eq!(error(&[("", "1")]), Some(ParseError::InvalidFieldName));
         assert_eq!(error(&[("x", "a\r\nb: c")]), Some(ParseError::ControlByte));
-        assert_eq!(error(&[("host", "a"), ("host", "a")]), Some(ParseError::RepeatedField));
+        assert_eq!(error(&[("host", "a.example"), ("host", "a.example")]), Some(ParseError::RepeatedField));
         assert_eq!(
             error(&[("a", ""), ("b", ""), ("c", ""), ("d", ""), ("e", ""), ("f", "")]),
             Some(ParseError::TooManyFields)
@@ -303,9 +305,14 @@ mod tests {
 
     #[test]
     fn the_authority_is_the_only_host() {
-        let (head, _, error) = build(&[&LINE[..], &[("host", "other.example")]].concat());
+        let (head, _, error) = build(&[&LINE[..], &[("host", "A.example")]].concat());
         assert_eq!(error, None);
         assert_eq!(head.fields().known_all(Known::Host).collect::<Vec<_>>(), [b"a.example"]);
+        for other in ["other.example", "a.example:81", ""] {
+            let (head, _, error) = build(&[&LINE[..], &[("host", other)]].concat());
+            assert_eq!(error, Some(ParseError::HostMismatch));
+            assert_eq!(head.fields().known_all(Known::Host).collect::<Vec<_>>(), [b"a.example"]);
+        }
         let (head, _, error) = build(&[LINE[0], LINE[1], LINE[2], ("host", "other.example")]);
         assert_eq!((error, head.known(Known::Host)), (None, Some(&b"other.example"[..])));
     }

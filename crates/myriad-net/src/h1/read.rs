@@ -109,7 +109,8 @@ impl HeadReader {
         }
         if self.first && work.input.bytes().starts_with(b"PR") && connection.tls().is_none() {
             let length = work.input.len().min(PREFACE.len());
-            if work.input.bytes()[..length] == PREFACE[..length] && service.http2(connection).is_some() {
+            let may_be = !connection.plain_to_tls.get() && service.http2(connection).is_some();
+            if may_be && work.input.bytes()[..length] == PREFACE[..length] {
                 self.parsed = work.input.len();
                 return if length < PREFACE.len() { None } else { Some(Read::Http2(self.work.take()?)) };
             }

@@ -90,7 +90,7 @@ impl<S: Service> Driver<S> {
     pub(super) fn new(service: Rc<S>, connection: Rc<Connection>, early: &[u8]) -> Self {
         let limits = service.http2(&connection).unwrap_or_default();
         let config = Config {
-            head: service.limits(&connection).head,
+            head: service.limits(&connection).block,
             max_streams: limits.streams,
             window: limits.preread,
         };

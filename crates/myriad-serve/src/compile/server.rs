@@ -204,15 +204,17 @@ fn socket_name(address: &ListenAddress, quic: bool) -> String {
 /// How heads are read, and the time-outs before a location is known.
 fn limits(client: &ClientSettings) -> Limits {
     let large = client.large_header_buffers;
-    let line = large.size.max(client.header_buffer_size) as usize;
+    let block = HeadLimits {
+        line: large.size as usize,
+        total: (large.size as usize).saturating_mul(large.count as usize),
+        fields: client.max_headers as usize,
+        ignore_invalid_headers: client.ignore_invalid_headers,
+        underscores_in_headers: client.underscores_in_headers,
+    };
+    let line = block.line.max(client.header_buffer_size as usize);
     Limits {
-        head: HeadLimits {
-            line,
-            total: (large.size as usize).saturating_mul(large.count as usize).max(line),
-            fields: client.max_headers as usize,
-            ignore_invalid_headers: client.ignore_invalid_headers,
-            underscores_in_headers: client.underscores_in_headers,
-        },
+        head: HeadLimits { line, total: block.total.max(line), ..block },
+        block,
         header_timeout_ms: client.header_timeout,
         timeouts: timeouts(client),
     }

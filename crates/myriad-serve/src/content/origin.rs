@@ -177,7 +177,7 @@ fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
     if head.status != 401 {
         return;
     }
-    let mut carried = Carried { media_type: None, lines: Vec::new() };
+    let mut carried = Carried::default();
     for challenge in head.fields.known_all(Known::WwwAuthenticate) {
         for part in [&b"WWW-Authenticate: "[..], challenge, b"\r\n"] {
             carried.lines.extend_from_slice(part);

@@ -20,14 +20,19 @@ pub(crate) fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer
     let body = error_body(status, &place.headers.server_name);
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(body)));
     answer.media_type = Some(b"text/html"[..].into());
+    answer.field(b"Location", &location(request, url));
+    answer
+}
+
+/// `url` as the client is told it.
+fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     let mut location = Vec::with_capacity(url.len() + 64);
-    if url.starts_with(b"/") && place.redirects.absolute {
+    if url.starts_with(b"/") && request.place().redirects.absolute {
         write_origin(request, &mut location);
     }
     location.extend_from_slice(url);
     location.retain(|byte| !byte.is_ascii_control());
-    answer.field(b"Location", &location);
-    answer
+    location
 }
 
 /// `msie_refresh`: the URL as it is, which a browser resolves by itself.
@@ -37,9 +42,14 @@ fn refresh(url: &[u8]) -> Answer {
     answer
 }
 
-/// As [`redirect`]; but an `error_page` for the status goes first, as in nginx.
+/// As [`redirect`]; but an `error_page` for the status goes first, as in nginx, and its answer bears the `Location`.
 pub(crate) fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> Step {
     if error::has_page_now(exchange, status) {
+        let location = location(&exchange.request, url);
+        let carried = exchange.request.carried.get_or_insert_default();
+        for part in [&b"Location: "[..], &location, b"\r\n"] {
+            carried.lines.extend_from_slice(part);
+        }
         return Step::Error(status);
     }
     Step::Answer(redirect(&mut exchange.request, status, url))

@@ -107,6 +107,7 @@ pub(crate) struct Request {
 }
 
 /// What goes from the answer that redirects to the answer that is sent.
+#[derive(Default)]
 pub(crate) struct Carried {
     /// `Content-Type`.
     pub media_type: Option<Vec<u8>>,

@@ -44,7 +44,10 @@ impl OpenLogs {
         line: &[u8],
     ) -> io::Result<()> {
         let Some(rules) = rules else { return open(path)?.write_all(line) };
+        // Opened first: what cannot be opened takes no other's place.
+        let mut opened = None;
         if !self.files.contains_key(path) {
+            opened = Some(open(path)?);
             self.make_room(rules, now);
             let kept = Kept { file: None, uses: 0, first_ms: now, used_ms: now, checked_ms: now };
             self.files.insert(path.to_owned(), kept);
@@ -64,7 +67,7 @@ impl OpenLogs {
         if let Some(file) = &mut kept.file {
             return file.write_all(line);
         }
-        let mut file = open(path)?;
+        let mut file = opened.map_or_else(|| open(path), Ok)?;
         file.write_all(line)?;
         if kept.uses >= rules.min_uses {
             kept.file = Some(file);
@@ -126,6 +129,8 @@ mod tests {
             logs.append(&folder.join(name), Some(&RULES), 700, b"x").unwrap();
         }
         assert_eq!(logs.files.len(), 2);
+        assert!(logs.append(&folder.join("none/e"), Some(&RULES), 700, b"x").is_err());
+        assert!(logs.files.contains_key(&folder.join("c")), "what cannot be opened took a place");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

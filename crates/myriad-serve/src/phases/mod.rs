@@ -21,7 +21,7 @@ pub(crate) use begin::{begin, begin_in_place, begin_subrequest, reject};
 
 use crate::content::{self, Step, Work};
 use crate::error_log::Level;
-use crate::exchange::{Carried, Exchange};
+use crate::exchange::Exchange;
 use crate::output::{self, Answer};
 
 /// nginx allows ten internal redirects, rewrites included, before it gives up with 500.
@@ -60,10 +60,7 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
         entry = match step {
             Step::Answer(answer) => match output::refusal(&exchange.request, &answer) {
                 Some(refusal) if content::error::has_page_now(exchange, refusal.status) => {
-                    let carried = exchange
-                        .request
-                        .carried
-                        .get_or_insert_with(|| Box::new(Carried { media_type: None, lines: Vec::new() }));
+                    let carried = exchange.request.carried.get_or_insert_default();
                     carried.lines.extend_from_slice(&refusal.lines);
                     Entry::Step(content::error::step(exchange, refusal.status))
                 }

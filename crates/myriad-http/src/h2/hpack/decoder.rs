@@ -28,8 +28,8 @@ impl Decoder {
         Self { table: Table::new(most), most, text: Vec::new() }
     }
 
-    /// Reads a whole block and gives `take` each field. Names and values may be at most `total` bytes together, and one
-    /// field `each` bytes: fields are counted before they are copied, so a small block that stands for much is no danger.
+    /// Reads a whole block and gives `take` each field. Names and values may be at most `total` bytes together, and one of
+    /// them `each` bytes: fields are counted before they are copied, so a small block that stands for much is no danger.
     pub fn decode(
         &mut self,
         block: &[u8],
@@ -53,18 +53,17 @@ impl Decoder {
                 continue;
             }
             began = true;
-            let most = each.min(left);
             let used = if first & 0x80 != 0 {
                 let index = integer::read(&mut input, 7).ok_or(DecodeError::Broken)?;
                 let (name, value) = self.table.get(index).ok_or(DecodeError::Broken)?;
                 let used = name.len() + value.len();
-                if used > most {
+                if used > left || name.len().max(value.len()) > each {
                     return Err(DecodeError::TooLarge);
                 }
                 take(name, value);
                 used
             } else {
-                let name_len = self.read_literal(&mut input, most)?;
+                let name_len = self.read_literal(&mut input, each, left)?;
                 let (name, value) = self.text.split_at(name_len);
                 take(name, value);
                 self.text.len()
@@ -74,22 +73,23 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads a literal (RFC 7541 §6.2) into `text`; tells how much of it is the name.
-    fn read_literal(&mut self, input: &mut &[u8], most: usize) -> Result<usize, DecodeError> {
+    /// Reads a literal (RFC 7541 §6.2) into `text`, a name and a value of at most `each` bytes and of `left` together; tells how
+    /// much of it is the name.
+    fn read_literal(&mut self, input: &mut &[u8], each: usize, left: usize) -> Result<usize, DecodeError> {
         let indexed = input.first().is_some_and(|first| first & 0x40 != 0);
         let index = integer::read(input, if indexed { 6 } else { 4 }).ok_or(DecodeError::Broken)?;
         self.text.clear();
         if index == 0 {
-            self.read_string(input, most)?;
+            self.read_string(input, each.min(left))?;
         } else {
             let (name, _) = self.table.get(index).ok_or(DecodeError::Broken)?;
-            if name.len() > most {
+            if name.len() > each.min(left) {
                 return Err(DecodeError::TooLarge);
             }
             self.text.extend_from_slice(name);
         }
         let name_len = self.text.len();
-        self.read_string(input, most - name_len)?;
+        self.read_string(input, each.min(left - name_len))?;
         if indexed {
             let (name, value) = self.text.split_at(name_len);
             self.table.insert(name, value);

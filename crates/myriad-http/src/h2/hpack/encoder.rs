@@ -73,7 +73,7 @@ impl Encoder {
                 self.table.insert(name, value);
             }
             // RFC 7541 §7.1.3: nobody on the way may keep it either.
-            (false, b"set-cookie" | b"authorization" | b"proxy-authorization") => {
+            (false, b"authorization" | b"proxy-authorization") => {
                 integer::write(out, 0x10, 4, index);
             }
             _ => integer::write(out, 0, 4, index),

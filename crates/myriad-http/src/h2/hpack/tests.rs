@@ -129,8 +129,8 @@ fn a_small_block_that_stands_for_much_ends() {
     assert_eq!(decode(&mut decoder, &bomb).map(|fields| fields.len()), Ok(1));
     assert_eq!(decode(&mut decoder, &[0xbe; 8]).map(|fields| fields.len()), Ok(8));
     assert_eq!(decode(&mut decoder, &[0xbe; 9]), Err(DecodeError::TooLarge));
-    let one = decoder.decode(&[0xbe], 4000, 32_768, |_, _| {});
-    assert_eq!(one, Err(DecodeError::TooLarge));
+    let mut one = |each| decoder.decode(&[0xbe], each, 32_768, |_, _| {});
+    assert_eq!((one(4000), one(3999)), (Ok(()), Err(DecodeError::TooLarge)));
 }
 
 #[test]

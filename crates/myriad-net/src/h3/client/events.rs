@@ -14,7 +14,7 @@ impl<S: Service> Client<S> {
         while let Some(event) = self.quic.poll() {
             match event {
                 Event::HandshakeDataReady => {
-                    self.greet(around.service.limits(&self.connection).head.total);
+                    self.greet(around.service.limits(&self.connection).block.total);
                 }
                 Event::Connected => self.connected(around),
                 Event::ConnectionLost { reason } => self.lost(&reason, around),

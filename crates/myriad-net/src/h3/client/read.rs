@@ -203,7 +203,7 @@ impl<S: Service> Client<S> {
 
     /// Reads what was taken off a stream. Breaks where no more is to be read for now.
     fn interpret(&mut self, id: StreamId, around: &mut Around<'_, S>) -> Result<ControlFlow<()>, Error> {
-        let limits = around.service.limits(&self.connection).head;
+        let limits = around.service.limits(&self.connection).block;
         loop {
             let Some(stream) = self.streams.get_mut(&id) else { return Ok(ControlFlow::Break(())) };
             let taken = stream.rest.clone();

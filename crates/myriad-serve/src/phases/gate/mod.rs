@@ -23,7 +23,7 @@ use std::time::Duration;
 use super::locate;
 use crate::content::{Step, Work};
 use crate::error_log::Level;
-use crate::exchange::{Carried, Exchange};
+use crate::exchange::Exchange;
 use crate::runtime::Gate;
 use crate::subrequest::Asked;
 
@@ -224,10 +224,7 @@ impl Progress {
 /// Keeps the visitor out. The challenge goes with whatever answers, an error page too.
 fn out(exchange: &mut Exchange, progress: &Progress) -> Step {
     if !progress.challenges.is_empty() {
-        let carried = exchange
-            .request
-            .carried
-            .get_or_insert_with(|| Box::new(Carried { media_type: None, lines: Vec::new() }));
+        let carried = exchange.request.carried.get_or_insert_default();
         carried.lines.extend_from_slice(&progress.challenges);
     }
     Step::Error(progress.refused.unwrap_or(403))
