@@ -8,8 +8,13 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Polls until it holds; a test that waits in vain says for what.
-pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
+    wait_patiently_for(what, PATIENCE, holds);
+}
+
+/// The same for what takes longer by its nature.
+pub fn wait_patiently_for(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + patience;
     while !holds() {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         sleep(Duration::from_millis(5));

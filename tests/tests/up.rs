@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use myriad_tests::{Client, Place, Request, Signal, binary, is_alive, signal, wait_for, workspace};
+use myriad_tests::{Client, Place, Request, Signal, binary, is_alive, signal, wait_patiently_for, workspace};
 
 /// The script, with its whole process group if a test fails on the way.
 struct Up {
@@ -28,7 +29,8 @@ impl Up {
     }
 
     fn wait_until_ready(&mut self) {
-        wait_for("scripts/up", || {
+        // It makes a whole WordPress.
+        wait_patiently_for("scripts/up", Duration::from_mins(5), || {
             let ended = self.child.try_wait().expect("wait");
             assert!(ended.is_none(), "scripts/up ended:\n{}", self.said());
             self.said().contains("Ctrl-C stops all of it")
