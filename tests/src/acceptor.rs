@@ -1,9 +1,12 @@
 //! The listening half that every origin has.
 
+use std::iter;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+
+use crate::place::free_port;
 
 /// A listening socket with a thread a connection. Once stopped or dropped it refuses whoever connects.
 #[derive(Debug)]
@@ -20,9 +23,15 @@ struct Shared {
 }
 
 impl Acceptor {
-    /// Listens, and hands each connection to a thread of its own; port 0 takes a free one.
-    pub(crate) fn start(address: &str, serve: impl Fn(&TcpStream) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind(address).expect("the origin's port");
+    /// Listens, on a free port where none is asked for, and hands each connection to a thread of its own.
+    pub(crate) fn start(address: Option<&str>, serve: impl Fn(&TcpStream) + Send + Sync + 'static) -> Self {
+        // None of the system's choice: once it is left, nobody else is to be given it.
+        let listener = match address {
+            Some(address) => TcpListener::bind(address).expect("the origin's port"),
+            None => iter::repeat_with(|| TcpListener::bind(("127.0.0.1", free_port())))
+                .find_map(Result::ok)
+                .expect("a free port"),
+        };
         let address = listener.local_addr().expect("address").to_string();
         let (shared, serve) = (Arc::new(Shared::default()), Arc::new(serve));
         let watched = Arc::clone(&shared);

@@ -45,7 +45,7 @@ impl HttpOrigin {
     pub fn start(script: impl Fn(&mut HttpCall) + Send + Sync + 'static) -> Self {
         let state = Arc::new(State { script: Box::new(script), heads: Mutex::default() });
         let shared = Arc::clone(&state);
-        let acceptor = Acceptor::start("127.0.0.1:0", move |stream| drop(shared.serve(stream)));
+        let acceptor = Acceptor::start(None, move |stream| drop(shared.serve(stream)));
         Self { address: acceptor.address().to_owned(), state, acceptor }
     }
 

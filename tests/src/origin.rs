@@ -48,12 +48,12 @@ pub struct Call {
 impl Origin {
     /// Runs the script once a request, in a thread a connection, after the whole body has been read.
     pub fn start(script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
-        Self::listen("127.0.0.1:0", true, Box::new(script))
+        Self::listen(None, true, Box::new(script))
     }
 
     /// The same, with the body left for the script to read.
     pub fn start_streaming(script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
-        Self::listen("127.0.0.1:0", false, Box::new(script))
+        Self::listen(None, false, Box::new(script))
     }
 
     /// Holds every answer until the gate is opened: then it is `text`.
@@ -69,10 +69,10 @@ impl Origin {
 
     /// Comes back on an address that an earlier origin had.
     pub fn start_at(address: &str, script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
-        Self::listen(address, true, Box::new(script))
+        Self::listen(Some(address), true, Box::new(script))
     }
 
-    fn listen(address: &str, reads_body_first: bool, script: Box<Script>) -> Self {
+    fn listen(address: Option<&str>, reads_body_first: bool, script: Box<Script>) -> Self {
         let (calls, finished) = (Mutex::default(), AtomicUsize::new(0));
         let state = Arc::new(State { script, calls, finished, reads_body_first });
         let shared = Arc::clone(&state);

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A folder of a test's own, removed when dropped, with what configurations may name in it.
 ///
@@ -26,14 +29,19 @@ const PARAMS: &str = "fastcgi_param REQUEST_METHOD $request_method; fastcgi_para
                       fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;";
 
 /// A free port of the loopback address: below those that the system gives to connections (from 32768 on), one of which
-/// could take it before the server does.
+/// could take it before the server does. Neighbouring ports go to nobody at once, for who finds one taken may try the next.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
+    static OWN: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
     let start = std::process::id().wrapping_mul(97);
     loop {
-        let at = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 20_000;
+        let at = start.wrapping_add(NEXT.fetch_add(7, Ordering::Relaxed)) % 20_000;
         let port = 12_000 + at as u16;
+        // A name that goes with this process: another one's tests leave the port alone, even while a server starts again.
+        let name = SocketAddr::from_abstract_name(format!("myriad-tests-{port}")).expect("a name");
+        let Ok(own) = UnixListener::bind_addr(&name) else { continue };
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            OWN.lock().unwrap_or_else(PoisonError::into_inner).push(own);
             return port;
         }
     }
