@@ -50,7 +50,9 @@ impl Server {
 
     /// Writes another configuration and has it read.
     pub fn reload(&self, http: &str) {
-        self.place.write("myriad.conf", configuration(&self.place, "", http));
+        // As a whole: an earlier reload may be reading the file.
+        self.place.write("myriad.conf.new", configuration(&self.place, "", http));
+        std::fs::rename(self.place.path("myriad.conf.new"), self.place.path("myriad.conf")).expect("renamed");
         self.signal(Signal::HUP);
     }
 
@@ -92,6 +94,16 @@ impl Server {
     /// Waits for a text in the error log.
     pub fn log_has(&self, text: &str) {
         wait_for(&format!("{text:?} in the error log"), || self.place.read("error.log").contains(text));
+    }
+
+    /// How often a zone's files have come to be known. Before that a purge counts the least that it may be.
+    pub fn recoveries(&self) -> usize {
+        self.place.read("error.log").matches(" known after ").count()
+    }
+
+    /// Waits until that has been so often.
+    pub fn wait_for_recoveries(&self, count: usize) {
+        wait_for("the end of recovery", || self.recoveries() >= count);
     }
 
     /// Ends the server with a signal, KILL striking all its processes at once, and starts it again in its place.

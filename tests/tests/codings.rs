@@ -15,13 +15,15 @@ const PURGED_BY_KEY: &str =
 /// A site whose origin looks at `Accept-Encoding`, but for `/plain`, and makes `deflate`.
 fn serve() -> (Server, Origin) {
     let rules = format!("gzip on; fastcgi_cache_purge PURGE from all; {PURGED_BY_KEY}");
-    Cached { server: &rules, ..Cached::default() }.start(|call| {
+    let (server, origin) = Cached { server: &rules, ..Cached::default() }.start(|call| {
         let codings = call.param("HTTP_ACCEPT_ENCODING").to_owned();
         let vary = if call.uri().contains("plain") { "" } else { "\nVary: Accept-Encoding" };
         let coding = if codings.contains("deflate") { "\nContent-Encoding: deflate" } else { "" };
         let text = format!("{} for '{codings}'", call.number);
         call.answer(&format!("Content-Type: text/plain{vary}{coding}"), text);
-    })
+    });
+    server.wait_for_recoveries(1);
+    (server, origin)
 }
 
 /// What a client of `codings` sees of a page: the cache's status, the coding, the bytes.

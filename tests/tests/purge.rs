@@ -22,6 +22,7 @@ fn tagged(call: &mut Call) {
 fn start() -> (Server, Origin) {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;";
     let (server, origin) = Cached { server, ..Cached::default() }.start(tagged);
+    server.wait_for_recoveries(1);
     (server, origin)
 }
 
@@ -292,6 +293,7 @@ fn all_encodings_and_methods_of_a_page_go_with_it() {
         let text = format!("{} {}", call.number, "all the same ".repeat(100));
         call.answer("Content-Type: text/plain\nVary: Accept-Language", text);
     });
+    server.wait_for_recoveries(1);
     let ways = || {
         [
             Request::get("/a").accepting("gzip"),
@@ -393,6 +395,7 @@ fn tag_header_beyond_the_bounds_leaves_a_page_that_any_tag_covers() {
         let tags = (0..20_000).map(|n| format!("t{n}")).collect::<Vec<_>>().join(" ");
         call.answer(&format!("Content-Type: text/plain\nSurrogate-Key: {}", &tags[..100 << 10]), "text");
     });
+    server.wait_for_recoveries(1);
     fill(&server, &["/a"]);
     server.log_has("more tags than a page may have");
     let answer = purge(&server, "/", &[("Surrogate-Key", "t19000")]);
@@ -445,6 +448,7 @@ fn purge_of_one_zone_reaches_all_zones_of_the_server() {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;
                   location /x/ { fastcgi_cache other; fastcgi_pass @ORIGIN@; }";
     let (server, _origin) = Cached { server, http, ..Cached::default() }.start(tagged);
+    server.wait_for_recoveries(2);
     fill(&server, &["/a", "/x/a"]);
     let answer = purge(&server, "/", &[("X-Cache-Tags", "site")]);
     assert_eq!(answer.field("Cache-Purge-Result"), Some("tags; count=2"));
@@ -466,20 +470,16 @@ fn purges_that_an_answer_asks_for_hold_before_it_is_seen() {
     assert!(!cached(&server, "/a") && !cached(&server, "/b"));
 }
 
-/// Waits until the files of the zone are known for the so-manieth time.
-fn recovered(server: &Server, starts: usize) {
-    wait_for("the end of recovery", || server.read("error.log").matches(" known after ").count() >= starts);
-}
-
 #[test]
 fn what_lies_on_disk_alone_is_purged_and_counted() {
     let (mut server, _origin) = start();
     fill(&server, &["/a", "/b", "/c"]);
     let purges = [("/", &[("Surrogate-Key", "both")][..], "tags; count=2"), ("/b", &[], "url; count=1")];
-    for (starts, (target, fields, count)) in (2..).zip(purges) {
+    for (target, fields, count) in purges {
+        let before = server.recoveries();
         server.restart(Signal::QUIT);
         // Asked of nobody before: only files tell, once they are found.
-        recovered(&server, starts);
+        server.wait_for_recoveries(before + 1);
         let answer = purge(&server, target, fields);
         assert_eq!(answer.field("Cache-Purge-Result"), Some(count), "{target}");
         assert!(!cached(&server, "/b"), "{target}");
