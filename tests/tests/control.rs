@@ -227,10 +227,13 @@ fn off_and_another_path_are_heeded() {
 #[test]
 fn a_crowd_of_commands_is_bounded_and_all_are_answered() {
     let (server, _origin) = SITE.start(|call| call.answer("", "page"));
-    // Those who have a seat and say nothing, until they are sent away.
-    let silent: Vec<_> =
-        (0..8).map(|_| UnixStream::connect(server.path("myriad.sock")).expect("a seat")).collect();
-    wait_for("all seats to be taken", || ask(&server, b"{\"stats\":{}}\n").contains("too many commands"));
+    // Those who have a seat and say nothing; in the place of those who were sent away for that another one comes.
+    let sit = || UnixStream::connect(server.path("myriad.sock")).expect("a seat");
+    let mut silent: Vec<_> = (0..8).map(|_| sit()).collect();
+    wait_for("all seats to be taken", || {
+        silent.push(sit());
+        ask(&server, b"{\"stats\":{}}\n").contains("too many commands")
+    });
     drop(silent);
     wait_for("a free seat", || ask(&server, b"{\"stats\":{}}\n").contains("\"zone\""));
 }
@@ -242,6 +245,7 @@ fn tagged() -> (Server, myriad_tests::Origin) {
         let body = call.uri().to_owned();
         call.answer(&format!("Content-Type: text/plain\r\nSurrogate-Key: all {tag}"), body);
     });
+    server.wait_for_recoveries(1);
     for target in ["/a", "/a?x=1", "/b", "/c", "/d"] {
         assert_eq!(server.get(target).cache(), "MISS");
     }

