@@ -93,6 +93,8 @@ pub(crate) enum Role {
 pub(crate) struct Record<M: Metadata> {
     pub(crate) flight: Arc<Flight<M>>,
     pub(crate) role: Role,
+    /// Not where the body is too long for memory and on its way to no disk.
+    pub(crate) may_store: bool,
     /// The labels of what it fetches, where the claim told them.
     pub(crate) address: Option<[u64; 2]>,
     /// Its head, once it is admitted.

@@ -39,6 +39,8 @@ const MOST_TESTS: usize = 1024;
 const MANY_TESTS: usize = 64;
 /// Most keys and labels that are kept at once, some 50 bytes each.
 const MOST_MARKS: usize = 1 << 18;
+/// The part of both from which on no fetch may keep purges from being forgotten.
+const CROWD: usize = 2;
 
 /// The newest purges of something, hard and soft; zero where there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,6 +143,9 @@ struct Live<M: Metadata> {
     /// The newest purges of labels that only a response tells, and of those that claims tell.
     newest_told: u64,
     newest_address: u64,
+    /// The newest of keys and labels, zero where there is none; and a number that none is below, the highest where there is none.
+    newest_mark: u64,
+    oldest_mark: u64,
     /// In the order of their numbers.
     tests: Vec<Test<M>>,
     counting: Vec<Arc<Exact>>,
@@ -163,6 +168,8 @@ impl<M: Metadata> Bans<M> {
             labels: HashMap::new(),
             newest_told: 0,
             newest_address: 0,
+            newest_mark: 0,
+            oldest_mark: u64::MAX,
             tests: Vec::new(),
             counting: Vec::new(),
         };
@@ -233,6 +240,7 @@ impl<M: Metadata> Bans<M> {
         if !addresses.is_empty() {
             live.newest_address = number;
         }
+        live.note_mark(number);
         let labels = addresses.iter().chain(told).copied().collect();
         let named = keys.iter().filter(|_| self.has_disk.load(SeqCst));
         let names = named.map(|key| Name::of_key(key.bytes())).collect();
@@ -270,6 +278,7 @@ impl<M: Metadata> Bans<M> {
         let former =
             book.rules.iter().map(|ruled| Test::of(ruled, ruled.rule.as_deref().and_then(M::covers)));
         live.tests.splice(0..0, former);
+        live.measure();
         self.newest.store(live.newest(), SeqCst);
         early
     }
@@ -295,6 +304,7 @@ impl<M: Metadata> Bans<M> {
         if !news.labels.is_empty() {
             (live.newest_told, live.newest_address) = (number, number);
         }
+        live.note_mark(number);
         let mut newest = number;
         for ruled in &news.rules {
             newest = sequence.fetch_add(1, SeqCst);
@@ -404,7 +414,7 @@ impl<M: Metadata> Bans<M> {
         let live = self.live.read();
         let first = live.tests.partition_point(|test| test.number <= since);
         let newer = &live.tests[first..];
-        if live.newest_mark() > since || newer.is_empty() || newer.iter().any(|test| test.covers.is_some()) {
+        if live.newest_mark > since || newer.is_empty() || newer.iter().any(|test| test.covers.is_some()) {
             return None;
         }
         let takes = newer.iter().position(|test| test.purge == Purge::Hard);
@@ -486,33 +496,46 @@ impl<M: Metadata> Bans<M> {
         told.collect()
     }
 
-    /// Drops the purges with numbers below `below`: nothing from before them can come any more.
+    /// Whether so many purges are kept that no fetch may keep them from being forgotten.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let live = self.live.read();
+        live.keys.len() + live.labels.len() >= MOST_MARKS / CROWD || live.tests.len() >= MOST_TESTS / CROWD
+    }
+
+    /// Drops the purges with numbers below `below`, once they are told: nothing from before them can come any more.
     pub(crate) fn retire(&self, below: u64) {
         if self.live.read().oldest_is_at_least(below) {
             return;
         }
         let mut live = self.live.write();
-        live.tests.retain(|test| test.number >= below);
+        live.tests.retain(|test| test.number >= below || !test.told);
         live.keys.retain(|_, numbers| numbers.newest() >= below);
         live.labels.retain(|_, numbers| numbers.newest() >= below);
+        live.measure();
         self.newest.store(live.newest(), SeqCst);
     }
 }
 
 impl<M: Metadata> Live<M> {
-    fn newest_mark(&self) -> u64 {
-        let marks = self.keys.values().chain(self.labels.values());
-        marks.map(|numbers| numbers.newest()).max().unwrap_or(0)
+    /// A key or label was purged, later than all others.
+    fn note_mark(&mut self, number: u64) {
+        self.newest_mark = number;
+        self.oldest_mark = self.oldest_mark.min(number);
+    }
+
+    /// Finds the newest and the oldest of keys and labels.
+    fn measure(&mut self) {
+        let marks = || self.keys.values().chain(self.labels.values()).map(|numbers| numbers.newest());
+        (self.newest_mark, self.oldest_mark) =
+            (marks().max().unwrap_or(0), marks().min().unwrap_or(u64::MAX));
     }
 
     fn oldest_is_at_least(&self, number: u64) -> bool {
-        let mut marks = self.keys.values().chain(self.labels.values());
-        self.tests.first().is_none_or(|test| test.number >= number)
-            && marks.all(|marks| marks.newest() >= number)
+        self.tests.first().is_none_or(|test| test.number >= number) && self.oldest_mark >= number
     }
 
     fn newest(&self) -> u64 {
-        self.newest_mark().max(self.tests.last().map_or(0, |test| test.number))
+        self.newest_mark.max(self.tests.last().map_or(0, |test| test.number))
     }
 
     /// Takes out the purge by a rule that the same rule makes moot, where it would only be asked twice; what it has counted

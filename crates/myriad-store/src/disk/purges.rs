@@ -72,8 +72,12 @@ pub(crate) trait Banning: Send + Sync {
     fn newest_rule_before(&self, number: u64) -> u64;
     /// All that is in memory was asked by the rules up to this number.
     fn asked_in_memory(&self) -> u64;
-    /// The number at which the oldest fetch under way began.
+    /// The number at which the oldest fetch under way began whose page may be stored.
     fn oldest_flight(&self) -> u64;
+    /// Whether so many purges are kept that no fetch may keep them from being forgotten.
+    fn is_crowded(&self) -> bool;
+    /// What began to be fetched before a number is not stored.
+    fn let_fetches_go(&self, number: u64);
 }
 
 /// A purge that is to be written down.
@@ -96,6 +100,8 @@ struct Round {
     asking: Option<(u64, u32)>,
     settling: Option<Settling>,
     settle_at: u64,
+    /// The newest number when purges were last tried to forget.
+    tried_at: u64,
 }
 
 /// Purges that are about to be forgotten.
@@ -415,12 +421,17 @@ impl Shelf {
         }
     }
 
-    /// Has the purges of another process hold here, where that one sees to the files.
+    /// Has the purges of another process hold here, where that one sees to the files. What is purged counts as gone here, so that
+    /// no purge need be kept for it: nothing may be written on it meanwhile.
     pub(crate) fn tend_purges_beside(&self) {
         let Some(above) = self.above.upgrade() else { return };
+        let mut round = self.purges.round.lock();
         self.write_behind();
         self.adopt_purges(&above);
         self.note_softened(&*above);
+        while self.write_softened() {}
+        self.ask_files(&mut round, &*above);
+        self.settle_beside(&mut round, &*above);
     }
 
     /// Takes the numbers of a newer start, as whose process is gone that had them: what it has written is removed.
@@ -482,9 +493,9 @@ impl Shelf {
         self.catalogue.lock().has_unwritten()
     }
 
-    /// Has a file say that its page is stale. One that cannot goes.
+    /// Has a file say that its page is stale. One that cannot goes; so does one that another process may write.
     fn expire(&self, filed: &Filed) {
-        let expired = {
+        let expired = self.turn.is_held() && {
             let _stripe = self.stripe(filed.key_hash());
             let now = self.catalogue.lock().get(filed.name);
             now.is_none_or(|now| now.generation != filed.generation) || self.write_expired(filed).is_some()
@@ -588,19 +599,44 @@ impl Shelf {
             }
             log.book.oldest()?
         };
-        round.settle_at = now.saturating_add(SETTLE_MS);
-        let asked = self.purges.asked();
-        // A purge that is made from here on has a higher number.
-        let newest = above.sequence().saturating_sub(1);
-        let upto = if above.newest_rule() > asked { asked } else { newest };
-        let upto = upto.min(above.oldest_flight().saturating_sub(1));
-        self.note_softened(above);
+        let upto = self.settled_upto(round, above);
         let catalogue = self.catalogue.lock();
         if oldest > upto || !catalogue.complete || catalogue.has_unwritten() {
             return None;
         }
         let doomed = catalogue.some_doomed(usize::MAX).into_iter().map(|(name, _)| name).collect();
         Some(Settling { upto, doomed, writes: catalogue.next_write(), sync: None })
+    }
+
+    /// While another process writes, purges are forgotten in memory alone: the log says them until that one has seen to the files.
+    fn settle_beside(&self, round: &mut Round, above: &dyn Above) {
+        if self.now() < round.settle_at {
+            return;
+        }
+        let upto = self.settled_upto(round, above);
+        let mut catalogue = self.catalogue.lock();
+        // What this one does not know of yet it would ask for by its name.
+        if catalogue.complete && !catalogue.has_unwritten() {
+            catalogue.forget_softened(upto);
+            self.purges.settled.fetch_max(upto, SeqCst);
+        }
+    }
+
+    /// The newest purge by which all was asked that is in memory, in the catalogue or on its way there.
+    fn settled_upto(&self, round: &mut Round, above: &dyn Above) -> u64 {
+        round.settle_at = self.now().saturating_add(SETTLE_MS);
+        let asked = self.purges.asked();
+        // A purge that is made from here on has a higher number.
+        let newest = above.sequence().saturating_sub(1);
+        let upto = if above.newest_rule() > asked { asked } else { newest };
+        let tried_at = std::mem::replace(&mut round.tried_at, newest);
+        if above.is_crowded() {
+            // A reader who takes his time over a long body would keep all of them.
+            above.let_fetches_go(upto.min(tried_at));
+        }
+        let upto = upto.min(above.oldest_flight().saturating_sub(1));
+        self.note_softened(above);
+        upto
     }
 
     fn sync_when_gone(self: &Arc<Self>, settling: &mut Settling) {

@@ -173,6 +173,9 @@ impl<M: Metadata> BodyWriter<M> {
     /// A body of at least `len` bytes goes to disk, where there is one that could hold it.
     fn begin_spill(&mut self, len: u64) {
         self.spill = self.lead.zone.begin_spill(len).map(|spill| Box::new((spill, Xxh3Default::new())));
+        if self.spill.is_none() {
+            self.lead.zone.note_unstored(&self.lead.flight);
+        }
     }
 
     /// The XXH3-64 of a body that is too long for memory and on its way to disk, to make a validator from; `None` for
@@ -195,6 +198,7 @@ impl<M: Metadata> BodyWriter<M> {
     /// Gives up the way to disk, for a disk that keeps the body's readers waiting.
     pub fn give_up_disk(&mut self) {
         self.spill = None;
+        self.lead.zone.note_unstored(&self.lead.flight);
     }
 
     /// Waits until the next piece is wanted: at once while the body is collected, within a window of the slowest
@@ -202,6 +206,9 @@ impl<M: Metadata> BodyWriter<M> {
     pub fn poll_capacity(&mut self, cx: &mut Context<'_>) -> Poll<Capacity> {
         if self.mode == Push::Ok {
             return Poll::Ready(Capacity::Ready);
+        }
+        if self.spill.is_some() && !self.is_spilling() {
+            self.give_up_disk();
         }
         let window = self.lead.zone.limits().stream_window_bytes;
         let (buffered, read) = {
@@ -213,7 +220,7 @@ impl<M: Metadata> BodyWriter<M> {
             (buffered, read)
         };
         self.lead.charge_at_most(buffered);
-        if let Some((spill, _)) = self.spill.as_deref().filter(|(spill, _)| spill.is_alive()) {
+        if let Some((spill, _)) = self.spill.as_deref() {
             if spill.poll_ready(cx).is_pending() {
                 return Poll::Pending;
             }

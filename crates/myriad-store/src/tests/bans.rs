@@ -267,6 +267,47 @@ fn rules_at_once_are_bounded() {
 }
 
 #[test]
+fn fetch_that_stores_nothing_keeps_no_purge() {
+    let zone = zone(1 << 20);
+    let _purged = zone.fetch_alone(KeyRef::new(b"/purged"), 10).admit(admission(1, None));
+    let covered = Covered::Exact { keys: &[KeyRef::new(b"/purged")], addresses: &[], labels: &[] };
+    ended(zone.purge(covered, Purge::Hard));
+    zone.tend_bans(1);
+    assert_eq!(zone.live_bans(), 0);
+    let writer = zone.fetch_alone(KeyRef::new(b"/long"), 10);
+    let mut reader = writer.reader();
+    let mut long = writer.admit(Admission { length: Some(u64::MAX), ..admission(1, None) });
+    long.push(content(1, 10).into());
+    purge_labels(&zone, &[1, 2], Purge::Hard);
+    zone.tend_bans(1);
+    assert_eq!(zone.live_bans(), 0);
+    long.complete(completion(1, 12, 100));
+    assert_eq!(drain(&mut reader).unwrap(), content(1, 10));
+}
+
+#[test]
+fn fetch_that_would_keep_more_purges_than_may_be_stores_nothing() {
+    let zone = zone(1 << 20);
+    let mut slow = zone.fetch_alone(KeyRef::new(b"/slow"), 10).admit(admission(1, None));
+    let labels: Vec<u64> = (1000..1000 + (1 << 18)).collect();
+    for labels in labels.chunks(1 << 14) {
+        purge_labels(&zone, labels, Purge::Hard);
+    }
+    zone.tend_bans(1);
+    assert_eq!(zone.live_bans(), 1 << 18, "the fetch may be of any of them");
+    let mut young = zone.fetch_alone(KeyRef::new(b"/young"), 10).admit(admission(2, None));
+    purge_labels(&zone, &[1, 2], Purge::Hard);
+    assert_eq!(zone.live_bans(), 2);
+    for (id, body) in [(1, &mut slow), (2, &mut young)] {
+        body.push(content(id, 10).into());
+    }
+    assert!(matches!(slow.complete(completion(1, 12, 100)), Completed::Unstored(Unstored::Purged)));
+    assert!(matches!(young.complete(completion(2, 12, 100)), Completed::Unstored(Unstored::Purged)));
+    zone.tend_bans(1);
+    assert_eq!(zone.live_bans(), 0);
+}
+
+#[test]
 fn rule_that_is_asked_for_again_and_again_is_kept_once() {
     let zone = zone(1 << 20);
     for id in 0..50 {

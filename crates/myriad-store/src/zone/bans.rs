@@ -22,19 +22,19 @@ impl<M: Metadata> Zone<M> {
             Covered::Exact { keys, addresses, labels } => {
                 // The purge comes first: what is stored before the index of its shard is read is in that index, and what is
                 // stored after it has met the purge, both under the shard's lock.
-                return match bans.add_exact(sequence, purge, keys, addresses, labels) {
+                let add = || bans.add_exact(sequence, purge, keys, addresses, labels);
+                return match self.add_purge(add) {
                     Ok(exact) => self.purge_exact(exact),
                     Err(error) => Purging::done(Err(error)),
                 };
             }
-            Covered::Rule { name, rule } if name.len() <= MOST_RULE && rule.len() <= MOST_RULE => {
-                match M::covers(rule) {
+            Covered::Rule { name, rule } if name.len() <= MOST_RULE && rule.len() <= MOST_RULE => self
+                .add_purge(|| match M::covers(rule) {
                     Some(covers) => bans.add_test(sequence, name, purge, Some((rule, covers))),
                     None => Err(PurgeError::Rule),
-                }
-            }
+                }),
             Covered::Rule { .. } => Err(PurgeError::Rule),
-            Covered::All => bans.add_test(sequence, "all", purge, None),
+            Covered::All => self.add_purge(|| bans.add_test(sequence, "all", purge, None)),
         };
         match (added, self.disk()) {
             (Ok(entry), Some(disk)) => disk.shelf.purge(entry, None),
@@ -42,6 +42,20 @@ impl<M: Metadata> Zone<M> {
                 let purged = |entry: Entry| Purged { number: entry.number(), count: Count::Later };
                 Purging::done(added.map(purged))
             }
+        }
+    }
+
+    /// Adds a purge. Where there are as many as may be, those that only wait for a fetch to end are forgotten first: what it
+    /// brings is not stored.
+    fn add_purge<T>(&self, add: impl Fn() -> Result<T, PurgeError>) -> Result<T, PurgeError> {
+        match add() {
+            Err(PurgeError::TooMany) => {
+                let below = self.forgettable();
+                self.inner.let_fetches_go(below);
+                self.inner.bans.retire(below.min(oldest_flight(&self.inner)));
+                add()
+            }
+            added => added,
         }
     }
 
@@ -118,16 +132,23 @@ impl<M: Metadata> Zone<M> {
     }
 
     fn retire_bans(&self) -> Vec<Retired> {
-        let bans = &self.inner.bans;
-        let (asked, settled) = match self.disk() {
-            Some(disk) => (disk.shelf.purges.asked(), disk.shelf.purges.settled()),
-            None => (u64::MAX, u64::MAX),
-        };
-        let asked = asked.min(self.inner.swept_bans.load(SeqCst));
-        let told = bans.tell(asked);
-        let below = if bans.newest_test() > asked { asked.saturating_add(1) } else { u64::MAX };
-        bans.retire(below.min(oldest_flight(&self.inner)).min(settled.saturating_add(1)));
+        let told = self.inner.bans.tell(self.asked());
+        self.inner.bans.retire(self.forgettable().min(oldest_flight(&self.inner)));
         told
+    }
+
+    /// All pages were asked by the rules up to this number.
+    fn asked(&self) -> u64 {
+        let on_disk = self.disk().map_or(u64::MAX, |disk| disk.shelf.purges.asked());
+        on_disk.min(self.inner.swept_bans.load(SeqCst))
+    }
+
+    /// Purges with numbers below this are of no concern to any page that is stored.
+    fn forgettable(&self) -> u64 {
+        let asked = self.asked();
+        let settled = self.disk().map_or(u64::MAX, |disk| disk.shelf.purges.settled());
+        let below = if self.inner.bans.newest_test() > asked { asked.saturating_add(1) } else { u64::MAX };
+        below.min(settled.saturating_add(1))
     }
 
     fn sweep_bans(&self, shard: usize, slots: std::ops::Range<u32>) -> u32 {
@@ -203,12 +224,25 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// The number at which the oldest fetch under way began; the highest where there is none.
+/// The number at which the oldest fetch under way began whose page may be stored; the highest where there is none.
 pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
     let oldest = |shard: &parking_lot::Mutex<Shard<M>>| {
-        shard.lock().flights.iter().map(|record| record.flight.generation).min()
+        let shard = shard.lock();
+        let storing = shard.flights.iter().filter(|record| record.may_store && record.role != Role::Purged);
+        storing.map(|record| record.flight.generation).min()
     };
     zone.shards.iter().filter_map(oldest).min().unwrap_or(u64::MAX)
+}
+
+impl<M: Metadata> Inner<M> {
+    /// What began to be fetched before `number` is not stored, so that no purge need be kept for it.
+    pub(super) fn let_fetches_go(&self, number: u64) {
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            let older = shard.flights.iter_mut().filter(|record| record.flight.generation < number);
+            older.for_each(|record| record.role = Role::Purged);
+        }
+    }
 }
 
 impl<M: Metadata> Shard<M> {

@@ -146,7 +146,8 @@ impl<M: Metadata> Zone<M> {
             previous,
             state: Mutex::new(State::new()),
         });
-        shard.add_flight(Record { flight: Arc::clone(&flight), role, address, head: None, selection });
+        let of_it = Arc::clone(&flight);
+        shard.add_flight(Record { flight: of_it, role, may_store: true, address, head: None, selection });
         FlightWriter::new(Lead::new(self.clone(), flight))
     }
 }

@@ -316,6 +316,14 @@ impl<M: Metadata> Banning for Inner<M> {
     fn oldest_flight(&self) -> u64 {
         oldest_flight(self)
     }
+
+    fn is_crowded(&self) -> bool {
+        self.bans.is_crowded()
+    }
+
+    fn let_fetches_go(&self, number: u64) {
+        self.let_fetches_go(number);
+    }
 }
 
 impl<M: Metadata> Inner<M> {

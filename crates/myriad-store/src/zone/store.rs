@@ -43,6 +43,13 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
+    /// What a flight brings is too long for memory and on its way to no disk: purges need not wait for it.
+    pub(crate) fn note_unstored(&self, flight: &Arc<Flight<M>>) {
+        if let Some(record) = self.shard(flight.key.as_ref()).flight_mut(flight) {
+            record.may_store = false;
+        }
+    }
+
     /// Releases the claim of a flight that ends without an object. `pass` is the time now and for how many
     /// milliseconds claims of the key shall pass; both take effect in one step.
     pub(crate) fn retire(&self, flight: &Arc<Flight<M>>, pass: Option<(u64, u64)>) {

@@ -2,6 +2,36 @@
 
 use super::*;
 
+#[test]
+fn a_slow_reader_of_a_long_body_keeps_no_purges_once_they_are_many() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    let writer = shop.zone.fetch_alone(KeyRef::new(b"/long"), 1);
+    let _slow = writer.reader();
+    let mut long = writer.admit(Admission { length: Some(2 << 20), ..admission(1, None) });
+    long.push(content(1, 2 << 20).into());
+    shop.settle();
+    assert!(long.is_spilling());
+    let forget = || {
+        for _ in 0..5 {
+            shop.now.fetch_add(60_000, Relaxed);
+            shop.tend();
+        }
+        shop.zone.live_bans()
+    };
+    shop.purge(crate::tests::labelled(&[2]), Purge::Hard);
+    assert_eq!(forget(), 1, "it may be what was purged");
+    let labels: Vec<u64> = (1000..1000 + (1 << 17)).collect();
+    for labels in labels.chunks(1 << 14) {
+        shop.purge(crate::tests::labelled(labels), Purge::Hard);
+    }
+    assert_eq!(forget(), 0);
+    long.complete(completion(1, 1, 9_000_000));
+    shop.settle();
+    assert_eq!((shop.id(b"/long"), folder.files().len()), (None, 0));
+}
+
 /// Receives a body of `len` bytes in stretches, as from an origin, and stores it.
 fn receive(shop: &Shop, key: &[u8], id: u64, len: usize, read: bool) -> bool {
     let writer = shop.zone.fetch_alone(KeyRef::new(key), shop.now());

@@ -285,6 +285,39 @@ fn a_purge_that_makes_a_removed_folder_anew_does_not_hold_the_log_while_it_waits
 }
 
 #[test]
+fn a_process_that_does_not_write_counts_its_purges_and_forgets_them() {
+    let folder = Folder::new();
+    let keys: [&[u8]; 5] = [b"/1", b"/2", b"/3", b"/4", b"/5"];
+    let (older, newer) = older_and_newer(&folder, &keys);
+    let [by_key, by_rule, soft, heard, kept] = keys;
+    // Of rules that are heard of, nobody here is told.
+    let rule = crate::tests::group(4);
+    newer.purge(Covered::Rule { name: "heard", rule: &rule }, Purge::Hard);
+    older.purge(keyed(&[KeyRef::new(by_key)]), Purge::Hard);
+    older.purge(keyed(&[KeyRef::new(soft)]), Purge::Soft);
+    let rule = crate::tests::group(2);
+    older.purge(Covered::Rule { name: "own", rule: &rule }, Purge::Hard);
+    let told: Vec<_> = older.tend().into_iter().map(|told| (told.name.to_string(), told.count)).collect();
+    assert_eq!(told, [("own".to_owned(), 1)]);
+    older.forget_purges();
+    let found = |shop: &Shop| keys.map(|key| shop.id(key).is_some());
+    let expected = keys.map(|key| key == kept);
+    assert_eq!(
+        found(&older),
+        expected,
+        "{by_rule:?} and {heard:?} are gone, {soft:?} is not known to be stale"
+    );
+    newer.tend();
+    let expected = keys.map(|key| key == kept || key == soft);
+    assert_eq!((found(&newer), folder.files().len()), (expected, 2));
+    assert!(!newer.get(soft, plain).unwrap().is_fresh(1));
+    drop(newer);
+    older.tend();
+    older.forget_purges();
+    assert_eq!((found(&older), folder.files().len()), (keys.map(|key| key == kept), 1));
+}
+
+#[test]
 fn pages_that_wait_for_the_turn_leave_nothing_to_remove_where_no_file_is() {
     let folder = Folder::new();
     let older = Shop::open(folder.path());
