@@ -39,7 +39,7 @@ impl File<'_> {
         let pieces = if self.body.is_empty() { Vec::new() } else { xxh3_64(self.body).to_le_bytes().to_vec() };
         let head = self.head.concat();
 
-        let mut file = b"\x89Myriad\n\x02\0".to_vec();
+        let mut file = b"\x89Myriad\n\x03\0".to_vec();
         file.extend_from_slice(&[if self.is_marker { 2 } else { 1 }, 0, 1, 0, 0, 0]);
         file.extend_from_slice(&[7; 32]);
         for length in self.head.iter().map(|part| part.len()).chain([encodings.len(), labels.len()]) {

@@ -24,7 +24,7 @@ pub(crate) struct Index<T> {
     /// Of any number, none before the first entry; a place's number is its part of the hash in their proportion.
     places: Vec<Option<Place<T>>>,
     len: usize,
-    /// Odd, and this table's own: whoever chooses keys by their hashes cannot choose their places.
+    /// Odd, and this table's own: what is near in one is not near in another. Which keys share a hash is the zone's secret.
     seed: u64,
 }
 

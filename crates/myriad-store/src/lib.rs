@@ -56,7 +56,7 @@ pub use flight::{
     Abort, Admission, BodyWriter, Capacity, Completed, Completion, Failure, FlightEnd, FlightHead,
     FlightReader, FlightWriter, Push, Unstored,
 };
-pub use key::{Key, KeyRef};
+pub use key::KeyRef;
 pub use limits::ZoneLimits;
 pub use metadata::{Metadata, Persist};
 pub use object::{ALTERNATIVES, Alternative, AttachError, Object, Selection};

@@ -7,11 +7,12 @@ use hashbrown::HashTable;
 use crate::ban::{Bans, Verdict};
 use crate::flight::Flight;
 use crate::index::Index;
+use crate::key::{Hashed, Seed};
 use crate::labels::Labels;
 use crate::notes::Notes;
 use crate::s3_fifo::S3Fifo;
 use crate::variants::Variants;
-use crate::{KeyRef, Metadata, Object, Selection};
+use crate::{Metadata, Object, Selection};
 
 /// All that is stored under one key: one object without a selector, or variants that share one selector.
 ///
@@ -44,8 +45,8 @@ impl<M: Metadata> Entry<M> {
     pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + Index::<Object<M>>::BYTES;
 
     /// The key, which stands with each of its objects; hashed anew, as hardly anybody but look-ups asks, and they have it.
-    pub(crate) fn key(&self) -> KeyRef<'_> {
-        KeyRef::new(self.objects.first().map_or(&[], Object::key))
+    pub(crate) fn key(&self, seed: Seed) -> Hashed<'_> {
+        seed.hashed(self.objects.first().map_or(&[], Object::key))
     }
 
     pub(crate) fn weight(&self) -> usize {
@@ -120,6 +121,8 @@ pub(crate) struct Counts {
 pub(crate) struct Shard<M: Metadata> {
     /// Of each entry, its first object is seen: mostly it has no other.
     table: Index<Object<M>>,
+    /// That of the zone.
+    pub(crate) seed: Seed,
     pub(crate) queue: S3Fifo<Entry<M>>,
     pub(crate) flights: HashTable<Record<M>>,
     pub(crate) labels: Labels,
@@ -130,9 +133,10 @@ pub(crate) struct Shard<M: Metadata> {
 }
 
 impl<M: Metadata> Shard<M> {
-    pub(crate) fn new(note_sets: usize) -> Self {
+    pub(crate) fn new(note_sets: usize, seed: Seed) -> Self {
         Self {
             table: Index::default(),
+            seed,
             queue: S3Fifo::new(),
             flights: HashTable::new(),
             labels: Labels::default(),
@@ -142,17 +146,17 @@ impl<M: Metadata> Shard<M> {
         }
     }
 
-    pub(crate) fn find(&self, key: KeyRef<'_>) -> Option<u32> {
+    pub(crate) fn find(&self, key: Hashed<'_>) -> Option<u32> {
         self.table.find(key.table_hash(), |first| *first.key() == *key.bytes()).map(|(index, _)| index)
     }
 
     /// The entry of a key of which only the hash is known.
     pub(crate) fn find_hash(&self, hash: u128) -> Option<u32> {
-        let is_it = |first: &Object<M>| KeyRef::new(first.key()).hash() == hash;
+        let is_it = |first: &Object<M>| self.seed.hash(first.key()) == hash;
         self.table.find(hash as u64, is_it).map(|(index, _)| index)
     }
 
-    pub(crate) fn entry(&self, key: KeyRef<'_>) -> Option<&Entry<M>> {
+    pub(crate) fn entry(&self, key: Hashed<'_>) -> Option<&Entry<M>> {
         self.queue.at(self.find(key)?)
     }
 
@@ -160,7 +164,7 @@ impl<M: Metadata> Shard<M> {
     #[inline]
     pub(crate) fn lookup(
         &mut self,
-        key: KeyRef<'_>,
+        key: Hashed<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
     ) -> Option<Found<M>> {
         let (index, first) = self.table.find(key.table_hash(), |first| {
@@ -179,7 +183,7 @@ impl<M: Metadata> Shard<M> {
     #[inline]
     pub(crate) fn lookup_unbanned(
         &mut self,
-        key: KeyRef<'_>,
+        key: Hashed<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
         bans: &Bans<M>,
     ) -> (Option<Found<M>>, Option<Taken<M>>) {
@@ -223,7 +227,7 @@ impl<M: Metadata> Shard<M> {
         self.enter_labels(index);
         let Some(entry) = self.queue.at(index) else { return };
         // Never the last handle: what has left is among `gone`.
-        self.table.replace(entry.key().table_hash(), index, entry.objects[0].clone());
+        self.table.replace(entry.key(self.seed).table_hash(), index, entry.objects[0].clone());
     }
 
     fn enter_labels(&mut self, index: u32) {
@@ -241,7 +245,7 @@ impl<M: Metadata> Shard<M> {
 
     /// Enters a key that is not in the table.
     pub(crate) fn insert(&mut self, entry: Entry<M>) {
-        let hash = entry.key().table_hash();
+        let hash = entry.key(self.seed).table_hash();
         self.counts.objects += entry.objects.len();
         let first = entry.objects[0].clone();
         let index = self.queue.insert(entry, hash);
@@ -252,7 +256,7 @@ impl<M: Metadata> Shard<M> {
     /// Takes out the entry that should leave next.
     pub(crate) fn evict(&mut self) -> Option<Entry<M>> {
         let index = self.queue.victim(Entry::heft, Entry::take_unseen_hits)?;
-        let hash = self.queue.at(index)?.key().table_hash();
+        let hash = self.queue.at(index)?.key(self.seed).table_hash();
         self.queue.remember(index, hash);
         let evicted = self.remove_hashed(index, hash);
         self.counts.evictions += u64::from(evicted.is_some());
@@ -260,7 +264,7 @@ impl<M: Metadata> Shard<M> {
     }
 
     pub(crate) fn remove(&mut self, index: u32) -> Option<Entry<M>> {
-        let hash = self.queue.at(index)?.key().table_hash();
+        let hash = self.queue.at(index)?.key(self.seed).table_hash();
         self.remove_hashed(index, hash)
     }
 
@@ -292,7 +296,7 @@ impl<M: Metadata> Shard<M> {
     }
 
     /// The flights of `key`, whatever their role.
-    pub(crate) fn flights_of(&mut self, key: KeyRef<'_>) -> impl Iterator<Item = &mut Record<M>> {
+    pub(crate) fn flights_of(&mut self, key: Hashed<'_>) -> impl Iterator<Item = &mut Record<M>> {
         self.flights.iter_hash_mut(key.table_hash()).filter(move |r| r.flight.key.matches(key))
     }
 }

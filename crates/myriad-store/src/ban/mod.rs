@@ -24,13 +24,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, O
 
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
-use xxhash_rust::xxh3::xxh3_128;
 
 pub use book::examine_purges;
 pub(crate) use book::{Book, Entry, Ruled};
 pub use what::{Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired};
 
 use crate::disk::Name;
+use crate::key::{Hashed, Seed};
 use crate::{KeyRef, Metadata, Object};
 
 /// Most rules that wait for all pages to be asked: each look-up of an object asks all that are new to it.
@@ -138,6 +138,8 @@ impl Exact {
 }
 
 struct Live<M: Metadata> {
+    /// That of the zone.
+    seed: Seed,
     keys: HashMap<u128, Numbers>,
     labels: HashMap<u64, Numbers>,
     /// The newest purges of labels that only a response tells, and of those that claims tell.
@@ -162,8 +164,9 @@ pub(crate) struct Bans<M: Metadata> {
 }
 
 impl<M: Metadata> Bans<M> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(seed: Seed) -> Self {
         let live = Live {
+            seed,
             keys: HashMap::new(),
             labels: HashMap::new(),
             newest_told: 0,
@@ -179,6 +182,10 @@ impl<M: Metadata> Bans<M> {
             softened: Mutex::default(),
             has_disk: AtomicBool::new(false),
         }
+    }
+
+    pub(crate) fn take_seed(&self, seed: Seed) {
+        self.live.write().seed = seed;
     }
 
     /// From here on, what soft purges cover is noted for the disk tier.
@@ -228,8 +235,9 @@ impl<M: Metadata> Bans<M> {
             return Err(PurgeError::TooMany);
         }
         let number = sequence.fetch_add(1, SeqCst);
-        for key in keys {
-            live.keys.entry(key.hash()).or_default().note(number, purge);
+        let hashes: Box<[u128]> = keys.iter().map(|key| live.seed.hash(key.bytes())).collect();
+        for key in &hashes {
+            live.keys.entry(*key).or_default().note(number, purge);
         }
         for label in addresses.iter().chain(told) {
             live.labels.entry(*label).or_default().note(number, purge);
@@ -244,8 +252,8 @@ impl<M: Metadata> Bans<M> {
         let labels = addresses.iter().chain(told).copied().collect();
         let named = keys.iter().filter(|_| self.has_disk.load(SeqCst));
         let names = named.map(|key| Name::of_key(key.bytes())).collect();
-        let keys = keys.iter().map(|key| key.hash()).collect();
-        let exact = Arc::new(Exact { number, purge, keys, names, labels, count: AtomicUsize::new(0) });
+        let exact =
+            Arc::new(Exact { number, purge, keys: hashes, names, labels, count: AtomicUsize::new(0) });
         live.counting.push(Arc::clone(&exact));
         self.newest.store(number, SeqCst);
         Ok(exact)
@@ -360,7 +368,7 @@ impl<M: Metadata> Bans<M> {
         if verdict == Verdict::Stale {
             object.expire();
             if self.has_disk.load(SeqCst) {
-                let (key, generation) = (xxh3_128(object.key()), object.generation());
+                let (key, generation) = (live.seed.hash(object.key()), object.generation());
                 self.softened.lock().push(Softened { key, generation, number: newest });
             }
         }
@@ -445,7 +453,7 @@ impl<M: Metadata> Bans<M> {
     pub(crate) fn may_cover(
         &self,
         generation: u64,
-        key: KeyRef<'_>,
+        key: Hashed<'_>,
         address: Option<[u64; 2]>,
         head: Option<M::View<'_>>,
     ) -> bool {
@@ -611,7 +619,7 @@ impl<M: Metadata> Live<M> {
 
     /// What the purges after `since` say of a page.
     fn judge(&self, since: u64, key: &[u8], meta: M::View<'_>, count: bool) -> Verdict {
-        let key_hash = (!self.keys.is_empty()).then(|| xxh3_128(key));
+        let key_hash = (!self.keys.is_empty()).then(|| self.seed.hash(key));
         let (by_mark, mut covering) = self.judge_marks(since, key_hash, |each| M::labels(meta, each), false);
         let first_test = self.tests.partition_point(|test| test.number <= since);
         for test in self.tests[first_test..].iter().filter(|test| test.covers(key, meta)) {

@@ -47,7 +47,7 @@ pub(crate) enum Role {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filed {
     pub(crate) name: Name,
-    /// XXH3-128 of the key, in halves so that it needs no alignment of 16.
+    /// XXH3-128 of the key under the seed, in halves so that it needs no alignment of 16.
     pub(crate) hash: [u64; 2],
     /// The sequence number at which the fetch of its page began.
     pub(crate) generation: u64,

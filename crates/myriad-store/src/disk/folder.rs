@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::options::DiskEvent;
 use super::purge_log;
-use super::sequence;
 use super::shelf::Shelf;
+use super::{secret, sequence};
 use parking_lot::Mutex;
 
 /// The folder that is used, whatever its name leads to by now, and the first number of this start.
@@ -44,6 +44,7 @@ impl Shelf {
     /// Has the folder say again which start is the newest, as far as is known here: another process may have said so already.
     pub(crate) fn restore_sequence(&self, epoch: u64) -> io::Result<()> {
         let _locked = purge_log::lock(&self.root)?;
+        secret::keep(&self.root, self.seed)?;
         let newest = sequence::read(&sequence::path(&self.root)).map_or(epoch, |newest| newest.max(epoch));
         sequence::write(&self.root, newest)
     }

@@ -20,7 +20,7 @@ pub(crate) const PIECE: u64 = 256 << 10;
 
 const MAGIC: [u8; 8] = *b"\x89Myriad\n";
 /// Raised by every change that an older reader would misread.
-const FORMAT: u16 = 2;
+const FORMAT: u16 = 3;
 /// Most bytes of labels.
 const MOST_LABELS: u32 = 64 << 10;
 
@@ -60,8 +60,8 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
-    /// The caller's version of its metadata.
-    pub(crate) version: u16,
+    /// The caller's version of its metadata, and which seed the key is hashed with.
+    pub(crate) version: u32,
     /// The sequence number at which the fetch began.
     pub(crate) generation: u64,
     /// Of a marker: what the names of its variants are made with. Of a variant: its marker's.
@@ -81,13 +81,13 @@ pub(crate) struct Header {
     encodings_sum: u64,
     /// Of the checksums of the body's pieces.
     pub(crate) pieces_sum: u64,
-    /// The key's XXH3-128.
+    /// The key's XXH3-128 under the folder's seed.
     pub(crate) key_hash: u128,
 }
 
 impl Header {
     /// Reads a header and checks that a file of `file_len` bytes can be the one it describes.
-    pub(crate) fn parse(bytes: &[u8; HEADER], file_len: u64, version: u16) -> Result<Self, FormatError> {
+    pub(crate) fn parse(bytes: &[u8; HEADER], file_len: u64, version: u32) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         if reader.take(8) != Some(&MAGIC[..]) || reader.u16() != FORMAT {
             return Err(FormatError::Foreign);
@@ -102,7 +102,7 @@ impl Header {
         };
         let header = Self {
             kind,
-            version: reader.u32() as u16,
+            version: reader.u32(),
             generation: reader.u64(),
             family: reader.u64(),
             stored_at: reader.u64(),
@@ -136,7 +136,7 @@ impl Header {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT.to_le_bytes());
         out.extend_from_slice(&[if self.kind == Kind::Object { 1 } else { 2 }, 0]);
-        out.extend_from_slice(&u32::from(self.version).to_le_bytes());
+        out.extend_from_slice(&self.version.to_le_bytes());
         for number in [self.generation, self.family, self.stored_at, self.fresh_until] {
             out.extend_from_slice(&number.to_le_bytes());
         }
@@ -195,7 +195,7 @@ impl Header {
 #[derive(Debug)]
 pub(crate) struct Sections<'a> {
     pub(crate) kind: Kind,
-    pub(crate) version: u16,
+    pub(crate) version: u32,
     pub(crate) generation: u64,
     pub(crate) family: u64,
     pub(crate) stored_at: u64,
@@ -454,7 +454,7 @@ impl<'a> Reader<'a> {
 
 /// Reads a whole file as a look-up does, for whoever tests with bytes from outside: nothing but an error or the very
 /// parts that were written may come of it. Returns the length of the body.
-pub fn examine(bytes: &[u8], version: u16) -> Result<u64, FormatError> {
+pub fn examine(bytes: &[u8], version: u32) -> Result<u64, FormatError> {
     let whole = Whole::parse(bytes, version)?;
     Ok(whole.body.len() as u64)
 }
@@ -468,7 +468,7 @@ pub(crate) struct Whole<'a> {
 }
 
 impl<'a> Whole<'a> {
-    pub(crate) fn parse(bytes: &'a [u8], version: u16) -> Result<Self, FormatError> {
+    pub(crate) fn parse(bytes: &'a [u8], version: u32) -> Result<Self, FormatError> {
         let first = bytes.first_chunk::<HEADER>().ok_or(FormatError::Length)?;
         let header = Header::parse(first, bytes.len() as u64, version)?;
         let body = &bytes[HEADER..header.pieces_at() as usize];

@@ -9,7 +9,8 @@ use super::format::{Kind, Tail};
 use super::name::Name;
 use super::read;
 use super::tier::Tier;
-use crate::{KeyRef, Metadata, Selection};
+use crate::key::Hashed;
+use crate::{Metadata, Selection};
 
 /// Files that are looked for under one lock.
 const LABELLED: usize = 64;
@@ -50,7 +51,7 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// The files of a key's pages, as far as they are known.
-    pub(crate) fn files_of(&self, key: KeyRef<'_>) -> Vec<Name> {
+    pub(crate) fn files_of(&self, key: Hashed<'_>) -> Vec<Name> {
         let catalogue = self.shelf.catalogue.lock();
         let pages = catalogue.of_hash(key.hash()).filter(|filed| filed.role != Role::Marker);
         pages.map(|filed| filed.name).collect()
@@ -70,7 +71,7 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// The file of one page, where it is known to have one.
-    pub(crate) fn file_of(&self, key: KeyRef<'_>, variant: Option<&[u8]>) -> Option<PathBuf> {
+    pub(crate) fn file_of(&self, key: Hashed<'_>, variant: Option<&[u8]>) -> Option<PathBuf> {
         let catalogue = self.shelf.catalogue.lock();
         let main = Name::of_key(key.bytes());
         let name = match variant {

@@ -12,7 +12,7 @@
 //! | `read`, `stored_body` | reading, whole or in pieces |
 //! | `tier` | pages in files, files as pages |
 //! | `inspect` | what files say of their pages, for people to see |
-//! | `recover`, `first_stretch`, `snapshot`, `sequence` | what a start finds |
+//! | `recover`, `first_stretch`, `snapshot`, `sequence`, `secret` | what a start finds |
 //! | `file_labels` | which files bear a label |
 //! | `purge_log`, `purges` | purges: written down before they are answered, asked about every file |
 //! | `watch`, `tend` | what is done from time to time |
@@ -36,6 +36,7 @@ mod purge_log;
 mod purges;
 mod read;
 mod recover;
+pub(crate) mod secret;
 mod sequence;
 mod shelf;
 mod snapshot;

@@ -25,6 +25,7 @@ use super::stored_body::Damage;
 use super::tend::Rounds;
 use super::turn::Turn;
 use super::watch::Watch;
+use crate::key::Seed;
 
 /// Locks for keys, so that no two threads change files of one key at once.
 const STRIPES: usize = 64;
@@ -78,8 +79,10 @@ pub(crate) struct Counts {
 pub(crate) struct Shelf {
     pub(crate) root: PathBuf,
     pub(crate) levels: Vec<u8>,
-    /// The caller's version of its metadata.
-    pub(crate) version: u16,
+    /// What keys are hashed with.
+    pub(crate) seed: Seed,
+    /// What files say that were written as this one writes them: the caller's version of its metadata, and the seed's tag.
+    pub(crate) version: u32,
     pub(crate) limits: RwLock<DiskLimits>,
     pub(crate) pool: DiskPool,
     pub(crate) clock: Clock,
@@ -115,12 +118,19 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    pub(crate) fn new(options: DiskOptions, version: u16, pool: &DiskPool, above: Weak<dyn Above>) -> Self {
+    pub(crate) fn new(
+        options: DiskOptions,
+        seed: Seed,
+        version: u16,
+        pool: &DiskPool,
+        above: Weak<dyn Above>,
+    ) -> Self {
         let DiskOptions { path, levels, limits, clock, report } = options;
         Self {
             root: path,
             levels,
-            version,
+            seed,
+            version: u32::from(version) | u32::from(seed.tag()) << 16,
             limits: RwLock::new(limits),
             pool: pool.clone(),
             clock,

@@ -15,12 +15,12 @@ use super::name::Name;
 use crate::s3_fifo::{Lane, Standing};
 
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes of one file.
 const RECORD: usize = 56;
 /// Bytes of one label.
 const LABEL: usize = 16;
-/// Magic, version, the caller's version, digits of the levels.
+/// Magic, version, what files say of theirs, digits of the levels.
 const HEAD: usize = 20;
 /// The run, the number of files.
 const COUNTS: usize = 16;
@@ -45,12 +45,12 @@ pub(crate) struct Snapshot {
     pub(crate) labels: Vec<(u64, u64)>,
 }
 
-fn head(version: u16, levels: &[u8]) -> [u8; HEAD] {
+fn head(version: u32, levels: &[u8]) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..8].copy_from_slice(&MAGIC);
     head[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    head[12..14].copy_from_slice(&version.to_le_bytes());
-    head[14..14 + levels.len().min(3)].copy_from_slice(&levels[..levels.len().min(3)]);
+    head[12..16].copy_from_slice(&version.to_le_bytes());
+    head[16..16 + levels.len().min(3)].copy_from_slice(&levels[..levels.len().min(3)]);
     head
 }
 
@@ -103,7 +103,7 @@ fn parse(record: &[u8]) -> Option<(Filed, Standing)> {
 }
 
 /// Writes a snapshot.
-pub(crate) fn write(root: &Path, version: u16, levels: &[u8], snapshot: &Snapshot) -> io::Result<()> {
+pub(crate) fn write(root: &Path, version: u32, levels: &[u8], snapshot: &Snapshot) -> io::Result<()> {
     let aside = root.join(".catalogue.new");
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
     let mut hash = Xxh3Default::new();
@@ -134,7 +134,7 @@ pub(crate) fn write(root: &Path, version: u16, levels: &[u8], snapshot: &Snapsho
 }
 
 /// Reads a snapshot; `None` where there is none, or it is not what was written.
-pub(crate) fn read(root: &Path, version: u16, levels: &[u8], most: usize) -> Option<Snapshot> {
+pub(crate) fn read(root: &Path, version: u32, levels: &[u8], most: usize) -> Option<Snapshot> {
     let mut file = File::open(path(root)).ok()?;
     let len = file.metadata().ok()?.len();
     // More than was ever written is nobody's snapshot, and not worth the memory.
@@ -147,7 +147,7 @@ pub(crate) fn read(root: &Path, version: u16, levels: &[u8], most: usize) -> Opt
     examine(&bytes, version, levels).filter(|snapshot| snapshot.files.len() <= most)
 }
 
-fn examine(bytes: &[u8], version: u16, levels: &[u8]) -> Option<Snapshot> {
+fn examine(bytes: &[u8], version: u32, levels: &[u8]) -> Option<Snapshot> {
     let (bytes, sum) = bytes.split_last_chunk::<8>()?;
     let mut hash = Xxh3Default::new();
     hash.update(bytes);

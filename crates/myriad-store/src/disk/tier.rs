@@ -18,8 +18,9 @@ use super::stage::{Placing, Stage, Unwritten};
 use super::{DiskOptions, FormatError};
 use crate::ban::Verdict;
 use crate::flight::{Abort, Lead, Phase};
+use crate::key::{Hashed, Seed};
 use crate::object::Restored;
-use crate::{ALTERNATIVES, Alternative, Body, KeyRef, Metadata, Object, Persist, Selection, Zone};
+use crate::{ALTERNATIVES, Alternative, Body, Metadata, Object, Persist, Selection, Zone};
 
 /// Milliseconds after which a page that got another encoding is written anew.
 const CHANGED_AFTER_MS: u64 = 2000;
@@ -47,9 +48,9 @@ pub(crate) struct Tier<M: Metadata> {
 }
 
 impl<M: Persist> Tier<M> {
-    pub(crate) fn new(options: DiskOptions, pool: &DiskPool, above: Weak<dyn Above>) -> Self {
+    pub(crate) fn new(options: DiskOptions, seed: Seed, pool: &DiskPool, above: Weak<dyn Above>) -> Self {
         Self {
-            shelf: Arc::new(Shelf::new(options, M::VERSION, pool, above)),
+            shelf: Arc::new(Shelf::new(options, seed, M::VERSION, pool, above)),
             codec: Codec {
                 encode: M::encode,
                 decode: M::decode,
@@ -62,15 +63,15 @@ impl<M: Persist> Tier<M> {
     }
 }
 
-/// What the catalogue knows a page by: hash of the key, and variant.
-fn named<M: Metadata>(object: &Object<M>) -> (u128, Option<&[u8]>) {
-    let variant = object.selection().map(|selection| &*selection.variant);
-    (KeyRef::new(object.key()).hash(), variant)
-}
-
 impl<M: Metadata> Tier<M> {
+    /// What the catalogue knows a page by: hash of the key, and variant.
+    fn named<'o>(&self, object: &'o Object<M>) -> (u128, Option<&'o [u8]>) {
+        let variant = object.selection().map(|selection| &*selection.variant);
+        (self.shelf.seed.hash(object.key()), variant)
+    }
+
     /// Where the page for a request may be.
-    pub(crate) fn seek(&self, key: KeyRef<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<Name> {
+    pub(crate) fn seek(&self, key: Hashed<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<Name> {
         if !self.shelf.begun.load(Relaxed) {
             return None;
         }
@@ -93,7 +94,7 @@ impl<M: Metadata> Tier<M> {
         let job = move || {
             // The key is in the file; it is read again once a purge of the key would be noticed.
             let Ok(loaded) = read::load(&tier.shelf, name, 0) else { return };
-            let lead = zone.lead_of_load(KeyRef::new(&loaded.key), now);
+            let lead = zone.lead_of_load(tier.shelf.seed.hashed(&loaded.key), now);
             if let Some(lead) = lead {
                 tier.load_now(name, zone.limits().max_object_bytes, now, lead);
             }
@@ -222,7 +223,7 @@ impl<M: Metadata> Tier<M> {
         // What a soft purge has counted it does not count again, however often it is read.
         let counted = self.shelf.catalogue.lock().softened_by(name);
         let Some((verdict, number)) = zone.judge_filed(object, count.then_some(counted)) else { return true };
-        let hash = KeyRef::new(object.key()).hash();
+        let hash = self.shelf.seed.hash(object.key());
         let filed = self.shelf.catalogue.lock().get(name);
         if let Some(filed) = filed.filter(|filed| filed.generation == object.generation()) {
             self.shelf.obey(&filed, verdict, number);
@@ -256,7 +257,7 @@ impl<M: Metadata> Tier<M> {
 
     /// A page in memory was purged: its file goes, and what is being written of it.
     pub(crate) fn discard(self: &Arc<Self>, object: &Object<M>) {
-        let hash = KeyRef::new(object.key()).hash();
+        let hash = self.shelf.seed.hash(object.key());
         let variant = object.selection().map(|selection| &*selection.variant);
         let bits = variant_hash(variant) as u32;
         let mut catalogue = self.shelf.catalogue.lock();
@@ -279,14 +280,14 @@ impl<M: Metadata> Tier<M> {
 
     /// Whether a page, or a later one, is in its file.
     pub(crate) fn has_file_of(&self, object: &Object<M>) -> bool {
-        let (hash, variant) = named(object);
+        let (hash, variant) = self.named(object);
         let catalogue = self.shelf.catalogue.lock();
         catalogue.has_page(hash, variant, |generation| generation >= object.generation())
     }
 
     /// Whether a later page than this is in its file, or on its way there.
     pub(crate) fn has_or_writes_newer(&self, object: &Object<M>) -> bool {
-        let (hash, variant) = named(object);
+        let (hash, variant) = self.named(object);
         let catalogue = self.shelf.catalogue.lock();
         catalogue.writes_newer(hash, variant, object.generation())
             || catalogue.has_page(hash, variant, |generation| generation > object.generation())
@@ -315,7 +316,7 @@ impl<M: Metadata> Tier<M> {
 
     /// Has a page written. `is_stored` says, once the write has begun, whether no purge has come before it.
     pub(crate) fn write(self: &Arc<Self>, zone: &Zone<M>, object: &Object<M>, is_stored: impl Fn() -> bool) {
-        let hash = KeyRef::new(object.key()).hash();
+        let hash = self.shelf.seed.hash(object.key());
         let variant = object.selection().map(|selection| &*selection.variant);
         // A later page of the same key is on its way.
         let begun = self.shelf.catalogue.lock().begin_write(hash, variant, object.generation());
@@ -455,7 +456,7 @@ impl<M: Metadata> Tier<M> {
         &self,
         stage: Stage,
         zone: &Zone<M>,
-        key: KeyRef<'_>,
+        key: Hashed<'_>,
         is_wanted: impl Fn() -> bool,
         make: impl FnOnce(Body) -> Object<M>,
     ) -> Option<Object<M>> {
@@ -491,7 +492,7 @@ impl<M: Metadata> Tier<M> {
         let mut changed = self.changed.lock();
         if changed.len() < CHANGED {
             let due = now.saturating_add(CHANGED_AFTER_MS);
-            let hash = KeyRef::new(object.key()).hash();
+            let hash = self.shelf.seed.hash(object.key());
             changed.entry((hash, object.generation())).or_insert(due);
         }
     }
@@ -525,7 +526,7 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// Removes all files of a key, soon; how many objects that were.
-    pub(crate) fn remove(&self, key: KeyRef<'_>) -> usize {
+    pub(crate) fn remove(&self, key: Hashed<'_>) -> usize {
         let (count, doomed) = {
             let mut catalogue = self.shelf.catalogue.lock();
             (catalogue.remove_key(key.bytes(), key.hash()), catalogue.doomed() > 0)

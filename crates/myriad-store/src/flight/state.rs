@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::{Abort, Failure};
-use crate::{Key, Metadata, Object, Selection};
+use crate::key::Key;
+use crate::{Metadata, Object, Selection};
 
 /// One fetch of one key.
 ///

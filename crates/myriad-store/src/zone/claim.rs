@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::Zone;
 use crate::ban::Bans;
 use crate::flight::{Flight, FlightReader, FlightWriter, Lead, State, suits};
+use crate::key::Hashed;
 use crate::shard::{Record, Role, Shard};
 use crate::{KeyRef, Metadata, Object, Selection};
 
@@ -50,7 +51,7 @@ impl<M: Metadata> Zone<M> {
         usable: impl FnOnce(&Object<M>) -> bool,
         options: ClaimOptions,
     ) -> Claim<M> {
-        let ClaimOptions { now, lock_age_ms, address } = options;
+        let (key, ClaimOptions { now, lock_age_ms, address }) = (self.key(key), options);
         let bans = &self.inner.bans;
         let mut shard = self.shard(key);
         let mut previous = None;
@@ -84,14 +85,14 @@ impl<M: Metadata> Zone<M> {
     /// A writer that nobody will follow, for a fetch after a lock time-out or [`Claim::Pass`] whose answer may still
     /// be stored.
     pub fn fetch_alone(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
-        let role = Role::Closed;
+        let (key, role) = (self.key(key), Role::Closed);
         let departure = Departure { now, address: None, previous: None, selection: None, role };
         self.take_off(&mut self.shard(key), key, departure)
     }
 
     /// As [`Zone::fetch_alone`], to take the place of `object`, which counts as updating for `lease_ms` meanwhile.
     pub fn refresh_alone(&self, object: &Object<M>, now: u64, lease_ms: u64) -> FlightWriter<M> {
-        let key = KeyRef::new(object.key());
+        let key = self.key_of(object);
         let previous = Some((object.clone(), now.saturating_add(lease_ms)));
         let departure = Departure::refresh(object, now, previous, None, Role::Closed);
         self.take_off(&mut self.shard(key), key, departure)
@@ -111,7 +112,7 @@ impl<M: Metadata> Zone<M> {
         if object.is_updating(now) {
             return None;
         }
-        let key = KeyRef::new(object.key());
+        let key = self.key_of(object);
         let mut shard = self.shard(key);
         if !shard.entry(key)?.objects.iter().any(|stored| stored.is_same(object)) {
             return None;
@@ -131,7 +132,7 @@ impl<M: Metadata> Zone<M> {
     pub(super) fn take_off(
         &self,
         shard: &mut Shard<M>,
-        key: KeyRef<'_>,
+        key: Hashed<'_>,
         departure: Departure<M>,
     ) -> FlightWriter<M> {
         let Departure { now, address, previous, selection, role } = departure;
@@ -198,7 +199,7 @@ impl<M: Metadata> Shard<M> {
     /// Finds the flight that a request may follow, and closes those that are older than the lock.
     fn board(
         &mut self,
-        key: KeyRef<'_>,
+        key: Hashed<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
         bans: &Bans<M>,
         now: u64,
@@ -235,7 +236,7 @@ impl<M: Metadata> Shard<M> {
     /// The variant that a new flight will most likely be, by the selector of what is stored or on its way.
     fn expected_selection(
         &mut self,
-        key: KeyRef<'_>,
+        key: Hashed<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
     ) -> Option<Selection> {
         let stored = self.entry(key).and_then(|e| e.selector()).cloned();

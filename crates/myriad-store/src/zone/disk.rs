@@ -11,10 +11,11 @@ use super::claim::Departure;
 use super::{Inner, Zone};
 use crate::ban::{self, Book, Exact, Softened, Verdict};
 use crate::disk::{
-    Above, Banning, DiskLimits, DiskOptions, DiskPool, DiskStats, Filed, Name, Spill, Stage, Tier,
+    Above, Banning, DiskLimits, DiskOptions, DiskPool, DiskStats, Filed, Name, Spill, Stage, Tier, secret,
     variant_hash,
 };
 use crate::flight::Lead;
+use crate::key::Hashed;
 use crate::shard::{Entry, Role, Shard};
 use crate::{Body, Completion, FlightReader, KeyRef, Metadata, Object, Persist, Purge, Selection};
 
@@ -26,14 +27,16 @@ const WARM_PART: usize = 2;
 pub struct Sought(Name);
 
 impl<M: Persist> Zone<M> {
-    /// Opens the disk tier, once in the life of a zone. Returns without waiting for the files to be found: they are
-    /// used from the first look-up on. A folder that cannot be used is tried again from time to time.
+    /// Opens the disk tier, once in the life of a zone and before it holds anything. Returns without waiting for the files to be
+    /// found: they are used from the first look-up on. A folder that cannot be used is tried again from time to time.
     pub fn open_disk(&self, options: DiskOptions, pool: &DiskPool) {
         let mut options = Some(options);
         let tier = self.inner.disk.get_or_init(|| {
             let above: Weak<Inner<M>> = Arc::downgrade(&self.inner);
             let options = options.take().unwrap_or_else(|| unreachable!("made once"));
-            Arc::new(Tier::new(options, pool, above))
+            let seed = secret::take(&options.path, self.inner.seed());
+            self.inner.take_seed(seed);
+            Arc::new(Tier::new(options, seed, pool, above))
         });
         if options.is_none() {
             self.inner.bans.serve_disk();
@@ -76,14 +79,14 @@ impl<M: Metadata> Zone<M> {
     /// In which file the page that memory did not have may be. Once every file is known, a key that has none costs one
     /// probe of a table; before, `Some`.
     pub fn seek(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Sought> {
-        self.disk()?.seek(key, &variant).map(Sought)
+        self.disk()?.seek(self.key(key), &variant).map(Sought)
     }
 
     /// Has the file read into memory. Whoever waits for the end ([`FlightReader::poll_end`], whatever it says) looks the
     /// page up again, then seeks again: the file may have said in which other one the variant is. `None` where the disk
     /// has too much to do. All who want one key at once share one read.
     pub fn load(&self, key: KeyRef<'_>, sought: Sought, now: u64) -> Option<FlightReader<M>> {
-        let disk = self.disk()?;
+        let (disk, key) = (self.disk()?, self.key(key));
         let flight = {
             let mut shard = self.shard(key);
             if let Some(record) = shard.flights_of(key).find(|record| record.role == Role::Loading) {
@@ -97,7 +100,7 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// The lead of a load that nobody waits for; `None` where the key is being loaded already.
-    pub(crate) fn lead_of_load(&self, key: KeyRef<'_>, now: u64) -> Option<Lead<M>> {
+    pub(crate) fn lead_of_load(&self, key: Hashed<'_>, now: u64) -> Option<Lead<M>> {
         let mut shard = self.shard(key);
         let is_loading = shard.flights_of(key).any(|record| record.role == Role::Loading);
         (!is_loading).then(|| self.take_off(&mut shard, key, Departure::load(now)).into_lead())
@@ -105,7 +108,7 @@ impl<M: Metadata> Zone<M> {
 
     /// Drops a page whose file turned out to be gone; whether it was there.
     pub fn forget(&self, page: &Object<M>) {
-        let key = KeyRef::new(page.key());
+        let key = self.key_of(page);
         let removed = {
             let mut shard = self.shard(key);
             let is_it = shard.entry(key).is_some_and(|e| e.objects.iter().any(|o| o.is_same(page)));
@@ -119,7 +122,7 @@ impl<M: Metadata> Zone<M> {
 
     /// Drops a page that memory read from its former file while a later one was on its way there.
     pub(crate) fn forget_older(&self, page: &Object<M>) {
-        let key = KeyRef::new(page.key());
+        let key = self.key_of(page);
         let taken = {
             let mut shard = self.shard(key);
             let is_older = |object: &Object<M>| {
@@ -154,12 +157,12 @@ impl<M: Metadata> Zone<M> {
             && entry.objects.iter().any(|object| object.hits() > 0)
         {
             let used_s = (entry.last_used() / 1000) as u32;
-            disk.shelf.catalogue.lock().touch_key(entry.key().hash(), used_s);
+            disk.shelf.catalogue.lock().touch_key(entry.key(self.inner.seed()).hash(), used_s);
         }
     }
 
     fn holds(&self, object: &Object<M>) -> bool {
-        let key = KeyRef::new(object.key());
+        let key = self.key_of(object);
         let shard = self.shard(key);
         shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| other.is_same(object)))
     }

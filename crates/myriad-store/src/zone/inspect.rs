@@ -52,6 +52,7 @@ impl<M: Metadata> Zone<M> {
 
     /// All variants of a key that are in memory, without counting as a use of them.
     pub fn peek(&self, key: KeyRef<'_>) -> Vec<Object<M>> {
+        let key = self.key(key);
         let mut objects: Vec<_> = {
             let shard = self.shard(key);
             shard.entry(key).map_or_else(Vec::new, |entry| entry.objects.iter().cloned().collect())
@@ -62,6 +63,7 @@ impl<M: Metadata> Zone<M> {
 
     /// What [`Zone::get`] would find, without counting as a use of it, nor as a miss.
     pub fn glance(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<M>> {
+        let key = self.key(key);
         let found = self.shard(key).lookup(key, &variant);
         found.map(|(_, object)| object).filter(|object| self.is_there(object))
     }
@@ -93,7 +95,7 @@ impl<M: Metadata> Zone<M> {
     pub fn file_of(&self, object: &Object<M>) -> Option<PathBuf> {
         let disk = self.disk()?;
         let variant = object.selection().map(|selection| &selection.variant[..]);
-        disk.file_of(KeyRef::new(object.key()), variant)
+        disk.file_of(self.key_of(object), variant)
     }
 
     /// Some of the pages that lie on disk alone, from the slot where the last call ended (0 at first), and where to go
@@ -109,7 +111,7 @@ impl<M: Metadata> Zone<M> {
     /// All variants of a key that lie on disk alone. Reads on this thread, as [`Self::inspect_disk`] does.
     pub fn peek_disk(&self, key: KeyRef<'_>) -> Vec<DiskPage<M>> {
         let Some(disk) = self.disk() else { return Vec::new() };
-        let pages = disk.files_of(key).into_iter().filter_map(|name| disk.read_page(name));
+        let pages = disk.files_of(self.key(key)).into_iter().filter_map(|name| disk.read_page(name));
         pages.filter(|page| *page.key == *key.bytes()).filter_map(|page| self.on_disk_alone(page)).collect()
     }
 

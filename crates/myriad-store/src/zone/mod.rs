@@ -21,6 +21,7 @@ pub use inspect::{Cursor, LiveBan};
 
 use crate::ban::Bans;
 use crate::disk::Tier;
+use crate::key::{Hashed, Seed};
 use crate::ledger::Ledger;
 use crate::notes::Notes;
 use crate::shard::Shard;
@@ -45,6 +46,8 @@ pub struct Zone<M: Metadata> {
 
 pub(crate) struct Inner<M: Metadata> {
     name: Box<str>,
+    /// The [`Seed`] of its keys' hashes.
+    seed: AtomicU64,
     /// A power of two of them.
     shards: Box<[Mutex<Shard<M>>]>,
     ledger: Ledger,
@@ -74,13 +77,15 @@ impl<M: Metadata> Zone<M> {
         let ledger = Ledger::new(limits.memory_bytes);
         // Reserved for good, though a shard allocates its notes when it takes the first one.
         ledger.try_reserve(shards * note_sets * Notes::SET_BYTES);
+        let seed = Seed::random();
         let inner = Inner {
             name: name.into(),
-            shards: (0..shards).map(|_| Mutex::new(Shard::new(note_sets))).collect(),
+            seed: AtomicU64::new(seed.0),
+            shards: (0..shards).map(|_| Mutex::new(Shard::new(note_sets, seed))).collect(),
             ledger,
             limits: RwLock::new(limits),
             sequence: AtomicU64::new(1),
-            bans: Bans::new(),
+            bans: Bans::new(seed),
             ban_sweep: Mutex::default(),
             swept_bans: AtomicU64::new(0),
             evict_next: AtomicUsize::new(0),
@@ -112,6 +117,7 @@ impl<M: Metadata> Zone<M> {
     /// variant key from it by appending to the empty buffer; it runs under the shard's lock, so it should only copy.
     #[inline]
     pub fn get(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>), now: u64) -> Option<Object<M>> {
+        let key = self.key(key);
         let taken = {
             let mut shard = self.shard(key);
             let (found, taken) = shard.lookup_unbanned(key, &variant, &self.inner.bans);
@@ -129,7 +135,7 @@ impl<M: Metadata> Zone<M> {
     /// Counts one more request for `key` and returns the count (`*_cache_min_uses`); after `inactive_ms` without a
     /// request it starts anew. Counts are kept for a bounded number of keys.
     pub fn uses(&self, key: KeyRef<'_>, now: u64) -> u32 {
-        let inactive_ms = self.limits().inactive_ms;
+        let (key, inactive_ms) = (self.key(key), self.limits().inactive_ms);
         self.shard(key).notes.count(key.table_hash(), now, inactive_ms)
     }
 
@@ -162,17 +168,38 @@ impl<M: Metadata> Zone<M> {
     }
 
     #[inline]
-    fn shard(&self, key: KeyRef<'_>) -> MutexGuard<'_, Shard<M>> {
+    fn key<'k>(&self, key: KeyRef<'k>) -> Hashed<'k> {
+        self.inner.seed().hashed(key.bytes())
+    }
+
+    fn key_of<'k>(&self, object: &'k Object<M>) -> Hashed<'k> {
+        self.inner.seed().hashed(object.key())
+    }
+
+    #[inline]
+    fn shard(&self, key: Hashed<'_>) -> MutexGuard<'_, Shard<M>> {
         self.inner.shards[self.shard_index(key)].lock()
     }
 
     #[inline]
-    fn shard_index(&self, key: KeyRef<'_>) -> usize {
+    fn shard_index(&self, key: Hashed<'_>) -> usize {
         key.shard_hash() as usize & (self.inner.shards.len() - 1)
     }
 }
 
 impl<M: Metadata> Inner<M> {
+    #[inline]
+    fn seed(&self) -> Seed {
+        Seed(self.seed.load(Relaxed))
+    }
+
+    /// Keys are hashed with this from here on: there is none yet that was hashed before.
+    fn take_seed(&self, seed: Seed) {
+        self.seed.store(seed.0, Relaxed);
+        self.bans.take_seed(seed);
+        self.shards.iter().for_each(|shard| shard.lock().seed = seed);
+    }
+
     /// The shard of a key of which only the hash is known.
     fn shard_of(&self, hash: u128) -> &Mutex<Shard<M>> {
         &self.shards[(hash >> 64) as usize & (self.shards.len() - 1)]

@@ -9,6 +9,7 @@ impl<M: Metadata> Zone<M> {
     /// Removes all variants of `key` and returns how many objects that were; what is being fetched at this moment
     /// will not be stored, though those who wait for it already will get it.
     pub fn remove(&self, key: KeyRef<'_>) -> usize {
+        let key = self.key(key);
         let removed = {
             let mut shard = self.shard(key);
             shard.flights_of(key).for_each(|record| record.role = Role::Purged);

@@ -3,15 +3,16 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Zone;
+use crate::key::Hashed;
 use crate::shard::Entry;
-use crate::{KeyRef, Metadata, Swept};
+use crate::{Metadata, Swept};
 
 /// Keys that a sweep looks at before it lets go of a shard's lock: some microseconds.
 const SWEEP_BATCH: u32 = 64;
 
 impl<M: Metadata> Zone<M> {
     /// Reserves `bytes` of the cap for `key`, evicting for them; false where nothing is left to evict. No lock may be held.
-    pub(super) fn reserve(&self, key: KeyRef<'_>, bytes: usize) -> bool {
+    pub(super) fn reserve(&self, key: Hashed<'_>, bytes: usize) -> bool {
         let ledger = &self.inner.ledger;
         while !ledger.try_reserve(bytes) {
             if bytes > ledger.limit() || !self.evict_one(Some(self.shard_index(key))) {
@@ -22,7 +23,7 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Reserves `bytes` for a body on its way; such bodies get half of the cap at most.
-    pub(crate) fn reserve_arriving(&self, key: KeyRef<'_>, bytes: usize) -> bool {
+    pub(crate) fn reserve_arriving(&self, key: Hashed<'_>, bytes: usize) -> bool {
         if !self.inner.ledger.try_arrive(bytes) {
             return false;
         }

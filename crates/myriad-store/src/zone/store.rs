@@ -7,9 +7,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Zone;
 use crate::flight::{Flight, Unstored};
+use crate::key::Hashed;
 use crate::shard::{Entry, Role, Shard};
 use crate::variants::Variants;
-use crate::{ALTERNATIVES, Alternative, AttachError, KeyRef, Metadata, Object, Selection};
+use crate::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Selection};
 
 /// Objects taken out of a shard, to be dropped once its lock is released.
 pub(super) type Dead<M> = SmallVec<[Object<M>; 1]>;
@@ -122,7 +123,7 @@ impl<M: Metadata> Zone<M> {
             return Err(AttachError::Occupied);
         }
         let cost = Object::<M>::alternative_cost(&alternative);
-        let key = KeyRef::new(object.key());
+        let key = self.key_of(object);
         if !self.reserve(key, cost) {
             return Err(AttachError::NoRoom);
         }
@@ -155,7 +156,7 @@ struct Entered<M: Metadata> {
 impl<M: Metadata> Shard<M> {
     fn enter(
         &mut self,
-        key: KeyRef<'_>,
+        key: Hashed<'_>,
         object: &Object<M>,
         max_variants: usize,
     ) -> Result<Entered<M>, Unstored> {
@@ -175,7 +176,7 @@ impl<M: Metadata> Shard<M> {
         Ok(Entered { freed, _dead: dead })
     }
 
-    fn note_stored(&mut self, key: KeyRef<'_>) {
+    fn note_stored(&mut self, key: Hashed<'_>) {
         self.counts.stored += 1;
         self.notes.clear_pass(key.table_hash());
     }

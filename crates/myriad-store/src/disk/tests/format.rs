@@ -16,7 +16,7 @@ fn file(body: &[u8]) -> Vec<u8> {
         fresh_until: 456,
         labels: &[3, u64::MAX],
         key: b"key",
-        key_hash: KeyRef::new(b"key").hash(),
+        key_hash: crate::key::Seed(7).hash(b"key"),
         selector: b"selector",
         variant: b"variant",
         meta: b"metadata",

@@ -263,6 +263,7 @@ fn a_body_is_not_joined_to_the_head_of_another_fetch() {
     let folder = Folder::new();
     let shop = Shop::open(folder.path());
     let elsewhere = Folder::new();
+    fs::copy(folder.path().join(".seed"), elsewhere.path().join(".seed")).unwrap();
     let other = Shop::open(elsewhere.path());
     (0..3).for_each(|id| _ = receive(&other, b"/film", 70 + id, 2_000_000, false));
     let later = elsewhere.files().remove(0);

@@ -104,7 +104,7 @@ fn an_older_page_that_memory_read_before_a_later_one_was_written_is_not_served_a
     // Memory has lost the later one before its write began.
     let later = put(&shop.zone, b"/", 2, 500, shop.now());
     let disk = shop.zone.disk().unwrap();
-    disk.shelf.catalogue.lock().cancel(key.hash(), None);
+    disk.shelf.catalogue.lock().cancel(disk.shelf.seed.hash(key.bytes()), None);
     shop.zone.forget(&later);
     shop.settle();
     assert_eq!(shop.id(b"/"), Some(1), "of the file that is to be replaced");

@@ -315,17 +315,15 @@ fn purge_that_cannot_be_written_down_says_so_holds_and_is_written_later() {
 fn purge_before_the_folder_could_be_used_covers_what_is_in_it() {
     let folder = Folder::new();
     stored(&folder);
-    let away = folder.path().with_extension("away");
-    fs::rename(folder.path(), &away).unwrap();
-    fs::write(folder.path(), b"in the way").unwrap();
+    let in_the_way = folder.path().join(".sequence.new");
+    fs::create_dir(&in_the_way).unwrap();
     let shop = Shop::open(folder.path());
     shop.put(&key(100), 100, 10);
     for covered in [labelled(&[1]), ruled(&[2])] {
         drop(shop.zone.purge(covered, Purge::Hard));
         shop.settle();
     }
-    fs::remove_file(folder.path()).unwrap();
-    fs::rename(&away, folder.path()).unwrap();
+    fs::remove_dir(&in_the_way).unwrap();
     shop.now.fetch_add(5000, Relaxed);
     shop.recover();
     for _ in 0..2 {

@@ -140,3 +140,54 @@ fn pages_are_served_and_stored_while_the_recovery_runs() {
     assert!(rounds > 60, "{rounds}");
     assert_eq!((shop.stats().files, folder.bytes()), (200, shop.stats().bytes));
 }
+
+#[test]
+fn files_whose_seed_is_lost_are_foreign_and_the_folder_gets_another() {
+    let folder = Folder::new();
+    stored(&folder, 20);
+    let seed = folder.path().join(".seed");
+    let former = fs::read(&seed).unwrap();
+    fs::remove_file(&seed).unwrap();
+    let shop = Shop::open(folder.path());
+    assert_ne!(fs::read(&seed).unwrap(), former);
+    assert_eq!(shop.id(&7_u64.to_le_bytes()), None, "asked for before it was found");
+    shop.recover();
+    assert_eq!((shop.stats().files, shop.stats().set_aside), (0, 20));
+    shop.put(b"/", 1, 10);
+    drop(shop);
+    assert_eq!(Shop::open(folder.path()).id(b"/"), Some(1));
+}
+
+#[test]
+fn files_of_a_folder_that_comes_after_the_start_with_another_seed_are_foreign() {
+    let folder = Folder::new();
+    stored(&folder, 20);
+    let away = folder.path().with_extension("away");
+    fs::rename(folder.path(), &away).unwrap();
+    fs::write(folder.path(), b"in the way").unwrap();
+    let shop = Shop::open(folder.path());
+    shop.put(b"/", 1, 10);
+    fs::remove_file(folder.path()).unwrap();
+    fs::rename(&away, folder.path()).unwrap();
+    shop.now.fetch_add(5000, Relaxed);
+    shop.recover();
+    assert_eq!((shop.id(b"/"), shop.id(&7_u64.to_le_bytes()), shop.stats().set_aside), (Some(1), None, 20));
+    shop.put(b"/", 2, 10);
+    drop(shop);
+    assert_eq!(Shop::open(folder.path()).id(b"/"), Some(2));
+}
+
+#[test]
+fn a_seed_that_somebody_removes_is_written_again() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    shop.put(b"/", 1, 10);
+    let seed = folder.path().join(".seed");
+    let own = fs::read(&seed).unwrap();
+    fs::remove_file(&seed).unwrap();
+    while !seed.exists() {
+        shop.pool.tend();
+    }
+    assert_eq!(fs::read(&seed).unwrap(), own);
+}
