@@ -750,7 +750,6 @@ mod tests {
             generation,
             blocks: 0,
             variant: 0,
-            share: 0,
             used_s: 0,
             role: Role::Plain,
             seen: true,

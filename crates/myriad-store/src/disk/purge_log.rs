@@ -204,7 +204,8 @@ impl PurgeLog {
         } else if let Some(bytes) = read(&path(&self.root))? {
             let reading = Book::read(&bytes);
             news = reading.book;
-            // The numbers of a newer process are below those that this one's purges have had since it started.
+            // The purges of this process have borne the last number of a newer one since that started: no number of that one's goes
+            // beyond it.
             let comparable = self.newer_start().unwrap_or(u64::MAX);
             news.drop_known(&self.book, comparable, &self.heard);
             (self.at, self.len) = (reading.len as u64, bytes.len() as u64);
