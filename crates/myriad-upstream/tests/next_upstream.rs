@@ -96,7 +96,7 @@ fn each_condition_of_next_upstream_counts_alone() {
     ] {
         for set in ["error", "timeout", "invalid_header", "http_503", "http_404", "http_500"] {
             let mut request = fastcgi(Method::Get, false);
-            // A peer that is made good after a time-out is waited for no longer than the one before.
+            // The time-out is the good peer's too.
             if word == "timeout" && set != word {
                 request.timeouts.read_ms = 30;
             }
