@@ -88,6 +88,8 @@ impl Builder<'_> {
                 }
             }
         }
+        let obeyed = server.settings.tls.obey();
+        self.note(obeyed);
         server.rewrite = self.steps(steps, &server.settings, Contexts::SERVER_IF);
         for node in locations {
             let location = self.location(node, &server.settings, None);

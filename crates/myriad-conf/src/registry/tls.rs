@@ -201,7 +201,9 @@ pub(super) static ROWS: &[Directive] = &[
     .no_effect("files of certificates and keys are read again at every reload"),
     Directive::new("ssl_conf_command", HS, TWO, Set::Settings(command), "A setting of OpenSSL.")
         .repeats()
-        .differs("`Ciphersuites`, `Ciphers`, `CipherString`, `Groups` and `Curves` are known; others are refused"),
+        .differs(
+            "`Options`, `MinProtocol`, `MaxProtocol`, `Protocol`, `Certificate`, `PrivateKey`, `Ciphersuites`, `Ciphers`, `CipherString`, `Groups` and `Curves` are known; others are refused. Options change tickets, whose order of ciphers counts, and compression of certificates; `KTLS` and its like have no effect",
+        ),
 ];
 
 /// What names no file, no variable and no text is refused with the reason.

@@ -17,6 +17,7 @@ mod http3;
 mod https_only;
 mod limits;
 mod log;
+mod openssl;
 mod origin;
 mod origin_tls;
 mod realip;

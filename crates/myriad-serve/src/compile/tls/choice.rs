@@ -191,7 +191,7 @@ pub(super) fn command(
         other => {
             let error = format!("the setting \"{other}\" of OpenSSL has no like here");
             return Err(Box::new(Diagnostic::error(name.span, error).help(
-                "TLS is spoken by rustls: Ciphersuites, Ciphers, Groups and Curves are known; versions are set by ssl_protocols",
+                "TLS is spoken by rustls: Options, MinProtocol, MaxProtocol, Ciphersuites, Ciphers, Groups and Curves are known",
             )));
         }
     }

@@ -35,6 +35,9 @@ impl Compile<'_> {
         settings: &OriginTlsSettings,
         at: Span,
     ) -> Result<OriginTlsPlace, Box<Diagnostic>> {
+        let mut obeyed = settings.clone();
+        obeyed.obey()?;
+        let settings = &obeyed;
         let offer = Offer { ciphers: settings.ciphers.as_ref(), curves: None, commands: &settings.commands };
         let provider = Arc::new(provider(&offer)?);
         let mut versions = Vec::new();

@@ -1,0 +1,203 @@
+//! `ssl_conf_command`: what OpenSSL's own settings say that directives say, too. They are obeyed last, wherever they are written.
+
+use super::{OriginTlsSettings, TlsSettings};
+use crate::diagnostic::Diagnostic;
+use crate::text::Text;
+
+/// Options of OpenSSL that change nothing here: rustls does so anyway, has no such thing, or never would.
+const WITHOUT_EFFECT: [&str; 21] = [
+    "AllowNoDHEKEX",
+    "AntiReplay",
+    "Bugs",
+    "CANames",
+    "Compression",
+    "DHSingle",
+    "ECDHSingle",
+    "EmptyFragments",
+    "EncryptThenMac",
+    "ExtendedMasterSecret",
+    "IgnoreUnexpectedEOF",
+    "KTLS",
+    "KTLSTxZerocopySendfile",
+    "MiddleboxCompat",
+    "NoRenegotiation",
+    "NoResumptionOnRenegotiation",
+    "PreferNoDHEKEX",
+    "RxCertificateCompression",
+    "StrictCertCheck",
+    "UnsafeLegacyRenegotiation",
+    "UnsafeLegacyServerConnect",
+];
+
+type Version = u8;
+
+/// What of a server's or an origin's settings an option may change.
+#[derive(Debug, Default)]
+struct Options {
+    session_ticket: Option<bool>,
+    server_preference: Option<bool>,
+    prioritize_chacha: bool,
+    certificate_compression: Option<bool>,
+}
+
+impl Options {
+    /// Takes a list of words in, each with `-` before it where it is switched off.
+    fn take(&mut self, list: &Text) -> Result<(), Diagnostic> {
+        for (word, on) in words(&list.lossy()) {
+            match word {
+                "SessionTicket" => self.session_ticket = Some(on),
+                "ServerPreference" | "CipherServerPreference" => self.server_preference = Some(on),
+                "PrioritizeChaCha" => self.prioritize_chacha = on,
+                "TxCertificateCompression" => self.certificate_compression = Some(on),
+                _ if WITHOUT_EFFECT.contains(&word) => {}
+                _ => {
+                    let error = format!("unknown option \"{word}\" in \"ssl_conf_command\"");
+                    let help = "known are SessionTicket, ServerPreference, PrioritizeChaCha, KTLS and others of OpenSSL's";
+                    return Err(Diagnostic::error(list.span, error).help(help));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The words of a list, and whether each is switched on.
+fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
+    let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.map(|word| match word.strip_prefix('-') {
+        Some(word) => (word, false),
+        None => (word.strip_prefix('+').unwrap_or(word), true),
+    })
+}
+
+/// A version of the protocol as its minor number, TLS 1.3 being 4.
+fn version(word: &str, value: &Text) -> Result<Version, Diagnostic> {
+    Ok(match word {
+        "SSLv3" => 0,
+        "TLSv1" => 1,
+        "TLSv1.1" => 2,
+        "TLSv1.2" => 3,
+        "TLSv1.3" => 4,
+        _ => {
+            let error = format!("unknown version \"{word}\" in \"ssl_conf_command\"");
+            return Err(Diagnostic::error(value.span, error).help("use TLSv1.2 or TLSv1.3"));
+        }
+    })
+}
+
+/// Obeys a command about versions; false of any other.
+fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) -> Result<bool, Diagnostic> {
+    let text = value.lossy();
+    match name {
+        "minprotocol" if text != "None" => {
+            let least = version(&text, value)?;
+            *tls12 &= least <= 3;
+        }
+        "maxprotocol" if text != "None" => {
+            let most = version(&text, value)?;
+            (*tls12, *tls13) = (*tls12 && most >= 3, *tls13 && most >= 4);
+        }
+        "minprotocol" | "maxprotocol" => {}
+        "protocol" => {
+            for (word, on) in words(&text) {
+                let number = if word == "ALL" { None } else { Some(version(word, value)?) };
+                *tls12 = if number.is_none_or(|number| number == 3) { on } else { *tls12 };
+                *tls13 = if number.is_none_or(|number| number == 4) { on } else { *tls13 };
+            }
+        }
+        _ => return Ok(false),
+    }
+    if *tls12 || *tls13 {
+        return Ok(true);
+    }
+    let error = format!("\"ssl_conf_command\" leaves no version that is spoken: \"{text}\"");
+    Err(Diagnostic::error(value.span, error).help("TLSv1.2 and TLSv1.3 are spoken"))
+}
+
+impl TlsSettings {
+    /// Obeys the commands that say what directives say; those about suites and groups are left.
+    pub(crate) fn obey(&mut self) -> Result<(), Diagnostic> {
+        let mut options = Options::default();
+        for (name, value) in std::mem::take(&mut self.commands) {
+            match name.lossy().to_ascii_lowercase().as_str() {
+                "options" => options.take(&value)?,
+                // One of the same kind of key as another counts instead of it.
+                "certificate" => self.certificates.push(value),
+                "privatekey" => self.keys.push(value),
+                other if versions(other, &value, (&mut self.tls12, &mut self.tls13))? => {}
+                _ => self.commands.push((name, value)),
+            }
+        }
+        self.session_tickets = options.session_ticket.unwrap_or(self.session_tickets);
+        self.prefer_server_ciphers = options.server_preference.or(self.prefer_server_ciphers);
+        if options.prioritize_chacha {
+            // Who puts ChaCha20 first has no AES in hardware; of the others' suites any will do.
+            self.prefer_server_ciphers = Some(false);
+        }
+        self.certificate_compression =
+            options.certificate_compression.unwrap_or(self.certificate_compression);
+        Ok(())
+    }
+}
+
+impl OriginTlsSettings {
+    /// Obeys the commands that say what directives say; those about suites and groups are left.
+    ///
+    /// # Errors
+    /// An option or version that nobody knows, or none left that is spoken.
+    pub fn obey(&mut self) -> Result<(), Diagnostic> {
+        let mut options = Options::default();
+        for (name, value) in std::mem::take(&mut self.commands) {
+            match name.lossy().to_ascii_lowercase().as_str() {
+                "options" => options.take(&value)?,
+                other if versions(other, &value, (&mut self.tls12, &mut self.tls13))? => {}
+                _ => self.commands.push((name, value)),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn obeyed(commands: &[(&str, &str)]) -> Result<TlsSettings, String> {
+        let mut settings = TlsSettings { session_tickets: false, ..TlsSettings::default() };
+        settings.commands =
+            commands.iter().map(|(name, value)| (Text::builtin(name), Text::builtin(value))).collect();
+        settings.obey().map(|()| settings).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn options_win_over_directives() {
+        let settings =
+            obeyed(&[("Options", "SessionTicket, -ServerPreference"), ("options", "KTLS")]).unwrap();
+        assert!(settings.session_tickets);
+        assert_eq!((settings.prefer_server_ciphers, settings.commands.len()), (Some(false), 0));
+        let chacha = obeyed(&[("Options", "PrioritizeChaCha,ServerPreference")]).unwrap();
+        assert_eq!(chacha.prefer_server_ciphers, Some(false));
+        assert_eq!(obeyed(&[("Options", "-PrioritizeChaCha")]).unwrap().prefer_server_ciphers, None);
+        assert!(obeyed(&[("Options", "+TxCertificateCompression")]).unwrap().certificate_compression);
+        assert!(obeyed(&[("Options", "Magic")]).unwrap_err().contains("\"Magic\""));
+    }
+
+    #[test]
+    fn versions_are_narrowed_and_one_stays() {
+        let spoken =
+            |commands: &[(&str, &str)]| obeyed(commands).map(|settings| (settings.tls12, settings.tls13));
+        assert_eq!(spoken(&[("MinProtocol", "TLSv1.3")]), Ok((false, true)));
+        assert_eq!(spoken(&[("MinProtocol", "TLSv1"), ("MaxProtocol", "None")]), Ok((true, true)));
+        assert_eq!(spoken(&[("MaxProtocol", "TLSv1.2")]), Ok((true, false)));
+        assert_eq!(spoken(&[("Protocol", "ALL, -TLSv1.2")]), Ok((false, true)));
+        assert!(spoken(&[("MaxProtocol", "TLSv1.1")]).unwrap_err().contains("no version"));
+        assert!(spoken(&[("MinProtocol", "1.2")]).unwrap_err().contains("unknown version"));
+    }
+
+    #[test]
+    fn certificates_are_added_and_what_concerns_suites_is_left() {
+        let settings =
+            obeyed(&[("Certificate", "a.crt"), ("PrivateKey", "a.key"), ("Ciphersuites", "x")]).unwrap();
+        assert_eq!((settings.certificates.len(), settings.keys.len(), settings.commands.len()), (1, 1, 1));
+    }
+}
