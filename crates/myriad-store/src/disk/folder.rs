@@ -21,9 +21,11 @@ pub(crate) struct Folder {
 }
 
 impl Shelf {
-    /// From here on this is the folder.
-    pub(crate) fn take_folder(&self, epoch: u64) {
-        *self.folder.held.lock() = File::open(&self.root).ok().map(|file| (file, epoch));
+    /// From here on this is the folder. If it has gone again meanwhile, the one before is kept: that tells of the removal.
+    pub(crate) fn take_folder(&self, epoch: u64) -> io::Result<()> {
+        let file = File::open(&self.root)?;
+        *self.folder.held.lock() = Some((file, epoch));
+        Ok(())
     }
 
     /// Whether the folder was removed, or another one was put into its place: nothing that was in it can come back, unlike one that
@@ -52,11 +54,12 @@ impl Shelf {
     /// Makes the folder anew; whether there is one.
     fn remake_folder(&self) -> bool {
         let Some(epoch) = self.folder.held.lock().as_ref().map(|(_, epoch)| *epoch) else { return false };
-        let made = Self::make_folder(&self.root).and_then(|()| self.restore_sequence(epoch));
+        let made = Self::make_folder(&self.root)
+            .and_then(|()| self.restore_sequence(epoch))
+            .and_then(|()| self.take_folder(epoch));
         match made {
             Ok(()) => {
                 self.watch.forget();
-                self.take_folder(epoch);
                 self.turn.leave();
                 self.keep_turn(epoch);
             }

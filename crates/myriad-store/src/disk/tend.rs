@@ -108,7 +108,7 @@ impl Shelf {
         }
         self.begin_purges(log, is_lost)?;
         (rounds.epoch, rounds.former) = (Some(first), former);
-        self.take_folder(first);
+        self.take_folder(first)?;
         self.keep_turn(first);
         Ok(())
     }
@@ -156,8 +156,7 @@ impl Shelf {
         let mut rounds = self.rounds.lock();
         (rounds.epoch, rounds.former) = (Some(first), former);
         drop(rounds);
-        self.take_folder(first);
-        Ok(())
+        self.take_folder(first)
     }
 
     fn set_damaged_aside(&self) {
