@@ -260,7 +260,7 @@ pub(crate) fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &R
 
 /// What nginx takes along to the place that `X-Accel-Redirect` names.
 fn carried(fields: &Fields) -> Carried {
-    let mut carried = Carried { media_type: None, lines: Vec::new() };
+    let mut carried = Carried::default();
     for (known, name, value) in fields.iter_known() {
         match known {
             Some(Known::ContentType) => carried.media_type = Some(value.to_vec()),

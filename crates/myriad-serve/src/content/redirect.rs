@@ -46,10 +46,7 @@ fn refresh(url: &[u8]) -> Answer {
 pub(crate) fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> Step {
     if error::has_page_now(exchange, status) {
         let location = location(&exchange.request, url);
-        let carried = exchange.request.carried.get_or_insert_default();
-        for part in [&b"Location: "[..], &location, b"\r\n"] {
-            carried.lines.extend_from_slice(part);
-        }
+        exchange.request.carried.get_or_insert_default().location = Some(location);
         return Step::Error(status);
     }
     Step::Answer(redirect(&mut exchange.request, status, url))

@@ -111,6 +111,8 @@ pub(crate) struct Request {
 pub(crate) struct Carried {
     /// `Content-Type`.
     pub media_type: Option<Vec<u8>>,
+    /// `Location`, where the answer has none of its own.
+    pub location: Option<Vec<u8>>,
     /// Other fields, as lines.
     pub lines: Vec<u8>,
 }

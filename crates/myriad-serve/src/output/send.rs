@@ -37,6 +37,9 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     if let Some(carried) = request.carried.take() {
         answer.media_type = carried.media_type.map(Into::into).or(answer.media_type);
         answer.lines.extend_from_slice(&carried.lines);
+        if let Some(location) = carried.location.filter(|_| !answer.has(b"location")) {
+            answer.field(b"Location", &location);
+        }
     }
     let encoding = judge(request, place, &mut answer);
     let now_s = request.received_ms / 1000;

@@ -88,7 +88,7 @@ fn number(input: &mut &[u8], prefix: u32) -> Result<usize, DecodeError> {
 }
 
 /// Reads the fields behind a prefix whose entries have come, and gives `take` each. Names and values may be at most `total`
-/// bytes together, and one field `each` bytes: they are counted before they are copied.
+/// bytes together, and one of them `each` bytes: they are counted before they are copied.
 pub(super) fn read(
     mut input: &[u8],
     prefix: Prefix,
@@ -100,18 +100,18 @@ pub(super) fn read(
     let mut left = total;
     let mut text = Vec::new();
     while let Some(first) = input.first().copied() {
-        let most = each.min(left);
         if let Some((name, value)) = read_entry(&mut input, first, tables)? {
-            if name.len() + value.len() > most {
+            let both = name.len() + value.len();
+            if both > left || name.len().max(value.len()) > each {
                 return Err(DecodeError::TooLarge);
             }
             take(name, value);
-            left -= name.len() + value.len();
+            left -= both;
             continue;
         }
         text.clear();
-        let name_length = read_name(&mut input, first, most, tables, &mut text)?;
-        read_string(&mut input, 7, most - name_length, &mut text)?;
+        let name_length = read_name(&mut input, first, each.min(left), tables, &mut text)?;
+        read_string(&mut input, 7, each.min(left - name_length), &mut text)?;
         let (name, value) = text.split_at(name_length);
         take(name, value);
         left -= text.len();
