@@ -125,11 +125,11 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&moved).unwrap(), "23");
         write(600, "4");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "4");
-        for name in ["b", "c", "d"] {
-            logs.append(&folder.join(name), Some(&RULES), 700, b"x").unwrap();
+        for (now, name) in (700..).zip(["b", "c", "d"]) {
+            logs.append(&folder.join(name), Some(&RULES), now, b"x").unwrap();
         }
         assert_eq!(logs.files.len(), 2);
-        assert!(logs.append(&folder.join("none/e"), Some(&RULES), 700, b"x").is_err());
+        assert!(logs.append(&folder.join("none/e"), Some(&RULES), 703, b"x").is_err());
         assert!(logs.files.contains_key(&folder.join("c")), "what cannot be opened took a place");
         std::fs::remove_dir_all(&folder).unwrap();
     }
