@@ -200,6 +200,26 @@ fn a_folder_behind_a_link_keeps_its_owner() {
     assert_eq!(owner(&folder), before);
 }
 
+/// Where the tests' user is root, who alone makes folders for others.
+#[test]
+fn a_folder_that_root_does_not_make_is_told_of() {
+    let place = Place::new();
+    let disk = place.path("disk");
+    fs::create_dir(&disk).expect("mkdir");
+    if fs::metadata(&disk).expect("a folder").uid() != 0 {
+        return;
+    }
+    fs::create_dir(place.path("elsewhere")).expect("mkdir");
+    std::os::unix::fs::symlink(place.path("elsewhere"), disk.join("link")).expect("a link");
+    std::os::unix::fs::chown(&disk, Some(54_321), None).expect("chown");
+    let origin = Origin::start(numbered);
+    let site = Cached { http: "fastcgi_cache_path @DIR@/disk/link/zone keys_zone=left:1m;", ..SITE };
+    let server = site.start_before(place, &origin.address);
+    assert_eq!(server.get("/a").status, 200);
+    server.log_has("disk/link/zone\" is left to the workers to make");
+    assert_eq!(fs::read_dir(server.path("elsewhere")).expect("a folder").count(), 0);
+}
+
 #[test]
 fn what_was_removed_while_the_server_was_stopped_is_gone() {
     let (mut server, _origin) = SITE.start(numbered);

@@ -3,14 +3,17 @@
 //! Root trusts no path below a folder that somebody else may change: there it follows no link, and hands over only what it has
 //! made itself.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{self, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::accounts::Account;
@@ -18,28 +21,35 @@ use crate::accounts::Account;
 /// A folder, and never what a link leads to.
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// On the way to one, which needs no right to read.
+const STEP: OFlags = FOLDER.union(OFlags::PATH);
+
+/// As many as the system follows.
+const MAX_LINKS: usize = 40;
+
 /// Makes a folder, and those above it, for the account. One that is there and belongs to somebody else is handed to it, as by
 /// nginx; but nothing is handed over where somebody else may have led the path, and where a link of theirs leads, the folder
-/// is left to the worker to make.
+/// is left to the worker to make. Returns false where it is.
 ///
 /// # Errors
 /// The folder is not there and cannot be made. Of one that cannot be handed over the worker tells, which then cannot use it.
-pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<()> {
+pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
     // Without a slash at the end.
     let path: &Path = &path::absolute(path)?.components().collect::<PathBuf>();
     if path.is_dir() {
         if let Some(account) = account {
             let _ = hand_over(path, account);
         }
-        return Ok(());
+        return Ok(true);
     }
     let Some(account) = account else {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        return fs::DirBuilder::new().mode(0o700).create(path);
+        return fs::DirBuilder::new().mode(0o700).create(path).map(|()| true);
     };
-    Place::reach(path)?.map_or(Ok(()), |place| place.make(account))
+    let Some(place) = Place::reach(path)? else { return Ok(false) };
+    place.make(account).map(|()| true)
 }
 
 /// Whether nobody but root can lead a path elsewhere, or put a folder where it leads.
@@ -48,27 +58,99 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<()> {
 /// Somebody else can, or it cannot be found out.
 pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     let path = path::absolute(path)?;
-    let there = path.ancestors().skip(1).find(|above| above.is_dir()).ok_or(io::ErrorKind::NotFound)?;
-    real(there).map(drop)
+    let above = path.parent().ok_or(io::ErrorKind::NotFound)?;
+    let way = Way::from_root()?.walk(above, false)?.filter(|way| way.is_safe);
+    way.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
 }
 
-/// A folder once links are followed, which nobody but root can lead elsewhere.
-fn real(folder: &Path) -> io::Result<PathBuf> {
-    // As it is written, and as it is once links are followed.
-    let real = folder.canonicalize()?;
-    for above in folder.ancestors().chain(real.ancestors()) {
-        let known = fs::symlink_metadata(above)?;
-        let is_sticky = known.mode() & 0o1000 != 0;
-        let is_open = !known.is_symlink() && known.mode() & 0o022 != 0 && !is_sticky;
-        if !is_ours(&known) || is_open {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
+fn is_ours(owner: u32) -> bool {
+    owner == 0 || owner == rustix::process::geteuid().as_raw()
+}
+
+/// A folder in which nobody but root can replace what is root's.
+fn is_kept(known: &Metadata) -> bool {
+    let is_sticky = known.mode() & 0o1000 != 0;
+    is_ours(known.uid()) && (known.mode() & 0o022 == 0 || is_sticky)
+}
+
+/// Where a path leads, gone name by name.
+struct Way {
+    at: File,
+    /// Nobody but root can lead it elsewhere.
+    is_safe: bool,
+}
+
+impl Way {
+    /// Starts where absolute paths do.
+    fn from_root() -> io::Result<Self> {
+        Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
     }
-    Ok(real)
+
+    fn from(at: File) -> io::Result<Self> {
+        let is_safe = is_kept(&at.metadata()?);
+        Ok(Self { at, is_safe })
+    }
+
+    /// Goes along a path; what is missing is made, or ends the way. Links are followed where they are root's and the way to
+    /// them is safe; none where another would have to be.
+    fn walk(self, path: &Path, is_made: bool) -> io::Result<Option<Self>> {
+        // The next one last.
+        let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
+        let mut links = 0;
+        let mut way = self;
+        while let Some(name) = names.pop() {
+            let there = match way.step(&name) {
+                Err(Errno::NOENT) if is_made => {
+                    make_here(&way.at, &name)?;
+                    way.step(&name)
+                }
+                Err(Errno::NOENT) => return Ok(Some(way)),
+                there => there,
+            };
+            match there {
+                Ok(folder) => {
+                    way.is_safe &= is_kept(&folder.metadata()?);
+                    way.at = folder;
+                }
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    let Some(target) = way.link(&name)? else { return Ok(None) };
+                    if links == MAX_LINKS {
+                        return Err(Errno::LOOP.into());
+                    }
+                    links += 1;
+                    names.extend(target.iter().rev().map(OsStr::to_owned));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(way))
+    }
+
+    /// Where a link leads; none where it is not to be followed.
+    fn link(&self, name: &OsStr) -> Result<Option<PathBuf>, Errno> {
+        let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if !FileType::from_raw_mode(known.st_mode).is_symlink() {
+            return Err(Errno::NOTDIR);
+        }
+        if !self.is_safe || !is_ours(known.st_uid) {
+            return Ok(None);
+        }
+        let target = readlinkat(&self.at, name, Vec::new())?;
+        Ok(Some(OsString::from_vec(target.into_bytes()).into()))
+    }
+
+    /// The root of an absolute path is a name, too: it leads there from anywhere.
+    fn step(&self, name: &OsStr) -> Result<File, Errno> {
+        openat(&self.at, name, STEP, Mode::empty()).map(File::from)
+    }
 }
 
-fn is_ours(known: &Metadata) -> bool {
-    known.uid() == 0 || known.uid() == rustix::process::geteuid().as_raw()
+/// Somebody may have been faster.
+fn make_here(above: &File, name: &OsStr) -> Result<(), Errno> {
+    match mkdirat(above, name, Mode::from_raw_mode(0o755)) {
+        Err(Errno::EXIST) => Ok(()),
+        made => made,
+    }
 }
 
 /// Where a folder is, or is to be.
@@ -80,26 +162,11 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Opens the folder above; what is missing of it is made. None where a link of somebody else would have to be followed, or
-    /// nothing above is safe.
+    /// Finds the folder above; what is missing of it is made. None where a link of somebody else would have to be followed.
     fn reach(path: &'a Path) -> io::Result<Option<Self>> {
-        let safe = path.ancestors().skip(1).find_map(|above| Some((above, real(above).ok()?)));
-        let Some((base, real)) = safe else { return Ok(None) };
-        let mut names: Vec<&OsStr> = path.strip_prefix(base).unwrap_or(path).iter().collect();
-        let Some(name) = names.pop() else { return Ok(None) };
-        let is_safe = names.is_empty();
-        let mut above = File::from(rustix::fs::open(&real, FOLDER, Mode::empty())?);
-        for name in names {
-            match mkdirat(&above, name, Mode::from_raw_mode(0o755)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
-            above = match open(&above, name) {
-                Err(Errno::NOTDIR | Errno::LOOP) if is_link(&above, name)? => return Ok(None),
-                there => there?,
-            };
-        }
-        Ok(Some(Self { above, name, is_safe }))
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+        let way = Way::from_root()?.walk(above, true)?;
+        Ok(way.map(|Way { at, is_safe }| Self { above: at, name, is_safe }))
     }
 
     /// A worker may be at the name already, and must not find it somebody else's: the folder is handed over before it has
@@ -124,17 +191,12 @@ fn open(above: &File, name: &OsStr) -> Result<File, Errno> {
     openat(above, name, FOLDER, Mode::empty()).map(File::from)
 }
 
-fn is_link(above: &File, name: &OsStr) -> Result<bool, Errno> {
-    let known = statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    Ok(FileType::from_raw_mode(known.st_mode).is_symlink())
-}
-
 /// Whoever may change the folder above may have put another one there: one that is ours and empty is as good as the new one.
 fn hand_over_new(folder: &File, account: &Account) -> io::Result<()> {
     let is_own = |name: &[u8]| matches!(name, b"." | b"..");
     let mut entries = Dir::read_from(folder)?;
     let is_empty = entries.all(|entry| entry.is_ok_and(|entry| is_own(entry.file_name().to_bytes())));
-    if !is_empty || !is_ours(&folder.metadata()?) {
+    if !is_empty || !is_ours(folder.metadata()?.uid()) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     fchown(folder, Some(account.uid), Some(account.gid))
@@ -148,7 +210,7 @@ fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
         return Ok(());
     }
     // What a stranger made in a folder that all may write, as `/tmp` is, may hold anything.
-    if !is_ours(&known) || !place.is_safe {
+    if !is_ours(known.uid()) || !place.is_safe {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     fchown(&folder, Some(account.uid), Some(account.gid))?;
@@ -165,7 +227,7 @@ fn may_write(account: &Account, known: &Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{chown, symlink};
+    use std::os::unix::fs::{chown, lchown, symlink};
 
     /// A folder of its own, removed at the end.
     struct Scratch(PathBuf);
@@ -224,13 +286,63 @@ mod tests {
         assert_eq!(owner(&own.join("zone")), OTHER);
         symlink(&elsewhere, own.join("link")).expect("a link");
         for path in ["link/zone", "link/deep/zone"] {
-            make(&own.join(path), Some(&account())).expect("left to the worker");
+            assert!(!make(&own.join(path), Some(&account())).expect("no error"), "it is left to the worker");
+            assert!(is_safe(&own.join(path)).is_err());
         }
         assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 0);
 
         fs::write(scratch.path("file"), "").expect("a file");
         let error = make(&scratch.path("file/zone"), Some(&account())).expect_err("no folder");
         assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+    }
+
+    #[test]
+    fn a_link_of_root_leads_to_a_folder_of_somebody_else_where_nobody_else_can_change_it() {
+        let Some(scratch) = Scratch::new("disk") else { return };
+        let disk = scratch.folder("disk", OTHER + 1);
+        scratch.folder("links", 0);
+        symlink("../disk", scratch.path("links/relative")).expect("a link");
+        symlink(scratch.path("links/relative"), scratch.path("links/absolute")).expect("a link");
+        for (link, zone) in [("relative", "zone"), ("absolute", "deep/zone")] {
+            let path = scratch.path("links").join(link).join(zone);
+            assert!(make(&path, Some(&account())).expect("made"));
+            assert_eq!(owner(&disk.join(zone)), OTHER);
+            assert!(is_safe(&path).is_err(), "the owner of the disk may put another there");
+        }
+
+        // A link of root's, but wherever the owner of the disk has moved it, or to what is reached through theirs.
+        let elsewhere = scratch.folder("elsewhere", 0);
+        symlink(&elsewhere, disk.join("link")).expect("a link");
+        symlink(disk.join("link"), scratch.path("links/on")).expect("a link");
+        // Anybody's, in a folder of root's.
+        symlink(&elsewhere, scratch.path("links/theirs")).expect("a link");
+        lchown(scratch.path("links/theirs"), Some(OTHER), None).expect("chown");
+        for link in ["relative/link", "on", "theirs"] {
+            let path = scratch.path("links").join(link).join("zone");
+            assert!(!make(&path, Some(&account())).expect("no error"), "{link}");
+            assert!(is_safe(&path).is_err(), "{link}");
+        }
+        assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 0);
+
+        symlink("loop", scratch.path("links/loop")).expect("a link");
+        let error = make(&scratch.path("links/loop/zone"), Some(&account())).expect_err("no end");
+        assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+    }
+
+    /// As `/` is in some images.
+    #[test]
+    fn below_a_start_that_others_may_change_folders_are_made_and_no_link_is_followed() {
+        let Some(scratch) = Scratch::new("start") else { return };
+        fs::set_permissions(&scratch.0, Permissions::from_mode(0o775)).expect("chmod");
+        symlink("deep", scratch.path("link")).expect("a link");
+        let walk = |path: &str| {
+            let start = Way::from(File::open(&scratch.0).expect("a folder")).expect("a start");
+            start.walk(Path::new(path), true).expect("no error")
+        };
+        assert!(!walk("deep/folder").expect("a way").is_safe);
+        assert!(scratch.path("deep/folder").is_dir());
+        assert!(walk("link/other").is_none());
+        assert_eq!(fs::read_dir(scratch.path("deep")).expect("a folder").count(), 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use myriad_conf::model::WorkerProcesses;
 use myriad_conf::settings::BodyInFile;
@@ -45,9 +45,16 @@ impl Generation {
         let model = &configuration.model;
         let paths = &origin.paths;
         let account = account(model).map_err(|error| vec![error.into()])?;
-        make_folders(model, origin, account.as_ref()).map_err(|error| vec![error.into()])?;
+        let left = make_folders(model, origin, account.as_ref()).map_err(|error| vec![error.into()])?;
         let logs = Logs::open(model, paths).map_err(|error| vec![error.into()])?;
         let log = logs.main(model, paths).map_err(|error| vec![error.to_string().into()])?;
+        for path in left {
+            let text = format_args!(
+                "\"{}\" is left to the workers to make: root does not follow a link on the way that others may have made",
+                path.display()
+            );
+            log.write(Level::Warn, None, text);
+        }
         let mut listeners = Listeners::open(model, threads(model), current)?;
         if let Some((path, is_written)) = socket::path(model, paths)
             && let Err(error) = listeners.add_control(&path, current)
@@ -97,7 +104,7 @@ impl Generation {
     }
 
     /// The pid file's path.
-    pub(crate) fn pid_path(&self) -> std::path::PathBuf {
+    pub(crate) fn pid_path(&self) -> PathBuf {
         let written = self.configuration.model.main.pid.as_ref();
         self.origin.paths.pid(written.map(myriad_conf::Text::bytes))
     }
@@ -147,21 +154,27 @@ impl Generation {
     /// can lead a path elsewhere can make the folder as well.
     pub(crate) fn remake_folder(&self, path: &Path) -> io::Result<()> {
         folders::is_safe(path)?;
-        folders::make(path, self.account.as_ref())
+        let is_made = folders::make(path, self.account.as_ref())?;
+        is_made.then_some(()).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
     }
 }
 
-/// Folders of the cache zones and of bodies that wait in files, owned by whoever writes into them.
-fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Result<(), String> {
-    let Some(http) = &model.http else { return Ok(()) };
+/// Makes the folders of the cache zones and of bodies that wait in files, owned by whoever writes into them; returns those
+/// that are left to the workers.
+fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Result<Vec<PathBuf>, String> {
+    let mut left = Vec::new();
+    let Some(http) = &model.http else { return Ok(left) };
     let zones = http.cache_zones.iter().map(|zone| &zone.path);
     let bodies = http.levels().into_iter().map(|settings| &settings.client).filter(|client| {
         client.body_temp_path.path.span != Span::default() || client.body_in_file_only != BodyInFile::Off
     });
     for path in zones.chain(bodies.map(|client| &client.body_temp_path.path)) {
         let path = origin.paths.complete(path.bytes());
-        folders::make(&path, account)
+        let is_made = folders::make(&path, account)
             .map_err(|error| format!("mkdir() \"{}\" failed ({})", path.display(), reason(&error)))?;
+        if !is_made && !left.contains(&path) {
+            left.push(path);
+        }
     }
-    Ok(())
+    Ok(left)
 }
