@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-/// What is about to be done to a file.
+/// What is about to be done to a file or the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Create,
@@ -31,7 +31,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Asked before each operation on a page's file.
+    /// Asked before each operation on a page's file, and before the folder is opened.
     #[cfg(not(test))]
     #[inline]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "nothing fails but in tests")]
@@ -39,7 +39,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Asked before each operation on a page's file.
+    /// Asked before each operation on a page's file, and before the folder is opened.
     #[cfg(test)]
     pub(crate) fn pass(&self, operation: Operation, path: &Path) -> io::Result<()> {
         let error = self.inject.lock().as_mut().and_then(|inject| inject(operation, path));

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::faults::Operation;
 use super::options::DiskEvent;
 use super::purge_log;
 use super::shelf::Shelf;
@@ -23,9 +24,17 @@ pub(crate) struct Folder {
 impl Shelf {
     /// From here on this is the folder. If it has gone again meanwhile, the one before is kept: that tells of the removal.
     pub(crate) fn take_folder(&self, epoch: u64) -> io::Result<()> {
-        let file = File::open(&self.root)?;
-        *self.folder.held.lock() = Some((file, epoch));
+        self.hold_folder(self.open_folder()?, epoch);
         Ok(())
+    }
+
+    pub(crate) fn open_folder(&self) -> io::Result<File> {
+        self.faults.pass(Operation::Open, &self.root)?;
+        File::open(&self.root)
+    }
+
+    pub(crate) fn hold_folder(&self, file: File, epoch: u64) {
+        *self.folder.held.lock() = Some((file, epoch));
     }
 
     /// Whether the folder was removed, or another one was put into its place: nothing that was in it can come back, unlike one that

@@ -95,6 +95,8 @@ impl Shelf {
     }
 
     fn begin_epoch(&self, rounds: &mut Rounds) -> std::io::Result<()> {
+        // Opened first: a start that has its number is not begun again.
+        let folder = self.open_folder()?;
         // Whoever purges after this knows of this start.
         let locked = purge_log::lock(&self.root)?;
         secret::keep(&self.root, self.seed)?;
@@ -108,7 +110,7 @@ impl Shelf {
         }
         self.begin_purges(log, is_lost)?;
         (rounds.epoch, rounds.former) = (Some(first), former);
-        self.take_folder(first)?;
+        self.hold_folder(folder, first);
         self.keep_turn(first);
         Ok(())
     }

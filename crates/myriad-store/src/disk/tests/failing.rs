@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use rustix::io::Errno;
 
 use super::*;
+use crate::disk::faults::Operation;
 
 #[test]
 fn soft_purges_note_nothing_for_a_folder_that_cannot_be_used() {
@@ -22,7 +23,27 @@ fn soft_purges_note_nothing_for_a_folder_that_cannot_be_used() {
         assert_eq!(above.take_softened().len(), 0, "{id}");
     }
 }
-use crate::disk::faults::Operation;
+
+#[test]
+fn a_start_whose_folder_cannot_be_opened_is_tried_again() {
+    let folder = Folder::new();
+    let path = folder.path().join("zone");
+    fs::write(&path, b"in the way").unwrap();
+    let shop = Shop::open(&path);
+    let short = shop.failing(&[Operation::Open], Errno::MFILE);
+    fs::remove_file(&path).unwrap();
+    for _ in 0..3 {
+        shop.pool.tend();
+    }
+    assert!(!shop.stats().recovered);
+    short.store(false, Relaxed);
+    shop.now.fetch_add(5000, Relaxed);
+    shop.recover();
+    shop.put(b"/", 1, 10);
+    assert_eq!((shop.stats().files, shop.told("Failed"), shop.told("Works")), (1, 1, 1));
+    drop(shop);
+    assert_eq!(Shop::open(&path).id(b"/"), Some(1));
+}
 
 impl Shop {
     /// Has operations fail while the switch that is returned is on.
