@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::faults::Operation;
 use super::options::DiskEvent;
 use super::purge_log;
+use super::sequence;
 use super::shelf::Shelf;
-use super::{secret, sequence};
 use parking_lot::Mutex;
 
 /// The folder that is used, whatever its name leads to by now, and the first number of this start.
@@ -19,6 +19,8 @@ pub(crate) struct Folder {
     held: Mutex<Option<(File, u64)>>,
     /// It was told that somebody removed it.
     is_told: AtomicBool,
+    /// It says another seed than that of this run, which does not write into it.
+    pub(crate) is_foreign: AtomicBool,
 }
 
 impl Shelf {
@@ -55,7 +57,7 @@ impl Shelf {
     /// Has the folder say again which start is the newest, as far as is known here: another process may have said so already.
     pub(crate) fn restore_sequence(&self, epoch: u64) -> io::Result<()> {
         let _locked = purge_log::lock(&self.root)?;
-        secret::keep(&self.root, self.seed)?;
+        self.keep_seed()?;
         let newest = sequence::read(&sequence::path(&self.root)).map_or(epoch, |newest| newest.max(epoch));
         sequence::write(&self.root, newest)
     }

@@ -4,9 +4,10 @@
 //! Files that were written under another seed are foreign ([`Seed::tag`]); purges of keys that were, cover nothing else.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -19,30 +20,32 @@ pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".seed")
 }
 
-/// The seed of a folder; where it has none, it gets this one. `own` too where the folder cannot be used: it gets that later.
+/// The seed of a folder; where it has none, it gets this one. `own` too where the folder cannot be used: it gets that later,
+/// unless it turns out to have one.
 pub(crate) fn take(root: &Path, own: Seed) -> Seed {
     let shared = || {
         Shelf::make_folder(root)?;
         let _locked = purge_log::lock(root)?;
-        if let Some(seed) = read(root) {
+        if let Some(seed) = read(root)? {
             return Ok(seed);
         }
         write(root, own)?;
         io::Result::Ok(own)
     };
-    read(root).or_else(|| shared().ok()).unwrap_or(own)
+    read(root).ok().flatten().or_else(|| shared().ok()).unwrap_or(own)
 }
 
-/// Has the folder say its seed, where it does not. To be called under the lock of the log.
-pub(crate) fn keep(root: &Path, seed: Seed) -> io::Result<()> {
-    if read(root) == Some(seed) { Ok(()) } else { write(root, seed) }
+/// What a folder says; `None` where it has no seed, or a damaged one.
+fn read(root: &Path) -> io::Result<Option<Seed>> {
+    match fs::read(path(root)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        bytes => Ok(parse(&bytes?)),
+    }
 }
 
-fn read(root: &Path) -> Option<Seed> {
-    let bytes: [u8; 16] = fs::read(path(root)).ok()?.try_into().ok()?;
-    let (seed, sum) = bytes.split_at(8);
-    (xxh3_64(seed).to_le_bytes() == *sum)
-        .then(|| Seed(u64::from_le_bytes(seed.try_into().unwrap_or_default())))
+fn parse(bytes: &[u8]) -> Option<Seed> {
+    let (seed, sum) = bytes.split_first_chunk::<8>()?;
+    (xxh3_64(seed).to_le_bytes() == *sum).then(|| Seed(u64::from_le_bytes(*seed)))
 }
 
 fn write(root: &Path, Seed(seed): Seed) -> io::Result<()> {
@@ -54,6 +57,35 @@ fn write(root: &Path, Seed(seed): Seed) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&aside, path(root))?;
     File::open(root)?.sync_all()
+}
+
+impl Shelf {
+    /// Has the folder say the seed of this run, where it says none. One that says another, or does not tell, is left alone:
+    /// its files need that one. To be called under the lock of the log.
+    pub(crate) fn keep_seed(&self) -> io::Result<()> {
+        let error = match read(&self.root) {
+            Ok(Some(seed)) if seed == self.seed => return Ok(()),
+            Ok(None) => return write(&self.root, self.seed),
+            Ok(Some(_)) => {
+                self.folder.is_foreign.store(true, Relaxed);
+                self.turn.leave();
+                io::Error::other("it is not the seed of this run: the folder is used from the next start on")
+            }
+            Err(error) => error,
+        };
+        let kind = error.kind();
+        self.failed("open()", &path(&self.root), error);
+        Err(kind.into())
+    }
+
+    /// Whether the folder says the seed of this run.
+    pub(crate) fn says_own_seed(&self) -> bool {
+        let says_own = read(&self.root).is_ok_and(|seed| seed == Some(self.seed));
+        if says_own {
+            self.folder.is_foreign.store(false, Relaxed);
+        }
+        says_own
+    }
 }
 
 #[cfg(test)]
@@ -71,5 +103,14 @@ mod tests {
         fs::write(path(folder.path()), b"damaged").unwrap();
         assert_eq!([take(folder.path(), Seed(2)), take(folder.path(), Seed(3))], [Seed(2); 2]);
         assert_eq!(take(Path::new("/proc/nonexistent"), Seed(4)), Seed(4));
+    }
+
+    #[test]
+    fn a_seed_that_cannot_be_read_is_not_replaced() {
+        let folder = Folder::new();
+        fs::create_dir(path(folder.path())).unwrap();
+        assert_eq!(take(folder.path(), Seed(1)), Seed(1));
+        assert!(fs::metadata(path(folder.path())).unwrap().is_dir());
+        assert!(!folder.path().join(".seed.new").exists());
     }
 }

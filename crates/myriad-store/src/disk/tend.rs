@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::pool::Tend;
 use super::shelf::{Above, Shelf};
 use super::snapshot::{self, Snapshot};
-use super::{FormatError, purge_log, secret, sequence};
+use super::{FormatError, purge_log, sequence};
 use crate::s3_fifo::Standing;
 
 /// How often the folder is looked at while there is nothing else to do.
@@ -99,7 +99,7 @@ impl Shelf {
         let folder = self.open_folder()?;
         // Whoever purges after this knows of this start.
         let locked = purge_log::lock(&self.root)?;
-        secret::keep(&self.root, self.seed)?;
+        self.keep_seed()?;
         let (mut log, is_lost) = self.open_purges()?;
         let (first, former) = sequence::begin(&self.root, log.book.newest())?;
         log.epoch = first;
@@ -286,7 +286,7 @@ impl Tend for Shelf {
                 above.write_changed(self.now());
             }
             if let Some(epoch) = rounds.epoch
-                && !(sequence::path(&self.root).exists() && secret::path(&self.root).exists())
+                && !(sequence::path(&self.root).exists() && self.says_own_seed())
                 && self.restore_sequence(epoch).is_err()
             {
                 // The folder itself may have been removed; the next page that is written tells.

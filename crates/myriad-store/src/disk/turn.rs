@@ -16,7 +16,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
@@ -116,6 +116,9 @@ impl Shelf {
     /// Takes the turn where it is free, and leaves it to a newer process; whether this one may write. `own` is the first number
     /// of its start.
     pub(crate) fn keep_turn(&self, own: u64) -> bool {
+        if self.folder.is_foreign.load(Relaxed) && !self.says_own_seed() {
+            return false;
+        }
         let newest = sequence::read(&sequence::path(&self.root)).unwrap_or(own);
         if self.turn.is_held() {
             let is_last = newest <= own.max(self.turn.waiting.lock().gone);

@@ -159,7 +159,7 @@ fn files_whose_seed_is_lost_are_foreign_and_the_folder_gets_another() {
 }
 
 #[test]
-fn files_of_a_folder_that_comes_after_the_start_with_another_seed_are_foreign() {
+fn a_folder_that_comes_after_the_start_with_another_seed_is_left_alone_until_a_restart() {
     let folder = Folder::new();
     stored(&folder, 20);
     let away = folder.path().with_extension("away");
@@ -169,12 +169,50 @@ fn files_of_a_folder_that_comes_after_the_start_with_another_seed_are_foreign() 
     shop.put(b"/", 1, 10);
     fs::remove_file(folder.path()).unwrap();
     fs::rename(&away, folder.path()).unwrap();
-    shop.now.fetch_add(5000, Relaxed);
+    shop.events.lock().clear();
+    for id in 2..5 {
+        // Whatever was in the way before is told of first.
+        shop.zone.disk().unwrap().shelf.trouble_is_over();
+        shop.now.fetch_add(5000, Relaxed);
+        shop.pool.tend();
+        shop.put(b"/", id, 10);
+    }
+    assert_eq!((shop.id(b"/"), shop.id(&7_u64.to_le_bytes()), shop.stats().set_aside), (Some(4), None, 0));
+    assert!(shop.events.lock().iter().any(|event| event.contains("used from the next start on")));
+    shop.close();
+    let shop = Shop::open(folder.path());
     shop.recover();
-    assert_eq!((shop.id(b"/"), shop.id(&7_u64.to_le_bytes()), shop.stats().set_aside), (Some(1), None, 20));
-    shop.put(b"/", 2, 10);
-    drop(shop);
-    assert_eq!(Shop::open(folder.path()).id(b"/"), Some(2));
+    assert_eq!((shop.id(b"/"), shop.id(&7_u64.to_le_bytes()), shop.stats().files), (None, Some(7), 20));
+}
+
+#[test]
+fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_under_another() {
+    let folder = Folder::new();
+    let older = Shop::open(folder.path());
+    older.recover();
+    older.put(b"/", 1, 10);
+    let seed = folder.path().join(".seed");
+    let own = fs::read(&seed).unwrap();
+    fs::remove_file(&seed).unwrap();
+    let newer = Shop::open(folder.path());
+    let made = fs::read(&seed).unwrap();
+    assert_ne!(made, own);
+    newer.close();
+    // The number of its start went with it, so that nothing tells of it but the seed.
+    fs::remove_file(folder.path().join(".sequence")).unwrap();
+    while older.zone.disk().unwrap().shelf.turn.is_held() {
+        older.pool.tend();
+    }
+    older.put(b"/unwritten", 2, 10);
+    assert_eq!((older.id(b"/unwritten"), folder.files().len()), (Some(2), 1));
+    assert_eq!(fs::read(&seed).unwrap(), made);
+    // Somebody puts back what the files need.
+    fs::write(&seed, own).unwrap();
+    while folder.files().len() < 2 {
+        older.now.fetch_add(2000, Relaxed);
+        older.pool.tend();
+        older.settle();
+    }
 }
 
 #[test]
