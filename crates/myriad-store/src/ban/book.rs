@@ -153,6 +153,12 @@ impl Book {
         }
     }
 
+    /// Forgets the keys and labels that another does not have.
+    pub(crate) fn keep_marks_of(&mut self, other: &Self) {
+        self.keys.retain(|key, _| other.keys.contains_key(key));
+        self.labels.retain(|label, _| other.labels.contains_key(label));
+    }
+
     /// The purges of keys and labels in it, hard and soft, of which each must have one number.
     pub(crate) fn exact(&self) -> Vec<Exact> {
         let of = |purge: Purge| {

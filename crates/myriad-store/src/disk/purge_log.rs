@@ -55,7 +55,8 @@ pub(crate) struct PurgeLog {
     /// Purges of another process that do not hold in this one yet, and those that are about to.
     news: Book,
     adopted: Book,
-    /// Keys and labels that another process has purged, under its numbers.
+    /// Keys and labels that another process has purged, under its numbers; those that the log has held since it was last read or
+    /// written whole.
     heard: Book,
 }
 
@@ -204,6 +205,8 @@ impl PurgeLog {
         } else if let Some(bytes) = read(&path(&self.root))? {
             let reading = Book::read(&bytes);
             news = reading.book;
+            // What is forgotten need not be told from what comes.
+            self.heard.keep_marks_of(&news);
             // The purges of this process have borne the last number of a newer one since that started: no number of that one's goes
             // beyond it.
             let comparable = self.newer_start().unwrap_or(u64::MAX);
@@ -239,11 +242,13 @@ impl PurgeLog {
         (self.file, self.is_behind) = (None, true);
         let aside = self.root.join(".purges.new");
         let mut bytes = if self.news.is_empty() && self.adopted.is_empty() {
+            self.heard.keep_marks_of(&self.book);
             self.book.write()
         } else {
             let mut book = self.book.clone();
             book.merge(&self.news);
             book.merge(&self.adopted);
+            self.heard.keep_marks_of(&book);
             book.write()
         };
         let at = bytes.len();
@@ -410,6 +415,27 @@ mod tests {
                     assert!(!hears(&mut older, 9), "it knew all of that");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_the_newer_of_two_forgets_the_older_does_not_remember_to_have_heard() {
+        let folder = Folder::new();
+        let (mut older, mut newer) = older_and_newer(&folder);
+        for round in 0..5 {
+            let entries: Vec<Entry> = (1..100).map(|n| entry(newer.epoch + round * 100 + n)).collect();
+            newer.append(&entries).unwrap();
+            assert!(!older.take_news().unwrap().is_empty());
+            older.adopt(&Book::default());
+            assert_eq!(older.heard.len(), 198, "99 keys and as many labels");
+            newer.book.drop_through(newer.epoch + round * 100 + 90);
+            newer.write_anew().unwrap();
+            assert!(older.take_news().unwrap().is_empty(), "it knew what is left");
+            assert_eq!(older.heard.len(), 18);
+            newer.book.drop_through(newer.epoch + round * 100 + 99);
+            newer.write_anew().unwrap();
+            assert!(older.take_news().unwrap().is_empty());
+            assert_eq!(older.heard.len(), 0);
         }
     }
 
