@@ -26,6 +26,8 @@ use crate::{ALTERNATIVES, Alternative, Body, Metadata, Object, Persist, Selectio
 const CHANGED_AFTER_MS: u64 = 2000;
 /// Files that are removed at the end of a run, of those that count as gone; others are noted as purged.
 const BURIED_AT_LAST: usize = 4096;
+/// Files that are to be removed without a look whether they are there; beyond that the disk is asked first.
+pub(super) const UNASKED: usize = 1 << 14;
 /// Pages that wait to be written anew.
 const CHANGED: usize = 4096;
 
@@ -351,7 +353,7 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// A write that came to nothing: what it was to replace is older than what is in memory, and goes.
-    fn abandon(&self, object: &Object<M>, hash: u128, number: u64) {
+    pub(super) fn abandon(&self, object: &Object<M>, hash: u128, number: u64) {
         let shelf = &self.shelf;
         let (key, selection) = (object.key(), object.selection());
         let main = Name::of_key(key);
@@ -370,14 +372,23 @@ impl<M: Metadata> Tier<M> {
                 }
                 _ => main,
             };
-            if catalogue.find(name).is_some() || catalogue.complete {
-                return catalogue.doom(name);
+            match catalogue.get(name) {
+                Some(filed) if filed.generation > object.generation() => return,
+                Some(_) => return catalogue.doom(name),
+                None if catalogue.complete => return,
+                // A worker does not wait for a disk that has too much to do: whoever removes the file soon sees whether it is there.
+                None if shelf.turn.is_held() && catalogue.doomed() < UNASKED => {
+                    return catalogue.doom_unknown(name, hash);
+                }
+                None => name,
             }
-            name
         };
         // What is not there need not be remembered: visitors choose how many such there are.
         if std::fs::symlink_metadata(shelf.path(name)).is_ok() {
-            shelf.catalogue.lock().doom_unknown(name, hash);
+            let mut catalogue = shelf.catalogue.lock();
+            if catalogue.get(name).is_none_or(|filed| filed.generation <= object.generation()) {
+                catalogue.doom_unknown(name, hash);
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! Pages whose files are of the past: later ones wait to be written.
 
 use super::*;
+use crate::disk::Name;
+use crate::disk::tier::UNASKED;
 
 /// A zone in which a page is in its file, and a later one of its key in memory alone.
 fn refreshed(folder: &Folder) -> Shop {
@@ -46,6 +48,47 @@ fn a_look_up_that_read_the_former_file_does_not_bring_it_back() {
     push_out(&shop);
     while shop.pool.run_one(false) {}
     assert_eq!(shop.id(b"/"), Some(2));
+}
+
+#[test]
+fn a_page_that_is_not_written_takes_its_former_file_along_unseen_up_to_a_bound() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.put(b"/a", 1, 10);
+    shop.put(b"/b", 1, 10);
+    drop(shop);
+    let shop = Shop::open(folder.path());
+    let shelf = &shop.zone.disk().unwrap().shelf;
+    shelf.put_writing_off();
+    let doomed = || shelf.catalogue.lock().doomed();
+    shop.put(b"/a", 2, 10);
+    shop.put(b"/none", 2, 10);
+    assert_eq!(doomed(), 2, "the disk was not asked");
+    for n in 2..UNASKED as u64 {
+        shelf.catalogue.lock().doom_unknown(Name::of_key(&n.to_le_bytes()), u128::from(n));
+    }
+    shop.put(b"/b", 2, 10);
+    shop.put(b"/no other", 2, 10);
+    assert_eq!(doomed(), UNASKED + 1, "only what is there is remembered");
+    shop.now.fetch_add(5000, Relaxed);
+    while doomed() > 0 {
+        shop.pool.tend();
+    }
+    assert_eq!(folder.files().len(), 0);
+}
+
+#[test]
+fn a_write_that_came_to_nothing_leaves_a_later_page_of_its_key() {
+    let folder = Folder::new();
+    let shop = Shop::open(folder.path());
+    shop.recover();
+    let former = shop.put(b"/", 1, 10);
+    shop.put(b"/", 2, 10);
+    let disk = shop.zone.disk().unwrap();
+    let hash = disk.shelf.seed.hash(b"/");
+    let number = disk.shelf.catalogue.lock().begin_write(hash, None, former.generation()).unwrap();
+    disk.abandon(&former, hash, number);
+    assert_eq!((shop.stats().files, folder.files().len()), (1, 1));
 }
 
 #[test]
