@@ -2,6 +2,11 @@
 //!
 //! covers: http3 http3_max_concurrent_streams http3_stream_buffer_size quic_retry
 
+#[path = "http3/early.rs"]
+mod early;
+#[path = "http3/fields.rs"]
+mod fields;
+
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -113,122 +118,6 @@ fn retry_is_asked_for_where_the_configuration_says_so() {
 }
 
 #[test]
-fn early_requests_are_answered_and_those_that_change_something_wait_for_the_handshake() {
-    let server = start(
-        "",
-        "ssl_early_data on; quic_retry on;",
-        "location /echo { return 200 '$request_method $ssl_early_data'; }",
-    );
-    let visitor = QuicVisitor::new();
-    let mut first = visitor.connect(server.port).expect("a connection");
-    assert_eq!(first.get("/echo").text(), "GET ");
-    first.wait(Duration::from_millis(100));
-    drop(first);
-    let mut second = visitor.connect_early(server.port).expect("a session to resume");
-    assert_eq!(second.get("/echo").text(), "GET 1");
-    assert!(second.early_data_taken());
-    second.wait(Duration::from_millis(100));
-    drop(second);
-    let mut third = visitor.connect_early(server.port).expect("a session to resume");
-    let posted = third.fetch(&Request::post("/echo", "x")).expect("an answer");
-    assert_eq!(posted.text(), "POST ");
-    assert!(third.early_data_taken());
-}
-
-#[test]
-fn early_requests_of_clients_that_come_again_to_the_same_address_are_answered_at_once() {
-    let server = start("", "ssl_early_data on;", "location /echo { return 200 '$ssl_early_data.'; }");
-    let visitor = QuicVisitor::new();
-    let mut first = visitor.connect(server.port).expect("a connection");
-    assert_eq!(first.get("/echo").text(), ".");
-    first.wait(Duration::from_millis(100));
-    drop(first);
-    for _ in 0..3 {
-        let network = Network::before(server.port);
-        let mut again = visitor.connect_early(network.port).expect("a session to resume");
-        assert_eq!(again.get("/echo").text(), "1.");
-        assert!(again.early_data_taken() && !network.saw_retry());
-        again.wait(Duration::from_millis(100));
-    }
-}
-
-#[test]
-fn early_requests_from_an_address_that_was_not_shown_wait_for_the_handshake() {
-    let server = start("", "ssl_early_data on;", "location /echo { return 200 '$ssl_early_data.'; }");
-    let network = Network::before(server.port);
-    let visitor = QuicVisitor::new();
-    let mut first = visitor.connect(network.port).expect("a connection");
-    assert_eq!(first.get("/echo").text(), ".");
-    first.wait(Duration::from_millis(100));
-    drop(first);
-    network.move_to(9);
-    let mut second = visitor.connect_early(network.port).expect("a session to resume");
-    assert_eq!(second.get("/echo").text(), ".");
-    assert!(second.early_data_taken());
-}
-
-/// The bytes that come back for datagrams which nobody follows up.
-fn echo(server: &Server, flight: &[Vec<u8>]) -> usize {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    socket.set_read_timeout(Some(Duration::from_millis(1500))).expect("a time-out");
-    for datagram in flight {
-        socket.send_to(datagram, ("127.0.0.1", server.port)).expect("it is sent");
-    }
-    let mut buffer = [0; 2048];
-    std::iter::from_fn(|| socket.recv(&mut buffer).ok()).sum()
-}
-
-#[test]
-fn early_requests_that_are_broken_off_before_the_handshake_ends_are_never_asked() {
-    let server = start("", "ssl_early_data on;", "location /echo { return 200 '$request_method.'; }");
-    let network = Network::before(server.port);
-    let visitor = QuicVisitor::new();
-    let mut first = visitor.connect(network.port).expect("a connection");
-    assert_eq!(first.get("/echo").text(), "GET.");
-    first.wait(Duration::from_millis(100));
-    drop(first);
-    network.lose_answers(true);
-    let mut client = visitor.connect_bare_early(network.port).expect("a session to resume");
-    let ask = |client: &mut BareQuic, method| {
-        let stream =
-            client.open(false, &headers(&[b"\x00\x00", method, b"\x51\x05/echo"])).expect("a request");
-        client.wait(Duration::from_millis(200));
-        stream
-    };
-    let post = ask(&mut client, POST);
-    client.reset(post, 0x10c);
-    client.wait(Duration::from_millis(200));
-    let get = ask(&mut client, GET);
-    client.end(get);
-    network.lose_answers(false);
-    assert!(has(&client.answer(get).expect("an answer"), "GET."));
-    wait_for("the log", || server.read("own.log").lines().count() > 1);
-    assert!(!server.read("own.log").contains("POST"), "{}", server.read("own.log"));
-}
-
-#[test]
-fn who_asks_and_never_answers_gets_three_times_what_it_sent_at_most() {
-    let server = start("", "", "");
-    // Certificates that are far more than that.
-    let chain = server.read("own.crt").repeat(20);
-    server.write("own.crt", chain);
-    server.reload(&text("", ""));
-    // What only looks like a packet of the handshake's second stage shows nothing: anybody can write it.
-    for forged in [&[][..], &[0xe0, 0, 0, 0, 1, 0, 0, 2, 0, 0]] {
-        wait_for("the certificates", || {
-            let mut flight = QuicVisitor::new().first_flight().expect("what a client says first");
-            for datagram in &mut flight {
-                datagram.extend(forged);
-            }
-            let (sent, got) = (flight.iter().map(Vec::len).sum::<usize>(), echo(&server, &flight));
-            assert!(got <= 3 * sent, "{got} for {sent}");
-            got > 1200
-        });
-    }
-    assert_eq!(connect(&server).get("/a.txt").status, 200);
-}
-
-#[test]
 fn certificate_follows_from_the_name_that_is_asked_for() {
     let directives =
         "ssl_certificate @DIR@/$ssl_server_name.crt; ssl_certificate_key @DIR@/$ssl_server_name.key;";
@@ -272,17 +161,6 @@ fn requests_from_an_address_that_the_handshake_did_not_prove_are_not_taken() {
     let logged = || server.read("own.log").matches("/a.txt").count();
     wait_for("the log", || logged() >= 2);
     assert_eq!(logged(), 2, "{}", server.read("own.log"));
-}
-
-#[test]
-fn early_data_are_not_taken_where_nothing_allows_it() {
-    let server = start("", "", "");
-    let visitor = QuicVisitor::new();
-    let mut first = visitor.connect(server.port).expect("a connection");
-    first.get("/a.txt");
-    first.wait(Duration::from_millis(100));
-    drop(first);
-    assert!(visitor.connect_early(server.port).is_err());
 }
 
 #[test]
@@ -730,127 +608,6 @@ fn round_trip(client: &mut BareQuic) {
     let stream = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"])).expect("a request");
     client.end(stream);
     assert!(has(&client.answer(stream).expect("an answer"), "a file"));
-}
-
-#[test]
-fn requests_refer_to_fields_that_were_put_into_the_table_before_or_will_be() {
-    let server = start("", "", "location /echo { return 200 '<$http_x_own>'; }");
-    let (mut client, encoder) = connect_bare(&server);
-    // RFC 9204 section 5: a table of 4096 bytes, and 128 streams that may wait for it.
-    let settings = client.told(0, 13).expect("settings");
-    assert_eq!((settings[..5].to_vec(), &settings[10..]), (vec![4, 11, 1, 0x50, 0], &[7, 0x40, 128][..]));
-    // Ahead of the entries that it needs.
-    let early = client.open(false, &headers(&[b"\x03\x81", GET, b"\x10\x11"])).expect("a request");
-    client.end(early);
-    client.send(encoder, b"\x3f\xe1\x1f\xc1\x05/echo\x45x-").expect("half an entry");
-    client.send(encoder, b"own\x05first").expect("the other half");
-    assert!(has(&client.answer(early).expect("an answer"), "<first>"));
-    // That entries have come is said once or twice, and then that the section was read.
-    let mut entries = 0;
-    while entries < 2 {
-        entries += client.told(3, 1).expect("what the decoder says")[0];
-    }
-    assert_eq!((entries, client.told(3, 1).expect("what the decoder says")), (2, vec![0x80]));
-    // Behind them.
-    let late = client.open(false, &headers(&[b"\x03\x00", GET, b"\x81\x40\x06second"])).expect("a request");
-    client.end(late);
-    assert!(has(&client.answer(late).expect("an answer"), "<second>"));
-    // Trailers may wait, too.
-    let post = [&headers(&[b"\x00\x00\xd4\xd7\x50\x09localhost\x51\x05/echo"])[..], b"\x00\x01x"].concat();
-    let post = client.open(false, &[&post[..], &headers(&[b"\x04\x00\x80"])].concat()).expect("a request");
-    client.end(post);
-    client.send(encoder, b"\x00").expect("a duplicate");
-    assert!(has(&client.answer(post).expect("an answer"), "<>"));
-    assert!(client.is_open());
-}
-
-#[test]
-fn clients_that_fill_the_table_against_the_rules_are_told_which() {
-    let server = start("", "", "");
-    let ends = |instructions: &[u8], requests: &[&[u8]], code: u64| {
-        let (mut client, encoder) = connect_bare(&server);
-        for section in requests {
-            client.open(false, &headers(&[section])).expect("a stream");
-        }
-        let _ = client.send(encoder, instructions);
-        let why = format!("{:?}", client.ended());
-        assert!(why.contains(&format!("error_code: {code}")), "{instructions:x?}: {why}");
-    };
-    ends(b"\x3f\xe2\x1f", &[], 0x201);
-    ends(b"\x3f\xe1\x1f\x80\x00", &[], 0x201);
-    ends(b"", &[b"\x03\x00\x80", b"\xff\x80\x02\x00\x80"], 0x200);
-    // What would need more entries than the table holds at once.
-    ends(b"\x3f\x0f\xc1\x01a\xc1\x01b", &[b"\x03\x00\xd1\x81"], 0x200);
-    // The stream is needed as long as the connection lasts.
-    let (mut client, encoder) = connect_bare(&server);
-    client.end(encoder);
-    assert!(format!("{:?}", client.ended()).contains(&format!("error_code: {}", 0x104)));
-    server.log_has("instruction that cannot be followed while processing HTTP/3 connection");
-    server.log_has("a stream that the connection needs was closed while processing HTTP/3 connection");
-    assert_eq!(connect(&server).get("/a.txt").status, 200);
-}
-
-#[test]
-fn request_that_waits_for_fields_may_be_given_up_or_takes_too_long() {
-    let server = start("", "client_header_timeout 5s;", "");
-    let (mut client, encoder) = connect_bare(&server);
-    let given_up = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
-    round_trip(&mut client);
-    client.reset(given_up, 0x10c);
-    assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40]);
-    let waiting = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
-    client.end(waiting);
-    let error = client.answer(waiting).expect_err("it took too long");
-    assert!(error.contains("Reset") && error.contains("269"), "{error}");
-    assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x48]);
-    client.send(encoder, b"\x3f\xe1\x1f\xc1\x06/a.txt").expect("the entry");
-    let asked = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
-    client.end(asked);
-    assert!(has(&client.answer(asked).expect("an answer"), "a file"));
-}
-
-#[test]
-fn requests_that_are_broken_off_while_they_wait_for_fields_are_over_at_once() {
-    let waiting = headers(&[b"\x02\x00", GET, b"\x80"]);
-    let server = start("", "http3_max_concurrent_streams 20;", "");
-    let (mut client, encoder) = connect_bare(&server);
-    for number in 0..3 {
-        let stream = client.open(false, &waiting).expect("a request");
-        round_trip(&mut client);
-        client.reset(stream, 0x10c);
-        assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40 + number * 8]);
-    }
-    // What it waits for comes right behind: nobody is to be asked for it any more.
-    let late = client.open(false, &waiting).expect("a request");
-    round_trip(&mut client);
-    client.reset(late, 0x10c);
-    client.send(encoder, b"\x3f\xe1\x1f\xc1\x06/a.txt").expect("the entry");
-    let asked = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
-    client.end(asked);
-    assert!(has(&client.answer(asked).expect("an answer"), "a file"));
-    // Four of them to and fro.
-    wait_for("the requests in the log", || server.read("own.log").lines().count() >= 5);
-    assert_eq!(server.read("own.log").lines().count(), 5, "{}", server.read("own.log"));
-}
-
-#[test]
-fn requests_that_wait_for_fields_and_are_broken_off_again_and_again_end_the_connection() {
-    let server = start("", "http3_max_concurrent_streams 20; keepalive_requests 100000;", "");
-    let (mut client, _) = connect_bare(&server);
-    'waves: for _ in 0..60 {
-        let mut wave = Vec::new();
-        for _ in 0..10 {
-            let Ok(stream) = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])) else { break 'waves };
-            wave.push(stream);
-        }
-        client.wait(Duration::from_millis(20));
-        for stream in wave {
-            client.reset(stream, 0x10c);
-        }
-    }
-    let why = format!("{:?}", client.ended());
-    assert!(why.contains(&format!("error_code: {}", 0x107)), "{why}");
-    server.log_has("flood of resets while processing HTTP/3 connection, client: 127.0.0.1");
 }
 
 #[test]

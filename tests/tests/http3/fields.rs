@@ -1,0 +1,124 @@
+//! Fields by the table (QPACK): requests that wait for them, and clients that break its rules.
+
+use super::*;
+
+#[test]
+fn requests_refer_to_fields_that_were_put_into_the_table_before_or_will_be() {
+    let server = start("", "", "location /echo { return 200 '<$http_x_own>'; }");
+    let (mut client, encoder) = connect_bare(&server);
+    // RFC 9204 section 5: a table of 4096 bytes, and 128 streams that may wait for it.
+    let settings = client.told(0, 13).expect("settings");
+    assert_eq!((settings[..5].to_vec(), &settings[10..]), (vec![4, 11, 1, 0x50, 0], &[7, 0x40, 128][..]));
+    // Ahead of the entries that it needs.
+    let early = client.open(false, &headers(&[b"\x03\x81", GET, b"\x10\x11"])).expect("a request");
+    client.end(early);
+    client.send(encoder, b"\x3f\xe1\x1f\xc1\x05/echo\x45x-").expect("half an entry");
+    client.send(encoder, b"own\x05first").expect("the other half");
+    assert!(has(&client.answer(early).expect("an answer"), "<first>"));
+    // That entries have come is said once or twice, and then that the section was read.
+    let mut entries = 0;
+    while entries < 2 {
+        entries += client.told(3, 1).expect("what the decoder says")[0];
+    }
+    assert_eq!((entries, client.told(3, 1).expect("what the decoder says")), (2, vec![0x80]));
+    // Behind them.
+    let late = client.open(false, &headers(&[b"\x03\x00", GET, b"\x81\x40\x06second"])).expect("a request");
+    client.end(late);
+    assert!(has(&client.answer(late).expect("an answer"), "<second>"));
+    // Trailers may wait, too.
+    let post = [&headers(&[b"\x00\x00\xd4\xd7\x50\x09localhost\x51\x05/echo"])[..], b"\x00\x01x"].concat();
+    let post = client.open(false, &[&post[..], &headers(&[b"\x04\x00\x80"])].concat()).expect("a request");
+    client.end(post);
+    client.send(encoder, b"\x00").expect("a duplicate");
+    assert!(has(&client.answer(post).expect("an answer"), "<>"));
+    assert!(client.is_open());
+}
+
+#[test]
+fn clients_that_fill_the_table_against_the_rules_are_told_which() {
+    let server = start("", "", "");
+    let ends = |instructions: &[u8], requests: &[&[u8]], code: u64| {
+        let (mut client, encoder) = connect_bare(&server);
+        for section in requests {
+            client.open(false, &headers(&[section])).expect("a stream");
+        }
+        let _ = client.send(encoder, instructions);
+        let why = format!("{:?}", client.ended());
+        assert!(why.contains(&format!("error_code: {code}")), "{instructions:x?}: {why}");
+    };
+    ends(b"\x3f\xe2\x1f", &[], 0x201);
+    ends(b"\x3f\xe1\x1f\x80\x00", &[], 0x201);
+    ends(b"", &[b"\x03\x00\x80", b"\xff\x80\x02\x00\x80"], 0x200);
+    // What would need more entries than the table holds at once.
+    ends(b"\x3f\x0f\xc1\x01a\xc1\x01b", &[b"\x03\x00\xd1\x81"], 0x200);
+    // The stream is needed as long as the connection lasts.
+    let (mut client, encoder) = connect_bare(&server);
+    client.end(encoder);
+    assert!(format!("{:?}", client.ended()).contains(&format!("error_code: {}", 0x104)));
+    server.log_has("instruction that cannot be followed while processing HTTP/3 connection");
+    server.log_has("a stream that the connection needs was closed while processing HTTP/3 connection");
+    assert_eq!(connect(&server).get("/a.txt").status, 200);
+}
+
+#[test]
+fn request_that_waits_for_fields_may_be_given_up_or_takes_too_long() {
+    let server = start("", "client_header_timeout 5s;", "");
+    let (mut client, encoder) = connect_bare(&server);
+    let given_up = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
+    round_trip(&mut client);
+    client.reset(given_up, 0x10c);
+    assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40]);
+    let waiting = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
+    client.end(waiting);
+    let error = client.answer(waiting).expect_err("it took too long");
+    assert!(error.contains("Reset") && error.contains("269"), "{error}");
+    assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x48]);
+    client.send(encoder, b"\x3f\xe1\x1f\xc1\x06/a.txt").expect("the entry");
+    let asked = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
+    client.end(asked);
+    assert!(has(&client.answer(asked).expect("an answer"), "a file"));
+}
+
+#[test]
+fn requests_that_are_broken_off_while_they_wait_for_fields_are_over_at_once() {
+    let waiting = headers(&[b"\x02\x00", GET, b"\x80"]);
+    let server = start("", "http3_max_concurrent_streams 20;", "");
+    let (mut client, encoder) = connect_bare(&server);
+    for number in 0..3 {
+        let stream = client.open(false, &waiting).expect("a request");
+        round_trip(&mut client);
+        client.reset(stream, 0x10c);
+        assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40 + number * 8]);
+    }
+    // What it waits for comes right behind: nobody is to be asked for it any more.
+    let late = client.open(false, &waiting).expect("a request");
+    round_trip(&mut client);
+    client.reset(late, 0x10c);
+    client.send(encoder, b"\x3f\xe1\x1f\xc1\x06/a.txt").expect("the entry");
+    let asked = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
+    client.end(asked);
+    assert!(has(&client.answer(asked).expect("an answer"), "a file"));
+    // Four of them to and fro.
+    wait_for("the requests in the log", || server.read("own.log").lines().count() >= 5);
+    assert_eq!(server.read("own.log").lines().count(), 5, "{}", server.read("own.log"));
+}
+
+#[test]
+fn requests_that_wait_for_fields_and_are_broken_off_again_and_again_end_the_connection() {
+    let server = start("", "http3_max_concurrent_streams 20; keepalive_requests 100000;", "");
+    let (mut client, _) = connect_bare(&server);
+    'waves: for _ in 0..60 {
+        let mut wave = Vec::new();
+        for _ in 0..10 {
+            let Ok(stream) = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])) else { break 'waves };
+            wave.push(stream);
+        }
+        client.wait(Duration::from_millis(20));
+        for stream in wave {
+            client.reset(stream, 0x10c);
+        }
+    }
+    let why = format!("{:?}", client.ended());
+    assert!(why.contains(&format!("error_code: {}", 0x107)), "{why}");
+    server.log_has("flood of resets while processing HTTP/3 connection, client: 127.0.0.1");
+}
