@@ -17,6 +17,7 @@ pub mod multiplex;
 mod pace;
 pub mod request_body;
 pub mod response;
+mod seats;
 pub mod service;
 mod socket;
 pub mod tcp_info;
@@ -30,6 +31,7 @@ pub use h3::{ChooseTls, Crossing, QuicSecret, QuicSettings, QuicTokens, Refusal}
 pub use listener::{Acceptor, QuicPlace, Worker};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
+pub use seats::{Seat, Seats};
 pub use service::{Limits, Outcome, Service, StreamLimits};
 pub use timeouts::Timeouts;
 pub use tls::{Offer as TlsOffer, TlsFacts};

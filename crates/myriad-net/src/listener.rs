@@ -1,23 +1,23 @@
 //! A worker's listening sockets and its connections.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::io::retry_on_intr;
 use rustix::net::{SocketFlags, acceptfrom_with};
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer};
 use crate::h3::{Crossing, Hub, QuicSecret, QuicTokens, Users, WeakUsers};
+use crate::seats::{Guard, Seats};
 use crate::service::{ConnectionEvent, Service};
 use crate::socket::{Registered, Socket};
 use crate::{deadline, h1};
@@ -29,19 +29,9 @@ static SERIAL: AtomicU64 = AtomicU64::new(1);
 /// One thread's share of the site: its listeners and connections.
 pub struct Worker<S> {
     service: Rc<S>,
-    live: Rc<Live>,
+    seats: Seats,
     /// Listeners for QUIC, by number.
     hubs: Rc<RefCell<HashMap<u32, WeakUsers>>>,
-}
-
-/// The connections of a worker, counted.
-pub(crate) struct Live {
-    count: Cell<usize>,
-    /// Each of them, at the place that its guard holds.
-    all: RefCell<Vec<Option<Weak<Connection>>>>,
-    free: RefCell<Vec<usize>>,
-    most: usize,
-    changed: Notify,
 }
 
 /// Accepts from one listening socket until dropped.
@@ -83,10 +73,10 @@ pub struct QuicPlace {
 }
 
 impl<S: Service> Worker<S> {
-    /// A worker that holds at most `most` connections (`worker_connections`). Must be made on the worker's runtime.
-    pub fn new(service: Rc<S>, most: usize) -> Self {
+    /// A worker whose clients take those seats. Must be made on the worker's runtime.
+    pub fn new(service: Rc<S>, seats: Seats) -> Self {
         tokio::task::spawn_local(deadline::run());
-        Self { service, live: Rc::new(Live::new(most)), hubs: Rc::default() }
+        Self { service, seats, hubs: Rc::default() }
     }
 
     /// Starts to accept connections from a TCP or unix socket; they bear `number` as their listener.
@@ -111,35 +101,30 @@ impl<S: Service> Worker<S> {
             return Ok(Acceptor { kind: Kind::Quic(users) });
         }
         let number = place.number;
-        let users = Hub::start(Rc::clone(&self.service), Rc::clone(&self.live), sockets, place)?;
+        let users = Hub::start(Rc::clone(&self.service), self.seats.clone(), sockets, place)?;
         hubs.insert(number, users.downgrade());
         Ok(Acceptor { kind: Kind::Quic(users) })
     }
 
     /// Connections open now.
     pub fn connections(&self) -> usize {
-        self.live.count.get()
+        self.seats.clients()
     }
 
     /// Closes idle connections at once, lets the others finish, and returns when none is left. The acceptors must
     /// have been dropped.
     pub async fn drain(&self) {
         deadline::drain();
-        while self.live.count.get() > 0 {
-            self.live.changed.notified().await;
+        while self.seats.clients() > 0 {
+            self.seats.changed().await;
         }
     }
 
     /// Closes, once `after` has passed, the connections of now on which no request has begun until then: what they are
     /// busy with, if anything, is as old as they are (nginx's `worker_shutdown_timeout` after a reload).
     pub fn end_stragglers(&self, after: Duration) {
-        let all = self.live.all.borrow();
-        let now: Vec<_> = all
-            .iter()
-            .flatten()
-            .filter_map(|connection| Some((connection.clone(), connection.upgrade()?.requests.get())))
-            .collect();
-        drop(all);
+        let mut now = Vec::with_capacity(self.seats.clients());
+        self.seats.each_client(|it| now.push((Rc::downgrade(&it), it.requests.get())));
         tokio::task::spawn_local(async move {
             tokio::time::sleep(after).await;
             for (connection, requests) in now {
@@ -152,14 +137,11 @@ impl<S: Service> Worker<S> {
 
     /// Closes every connection, whatever it is busy with.
     pub fn end_all(&self) {
-        let all = self.live.all.borrow();
-        for connection in all.iter().flatten().filter_map(Weak::upgrade) {
-            connection.socket.shutdown();
-        }
+        self.seats.each_client(|connection| connection.socket.shutdown());
     }
 
     fn share(&self) -> Self {
-        Self { service: Rc::clone(&self.service), live: Rc::clone(&self.live), hubs: Rc::clone(&self.hubs) }
+        Self { service: Rc::clone(&self.service), seats: self.seats.clone(), hubs: Rc::clone(&self.hubs) }
     }
 
     async fn take(&self, number: u32, accepted: io::Result<(Socket, Peer)>) {
@@ -175,7 +157,7 @@ impl<S: Service> Worker<S> {
             }
         };
         let connection = Connection::new(next_serial(), number, peer, socket);
-        let guard = Guard::new(&self.live, &connection);
+        let guard = Guard::new(&self.seats, &connection);
         let service = Rc::clone(&self.service);
         service.note(ConnectionEvent::Accepted);
         tokio::task::spawn_local(async move {
@@ -183,8 +165,8 @@ impl<S: Service> Worker<S> {
             service.note(ConnectionEvent::Closed);
             drop(guard);
         });
-        while self.live.count.get() >= self.live.most {
-            self.live.changed.notified().await;
+        while self.seats.is_full() {
+            self.seats.changed().await;
         }
     }
 }
@@ -201,55 +183,7 @@ async fn accept(listener: &Registered) -> io::Result<(Socket, Peer)> {
     Ok((Socket::new(descriptor), peer.map_or(Peer::Unix, Peer::Inet)))
 }
 
-impl Live {
-    fn new(most: usize) -> Self {
-        Self {
-            count: Cell::new(0),
-            all: RefCell::default(),
-            free: RefCell::default(),
-            most,
-            changed: Notify::new(),
-        }
-    }
-
-    /// Whether there are as many as there may be.
-    pub(crate) fn is_full(&self) -> bool {
-        self.count.get() >= self.most
-    }
-}
-
 /// The next connection's number.
 pub(crate) fn next_serial() -> u64 {
     SERIAL.fetch_add(1, Ordering::Relaxed)
-}
-
-/// Counts a connection for as long as it is driven.
-pub(crate) struct Guard {
-    live: Rc<Live>,
-    at: usize,
-}
-
-impl Guard {
-    pub(crate) fn new(live: &Rc<Live>, connection: &Rc<Connection>) -> Self {
-        live.count.set(live.count.get() + 1);
-        let mut all = live.all.borrow_mut();
-        let connection = Some(Rc::downgrade(connection));
-        let free = live.free.borrow_mut().pop();
-        let at = free.unwrap_or_else(|| {
-            all.push(None);
-            all.len() - 1
-        });
-        all[at] = connection;
-        Self { live: Rc::clone(live), at }
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let live = &self.live;
-        live.count.set(live.count.get() - 1);
-        live.all.borrow_mut()[self.at] = None;
-        live.free.borrow_mut().push(self.at);
-        live.changed.notify_one();
-    }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
-use myriad_net::{Acceptor, QuicPlace, Worker};
+use myriad_net::{Acceptor, QuicPlace, Seats, Worker};
 use myriad_policy::Command;
 use myriad_store::DiskPool;
 use parking_lot::Mutex;
@@ -447,6 +447,7 @@ async fn work(
         number: number.unwrap_or(usize::MAX),
         files: shared.files,
         passwords: shared.passwords,
+        seats: Seats::new(connections),
         logs: LogWriter::default(),
         encoder: shared.encoder,
         counters,
@@ -481,7 +482,7 @@ async fn work(
                 } else {
                     let service = Rc::new(SiteService::new(site));
                     tokio::task::spawn_local(housekeeping(Rc::clone(&service)));
-                    (Rc::clone(&service), Worker::new(service, connections))
+                    (Rc::clone(&service), Worker::new(service, state.seats.clone()))
                 };
                 let accepted = accept(&worker, sockets, quic);
                 running = Some((service, worker));

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_encode::Pool;
+use myriad_net::Seats;
 use myriad_upstream::{HttpPool, Resolver};
 
 use crate::counters::{Counters, Snapshot};
@@ -23,6 +24,8 @@ pub(crate) struct WorkerState {
     pub files: Arc<FileCache>,
     /// Password checks; shared with the other workers.
     pub passwords: Arc<Passwords>,
+    /// Its connections: clients and origins take seats together.
+    pub seats: Seats,
     /// Log buffers.
     pub logs: LogWriter,
     /// Background compression; shared with the other workers.

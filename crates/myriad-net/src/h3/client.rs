@@ -22,7 +22,7 @@ use super::sending::Scratch;
 use super::settings::QuicSettings;
 use crate::connection::Connection;
 use crate::deadline;
-use crate::listener::Guard;
+use crate::seats::Guard;
 use crate::service::{ConnectionEvent, Service};
 
 /// Bytes of answers that a connection may hold until its client has acknowledged them. Pages of the cache are not copied

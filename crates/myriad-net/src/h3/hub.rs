@@ -32,7 +32,8 @@ use super::timers::Timers;
 use super::tls::{ChooseTls, Crypto, Refusal, VERSION};
 use crate::connection::{Connection, Peer};
 use crate::deadline::{self, Deadline};
-use crate::listener::{Guard, Live, QuicPlace, next_serial};
+use crate::listener::{QuicPlace, next_serial};
+use crate::seats::{Guard, Seats};
 use crate::service::{ConnectionEvent, Service};
 
 /// Batches of datagrams that are read before connections get their turn, and turns before others on this thread get theirs.
@@ -83,7 +84,7 @@ impl Drop for UsersInner {
 /// See the module.
 pub(crate) struct Hub<S: Service> {
     service: Rc<S>,
-    live: Rc<Live>,
+    seats: Seats,
     place: QuicPlace,
     names: Names,
     ports: Vec<Port>,
@@ -130,7 +131,7 @@ impl<S: Service> Hub<S> {
     /// Begins to look after the sockets, which have all the same address.
     pub(crate) fn start(
         service: Rc<S>,
-        live: Rc<Live>,
+        seats: Seats,
         sockets: Vec<OwnedFd>,
         place: QuicPlace,
     ) -> io::Result<Users> {
@@ -150,7 +151,7 @@ impl<S: Service> Hub<S> {
         let users = Users::new();
         let mut hub = Self {
             service,
-            live,
+            seats,
             place,
             names,
             buffers: first.buffers(),
@@ -302,7 +303,7 @@ impl<S: Service> Hub<S> {
         let connection =
             Connection::without_socket(next_serial(), self.place.number, (Peer::Inet(from), local), None);
         let settings = self.service.quic(&connection).filter(|_| !self.leaving);
-        let Some(settings) = settings.filter(|_| !self.live.is_full()) else {
+        let Some(settings) = settings.filter(|_| !self.seats.is_full()) else {
             return Some(self.endpoint.refuse(incoming, out));
         };
         let shown = incoming.remote_address_validated();
@@ -334,7 +335,7 @@ impl<S: Service> Hub<S> {
             Ok(accepted) => accepted,
             Err(error) => return error.response,
         };
-        let guard = Guard::new(&self.live, &connection);
+        let guard = Guard::new(&self.seats, &connection);
         self.service.note(ConnectionEvent::Accepted);
         let from = quic.remote_address().ip();
         let mut client =

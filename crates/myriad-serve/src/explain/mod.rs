@@ -17,7 +17,7 @@ use myriad_conf::model::ListenAddress;
 use myriad_conf::{Model, Span};
 use myriad_encode::{Pool, PoolOptions};
 use myriad_http::{RequestHead, Version};
-use myriad_net::{Connection, RequestBody};
+use myriad_net::{Connection, RequestBody, Seats};
 
 pub(crate) use origin::origin;
 pub(crate) use trace::Trace;
@@ -92,6 +92,7 @@ pub fn explain(
         number: 0,
         files: Arc::default(),
         passwords: Arc::default(),
+        seats: Seats::new(1),
         logs: LogWriter::default(),
         encoder: Arc::new(Pool::start(&PoolOptions::default())?),
         counters: Arc::default(),
