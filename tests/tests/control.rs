@@ -87,6 +87,39 @@ fn pages_are_listed_and_shown_as_they_are() {
 }
 
 #[test]
+fn pages_of_visitors_who_name_a_port_are_listed_with_it() {
+    let (mut server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
+    for host in ["localhost", "localhost:80", "localhost:8080"] {
+        server.fetch(&Request::get("/a").host(host));
+    }
+    let named = |server: &Server, name: &str| {
+        let list = told(server, &["cache", "ls"]);
+        list.lines().filter(|line| line.ends_with(&format!("  {name}"))).count()
+    };
+    assert_eq!(named(&server, "http://localhost:8080/a"), 1);
+    assert_eq!(named(&server, "http://localhost/a"), 2, "80 is the port of http");
+    for pattern in ["http://localhost:8080/*", "http://localhost:80*/a"] {
+        assert_eq!(told(&server, &["cache", "ls", "--match", pattern]).lines().count(), 2, "{pattern}");
+    }
+    assert_eq!(told(&server, &["cache", "ls", "--match", "http://localhost/a"]).lines().count(), 4);
+    wait_for("all pages on disk", || told(&server, &["cache", "ls"]).matches(" both ").count() == 3);
+    server.restart(Signal::QUIT);
+    wait_for("the port is known from the file", || named(&server, "http://localhost:8080/a") == 1);
+    let purged = told(&server, &["purge", "http://localhost:8080/a"]);
+    assert!(purged.contains('3'), "a purge is of a page, whatever the port: {purged}");
+    assert_eq!(refused(&server, &["cache", "ls"]).0, Some(2));
+}
+
+#[test]
+fn options_take_no_other_option_for_their_value() {
+    let (server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
+    let (status, said) = refused(&server, &["purge", "--tag"]);
+    assert_eq!(status, Some(1));
+    assert!(said.contains("option \"--tag\" requires a value, and \"-p\" is another option"), "{said}");
+    told(&server, &["purge", "--tag=-p"]);
+}
+
+#[test]
 fn what_lies_on_disk_alone_is_listed_too() {
     let (mut server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
     for number in 0..70 {

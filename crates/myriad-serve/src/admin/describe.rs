@@ -29,8 +29,15 @@ impl Found {
         }
     }
 
-    /// What it was fetched for.
+    /// What it was fetched for, with the port where that is not the scheme's own.
     pub(super) fn url(&self) -> Vec<u8> {
+        let marks = &self.meta().marks();
+        let port = marks.port().map(|port| format!(":{port}")).unwrap_or_default();
+        [marks.subject().scheme, b"://", marks.host(), port.as_bytes(), marks.target()].concat()
+    }
+
+    /// The same without the port.
+    pub(super) fn url_of_any_port(&self) -> Vec<u8> {
         let marks = &self.meta().marks();
         [marks.subject().scheme, b"://", marks.host(), marks.target()].concat()
     }

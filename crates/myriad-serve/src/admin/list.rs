@@ -76,7 +76,9 @@ impl Filter {
     fn fits(&self, found: &Found) -> bool {
         self.host.as_ref().is_none_or(|host| *host.as_bytes() == *found.meta().marks().host())
             && self.pattern.as_ref().is_none_or(|pattern| {
-                pattern.fits(&found.url()) || pattern.fits(shown(found.key()).as_bytes())
+                pattern.fits(&found.url())
+                    || pattern.fits(&found.url_of_any_port())
+                    || pattern.fits(shown(found.key()).as_bytes())
             })
     }
 }

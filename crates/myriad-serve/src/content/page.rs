@@ -7,6 +7,7 @@ use bytes::Bytes;
 use myriad_encode::{Coding, CodingSet, Level, StreamDecoder, coding_from_token, compress};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
+use myriad_http::uri::parse_host;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::ResponseBody;
 use myriad_policy::{Encoding, EntityTag, Lifetime, Rules, StoredFields, Subject, Tags, VaryRule};
@@ -112,7 +113,20 @@ pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {
             "upstream sent more tags than a page may have (512, or 16 KB): any purge of tags will cover it";
         request.log(error_log::Level::Warn, format_args!("{text}"));
     }
-    Marks::new(request.scheme(), &request.host, &target_of(request), &tags)
+    let marks = Marks::new(request.scheme(), &request.host, &target_of(request), &tags);
+    match own_port(request) {
+        Some(port) => marks.with_port(port),
+        None => marks,
+    }
+}
+
+/// The port that the page is of: one that its key holds, as it stands in `Host`. None where it is the scheme's own, or where
+/// visitors of all ports share the page.
+fn own_port(request: &Request) -> Option<u16> {
+    let sent = request.head.known(Known::Host)?;
+    let usual = if request.scheme() == "https" { 443 } else { 80 };
+    let port = parse_host(sent).ok()?.port.filter(|port| *port != usual)?;
+    request.cache.key.windows(sent.len()).any(|part| part == sent).then_some(port)
 }
 
 /// The labels that purges of the request's URL look for.

@@ -7,8 +7,8 @@ use myriad_policy::{Subject, Tags};
 /// What a page was fetched for, and the tags that its origin gave it: one piece of memory, which is also how it is kept in
 /// files.
 ///
-/// A byte of flags, the length of the host (16 bits) and of the target (32), host and target, then each tag behind its
-/// length (16 bits); all little-endian.
+/// A byte of flags, the length of the host (16 bits) and of the target (32), the port (16 bits) where a flag says that there is
+/// one, host and target, then each tag behind its length (16 bits); all little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Marks<B = Box<[u8]>>(B);
 
@@ -16,7 +16,9 @@ pub(crate) struct Marks<B = Box<[u8]>>(B);
 const HTTPS: u8 = 1;
 /// There were more tags than are kept.
 const OVERFLOWN: u8 = 2;
-/// Bytes before the host.
+/// The page is of one port, which is not the scheme's own.
+const PORT: u8 = 4;
+/// Bytes before the port, or the host.
 const HEAD: usize = 7;
 
 impl Marks {
@@ -36,13 +38,22 @@ impl Marks {
         Marks(bytes.into())
     }
 
+    /// The same page of visitors who name this port.
+    pub(crate) fn with_port(&self, port: u16) -> Marks {
+        let (head, rest) = self.as_bytes().split_at(HEAD);
+        let mut bytes = [head, &port.to_le_bytes(), self.without_port(rest)].concat();
+        bytes[0] |= PORT;
+        Marks(bytes.into())
+    }
+
     /// Reads what [`Self::as_bytes`] gave; none where it is damaged.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Marks> {
         let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
         let (host, target) = lengths(*head);
+        let (_, rest) = rest.split_at_checked(port_length(head[0]))?;
         let (_, rest) = rest.split_at_checked(host)?;
         let (_, mut tags) = rest.split_at_checked(target)?;
-        if head[0] > HTTPS + OVERFLOWN {
+        if head[0] > HTTPS + OVERFLOWN + PORT {
             return None;
         }
         while !tags.is_empty() {
@@ -74,7 +85,11 @@ impl<B: AsRef<[u8]>> Marks<B> {
     pub(crate) fn with_tags(&self, tags: &Tags) -> Marks {
         let subject = self.subject();
         let scheme = if subject.scheme == b"https" { "https" } else { "http" };
-        Marks::new(scheme, subject.host, self.target(), tags)
+        let marks = Marks::new(scheme, subject.host, self.target(), tags);
+        match self.port() {
+            Some(port) => marks.with_port(port),
+            None => marks,
+        }
     }
 
     /// As they are kept.
@@ -91,6 +106,12 @@ impl<B: AsRef<[u8]>> Marks<B> {
     /// Path and query as they were sent.
     pub(crate) fn target(&self) -> &[u8] {
         self.parts().1
+    }
+
+    /// The port that its visitors named; none where it is the scheme's own, or where visitors of all ports share the page.
+    pub(crate) fn port(&self) -> Option<u16> {
+        let bytes = self.as_bytes().get(HEAD..HEAD + port_length(self.flags()))?;
+        bytes.first_chunk().map(|port| u16::from_le_bytes(*port))
     }
 
     /// The host.
@@ -124,6 +145,11 @@ impl<B: AsRef<[u8]>> Marks<B> {
         }
     }
 
+    /// What follows the head, from the host on.
+    fn without_port<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
+        rest.get(port_length(self.flags())..).unwrap_or_default()
+    }
+
     fn flags(&self) -> u8 {
         self.as_bytes().first().copied().unwrap_or(0)
     }
@@ -131,10 +157,15 @@ impl<B: AsRef<[u8]>> Marks<B> {
     fn parts(&self) -> (&[u8], &[u8], &[u8]) {
         let Some((head, rest)) = self.as_bytes().split_first_chunk::<HEAD>() else { return (b"", b"", b"") };
         let (host, target) = lengths(*head);
-        let (host, rest) = rest.split_at(host);
+        let (host, rest) = self.without_port(rest).split_at(host);
         let (target, tags) = rest.split_at(target);
         (host, target, tags)
     }
+}
+
+/// Bytes of the port.
+fn port_length(flags: u8) -> usize {
+    if flags & PORT > 0 { size_of::<u16>() } else { 0 }
 }
 
 /// The lengths of host and target.
@@ -170,6 +201,23 @@ mod tests {
             assert!(Marks::from_bytes(&whole[..length]).is_none(), "{length} bytes");
         }
         assert!(Marks::from_bytes(&[whole, b"x"].concat()).is_none());
+    }
+
+    #[test]
+    fn port_is_kept_and_changes_nothing_that_purges_look_for() {
+        let plain = marks("/a?b", b"one");
+        let ported = plain.with_port(8080);
+        assert_eq!((plain.port(), ported.port()), (None, Some(8080)));
+        assert_eq!(Marks::from_bytes(ported.as_bytes()), Some(ported.clone()));
+        assert_eq!((ported.host(), ported.target()), (plain.host(), plain.target()));
+        assert_eq!(ported.subject(), plain.subject());
+        assert_eq!(ported.tags().collect::<Vec<_>>(), [b"one"]);
+        assert_eq!(ported.with_port(81), plain.with_port(81));
+        let other = ported.with_tags(&Tags::parse(b"two"));
+        assert_eq!((other.port(), other.tags().next()), (Some(8080), Some(&b"two"[..])));
+        for length in 0..16 {
+            assert!(Marks::from_bytes(&ported.as_bytes()[..length]).is_none(), "{length} bytes");
+        }
     }
 
     #[test]

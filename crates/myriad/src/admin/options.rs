@@ -49,12 +49,7 @@ impl Words {
                 words.help = true;
                 continue;
             }
-            let mut value = || {
-                let value = glued.clone().or_else(|| arguments.next());
-                value
-                    .filter(|value| !value.is_empty())
-                    .ok_or_else(|| format!("option \"{name}\" requires a value"))
-            };
+            let mut value = || value_of(name, glued.clone(), &mut arguments);
             match name {
                 "-c" => words.server.configuration = Some(value()?.into()),
                 "-p" => words.server.prefix = Some(value()?.into()),
@@ -92,6 +87,26 @@ impl Words {
     }
 }
 
+/// The value of an option, glued to it or the next argument: not left out, nor another option that was meant.
+fn value_of(
+    name: &str,
+    glued: Option<OsString>,
+    arguments: &mut impl Iterator<Item = OsString>,
+) -> Result<OsString, String> {
+    let is_glued = glued.is_some();
+    let value = glued.or_else(|| arguments.next()).filter(|value| !value.is_empty());
+    let value = value.ok_or_else(|| format!("option \"{name}\" requires a value"))?;
+    if !is_glued && value.as_encoded_bytes().starts_with(b"-") {
+        let text = value.to_string_lossy();
+        let remedy =
+            if name.starts_with("--") { format!("{name}={text}") } else { format!("{name} ./{text}") };
+        return Err(format!(
+            "option \"{name}\" requires a value, and \"{text}\" is another option (write {remedy} if it is meant)"
+        ));
+    }
+    Ok(value)
+}
+
 fn into_text(value: OsString) -> Result<String, String> {
     value.into_string().map_err(|value| format!("\"{}\" is not UTF-8", value.to_string_lossy()))
 }
@@ -123,5 +138,9 @@ mod tests {
         assert!(parsed(&["--tag"]).expect_err("no value").contains("requires a value"));
         assert!(parsed(&["--all=x"]).expect_err("a value").contains("takes no value"));
         assert!(parsed(&["--tag="]).is_err());
+        let swallowed = parsed(&["--tag", "-p", "/srv"]).expect_err("an option");
+        assert!(swallowed.contains("\"-p\" is another option (write --tag=-p"), "{swallowed}");
+        assert_eq!(parsed(&["--tag=-p"]).expect("glued").values("--tag"), ["-p"]);
+        assert!(parsed(&["-c", "-p"]).expect_err("an option").contains("\"-c\" requires a value"));
     }
 }
