@@ -26,12 +26,13 @@ up: ## a real WordPress behind Myriad, on localhost:8080 (PORT=..., SITE=...)
 lint: ## layers, formatting, clippy
 	scripts/check-layers --self-check
 	scripts/check-layers
+	scripts/deny --self-check
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
-deny: ## licences, sources and duplicates of the dependencies (deny.toml)
+deny: ## licences, sources, duplicates of the dependencies, and advisories against them (deny.toml)
 	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked --version $(CARGO_DENY) cargo-deny
-	$(CARGO) deny --log-level error check bans licenses sources
+	@CARGO="$(CARGO)" scripts/deny
 
 test: ## everything that must pass before a change lands
 	@$(NEEDS_CARGO)
