@@ -381,3 +381,17 @@ fn client_that_leaves_in_the_middle_is_logged_and_forgotten() {
     wait_for("the log", || server.read("own.log").contains("499 /3"));
     is_well(&server);
 }
+
+#[test]
+fn control_bytes_in_fields_are_refused_and_other_bytes_are_passed_on() {
+    let server = start("location /field { return 200 $http_x_a; }");
+    let mut hand = Hand::greet(server.port, &[]);
+    for (number, value) in ["a\x01b", "\x7f", "a\x1b[2J", "\x0b"].iter().enumerate() {
+        let stream = 2 * number as u32 + 1;
+        hand.get(stream, "/field", &[("x-a", value)]);
+        let page = String::from_utf8(hand.body(stream)).expect("text");
+        assert!(page.contains("400 Bad Request"), "{value:?}: {page}");
+    }
+    hand.get(9, "/field", &[("x-a", "a\té")]);
+    assert_eq!(hand.body(9), "a\té".as_bytes());
+}

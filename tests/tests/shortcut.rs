@@ -94,6 +94,20 @@ fn a_port_or_an_address_of_the_visitor_s_own_makes_no_page_of_others() {
 }
 
 #[test]
+fn a_body_in_the_key_poses_as_no_other_host() {
+    let site = Cached {
+        key: "$host$request_uri$request_body",
+        server: "fastcgi_cache_valid 1h; fastcgi_cache_methods GET HEAD POST;",
+        ..Cached::default()
+    };
+    let (server, origin) = site.start(echo);
+    let forged = server.fetch(&Request::post("/", &b"a\0host=localhost:81"[..])).text();
+    let other = server.fetch(&Request::post("/", "a").host("localhost:81")).text();
+    assert!(forged.starts_with("localhost ") && other.starts_with("localhost:81 "), "{forged}, {other}");
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
 fn a_get_with_a_body_neither_reads_nor_fills_a_shared_page() {
     let (server, origin) = Cached::default().start(|call| {
         let text = format!("[{}]", String::from_utf8_lossy(&call.body));

@@ -43,7 +43,11 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
     (
         "Requests",
         &[
-            ("control bytes", "a control byte in a request target or a field value is answered with 400"),
+            (
+                "control bytes",
+                "a control byte in a method, a request target, a host or a field value (there but for tabs) is answered with \
+                 400 in every version of HTTP",
+            ),
             (
                 "framing",
                 "two lengths, a length beside `chunked`, folded fields, a space before the colon, a line without one, a field \

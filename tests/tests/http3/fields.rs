@@ -122,3 +122,19 @@ fn requests_that_wait_for_fields_and_are_broken_off_again_and_again_end_the_conn
     assert!(why.contains(&format!("error_code: {}", 0x107)), "{why}");
     server.log_has("flood of resets while processing HTTP/3 connection, client: 127.0.0.1");
 }
+
+#[test]
+fn control_bytes_in_fields_are_refused_and_other_bytes_are_passed_on() {
+    let server = start("", "", "location /field { return 200 $http_x_a; }");
+    let ask = |value: &[u8]| {
+        let (mut client, _) = connect_bare(&server);
+        let field = [b"\x51\x06/field\x23x-a", &[value.len() as u8][..], value].concat();
+        let stream = client.open(false, &headers(&[b"\x00\x00", GET, &field])).expect("a request");
+        client.end(stream);
+        client.answer(stream).expect("an answer")
+    };
+    for value in [&b"a\x01b"[..], b"\x7f", b"a\x1b[2J", b"\x0b"] {
+        assert!(has(&ask(value), "400 Bad Request"), "{value:?}");
+    }
+    assert!(has(&ask("a\té".as_bytes()), "a\té"));
+}

@@ -11,7 +11,6 @@ use myriad_policy::{
     BypassReason, CacheStatus, Failure, Lifetime, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
     wants_stored_only,
 };
-use myriad_script::Frame;
 use myriad_store::{Claim, ClaimOptions, FlightEnd, FlightHead, FlightReader, KeyRef};
 use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
@@ -21,7 +20,7 @@ use super::fetch::{self, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
 use super::stored::{self, Reading};
-use super::{Step, Work, error, origin, other_codings, page, proxy_fields, purge, upload, way};
+use super::{Step, Work, error, origin, other_codings, page, page_key, proxy_fields, purge, upload, way};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
@@ -31,8 +30,8 @@ use crate::runtime::{CachePlace, Caches, Handler, OriginPlace, Page, PageMeta, P
 /// An application that sends its page in one burst is done by then; one that streams is streamed on.
 const WHOLE_PAGE: Duration = Duration::from_millis(20);
 
-/// What stands for a variant that cannot be told: names of fields, which a variant begins with, have no such byte.
-pub(crate) const NO_VARIANT: u8 = 0xff;
+/// What stands for a variant that cannot be told. No other is of one byte: a field's name has NUL behind it.
+pub(crate) const NO_VARIANT: &[u8] = b"\xff";
 
 /// A page that is being fetched.
 pub(crate) struct Wait {
@@ -113,7 +112,7 @@ fn look_up(
         return Ok(Step::Wait(Work::Origin));
     }
     request.as_get |= request.head.method() == Method::Head && cache.convert_head;
-    write_key(request, frame, cache)?;
+    page_key::write(request, frame, cache)?;
     if let Some(reason) = reason {
         request.cache.status = reason.status();
         if hides_fields(&exchange.request, origin) {
@@ -194,60 +193,13 @@ pub(crate) async fn gather(exchange: &mut Exchange) -> Step {
     }
 }
 
-/// Makes the key of the page.
-fn write_key(
-    request: &mut Request,
-    frame: &mut Frame,
-    cache: &CachePlace,
-) -> Result<(), myriad_script::EvalError> {
-    let mut key = std::mem::take(&mut request.cache.key);
-    key.clear();
-    cache.key.eval(request, frame, &mut key)?;
-    if request.is_subrequest() && !cache.uri_in_key {
-        tell_subrequests_apart(request, &mut key);
-    }
-    if !cache.host_in_key {
-        tell_hosts_apart(request, &mut key);
-    }
-    request.cache.key = key;
-    Ok(())
-}
-
-/// The key of the page, for an explanation or to remove it.
-pub(crate) fn key(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, myriad_script::EvalError> {
-    let Exchange { request, frame } = exchange;
-    write_key(request, frame, cache)?;
-    Ok(request.cache.key.clone())
-}
-
-/// An application makes its links from the `Host` it is told, port and all, while `$host` in the key has no port: a
-/// visitor who names a port of their own must not make the page of others. What is added begins with a byte that no
-/// URI and no field holds: a path that ends in the same text is another page.
-pub(super) fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
-    let sent = request.head.known(Known::Host).unwrap_or_default();
-    if !sent.eq_ignore_ascii_case(&request.host) {
-        key.extend_from_slice(b"\0host=");
-        key.extend_from_slice(sent);
-    }
-}
-
-/// A key of `$request_uri` is the same for a page and all that it includes: each include gets one of its own beneath it.
-/// Pieces of one answer (`slice`) are of the URI that was sent.
-fn tell_subrequests_apart(request: &Request, key: &mut Vec<u8>) {
-    if request.slice.get().is_none() {
-        for part in [b"\0subrequest=", &request.uri[..], b"?", &request.args] {
-            key.extend_from_slice(part);
-        }
-    }
-}
-
 /// Derives a request's variant from the field names that a stored page varies by.
 pub(crate) fn write_variant(selector: &[u8], fields: &Fields, variant: &mut Vec<u8>) {
     if let Ok(rule) = VaryRule::parse([selector])
         && rule.write_variant(fields, variant).is_err()
     {
         // Too long to be told apart from others: a variant that no stored page bears.
-        variant.push(NO_VARIANT);
+        variant.extend_from_slice(NO_VARIANT);
     }
 }
 

@@ -6,7 +6,7 @@ use myriad_http::{Known, RequestHead, ResponseHead};
 use myriad_policy::invalidates;
 use myriad_store::KeyRef;
 
-use super::{cached, of_other_codings};
+use super::{of_other_codings, page_key};
 use crate::exchange::{Exchange, Request};
 use crate::runtime::OriginPlace;
 
@@ -27,7 +27,7 @@ pub(crate) fn after(exchange: &Exchange, origin: &OriginPlace, head: &ResponseHe
         if !asks_for(&mut reader.request, &target) {
             continue;
         }
-        if let Ok(key) = cached::key(&mut reader, cache) {
+        if let Ok(key) = page_key::of(&mut reader, cache) {
             cache.zone.zone.remove(KeyRef::new(&key));
             cache.zone.zone.remove(KeyRef::new(&of_other_codings(&key)));
         }

@@ -18,6 +18,7 @@ mod other_codings;
 mod own_host;
 mod pace;
 mod page;
+pub(crate) mod page_key;
 mod params;
 mod precompressed;
 mod proxy_cookies;

@@ -13,17 +13,15 @@ use myriad_http::{Fields, Known};
 use myriad_policy::{other_codings, varies_by_coding};
 use myriad_store::{Admission, Body, FlightWriter, KeyRef, Selection};
 
+use super::page_key::CODINGS;
 use super::{cached, fetch, page};
 use crate::exchange::{Exchange, OtherCodings, Request};
 use crate::output::lines_named;
 use crate::runtime::{CachePlace, OriginPlace, Page, PageMeta};
 
-/// Stands behind everybody's key in that of such pages: no URI and no field holds it.
-const MARK: &[u8] = b"\0codings";
-
 /// The key of the pages for other codings beside the page of `key`: a purge of one is a purge of both.
 pub(crate) fn of_other_codings(key: &[u8]) -> Vec<u8> {
-    [key, MARK].concat()
+    [key, CODINGS].concat()
 }
 
 /// Whether the request may not get everybody's page for its codings.
@@ -45,7 +43,7 @@ pub(super) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CacheP
     });
     if let Some(page) = page.filter(varies) {
         let everybodys = request.cache.key.len();
-        request.cache.key.extend_from_slice(MARK);
+        request.cache.key.extend_from_slice(CODINGS);
         codings.younger_than = page.generation();
         if !has_room(request, cache, page.generation()) {
             request.cache.key.truncate(everybodys);
@@ -125,7 +123,7 @@ impl Beside {
             return None;
         }
         let own = &request.cache.key[..];
-        let other = if codings.apart { own.strip_suffix(MARK)?.to_vec() } else { of_other_codings(own) };
+        let other = if codings.apart { own.strip_suffix(CODINGS)?.to_vec() } else { of_other_codings(own) };
         let writer = cache.zone.zone.fetch_alone(KeyRef::new(&other), now);
         Some(Self { writer, apart: !codings.apart })
     }

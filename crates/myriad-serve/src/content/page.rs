@@ -198,7 +198,7 @@ pub(crate) fn selection(fields: &Fields, rules: &Rules, request: &Fields, apart:
 /// Whether the fields that an answer varies by are too long in this request for its variant to be told from others.
 pub(crate) fn is_untellable(fields: &Fields, cache: &CachePlace, exchange: &Exchange) -> bool {
     let selection = selection(fields, &cache.rules, exchange.request.head.fields(), false);
-    selection.is_some_and(|selection| selection.variant.last() == Some(&cached::NO_VARIANT))
+    selection.is_some_and(|selection| *selection.variant == *cached::NO_VARIANT)
 }
 
 /// A strong tag from the bytes.

@@ -11,7 +11,7 @@ use myriad_script::{EvalError, Frame};
 
 use self::access::Reach;
 use self::answer::Form;
-use super::{Step, Work, cached};
+use super::{Step, Work, page_key};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::purge::{self, Outcome, Refused};
@@ -120,8 +120,8 @@ pub(super) fn page(
     exchange.request.as_get = true;
     let (mut keys, mut commands) = (Vec::new(), Vec::new());
     match &command.what {
-        What::Url { .. } => keys.push(cached::key(exchange, cache)?),
-        What::Wildcard(_) => commands.extend(beginning(&cached::key(exchange, cache)?, command.soft)),
+        What::Url { .. } => keys.push(page_key::of(exchange, cache)?),
+        What::Wildcard(_) => commands.extend(beginning(&page_key::of(exchange, cache)?, command.soft)),
         _ => {}
     }
     commands.push(command);
@@ -176,22 +176,27 @@ fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError>
         PurgeBy::Key(_) if text.ends_with(b"*") && text.len() > What::LONGEST_PATTERN => {
             return Ok(answer::invalid("the key with * at its end is longer than 4096 bytes"));
         }
-        PurgeBy::Key(_) => beginning(&text, false).unwrap_or_else(|| {
-            let mut keys = vec![text.as_slice().into()];
-            // Visitors who name a port of their own have pages of their own.
-            if request.head.known(Known::Host).is_some_and(|sent| !sent.eq_ignore_ascii_case(&request.host)) {
-                let mut apart = text.clone();
-                cached::tell_hosts_apart(request, &mut apart);
-                keys.push(apart.into());
-            }
-            Command::hard(What::Keys(keys))
-        }),
+        PurgeBy::Key(_) => {
+            let key = page_key::named(text.clone());
+            beginning(&key, false).unwrap_or_else(|| Command::hard(What::Keys(both_keys(request, key))))
+        }
     };
     let zones = vec![Arc::clone(&rules.zone)];
     Ok(order(
         exchange,
         Order { zones, commands: vec![command], keys: Vec::new(), form: Form::Location, shown: text },
     ))
+}
+
+/// The keys of a page that is purged by its key: visitors who name a port of their own have pages of their own.
+fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
+    let mut apart = key.clone();
+    page_key::tell_hosts_apart(request, &mut apart);
+    let mut keys = vec![key.into_boxed_slice()];
+    if apart.len() > keys[0].len() {
+        keys.push(apart.into());
+    }
+    keys
 }
 
 /// A purge that is only explained changes nothing.

@@ -8,7 +8,7 @@ use myriad_policy::{BypassReason, RequestFacts, StatusMatch, bypass};
 use myriad_script::Template;
 
 use super::{Trace, compression};
-use crate::content::{Step, cached};
+use crate::content::{Step, page_key};
 use crate::exchange::Exchange;
 use crate::output::Answer;
 use crate::runtime::{CachePlace, OriginPlace, Target};
@@ -52,7 +52,7 @@ fn explain_cache(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePla
     let say = |text: String, outcome: String| trace.note("cache", text, outcome, None);
     say(format!("zone {}", cache.zone.zone.name()), String::new());
     exchange.request.as_get |= exchange.request.head.method() == Method::Head && cache.convert_head;
-    match cached::key(exchange, cache) {
+    match page_key::of(exchange, cache) {
         Ok(key) => say("key".to_owned(), String::from_utf8_lossy(&key).replace('\0', "\\0")),
         Err(error) => say("key".to_owned(), format!("({error})")),
     }

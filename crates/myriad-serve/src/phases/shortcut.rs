@@ -71,8 +71,7 @@ fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
     out.extend_from_slice(&(std::ptr::from_ref(hosts) as usize).to_le_bytes());
     out.extend_from_slice(&[method, request.head.version() as u8]);
     for part in [target, host] {
-        out.extend_from_slice(part);
-        out.push(0);
+        append_part(part, &mut out);
     }
     let complete = fields.iter().all(|field| append_field(request, field, &mut out));
     let fits = complete && out.len() <= LONGEST;
@@ -99,8 +98,50 @@ fn append_field(request: &Request, field: &FieldRead, out: &mut Vec<u8>) -> bool
             first
         }
     };
-    // A field value holds neither 0 nor 1, so that no value can pose as another field.
-    out.push(u8::from(value.is_some()));
-    out.extend_from_slice(value.unwrap_or_default());
-    true
+    match value {
+        Some(value) => append_part(value, out),
+        None => out.extend_from_slice(&ABSENT),
+    }
+    out.len() <= LONGEST
+}
+
+/// What stands for a field that is not there: no part that fits is so long.
+const ABSENT: [u8; 2] = u16::MAX.to_le_bytes();
+
+/// Appends a part behind its length, so that none can pose as another whatever bytes it holds.
+fn append_part(part: &[u8], out: &mut Vec<u8>) {
+    // One that is too long for its length is too long altogether.
+    out.extend_from_slice(&(part.len() as u16).to_le_bytes());
+    out.extend_from_slice(part);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(parts: &[Option<&[u8]>]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for part in parts {
+            match part {
+                Some(part) => append_part(part, &mut out),
+                None => out.extend_from_slice(&ABSENT),
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn no_part_poses_as_another_whatever_it_holds() {
+        let texts: [&[u8]; 8] = [b"", b"\0", b"\0\0", b"\x01", b"\x01\0", b"a", b"\0\x01a", b"\xff\xff"];
+        let values: Vec<_> = texts.iter().map(|text| Some(*text)).chain([None]).collect();
+        let mut all = std::collections::HashMap::new();
+        for first in &values {
+            for second in &values {
+                for third in &values {
+                    let parts = [*first, *second, *third];
+                    assert_eq!(all.insert(joined(&parts), parts), None, "{parts:?}");
+                }
+            }
+        }
+    }
 }
