@@ -1,31 +1,19 @@
 //! Folders that the supervisor makes for whoever writes into them.
 //!
-//! Root trusts no path below a folder that somebody else may change: there it follows no link, and hands over only what it has
-//! made itself.
+//! Below a folder that somebody else may change, root hands over only what it has made itself ([`crate::way`]).
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{self, Path, PathBuf};
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, Mode, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use crate::accounts::Account;
-
-/// A folder, and never what a link leads to.
-const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// On the way to one, which needs no right to read.
-const STEP: OFlags = FOLDER.union(OFlags::PATH);
-
-/// As many as the system follows.
-const MAX_LINKS: usize = 40;
+use crate::way::{FOLDER, Missing, Way, is_ours};
 
 /// Makes a folder, and those above it, for the account. One that is there and belongs to somebody else is handed to it, as by
 /// nginx; but nothing is handed over where somebody else may have led the path, and where a link of theirs leads, the folder
@@ -59,98 +47,8 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
 pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     let path = path::absolute(path)?;
     let above = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    let way = Way::from_root()?.walk(above, false)?.filter(|way| way.is_safe);
+    let way = Way::from_root()?.walk(above, Missing::Ends)?.filter(|way| way.is_safe);
     way.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
-}
-
-fn is_ours(owner: u32) -> bool {
-    owner == 0 || owner == rustix::process::geteuid().as_raw()
-}
-
-/// A folder in which nobody but root can replace what is root's.
-fn is_kept(known: &Metadata) -> bool {
-    let is_sticky = known.mode() & 0o1000 != 0;
-    is_ours(known.uid()) && (known.mode() & 0o022 == 0 || is_sticky)
-}
-
-/// Where a path leads, gone name by name.
-struct Way {
-    at: File,
-    /// Nobody but root can lead it elsewhere.
-    is_safe: bool,
-}
-
-impl Way {
-    /// Starts where absolute paths do.
-    fn from_root() -> io::Result<Self> {
-        Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
-    }
-
-    fn from(at: File) -> io::Result<Self> {
-        let is_safe = is_kept(&at.metadata()?);
-        Ok(Self { at, is_safe })
-    }
-
-    /// Goes along a path; what is missing is made, or ends the way. Links are followed where they are root's and the way to
-    /// them is safe; none where another would have to be.
-    fn walk(self, path: &Path, is_made: bool) -> io::Result<Option<Self>> {
-        // The next one last.
-        let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
-        let mut links = 0;
-        let mut way = self;
-        while let Some(name) = names.pop() {
-            let there = match way.step(&name) {
-                Err(Errno::NOENT) if is_made => {
-                    make_here(&way.at, &name)?;
-                    way.step(&name)
-                }
-                Err(Errno::NOENT) => return Ok(Some(way)),
-                there => there,
-            };
-            match there {
-                Ok(folder) => {
-                    way.is_safe &= is_kept(&folder.metadata()?);
-                    way.at = folder;
-                }
-                Err(Errno::NOTDIR | Errno::LOOP) => {
-                    let Some(target) = way.link(&name)? else { return Ok(None) };
-                    if links == MAX_LINKS {
-                        return Err(Errno::LOOP.into());
-                    }
-                    links += 1;
-                    names.extend(target.iter().rev().map(OsStr::to_owned));
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(Some(way))
-    }
-
-    /// Where a link leads; none where it is not to be followed.
-    fn link(&self, name: &OsStr) -> Result<Option<PathBuf>, Errno> {
-        let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if !FileType::from_raw_mode(known.st_mode).is_symlink() {
-            return Err(Errno::NOTDIR);
-        }
-        if !self.is_safe || !is_ours(known.st_uid) {
-            return Ok(None);
-        }
-        let target = readlinkat(&self.at, name, Vec::new())?;
-        Ok(Some(OsString::from_vec(target.into_bytes()).into()))
-    }
-
-    /// The root of an absolute path is a name, too: it leads there from anywhere.
-    fn step(&self, name: &OsStr) -> Result<File, Errno> {
-        openat(&self.at, name, STEP, Mode::empty()).map(File::from)
-    }
-}
-
-/// Somebody may have been faster.
-fn make_here(above: &File, name: &OsStr) -> Result<(), Errno> {
-    match mkdirat(above, name, Mode::from_raw_mode(0o755)) {
-        Err(Errno::EXIST) => Ok(()),
-        made => made,
-    }
 }
 
 /// Where a folder is, or is to be.
@@ -165,7 +63,7 @@ impl<'a> Place<'a> {
     /// Finds the folder above; what is missing of it is made. None where a link of somebody else would have to be followed.
     fn reach(path: &'a Path) -> io::Result<Option<Self>> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
-        let way = Way::from_root()?.walk(above, true)?;
+        let way = Way::from_root()?.walk(above, Missing::Made)?;
         Ok(way.map(|Way { at, is_safe }| Self { above: at, name, is_safe }))
     }
 
@@ -337,7 +235,7 @@ mod tests {
         symlink("deep", scratch.path("link")).expect("a link");
         let walk = |path: &str| {
             let start = Way::from(File::open(&scratch.0).expect("a folder")).expect("a start");
-            start.walk(Path::new(path), true).expect("no error")
+            start.walk(Path::new(path), Missing::Made).expect("no error")
         };
         assert!(!walk("deep/folder").expect("a way").is_safe);
         assert!(scratch.path("deep/folder").is_dir());

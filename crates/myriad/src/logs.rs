@@ -3,16 +3,18 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel};
 use myriad_conf::{Model, Settings, Span};
 use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
 use myriad_serve::syslog::Syslog;
+use rustix::io::Errno;
 
 use crate::paths::Paths;
 use crate::pidfile::reason;
+use crate::way::{MAX_LINKS, Missing, Way};
 
 /// Open log files under their absolute paths.
 #[derive(Debug, Default)]
@@ -59,9 +61,39 @@ impl Logs {
     }
 }
 
-/// Opens one file for appending.
+/// Opens one file for appending, and makes it where it is not there.
+///
+/// As root it is opened as [`crate::way`] goes: links of root's where nobody else could have put them are followed
+/// (`/var/log/a.log` to another disk, `/dev/stdout`), and no others: a worker that was broken into could otherwise have root
+/// write to any file.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
-    Ok(OpenOptions::new().create(true).append(true).open(path)?.into())
+    if !rustix::process::geteuid().is_root() {
+        return Ok(OpenOptions::new().create(true).append(true).open(path)?.into());
+    }
+    open_as_root(path)
+}
+
+fn open_as_root(path: &Path) -> io::Result<OwnedFd> {
+    let refused = || {
+        let why = "a link that leads there is not root's, or lies where others than root could have put it: \
+                   name the file that it leads to";
+        io::Error::new(io::ErrorKind::PermissionDenied, why)
+    };
+    let mut path = path::absolute(path)?;
+    let mut way = Way::from_root()?;
+    for _ in 0..=MAX_LINKS {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        way = way.walk(above, Missing::Fails)?.ok_or_else(refused)?;
+        match way.open_for_appending(name) {
+            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                path = way.link(name)?.ok_or_else(refused)?;
+            }
+            opened => return opened,
+        }
+    }
+    Err(Errno::LOOP.into())
 }
 
 fn level(level: LogLevel) -> Level {
@@ -116,5 +148,119 @@ impl Found<'_> {
             self.add(log.path.bytes());
         }
         settings.log.error.iter().for_each(|log| self.error_log(log));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, Permissions};
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
+
+    use super::*;
+
+    /// A folder of root's, with one of somebody else in it; removed at the end.
+    struct Scratch(PathBuf);
+
+    const OTHER: u32 = 54_321;
+
+    impl Scratch {
+        /// None where the tests' user is not root, whose rights these are about.
+        fn new(name: &str) -> Option<Self> {
+            if !rustix::process::geteuid().is_root() {
+                eprintln!("skipped: what root opens can be tried by root alone");
+                return None;
+            }
+            let scratch =
+                Self(std::env::temp_dir().join(format!("myriad-logs-{name}-{}", std::process::id())));
+            fs::create_dir_all(scratch.path("theirs")).expect("folders");
+            chown(scratch.path("theirs"), Some(OTHER), Some(OTHER)).expect("chown");
+            fs::write(scratch.path("victim"), "as it was").expect("a file");
+            Some(scratch)
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+
+        /// What a line does that is written to a log of this name.
+        fn write(&self, name: &str) -> io::Result<()> {
+            File::from(open(&self.path(name))?).write_all(b"line\n")
+        }
+
+        fn refuses(&self, name: &str) {
+            let error = self.write(name).expect_err(name);
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{name}: {error}");
+            assert_eq!(fs::read_to_string(self.path("victim")).expect("a file"), "as it was", "{name}");
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn links_in_a_folder_of_somebody_else_are_not_followed_whoever_owns_them() {
+        let Some(scratch) = Scratch::new("theirs") else { return };
+        scratch.write("theirs/plain.log").expect("a plain file");
+        assert_eq!(fs::read_to_string(scratch.path("theirs/plain.log")).expect("a log"), "line\n");
+        symlink(scratch.path("victim"), scratch.path("theirs/roots.log")).expect("a link");
+        symlink(scratch.path("victim"), scratch.path("theirs/own.log")).expect("a link");
+        lchown(scratch.path("theirs/own.log"), Some(OTHER), None).expect("chown");
+        symlink(&scratch.0, scratch.path("theirs/folder")).expect("a link");
+        symlink(scratch.path("absent"), scratch.path("theirs/made.log")).expect("a link");
+        for name in ["theirs/roots.log", "theirs/own.log", "theirs/folder/victim", "theirs/made.log"] {
+            scratch.refuses(name);
+        }
+        assert!(!scratch.path("absent").exists());
+        // A link of root's to theirs.
+        symlink(scratch.path("theirs/own.log"), scratch.path("on.log")).expect("a link");
+        scratch.refuses("on.log");
+    }
+
+    #[test]
+    fn other_names_of_a_file_and_pipes_are_no_logs_where_others_may_put_them() {
+        let Some(scratch) = Scratch::new("kinds") else { return };
+        fs::create_dir(scratch.path("all")).expect("a folder");
+        fs::set_permissions(scratch.path("all"), Permissions::from_mode(0o1777)).expect("chmod");
+        for folder in ["theirs", "all"] {
+            fs::hard_link(scratch.path("victim"), scratch.path(folder).join("hard.log")).expect("a link");
+            scratch.refuses(&format!("{folder}/hard.log"));
+            let pipe = scratch.path(folder).join("pipe.log");
+            let kind = rustix::fs::FileType::Fifo;
+            rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, 0o666.into(), 0).expect("a pipe");
+            // Nobody reads it: whoever opened it for writing would wait.
+            let error = scratch.write(&format!("{folder}/pipe.log")).expect_err("a pipe");
+            assert_eq!(error.raw_os_error(), Some(Errno::NXIO.raw_os_error()));
+            let _reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("a reader");
+            scratch.refuses(&format!("{folder}/pipe.log"));
+        }
+    }
+
+    #[test]
+    fn links_of_root_in_folders_of_root_are_followed_to_files_and_to_what_has_no_name() {
+        let Some(scratch) = Scratch::new("own") else { return };
+        fs::create_dir(scratch.path("disk")).expect("a folder");
+        symlink("disk", scratch.path("folder")).expect("a link");
+        symlink("folder/deep.log", scratch.path("two.log")).expect("a link");
+        scratch.write("two.log").expect("a link behind a link");
+        assert_eq!(fs::read_to_string(scratch.path("disk/deep.log")).expect("a log"), "line\n");
+        symlink("round.log", scratch.path("round.log")).expect("a link");
+        let error = scratch.write("round.log").expect_err("no end");
+        assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+        assert!(scratch.write("absent/a.log").is_err());
+
+        // As images of containers link their logs to /dev/stdout, and that to /proc/self/fd/1.
+        let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
+        let target = format!("/proc/self/fd/{}", writer.as_raw_fd());
+        symlink(&target, scratch.path("stdout.log")).expect("a link");
+        scratch.write("stdout.log").expect("what has no path");
+        drop(writer);
+        let mut text = String::new();
+        File::from(reader).read_to_string(&mut text).expect("text");
+        assert_eq!(text, "line\n");
     }
 }

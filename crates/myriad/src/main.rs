@@ -32,6 +32,7 @@ mod stdio;
 mod supervisor;
 mod ticket_keys;
 mod version;
+mod way;
 mod wordpress;
 mod worker;
 

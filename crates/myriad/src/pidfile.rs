@@ -16,7 +16,13 @@ impl PidFile {
     /// Writes this process's id, whole or not at all as readers see it.
     pub(crate) fn write(path: PathBuf) -> io::Result<Self> {
         let aside = with_suffix(&path, ".new");
-        let mut file = fs::File::create(&aside)?;
+        // Left over from a crash, or somebody's link, which is not followed: the new one is made, or nothing is.
+        if let Err(error) = fs::remove_file(&aside)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        let mut file = fs::File::create_new(&aside)?;
         writeln!(file, "{}", std::process::id())?;
         fs::rename(&aside, &path).inspect_err(|_| {
             let _ = fs::remove_file(&aside);

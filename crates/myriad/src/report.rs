@@ -1,7 +1,7 @@
 //! Messages for people: to the error log, and to standard error while nobody reads the log yet.
 
 use myriad_conf::{Diagnostic, Parsed, Severity};
-use myriad_serve::error_log::{ErrorLog, Level};
+use myriad_serve::error_log::{ErrorLog, Level, escaped};
 
 /// Something that is to be told, and how bad it is: a warning that stands beside an error stays one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,8 @@ pub(crate) fn report(log: &ErrorLog, level: Level, message: &str, aloud: bool) {
     }
 }
 
-/// To standard error only.
+/// To standard error only; its lines stay lines, and no line drives the terminal.
 pub(crate) fn say(level: Level, message: &str) {
-    eprintln!("myriad: [{}] {message}", level.name());
+    let lines: Vec<_> = message.lines().map(escaped).collect();
+    eprintln!("myriad: [{}] {}", level.name(), lines.join("\n"));
 }

@@ -4,6 +4,7 @@ mod support;
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use support::{Site, children_of, get, get_unix, is_alive, send, wait_for};
@@ -185,6 +186,53 @@ fn usr1_writes_to_new_files() {
     site.signal("HUP");
     site.log_has("reconfiguring");
     assert!(!site.read("error.log.1").contains("reconfiguring"));
+}
+
+#[test]
+fn root_opens_no_log_through_a_link_that_the_worker_could_have_made() {
+    let site = Site::plain();
+    let theirs = site.path("theirs");
+    fs::create_dir(&theirs).expect("a folder");
+    if std::os::unix::fs::chown(&theirs, Some(54_321), None).is_err() {
+        eprintln!("skipped: only root opens logs with more rights than the worker has");
+        return;
+    }
+    let text = site.configuration("daemon off;").replace("access_log access.log", "access_log theirs/a.log");
+    site.write("nginx.conf", &text);
+    site.write("victim", "");
+    symlink(site.path("victim"), site.path("theirs/a.log")).expect("a link");
+    for arguments in [&["-t"][..], &[]] {
+        let output = site.output(arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let said = support::stderr(&output);
+        assert!(said.contains("theirs/a.log\" failed (a link that leads there is not root's"), "{said}");
+    }
+    fs::remove_file(site.path("theirs/a.log")).expect("remove");
+    let site = site.start();
+    assert_eq!(site.get(), Some(200));
+    fs::rename(site.path("theirs/a.log"), site.path("theirs/b.log")).expect("rename");
+    symlink(site.path("victim"), site.path("theirs/a.log")).expect("a link");
+    site.signal("USR1");
+    site.log_has("theirs/a.log\" failed (a link");
+    assert_eq!(site.get(), Some(200));
+    wait_for("two lines in the log that stays open", || site.read("theirs/b.log").lines().count() == 2);
+    assert_eq!(site.read("victim"), "");
+}
+
+#[test]
+fn logs_go_to_standard_output_and_standard_error_by_their_names() {
+    let site = Site::new();
+    let text = site.configuration("daemon off;").replace("access_log access.log", "access_log /dev/stdout");
+    site.write("nginx.conf", &text.replace("error_log error.log debug", "error_log /dev/stderr notice"));
+    let output = |name: &str| fs::File::create(site.path(name)).expect(name);
+    let mut server = site.command(&[]);
+    let mut child = server.stdout(output("out")).stderr(output("err")).spawn().expect("start");
+    wait_for("the pid file", || site.path("nginx.pid").exists());
+    assert_eq!(site.get(), Some(200));
+    wait_for("a line of the visitor's", || site.read("out").contains("GET / HTTP/1.1"));
+    wait_for("a line of the server's", || site.read("err").contains("[notice]"));
+    send("TERM", child.id());
+    assert!(child.wait().expect("end").success(), "{}", site.read("err"));
 }
 
 #[test]

@@ -1,0 +1,168 @@
+//! Where paths lead when root goes along them.
+//!
+//! Root trusts no path below a folder that somebody else may change: there it follows no link.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, mkdirat, openat, readlinkat, statat,
+};
+use rustix::io::Errno;
+
+/// A folder, and never what a link leads to.
+pub(crate) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// On the way to one, which needs no right to read.
+const STEP: OFlags = FOLDER.union(OFlags::PATH);
+
+/// As many as the system follows.
+pub(crate) const MAX_LINKS: usize = 40;
+
+/// Whether a file is root's, or of whoever runs this process.
+pub(crate) fn is_ours(owner: u32) -> bool {
+    owner == 0 || owner == rustix::process::geteuid().as_raw()
+}
+
+/// A folder in which nobody but root can replace what is root's.
+fn is_kept(known: &Metadata) -> bool {
+    let is_sticky = known.mode() & 0o1000 != 0;
+    is_ours(known.uid()) && (known.mode() & 0o022 == 0 || is_sticky)
+}
+
+/// What becomes of a way where a folder is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It is made, for all to read.
+    Made,
+    /// The way ends before it.
+    Ends,
+    /// That is an error.
+    Fails,
+}
+
+/// Where a path leads, gone name by name.
+#[derive(Debug)]
+pub(crate) struct Way {
+    /// The folder.
+    pub(crate) at: File,
+    /// Nobody but root can lead it elsewhere.
+    pub(crate) is_safe: bool,
+}
+
+impl Way {
+    /// Starts where absolute paths do.
+    pub(crate) fn from_root() -> io::Result<Self> {
+        Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
+    }
+
+    /// Starts at a folder.
+    pub(crate) fn from(at: File) -> io::Result<Self> {
+        let is_safe = is_kept(&at.metadata()?);
+        Ok(Self { at, is_safe })
+    }
+
+    /// Goes along a path of folders. Links are followed where they are root's and the way to them is safe; none where another
+    /// would have to be.
+    pub(crate) fn walk(self, path: &Path, missing: Missing) -> io::Result<Option<Self>> {
+        // The next one last.
+        let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
+        let mut links = 0;
+        let mut way = self;
+        while let Some(name) = names.pop() {
+            let there = match way.step(&name) {
+                Err(Errno::NOENT) if missing == Missing::Made => {
+                    make_here(&way.at, &name)?;
+                    way.step(&name)
+                }
+                Err(Errno::NOENT) if missing == Missing::Ends => return Ok(Some(way)),
+                there => there,
+            };
+            match there {
+                Ok(folder) => {
+                    way.is_safe &= is_kept(&folder.metadata()?);
+                    way.at = folder;
+                }
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    let Some(target) = way.link(&name)? else { return Ok(None) };
+                    if links == MAX_LINKS {
+                        return Err(Errno::LOOP.into());
+                    }
+                    links += 1;
+                    names.extend(target.iter().rev().map(OsStr::to_owned));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(way))
+    }
+
+    /// Where a link leads; none where it is not to be followed.
+    pub(crate) fn link(&self, name: &OsStr) -> Result<Option<PathBuf>, Errno> {
+        if !self.is_own_link(name)? {
+            return Ok(None);
+        }
+        let target = readlinkat(&self.at, name, Vec::new())?;
+        Ok(Some(OsString::from_vec(target.into_bytes()).into()))
+    }
+
+    /// Whether a link may be followed: root's, where nobody else could have put it.
+    fn is_own_link(&self, name: &OsStr) -> Result<bool, Errno> {
+        let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if !FileType::from_raw_mode(known.st_mode).is_symlink() {
+            return Err(Errno::NOTDIR);
+        }
+        Ok(self.is_safe && is_ours(known.st_uid))
+    }
+
+    /// Opens a file of this folder for appending, and makes it where it is not there.
+    ///
+    /// Where somebody else may put files into the folder it must be a plain file of one name: one with more may be anything that
+    /// they can name, and a pipe would hold up whoever opens it.
+    ///
+    /// # Errors
+    /// `ELOOP` for a link, which is never followed but for those that the kernel makes in `/proc`.
+    pub(crate) fn open_for_appending(&self, name: &OsStr) -> io::Result<OwnedFd> {
+        let open = |more| {
+            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
+            openat(&self.at, name, flags | more, Mode::from_raw_mode(0o666))
+        };
+        let is_closed = self.at.metadata()?.mode() & 0o022 == 0;
+        if self.is_safe && is_closed {
+            return match open(OFlags::NOFOLLOW) {
+                // `/proc/self/fd/1` leads to what has no path: a pipe, say.
+                Err(Errno::LOOP) if self.is_proc()? && self.is_own_link(name)? => Ok(open(OFlags::empty())?),
+                opened => Ok(opened?),
+            };
+        }
+        let file = File::from(open(OFlags::NOFOLLOW | OFlags::NONBLOCK)?);
+        let known = file.metadata()?;
+        if !known.is_file() || known.nlink() > 1 {
+            let why = "it is no plain file of one name, in a folder where others than root may put files";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(file.into())
+    }
+
+    fn is_proc(&self) -> Result<bool, Errno> {
+        Ok(fstatfs(&self.at)?.f_type == PROC_SUPER_MAGIC)
+    }
+
+    /// The root of an absolute path is a name, too: it leads there from anywhere.
+    fn step(&self, name: &OsStr) -> Result<File, Errno> {
+        openat(&self.at, name, STEP, Mode::empty()).map(File::from)
+    }
+}
+
+/// Somebody may have been faster.
+fn make_here(above: &File, name: &OsStr) -> Result<(), Errno> {
+    match mkdirat(above, name, Mode::from_raw_mode(0o755)) {
+        Err(Errno::EXIST) => Ok(()),
+        made => made,
+    }
+}
