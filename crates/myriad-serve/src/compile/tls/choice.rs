@@ -97,26 +97,51 @@ pub(super) fn suites(
     Ok(suites)
 }
 
-/// What is to be said of the words of `ssl_ciphers` that ask for a suite and take none in.
-pub(super) fn unspoken(list: &str) -> Vec<String> {
+/// What is to be said of the words of `ssl_ciphers` that ask for a suite and take none in: one sentence, the words by their
+/// reason. None where there is none.
+pub(super) fn unspoken(list: &str) -> Option<String> {
     let asks = |word: &&str| !word.is_empty() && !word.starts_with(['!', '-', '+', '@']);
     let words = list.split([':', ' ', ',']).filter(asks);
-    words.filter(|word| !NAMED.iter().any(|named| named.is_meant(word))).filter_map(why_unspoken).collect()
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for word in words.filter(|word| !NAMED.iter().any(|named| named.is_meant(word))) {
+        let Some(why) = why_unspoken(word) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, words)) => words.push(word),
+            None => groups.push((why, vec![word])),
+        }
+    }
+    let count: usize = groups.iter().map(|(_, words)| words.len()).sum();
+    let told: Vec<String> = groups.iter().map(|(why, words)| format!("{} ({why})", named(words))).collect();
+    match count {
+        0 => None,
+        1 => Some(format!("a word of \"ssl_ciphers\" names no cipher that is spoken: {}", told.join("; "))),
+        _ => Some(format!(
+            "{count} words of \"ssl_ciphers\" name no cipher that is spoken: {}",
+            told.join("; ")
+        )),
+    }
+}
+
+/// Words that are named for one reason; lists of OpenSSL's are long.
+const MOST_NAMED: usize = 4;
+
+fn named(words: &[&str]) -> String {
+    match words.len().saturating_sub(MOST_NAMED) {
+        0 => words.join(", "),
+        more => format!("{} and {more} more", words[..MOST_NAMED].join(", ")),
+    }
 }
 
 /// The words of OpenSSL for what is not spoken on purpose, in the order in which they are looked for, and why.
 const UNSPOKEN: [(&[&str], &str); 4] = [
-    (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "protects nothing and is never spoken"),
-    (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "is broken and never spoken"),
-    (
-        &["CAMELLIA", "ARIA", "ARIAGCM", "AESCCM", "AESCCM8", "CCM", "CCM8", "PSK", "SRP", "GOST"],
-        "is not spoken",
-    ),
-    (&["DHE", "EDH", "DH", "kDHE", "kEDH", "DSS", "aDSS"], "is not spoken: the key exchange is ECDHE"),
+    (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "no protection"),
+    (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "broken"),
+    (&["CAMELLIA", "ARIA", "ARIAGCM", "AESCCM", "AESCCM8", "CCM", "CCM8", "PSK", "SRP", "GOST"], "not there"),
+    (&["DHE", "EDH", "DH", "kDHE", "kEDH", "DSS", "aDSS"], "key exchange other than ECDHE"),
 ];
 
 /// None for words of strength and for the suites of TLS 1.3, which are spoken whatever this list says.
-fn why_unspoken(word: &str) -> Option<String> {
+fn why_unspoken(word: &str) -> Option<&'static str> {
     if ["MEDIUM", "LOW", "COMPLEMENTOFALL", "COMPLEMENTOFDEFAULT"].contains(&word) || word.starts_with("TLS_")
     {
         return None;
@@ -134,13 +159,13 @@ fn why_unspoken(word: &str) -> Option<String> {
     } else if word.split('+').any(|part| matches!(part, "RSA" | "kRSA"))
         || (word.starts_with("AES") && parts().any(|part| part == "GCM"))
     {
-        "is not spoken: its key exchange has no forward secrecy"
+        "no forward secrecy"
     } else if parts().any(is_mac) && !parts().any(|part| part == "GCM") {
-        "is not spoken: its encryption (CBC) is not authenticated"
+        "CBC: encryption that is not authenticated"
     } else {
-        "is no cipher"
+        "no cipher of OpenSSL"
     };
-    Some(format!("\"{word}\" {why}"))
+    Some(why)
 }
 
 /// Puts the suites whose hash is SHA-256 and whose cipher is AES before the others: all are strong enough, and a
@@ -304,20 +329,17 @@ mod tests {
             "HIGH:ECDHE-RSA-AES128-GCM-SHA256:NOSUCH:RC4-SHA:DES-CBC3-SHA:ECDHE-RSA-AES128-SHA:AES128-GCM-SHA256:kRSA:\
              DHE-RSA-AES256-GCM-SHA384:CAMELLIA128-SHA:TLS_AES_128_GCM_SHA256:MEDIUM:!aNULL:!NOTHING:-RC4:@STRENGTH",
         );
-        let expected = [
-            ("NOSUCH", "is no cipher"),
-            ("RC4-SHA", "is broken"),
-            ("DES-CBC3-SHA", "is broken"),
-            ("ECDHE-RSA-AES128-SHA", "(CBC)"),
-            ("AES128-GCM-SHA256", "forward secrecy"),
-            ("kRSA", "forward secrecy"),
-            ("DHE-RSA-AES256-GCM-SHA384", "key exchange is ECDHE"),
-            ("CAMELLIA128-SHA", "is not spoken"),
-        ];
-        assert_eq!(said.len(), expected.len(), "{said:?}");
-        for (message, (word, why)) in said.iter().zip(expected) {
-            assert!(message.starts_with(&format!("\"{word}\" ")) && message.contains(why), "{message}");
-        }
+        let expected = "8 words of \"ssl_ciphers\" name no cipher that is spoken: NOSUCH (no cipher of OpenSSL); RC4-SHA, DES-CBC3-SHA (broken); \
+            ECDHE-RSA-AES128-SHA (CBC: encryption that is not authenticated); AES128-GCM-SHA256, kRSA (no forward secrecy); \
+            DHE-RSA-AES256-GCM-SHA384 (key exchange other than ECDHE); CAMELLIA128-SHA (not there)";
+        assert_eq!(said.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn many_words_of_one_reason_are_counted_and_sound_lists_are_not_mentioned() {
+        let said = unspoken("ECDHE:RC4:RC4-SHA:RC4-MD5:DES-CBC3-SHA:DES-CBC-SHA:IDEA-CBC-SHA").unwrap();
+        assert!(said.ends_with("RC4, RC4-SHA, RC4-MD5, DES-CBC3-SHA and 2 more (broken)"), "{said}");
+        assert_eq!(unspoken("HIGH:!aNULL:!MD5"), None);
     }
 
     #[test]

@@ -69,9 +69,10 @@ fn not_stapled(tls: &TlsSettings, files: Files<'_>) -> impl Iterator<Item = Diag
 /// Words of `ssl_ciphers` that take nothing in.
 fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
-    list.into_iter().flat_map(|list| {
-        let messages = choice::unspoken(&list.lossy());
-        messages.into_iter().map(|message| Diagnostic::warning(list.span, message))
+    list.into_iter().filter_map(|list| {
+        let message = choice::unspoken(&list.lossy())?;
+        let help = "leave them out, or leave the whole line out for the usual ones; docs/https.md (Ciphers) says which are spoken";
+        Some(Diagnostic::warning(list.span, message).help(help))
     })
 }
 
