@@ -9,6 +9,17 @@ pub enum Severity {
     Error,
     /// It works, but probably not as meant.
     Warning,
+    /// It may well be meant, and is worth a thought when somebody tests the configuration (`-t`).
+    Hint,
+}
+
+/// What may have led to an error, other than what its place says: an error before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Nothing defines this name, unless a directive does that could not be read.
+    Name(String),
+    /// The directive may not stand in this block, unless a brace is missing or too many.
+    Context,
 }
 
 /// One finding.
@@ -24,6 +35,8 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// Other places that matter, such as the first of two duplicates.
     pub related: Vec<(Span, String)>,
+    /// Which earlier error may have led to this one; boxed, since few have it.
+    pub doubt: Option<Box<Doubt>>,
 }
 
 impl Diagnostic {
@@ -35,12 +48,32 @@ impl Diagnostic {
             span,
             help: Vec::new(),
             related: Vec::new(),
+            doubt: None,
         }
     }
 
     /// A warning at `span`.
     pub fn warning(span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(span, message) }
+    }
+
+    /// A hint at `span`.
+    pub fn hint(span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Hint, ..Self::error(span, message) }
+    }
+
+    /// Says that the error is that nothing defines `name` (of a variable, an upstream, a zone, a format).
+    #[must_use]
+    pub fn undefined(mut self, name: impl Into<String>) -> Self {
+        self.doubt = Some(Box::new(Doubt::Name(name.into())));
+        self
+    }
+
+    /// Says that the error is that the directive may not stand in its block.
+    #[must_use]
+    pub fn misplaced(mut self) -> Self {
+        self.doubt = Some(Box::new(Doubt::Context));
+        self
     }
 
     /// Adds a line of advice.

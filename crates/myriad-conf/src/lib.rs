@@ -27,13 +27,13 @@ pub mod source;
 pub mod span;
 pub mod text;
 
-pub use build::build;
-pub use diagnostic::{Diagnostic, Severity};
+pub use build::{Survey, build, survey};
+pub use diagnostic::{Diagnostic, Doubt, Severity};
 pub use model::Model;
 pub use number::parse_time_ms;
 pub use parse::parse;
 pub use parsed::{Node, Parsed, Source, Word};
-pub use registry::parse_expires;
+pub use registry::{nearest, parse_expires};
 pub use render::{dump, line_and_column, render};
 pub use settings::Settings;
 pub use source::{Loader, MemoryLoader};

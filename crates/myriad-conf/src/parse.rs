@@ -171,11 +171,15 @@ impl Parser<'_> {
                     if opened.is_some() {
                         return nodes;
                     }
+                    self.parsed.unbalanced.push(span.file);
                     self.error(Diagnostic::error(span, "unexpected \"}\"").help("no block is open here"));
                 }
                 Token::Eof(_) if lexer.ended() => return nodes,
                 Token::Eof(span) => {
                     lexer.end();
+                    if opened.is_some() {
+                        self.parsed.unbalanced.push(span.file);
+                    }
                     if let Some(node) = Self::node(&mut words) {
                         self.error(unfinished(
                             &node,

@@ -59,6 +59,8 @@ pub struct Parsed {
     pub sources: Vec<Source>,
     /// What stopped the syntax from being understood; [`crate::build`] reports these with its own.
     pub errors: Vec<Diagnostic>,
+    /// The files in which a brace is missing or too many, so that blocks may not hold what they were meant to hold.
+    pub unbalanced: Vec<FileId>,
 }
 
 impl Parsed {

@@ -16,6 +16,7 @@ pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
     let kind = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
+        Severity::Hint => "hint",
     };
     let mut out = format!("{kind}: {}\n", shortened(&diagnostic.message));
     place(&mut out, parsed, diagnostic.span, "");

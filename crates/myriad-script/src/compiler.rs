@@ -246,7 +246,7 @@ impl<C: Catalogue> Resolve for Compiler<C> {
             message.push_str(near);
             message.push_str("\"?");
         }
-        Err(ScriptError::new(message))
+        Err(ScriptError::new(message).undefined(name))
     }
 }
 

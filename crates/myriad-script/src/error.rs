@@ -11,11 +11,19 @@ pub struct ScriptError {
     pub offset: usize,
     /// The `tag` of the [`crate::StepSource`], or the index of the line in a `map`, `geo` or `split_clients` block.
     pub item: Option<usize>,
+    /// The name of the variable, without `$`, where all that is wrong is that nothing defines it.
+    pub undefined: Option<Box<str>>,
 }
 
 impl ScriptError {
     pub(crate) fn new(message: impl Into<String>) -> ScriptError {
-        ScriptError { message: message.into(), offset: 0, item: None }
+        ScriptError { message: message.into(), offset: 0, item: None, undefined: None }
+    }
+
+    /// Says which variable nothing defines.
+    pub(crate) fn undefined(mut self, name: &str) -> ScriptError {
+        self.undefined = Some(name.into());
+        self
     }
 
     pub(crate) fn at(mut self, offset: usize) -> ScriptError {

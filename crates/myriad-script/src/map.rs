@@ -38,10 +38,15 @@ impl Map {
         compiler: &mut Compiler<C>,
     ) -> Result<Map, Vec<ScriptError>> {
         compiler.declare_map_captures(lines)?;
+        let mut errors = Vec::new();
+        let source = compiler.template(source).unwrap_or_else(|error| {
+            errors.push(error);
+            Template::constant(b"")
+        });
         let mut map = Map {
             variable: variable.into(),
             keys: Vec::new(),
-            source: compiler.template(source).map_err(|error| vec![error])?,
+            source,
             names: Hostnames::default(),
             regexes: Vec::new(),
             values: Vec::new(),
@@ -50,7 +55,6 @@ impl Map {
             hostnames: lines.iter().any(|line| line.as_slice() == ["hostnames"]),
             volatile: lines.iter().any(|line| line.as_slice() == ["volatile"]),
         };
-        let mut errors = Vec::new();
         let mut defaults = 0;
         for (item, line) in lines.iter().enumerate() {
             if let Err(error) = map.add(line, &mut defaults, compiler) {

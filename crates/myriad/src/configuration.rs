@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::model::{ListenAddress, ListenConf};
 use myriad_conf::settings::{ErrorLog, LogLevel};
-use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Text};
+use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Severity, Text};
 use myriad_serve::TlsFiles;
 use myriad_serve::error_log::Level;
 
@@ -45,21 +45,24 @@ const UNWRITTEN: (&str, u16) = ("", 0);
 impl Origin {
     /// Reads, parses and checks everything; every error comes back at once, rendered, possibly of several lines.
     pub(crate) fn load(&self) -> Result<Configuration, Vec<Finding>> {
+        self.examine().into_configuration()
+    }
+
+    /// Asks every stage for its errors: a later one goes by what those before it have understood.
+    pub(crate) fn examine(&self) -> Examined<'_> {
         let (parsed, folder) = (self.parse(), self.folder());
-        let checked = myriad_conf::build(&parsed).and_then(|model| {
-            let (tls_files, unreadable) = read_tls_files(&model, folder);
-            if !unreadable.is_empty() {
-                return Err(unreadable);
-            }
-            myriad_serve::check(&model, folder, &tls_files)?;
-            Ok((model, tls_files))
-        });
-        let (mut model, tls_files) = checked.map_err(|errors| Finding::of(&parsed, &errors))?;
-        let hosts = resolve(&model)?;
-        warn_of_what_has_no_effect(&mut model);
-        model.warnings.extend(myriad_serve::tls_warnings(&model, folder, &tls_files));
-        complete(&mut model, &self.paths, &hosts);
-        Ok(Configuration { parsed, model, hosts, tls_files })
+        let mut survey = myriad_conf::survey(&parsed);
+        let (tls_files, unreadable) = read_tls_files(&survey.model, folder);
+        let spans: Vec<_> = unreadable.iter().map(|error| error.span).collect();
+        survey.add(unreadable);
+        if let Err(errors) = myriad_serve::check(&survey.model, folder, &tls_files) {
+            survey.add(errors.into_iter().filter(|error| !spans.contains(&error.span)));
+        }
+        let (hosts, unresolved) = resolve(&survey.model);
+        survey.add(unresolved);
+        let twice = twice_default(&survey.model, &hosts);
+        survey.add(twice);
+        Examined { origin: self, parsed, survey, hosts, tls_files }
     }
 
     /// Reads what can be read; fails where the language is not understood.
@@ -91,6 +94,33 @@ impl Origin {
     }
 }
 
+/// A configuration that was read and checked, sound or not.
+#[derive(Debug)]
+pub(crate) struct Examined<'o> {
+    origin: &'o Origin,
+    parsed: Parsed,
+    survey: myriad_conf::Survey,
+    hosts: Vec<Host>,
+    tls_files: TlsFiles,
+}
+
+impl Examined<'_> {
+    /// What was understood of it.
+    pub(crate) fn model(&self) -> &Model {
+        &self.survey.model
+    }
+
+    /// The configuration, completed by what depends on the machine; or everything that is wrong with it.
+    pub(crate) fn into_configuration(self) -> Result<Configuration, Vec<Finding>> {
+        let Self { origin, parsed, survey, hosts, tls_files } = self;
+        let mut model = survey.into_model().map_err(|errors| Finding::of(&parsed, &errors))?;
+        warn_of_what_has_no_effect(&mut model);
+        model.warnings.extend(myriad_serve::tls_warnings(&model, origin.folder(), &tls_files));
+        complete(&mut model, &origin.paths, &hosts);
+        Ok(Configuration { parsed, model, hosts, tls_files })
+    }
+}
+
 /// A configuration as far as it can be read, for who wants to see what there is.
 #[derive(Debug)]
 pub(crate) struct Survey {
@@ -104,7 +134,17 @@ pub(crate) struct Survey {
 impl Configuration {
     /// Warnings, rendered as errors are.
     pub(crate) fn warnings(&self) -> Vec<Finding> {
-        Finding::of(&self.parsed, &self.model.warnings)
+        self.findings(|severity| severity != Severity::Hint)
+    }
+
+    /// What is for those who test a configuration, and for nobody's log.
+    pub(crate) fn hints(&self) -> Vec<Finding> {
+        self.findings(|severity| severity == Severity::Hint)
+    }
+
+    fn findings(&self, is_wanted: fn(Severity) -> bool) -> Vec<Finding> {
+        let wanted = self.model.warnings.iter().filter(|found| is_wanted(found.severity));
+        Finding::of(&self.parsed, wanted)
     }
 
     /// The files that were read from disk, for the worker to read again.
@@ -193,12 +233,13 @@ fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
     model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens)
 }
 
-fn resolve(model: &Model) -> Result<Vec<Host>, Vec<Finding>> {
+/// The addresses of the hosts that `listen` names, and which are not to be found.
+fn resolve(model: &Model) -> (Vec<Host>, Vec<Diagnostic>) {
     // The supervisor decides here, since the worker no longer knows who started it.
     let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };
     let default = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
     let mut hosts: Vec<Host> = vec![((UNWRITTEN.0.to_owned(), UNWRITTEN.1), vec![default])];
-    let mut findings = Vec::new();
+    let mut errors = Vec::new();
     for listen in listens(model) {
         let ListenAddress::Host(name, port) = &listen.address else { continue };
         if hosts.iter().any(|((known, known_port), _)| known == name && known_port == port) {
@@ -206,10 +247,39 @@ fn resolve(model: &Model) -> Result<Vec<Host>, Vec<Finding>> {
         }
         match (name.as_str(), *port).to_socket_addrs() {
             Ok(addresses) => hosts.push(((name.clone(), *port), addresses.collect())),
-            Err(error) => findings.push(format!("host not found in \"{name}\" of listen: {error}").into()),
+            Err(error) => {
+                let text = format!("host not found in \"{name}\" of the \"listen\" directive: {error}");
+                errors.push(Diagnostic::error(listen.span, text));
+            }
         }
     }
-    if findings.is_empty() { Ok(hosts) } else { Err(findings) }
+    (hosts, errors)
+}
+
+/// Default servers of one address that only the addresses of host names show to be two, as `localhost:80` and `127.0.0.1:80`.
+fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
+    let mut known: Vec<(SocketAddr, &ListenConf)> = Vec::new();
+    let mut errors = Vec::new();
+    for listen in listens(model).filter(|listen| listen.default_server) {
+        let addresses: Vec<SocketAddr> = match &listen.address {
+            ListenAddress::Ip(address) => vec![*address],
+            ListenAddress::Host(name, port) => addresses(hosts, name, *port).collect(),
+            ListenAddress::Unix(_) => continue,
+        };
+        for address in addresses {
+            let first = known.iter().find(|(other, conf)| *other == address && conf.quic == listen.quic);
+            match first {
+                // Those that are written alike were told before.
+                Some((_, first)) if first.address != listen.address => {
+                    let text = format!("a duplicate default server for {address}");
+                    let error = Diagnostic::error(listen.span, text);
+                    errors.push(error.related(first.span, "first written here"));
+                }
+                _ => known.push((address, listen)),
+            }
+        }
+    }
+    errors
 }
 
 /// Accepted, harmless, and said: `user` where nobody else can be become, and options of sockets that are not set.

@@ -13,16 +13,20 @@ pub(crate) struct Finding {
 
 impl Finding {
     /// Diagnostics as they are told: rendered without their label, since the level says the same.
-    pub(crate) fn of(parsed: &Parsed, diagnostics: &[Diagnostic]) -> Vec<Self> {
+    pub(crate) fn of<'d>(
+        parsed: &Parsed,
+        diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
+    ) -> Vec<Self> {
         let finding = |found: &Diagnostic| {
             let (level, label) = match found.severity {
                 Severity::Error => (Level::Emerg, "error: "),
                 Severity::Warning => (Level::Warn, "warning: "),
+                Severity::Hint => (Level::Notice, "hint: "),
             };
             let text = myriad_conf::render(parsed, found);
             Self { level, text: text.strip_prefix(label).unwrap_or(&text).trim_end().to_owned() }
         };
-        diagnostics.iter().map(finding).collect()
+        diagnostics.into_iter().map(finding).collect()
     }
 
     /// To standard error only.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use myriad_conf::Model;
 use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
 
 use crate::cli::{self, Options, Request};
@@ -122,13 +123,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     let path = origin.paths.configuration.display();
     // Who asks about a request wants its answer alone.
     let quiet = options.quiet || options.explain.is_some();
-    let tested = origin.load().and_then(|configuration| {
-        if !quiet {
-            eprintln!("myriad: the configuration file {path} syntax is ok");
-        }
-        open_what_it_names(origin, &configuration).map(|()| configuration)
-    });
-    let configuration = match tested {
+    let configuration = match tested(origin, quiet) {
         Ok(configuration) => configuration,
         Err(findings) => {
             refuse(&log, &findings);
@@ -138,6 +133,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     };
     tell(&log, &configuration.warnings());
     if !quiet {
+        configuration.hints().iter().for_each(Finding::say);
         eprintln!("myriad: configuration file {path} test is successful");
     }
     if let Some(asked) = &options.explain
@@ -150,6 +146,26 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
+}
+
+/// A configuration that would run here, as far as that can be tried.
+fn tested(origin: &Origin, quiet: bool) -> Result<Configuration, Vec<Finding>> {
+    let examined = origin.examine();
+    let unknown_user = unknown_user(examined.model());
+    let configuration = examined.into_configuration().map_err(|mut findings| {
+        findings.extend(unknown_user);
+        findings
+    })?;
+    if !quiet {
+        eprintln!("myriad: the configuration file {} syntax is ok", origin.paths.configuration.display());
+    }
+    open_what_it_names(origin, &configuration)?;
+    Ok(configuration)
+}
+
+/// What keeps the written user from being become, in a configuration that is wrong in other ways.
+fn unknown_user(model: &Model) -> Option<Finding> {
+    model.main.user.as_ref().and_then(|_| generation::account(model).err()).map(Finding::from)
 }
 
 /// As `nginx -t`: log files must open and the user must exist; sockets are left alone.

@@ -43,7 +43,7 @@ impl Builder<'_> {
                 "limit_req_zone" | "limit_conn_zone" => format!("unknown zone \"{name}\""),
                 what => format!("unknown {what} \"{name}\""),
             };
-            let diagnostic = Diagnostic::error(text.span, unknown);
+            let diagnostic = Diagnostic::error(text.span, unknown).undefined(&*name);
             self.findings.push(match nearest(&name, names.iter().copied()) {
                 Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
                 None if what == "cache zone" => diagnostic

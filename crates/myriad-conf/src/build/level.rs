@@ -96,7 +96,7 @@ fn find(node: &Node, context: Contexts, suggests: bool) -> Result<&'static Direc
         return Ok(row);
     }
     let mut diagnostic =
-        Diagnostic::error(node.name.span, format!("\"{name}\" directive is not allowed here"));
+        Diagnostic::error(node.name.span, format!("\"{name}\" directive is not allowed here")).misplaced();
     for row in rows {
         diagnostic = diagnostic.help(format!("it may stand in: {}; this is: {context}", row.contexts));
     }

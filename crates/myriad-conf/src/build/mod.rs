@@ -8,20 +8,101 @@ mod checks;
 mod http;
 mod level;
 mod location;
+mod lost;
 
 use crate::{
     diagnostic::{Diagnostic, Severity},
     model::{HttpConf, MainConf, Model},
     parsed::{Node, Parsed},
     registry::{Block, Contexts, Set, Use},
+    span::Span,
 };
 use level::Level;
+use lost::Lost;
 
 /// After so many findings the rest is noise.
 const MAX_FINDINGS: usize = 200;
+/// Errors that are told at once; of more, how many there are.
+const MAX_TOLD: usize = 50;
+
+/// A configuration as far as it was understood: with errors, for those who look for more of them.
+#[derive(Debug)]
+pub struct Survey {
+    /// Without what was wrong. Fit to run where [`Survey::is_sound`].
+    pub model: Model,
+    /// Everything that was found, by its place.
+    pub findings: Vec<Diagnostic>,
+    lost: Lost,
+    /// Errors beyond those that are kept.
+    uncounted: usize,
+}
+
+impl Survey {
+    /// Whether there is no error.
+    pub fn is_sound(&self) -> bool {
+        !has_errors(&self.findings)
+    }
+
+    /// Adds what a later stage found in the model. An error that one of those before it explains is left out, as is one that
+    /// is there already: many levels inherit one directive.
+    pub fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>) {
+        for finding in found {
+            let is_known =
+                |known: &Diagnostic| known.span == finding.span && known.message == finding.message;
+            if !self.lost.explains(&finding) && !self.findings.iter().any(is_known) {
+                self.findings.push(finding);
+            }
+        }
+        self.findings.sort_by_key(|finding| finding.span);
+    }
+
+    /// The model, its warnings and hints with it.
+    ///
+    /// # Errors
+    /// Everything that was found, where there is an error among it.
+    pub fn into_model(self) -> Result<Model, Vec<Diagnostic>> {
+        let Self { model, mut findings, uncounted, .. } = self;
+        if !has_errors(&findings) {
+            return Ok(Model { warnings: findings, ..model });
+        }
+        let more = uncounted + bound(&mut findings, MAX_TOLD);
+        if more > 0 {
+            let message = format!("{more} more errors are not shown");
+            findings.push(Diagnostic::error(Span::default(), message));
+        }
+        Err(findings)
+    }
+}
+
+fn has_errors(findings: &[Diagnostic]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
+}
+
+/// Leaves so many findings at most. Returns how many errors are gone.
+fn bound(findings: &mut Vec<Diagnostic>, most: usize) -> usize {
+    if has_errors(findings) {
+        // A hint is for who has a configuration that works.
+        findings.retain(|finding| finding.severity != Severity::Hint);
+        if findings.len() > most {
+            // Warnings, however many, hide no error.
+            findings.retain(|finding| finding.severity == Severity::Error);
+        }
+    }
+    let gone = findings.iter().skip(most).filter(|finding| finding.severity == Severity::Error).count();
+    findings.truncate(most);
+    gone
+}
 
 /// Checks a configuration against the registry and resolves it; every error of every file comes back at once.
+///
+/// # Errors
+/// Everything that was found, where there is an error among it.
 pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
+    survey(parsed).into_model()
+}
+
+/// The same for who goes on with what could be understood.
+pub fn survey(parsed: &Parsed) -> Survey {
     let mut builder = Builder { parsed, findings: parsed.errors.clone(), uses: Vec::new() };
     let (main, mut http) = builder.main(&parsed.nodes);
     if let Some(http) = &mut http {
@@ -30,17 +111,11 @@ pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
         builder.check_servers(http);
     }
     let mut findings = builder.findings;
+    let lost = Lost::by(parsed, &findings);
+    findings.retain(|finding| !lost.explains(finding));
     findings.sort_by_key(|finding| finding.span);
-    let is_refused = findings.iter().any(|finding| finding.severity == Severity::Error);
-    if is_refused && findings.len() > MAX_FINDINGS {
-        // Warnings, however many, hide no error.
-        findings.retain(|finding| finding.severity == Severity::Error);
-    }
-    findings.truncate(MAX_FINDINGS);
-    if is_refused {
-        return Err(findings);
-    }
-    Ok(Model { main, http, warnings: findings })
+    let uncounted = bound(&mut findings, MAX_FINDINGS);
+    Survey { model: Model { main, http, warnings: Vec::new() }, findings, lost, uncounted }
 }
 
 /// What is collected on the way.

@@ -1,17 +1,22 @@
 //! Every level of a configuration, for those who look for something in all of them.
 
-use super::{HttpConf, IfBlock, LocationConf, RewriteStep};
+use super::{HttpConf, IfBlock, LocationConf, RewriteStep, ServerConf};
 use crate::settings::Settings;
 
 impl HttpConf {
     /// The settings of `http` itself, then those of every server, location, `if` and `limit_except`, in source order.
     pub fn levels(&self) -> Vec<&Settings> {
+        let servers = self.servers.iter().flat_map(ServerConf::levels);
+        std::iter::once(&self.settings).chain(servers).collect()
+    }
+}
+
+impl ServerConf {
+    /// The settings of the server itself, then those of every location, `if` and `limit_except` in it, in source order.
+    pub fn levels(&self) -> Vec<&Settings> {
         let mut levels = vec![&self.settings];
-        for server in &self.servers {
-            levels.push(&server.settings);
-            of_steps(&server.rewrite, &mut levels);
-            server.locations.iter().for_each(|location| of_location(location, &mut levels));
-        }
+        of_steps(&self.rewrite, &mut levels);
+        self.locations.iter().for_each(|location| of_location(location, &mut levels));
         levels
     }
 }

@@ -56,7 +56,8 @@ pub use contexts::Contexts;
 pub use headers::parse_expires;
 pub(crate) use known::known;
 pub use listen::{BadListenAddress, listen_addresses};
-pub(crate) use suggest::{nearest, nearest_directive};
+pub use suggest::nearest;
+pub(crate) use suggest::nearest_directive;
 pub use variables::{Variable, variable, variables};
 
 use crate::{

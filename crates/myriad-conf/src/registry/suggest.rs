@@ -2,8 +2,8 @@
 
 use super::{directives, known};
 
-/// The nearest of the candidates, if it is near enough to be what was meant.
-pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+/// The nearest of the candidates, if it is near enough to be what was meant: a third of its letters may differ, three at most.
+pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     candidates
         .into_iter()

@@ -24,6 +24,7 @@ mod server;
 mod shortcut;
 mod timeouts;
 mod tls;
+mod unused;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -94,11 +95,20 @@ pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), V
         logs: &logs,
         kept: &mut kept,
     };
-    compile(model, surroundings).map(drop)
+    compile_and(model, surroundings, unused::unused).map(drop)
 }
 
 /// Compiles a model.
 pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
+    compile_and(model, surroundings, |_| {})
+}
+
+/// Compiles a model, and asks for more of it before it is finished.
+fn compile_and(
+    model: &Model,
+    surroundings: Surroundings<'_>,
+    also: fn(&mut Compile<'_>),
+) -> Result<Runtime, Vec<Diagnostic>> {
     let empty;
     let http = if let Some(http) = &model.http {
         http
@@ -128,6 +138,7 @@ pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<R
     let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();
     let listeners = compile.listeners();
     let acme = compile.acme_plan();
+    also(&mut compile);
     compile.finish(servers, listeners, acme)
 }
 
@@ -220,8 +231,10 @@ impl<'a> Compile<'a> {
                 names.into_sources()
             }
             Err(found) => {
-                errors
-                    .extend(found.into_iter().map(|error| Diagnostic::error(Span::default(), error.message)));
+                // What was declared and has an error was told with its place.
+                if errors.is_empty() {
+                    errors.extend(found.into_iter().map(|error| told(Span::default(), error)));
+                }
                 Vec::new()
             }
         };
@@ -290,12 +303,21 @@ impl<'a> Compile<'a> {
     }
 
     fn fail(&mut self, span: Span, error: ScriptError) {
-        self.errors.push(Diagnostic::error(span, error.message));
+        self.errors.push(told(span, error));
     }
 
     /// A path of the configuration made absolute.
     fn absolute(&self, path: &Text) -> PathBuf {
         self.around.prefix.join(crate::files::path::as_path(path.bytes()))
+    }
+}
+
+/// An error of a script at its place.
+fn told(span: Span, error: ScriptError) -> Diagnostic {
+    let told = Diagnostic::error(span, error.message);
+    match error.undefined {
+        Some(name) => told.undefined(name),
+        None => told,
     }
 }
 

@@ -137,7 +137,9 @@ impl Compile<'_> {
         let peers = match Address::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
             Err(error) => {
-                self.errors.push(Diagnostic::error(target.span, format!("{error} in \"{name}\"")).help(
+                let host = name.split(':').next().unwrap_or(name);
+                let error = Diagnostic::error(target.span, format!("{error} in \"{name}\"")).undefined(host);
+                self.errors.push(error.help(
                     "give unix:/path/of/the.sock, an address and a port, or the name of an upstream block",
                 ));
                 Vec::new()

@@ -3,7 +3,7 @@
 use myriad_conf::model::{
     GeoConf, LocationConf, LogEscape, MapConf, MapKey, Matcher, ServerName, SplitClientsConf,
 };
-use myriad_conf::{Diagnostic, Span, Text};
+use myriad_conf::{Span, Text};
 use myriad_script::ScriptError;
 
 use super::{Compile, program};
@@ -13,10 +13,9 @@ impl Compile<'_> {
     /// Declares every name that the configuration makes, so that order does not matter.
     pub(super) fn declare(&mut self) {
         for map in &self.http.maps {
-            let lines = map_lines(map);
-            if let Err(errors) = self.scripts.declare_map(&map.variable.lossy(), &lines) {
-                self.fail_all(map.span, errors);
-            }
+            let (lines, spans) = map_lines(map);
+            let declared = self.scripts.declare_map(&map.variable.lossy(), &lines);
+            self.report(map.span, &spans, declared);
         }
         let lazies = self.http.geos.iter().map(|geo| &geo.variable);
         for variable in lazies.chain(self.http.split_clients.iter().map(|split| &split.variable)) {
@@ -72,22 +71,23 @@ impl Compile<'_> {
 
     fn define_lazies(&mut self) {
         for map in &self.http.maps {
-            let lines = map_lines(map);
+            let (lines, spans) = map_lines(map);
             let source = map.source.lossy();
             let defined = self.scripts.define_map(&map.variable.lossy(), &source, &lines);
-            self.report(map.span, defined);
+            self.report(map.span, &spans, defined);
         }
         for geo in &self.http.geos {
             let lines = geo_lines(geo);
             let source = geo.source.as_ref().map(|source| format!("${}", source.lossy()));
             let defined = self.scripts.define_geo(&geo.variable.lossy(), source.as_deref(), &lines);
-            self.report(geo.span, defined);
+            self.report(geo.span, &[], defined);
         }
         for split in &self.http.split_clients {
             let lines = split_lines(split);
             let defined =
                 self.scripts.define_split_clients(&split.variable.lossy(), &split.source.lossy(), &lines);
-            self.report(split.span, defined);
+            let spans: Vec<Span> = split.shares.iter().map(|share| share.value.span).collect();
+            self.report(split.span, &spans, defined);
         }
     }
 
@@ -103,26 +103,26 @@ impl Compile<'_> {
         }
     }
 
-    fn report(&mut self, span: Span, defined: Result<(), Vec<ScriptError>>) {
-        if let Err(errors) = defined {
-            self.fail_all(span, errors);
+    /// Errors of a block at the lines they are of, those of no line at the block's head.
+    fn report(&mut self, head: Span, lines: &[Span], defined: Result<(), Vec<ScriptError>>) {
+        for error in defined.err().into_iter().flatten() {
+            let line = error.item.and_then(|line| lines.get(line)).copied();
+            self.fail(line.filter(|line| *line != Span::default()).unwrap_or(head), error);
         }
-    }
-
-    pub(super) fn fail_all(&mut self, span: Span, errors: Vec<ScriptError>) {
-        self.errors.extend(errors.into_iter().map(|error| Diagnostic::error(span, error.message)));
     }
 }
 
-/// The lines of a `map` as the script compiler reads them.
-fn map_lines(map: &MapConf) -> Vec<Vec<String>> {
+/// The lines of a `map` as the script compiler reads them, and where they stand.
+fn map_lines(map: &MapConf) -> (Vec<Vec<String>>, Vec<Span>) {
     let mut lines = vec![vec!["default".to_owned(), map.default.lossy().into_owned()]];
+    let mut spans = vec![map.default.span];
     if map.hostnames {
         lines.push(vec!["hostnames".to_owned()]);
     }
     if map.volatile {
         lines.push(vec!["volatile".to_owned()]);
     }
+    spans.resize(lines.len(), map.span);
     for entry in &map.entries {
         let key = match &entry.key {
             MapKey::Exact(text) => escape_word(&text.lossy()),
@@ -131,8 +131,13 @@ fn map_lines(map: &MapConf) -> Vec<Vec<String>> {
             MapKey::HostSuffix(text) | MapKey::HostPrefix(text) => text.lossy().into_owned(),
         };
         lines.push(vec![key, entry.value.lossy().into_owned()]);
+        let (MapKey::Exact(key)
+        | MapKey::Regex { pattern: key, .. }
+        | MapKey::HostSuffix(key)
+        | MapKey::HostPrefix(key)) = &entry.key;
+        spans.push(key.span.to(entry.value.span));
     }
-    lines
+    (lines, spans)
 }
 
 /// A backslash keeps an exact value from being read as one of `map`'s own words.

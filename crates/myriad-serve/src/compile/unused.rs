@@ -1,0 +1,69 @@
+//! Variables that stand where no request comes by: nginx refuses those that nothing defines there too.
+
+use myriad_conf::settings::{AccessSettings, CacheZone, Handler, OriginSettings, Protocol, Settings};
+use myriad_conf::{Doubt, Text};
+
+use super::Compile;
+use super::place::PlaceContext;
+
+/// An origin for places that ask none; nobody ever asks it.
+const NOBODY: &str = "http://127.0.0.1:80";
+
+/// Compiles what a run leaves out: settings that every level below replaces, parameters and keys of origins where none is
+/// asked. Only unknown variables are errors there.
+pub(super) fn unused(compile: &mut Compile<'_>) {
+    let known = compile.errors.len();
+    let http = compile.http;
+    compile.place(&http.settings, &PlaceContext::default(), Default::default());
+    let mut before: Option<&Settings> = None;
+    for settings in http.levels() {
+        for protocol in [Protocol::FastCgi, Protocol::Http] {
+            let origin = settings.origin(protocol);
+            // Most levels say nothing of their own.
+            if before.is_none_or(|before| before.origin(protocol) != origin) {
+                compile.unused_origin(settings, origin);
+            }
+        }
+        compile.unused_access(&settings.access);
+        before = Some(settings);
+    }
+    let found = compile.errors.split_off(known);
+    let is_unknown = |doubt: Option<&Doubt>| matches!(doubt, Some(Doubt::Name(_)));
+    compile.errors.extend(found.into_iter().filter(|error| is_unknown(error.doubt.as_deref())));
+}
+
+impl Compile<'_> {
+    fn unused_origin(&mut self, settings: &Settings, origin: &OriginSettings) {
+        let asked = match &settings.handler {
+            Some(Handler::Origin { protocol, .. }) => Some(*protocol),
+            _ => None,
+        };
+        if asked != Some(origin.protocol) {
+            let nobody = NOBODY.trim_start_matches(match origin.protocol {
+                Protocol::FastCgi => "http://",
+                Protocol::Http => "",
+            });
+            self.origin(settings, origin.protocol, (&Text::builtin(nobody), &Text::default()));
+        }
+        let cache = &origin.cache;
+        let texts = cache.key.iter().chain(&cache.bypass).chain(&cache.no_cache);
+        let texts = texts.chain(cache.valid.iter().filter_map(|valid| valid.text.as_ref()));
+        let zone = match &cache.zone {
+            CacheZone::Zone(zone) => Some(zone),
+            CacheZone::Off => None,
+        };
+        let tls = [&origin.tls.name, &origin.tls.certificate, &origin.tls.key];
+        for text in texts.chain(zone).chain(tls.into_iter().flatten()).filter(|text| text.has_variables()) {
+            self.template(text);
+        }
+    }
+
+    fn unused_access(&mut self, access: &AccessSettings) {
+        for text in access.basic.iter().chain(&access.user_file) {
+            self.template(text);
+        }
+        for set in access.auth_request_sets.iter().filter(|_| access.auth_request.is_none()) {
+            self.template(&set.value);
+        }
+    }
+}
