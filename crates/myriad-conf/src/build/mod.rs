@@ -5,6 +5,7 @@
 
 pub(crate) mod acme;
 mod checks;
+mod folders;
 mod http;
 mod level;
 mod location;
@@ -109,6 +110,7 @@ pub fn survey(parsed: &Parsed) -> Survey {
         builder.check_acme(http);
         builder.check_uses(http);
         builder.check_servers(http);
+        builder.check_zones(http);
     }
     let mut findings = builder.findings;
     let lost = Lost::by(parsed, &findings);
