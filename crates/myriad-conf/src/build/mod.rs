@@ -6,6 +6,7 @@
 pub(crate) mod acme;
 mod checks;
 mod folders;
+mod hints;
 mod http;
 mod level;
 mod location;
@@ -111,6 +112,7 @@ pub fn survey(parsed: &Parsed) -> Survey {
         builder.check_uses(http);
         builder.check_servers(http);
         builder.check_zones(http);
+        builder.hint_at_keys(http);
     }
     let mut findings = builder.findings;
     let lost = Lost::by(parsed, &findings);
