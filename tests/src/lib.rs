@@ -15,6 +15,7 @@ mod client;
 mod crowd;
 mod curl;
 mod fastcgi;
+pub mod frames;
 pub mod golden;
 mod http_origin;
 mod kill;

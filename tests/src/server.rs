@@ -15,8 +15,9 @@ pub struct Server {
 }
 
 /// What stands around every `http` block.
-const MAIN: &str = "daemon off;\npid @DIR@/myriad.pid;\nerror_log @DIR@/error.log info;\n\
-                    events { worker_connections 4096; }\n";
+const MAIN: &str = "daemon off;\npid @DIR@/myriad.pid;\nerror_log @DIR@/error.log info;\n";
+/// What stands there, too, unless the test writes its own.
+const EVENTS: &str = "events { worker_connections 4096; }\n";
 
 impl Server {
     /// Starts on `http { TEXT }` and waits until every socket listens.
@@ -157,7 +158,8 @@ fn spawn(place: &Place, command: &mut Command) -> Child {
 }
 
 fn configuration(place: &Place, main: &str, http: &str) -> String {
-    place.fill(&format!("{MAIN}{main}\nhttp {{\n{http}\n}}\n"))
+    let events = if main.contains("events {") { "" } else { EVENTS };
+    place.fill(&format!("{MAIN}{events}{main}\nhttp {{\n{http}\n}}\n"))
 }
 
 impl Deref for Server {

@@ -7,9 +7,10 @@ use std::rc::Rc;
 
 use myriad_http::proxy_protocol::ProxyHeader;
 
-use crate::deadline::Deadline;
+use crate::deadline::{self, Deadline};
 use crate::multiplex::{Interim, Interims};
 use crate::socket::Socket;
+use crate::standing::{Standing, Waiting};
 use crate::tcp_info::TcpInfo;
 use crate::tls::{Session, TlsFacts};
 
@@ -48,6 +49,10 @@ pub struct Connection {
     pub requests: Cell<u32>,
     pub(crate) socket: Socket,
     pub(crate) deadline: Deadline,
+    /// Whether it waits for its client, as far as others are concerned.
+    pub(crate) standing: Cell<Standing>,
+    /// Its seat was given to somebody else: it is to end.
+    gives_way: Cell<bool>,
     local: OnceCell<Option<SocketAddr>>,
     tls: OnceCell<Box<TlsFacts>>,
     /// The client speaks plain HTTP to a port of TLS (nginx's 497).
@@ -73,6 +78,8 @@ impl Connection {
             requests: Cell::new(0),
             socket,
             deadline: Deadline::new(),
+            standing: Cell::new(Standing::idle(deadline::tick(), 0)),
+            gives_way: Cell::new(false),
             local: OnceCell::new(),
             tls: OnceCell::new(),
             plain_to_tls: Cell::new(false),
@@ -113,6 +120,41 @@ impl Connection {
     /// Makes this a connection of many streams: interim responses go to its driver.
     pub fn multiplex(&self) -> &Interims {
         self.interims.get_or_init(Box::default)
+    }
+
+    /// Nothing is under way on it; where that was so before, the time goes on.
+    pub(crate) fn rest(&self) {
+        let requests = self.requests.get();
+        if self.standing.get().waiting(requests) != Some(Waiting::Idle) {
+            self.standing.set(Standing::idle(deadline::tick(), requests));
+        }
+    }
+
+    /// The client is waited for; where that was so before, the time goes on.
+    pub(crate) fn stall(&self) {
+        let requests = self.requests.get();
+        if self.standing.get().waiting(requests) != Some(Waiting::Stalled) {
+            self.standing.set(Standing::stalled(deadline::tick(), requests));
+        }
+    }
+
+    /// The client is not what is waited for any more.
+    pub(crate) fn go_on(&self) {
+        self.standing.set(Standing::BUSY);
+    }
+
+    /// Ends the connection for the sake of another: one of streams says so to its client, any other closes.
+    pub(crate) fn give_way(&self) {
+        self.gives_way.set(true);
+        match self.interims.get() {
+            Some(interims) => interims.wake_driver(),
+            None => self.socket.shutdown(),
+        }
+    }
+
+    /// Whether it was told to end for the sake of another.
+    pub(crate) fn has_given_way(&self) -> bool {
+        self.gives_way.get()
     }
 
     /// The driver is done. The socket closes with the last who holds the connection; where that is not the driver (a page

@@ -77,8 +77,8 @@ impl Deadline {
         })
     }
 
-    /// Arms the slot to fire `ms` milliseconds from now; 0 disarms it.
-    pub fn set(&self, ms: u64) {
+    /// Arms the slot to fire `ms` milliseconds from now; 0 disarms it. Gives the tick of now.
+    pub fn set(&self, ms: u64) -> u32 {
         TABLE.with(|table| {
             if ms != 0 && table.armed.get() == 0 {
                 // Nobody has counted while no slot was armed.
@@ -98,7 +98,8 @@ impl Deadline {
                 _ => {}
             }
             table.state.borrow_mut()[self.slot as usize].expired = false;
-        });
+            table.tick.get()
+        })
     }
 
     /// Disarms the slot.
@@ -138,6 +139,17 @@ impl Drop for Deadline {
         });
         drop(freed);
     }
+}
+
+/// The number of the tick of now: [`TICK_MS`] each, counted from the start of the worker.
+pub(crate) fn tick() -> u32 {
+    TABLE.with(|table| {
+        if table.armed.get() == 0 {
+            // Nobody counts while no slot is armed.
+            table.tick.set(table.now_tick());
+        }
+        table.tick.get()
+    })
 }
 
 /// Whether this worker is finishing: idle connections close, busy ones close after their answer.

@@ -20,6 +20,7 @@ pub mod response;
 mod seats;
 pub mod service;
 mod socket;
+mod standing;
 pub mod tcp_info;
 mod timeouts;
 pub mod tls;
@@ -31,7 +32,7 @@ pub use h3::{ChooseTls, Crossing, QuicSecret, QuicSettings, QuicTokens, Refusal}
 pub use listener::{Acceptor, QuicPlace, Worker};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
-pub use seats::{Seat, Seats};
+pub use seats::{Seat, Seats, Shortage};
 pub use service::{Limits, Outcome, Service, StreamLimits};
 pub use timeouts::Timeouts;
 pub use tls::{Offer as TlsOffer, TlsFacts};

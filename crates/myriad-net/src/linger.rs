@@ -9,6 +9,7 @@ use crate::timeouts::Timeouts;
 
 pub(crate) async fn run(connection: &Connection, timeouts: Timeouts) {
     connection.socket.shutdown_write();
+    connection.rest();
     let until = monotonic_ms() + timeouts.lingering_ms;
     let mut sink = vec![0u8; 4096];
     loop {

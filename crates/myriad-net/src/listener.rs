@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rustix::io::retry_on_intr;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::task::JoinHandle;
 
@@ -22,8 +22,11 @@ use crate::service::{ConnectionEvent, Service};
 use crate::socket::{Registered, Socket};
 use crate::{deadline, h1};
 
-/// How long accepting pauses when the process is out of descriptors (nginx: `accept_mutex_delay`, 500 ms).
-const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(500);
+/// How long accepting pauses when the system refuses a socket for want of memory (nginx: `accept_mutex_delay`, 500 ms).
+const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
+/// How long it pauses where the process has no descriptor left, or nobody could give way to a newcomer: a connection that
+/// begins to wait for its client meanwhile tells nobody.
+const AGAIN: Duration = Duration::from_millis(deadline::TICK_MS);
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 /// One thread's share of the site: its listeners and connections.
@@ -86,6 +89,7 @@ impl<S: Service> Worker<S> {
         let worker = self.share();
         let task = tokio::task::spawn_local(async move {
             loop {
+                worker.wait_for_room(&listener).await;
                 let accepted = accept(&listener).await;
                 worker.take(number, accepted).await;
             }
@@ -148,14 +152,10 @@ impl<S: Service> Worker<S> {
         let (socket, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of descriptors or memory: waiting is all that helps. A client that has gone needs no pause.
-                if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset)
-                {
-                    tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
-                }
-                return;
+                return self.refused(&error).await;
             }
         };
+        self.seats.make_room();
         let connection = Connection::new(next_serial(), number, peer, socket);
         let guard = Guard::new(&self.seats, &connection);
         let service = Rc::clone(&self.service);
@@ -165,8 +165,28 @@ impl<S: Service> Worker<S> {
             service.note(ConnectionEvent::Closed);
             drop(guard);
         });
-        while self.seats.is_full() {
-            self.seats.changed().await;
+    }
+
+    /// Returns once a newcomer can be seated: there is a seat, or somebody who gives way to whoever comes.
+    async fn wait_for_room(&self, listener: &Registered) {
+        while !self.seats.has_room() {
+            if listener.has_input() {
+                self.seats.note_refused();
+            }
+            let _ = tokio::time::timeout(AGAIN, self.seats.changed()).await;
+        }
+    }
+
+    /// The system gave no socket.
+    async fn refused(&self, error: &io::Error) {
+        match Errno::from_io_error(error) {
+            // A client that has gone needs no pause.
+            Some(Errno::CONNABORTED | Errno::CONNRESET) => {}
+            Some(Errno::MFILE | Errno::NFILE) => {
+                self.seats.make_descriptors();
+                tokio::time::sleep(AGAIN).await;
+            }
+            _ => tokio::time::sleep(OUT_OF_MEMORY).await,
         }
     }
 }

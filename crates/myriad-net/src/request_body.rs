@@ -295,12 +295,14 @@ impl Inner {
                 state.input.filled(count);
                 // An origin that is slow to take the body must not count against the client.
                 self.deadline.clear();
+                self.connection.go_on();
                 state.waiting = false;
                 Poll::Ready(Ok(()))
             }
             Poll::Pending => {
                 if !std::mem::replace(&mut state.waiting, true) {
                     self.deadline.set(self.timeout_ms.get());
+                    self.connection.stall();
                 }
                 self.deadline.poll_expired(cx).map(|()| Err(BodyError::Timeout))
             }

@@ -1,7 +1,14 @@
 //! Seats: how many connections a worker holds at once, to clients and to origins together (`worker_connections`).
 //!
 //! As in nginx, what a worker holds is bounded as a whole: a fetch needs a descriptor and memory as a client does. A client's
-//! seat is taken by its listener; whoever connects to an origin takes one with [`Seats::take`].
+//! seat is taken by its listener; whoever connects to an origin takes one with [`Seats::take`]. Clients leave an eighth of the
+//! seats to origins, so that those who are in can be served.
+//!
+//! Where there is no seat, connections give way on which nothing is under way, the oldest first; then those whose clients
+//! have owed bytes, or taken none, for [`STALL_TICKS`]. One with a request that is worked on never does.
+//!
+//! The oldest are found by a walk over all connections that gathers many at once: a request pays one store
+//! ([`Standing`]), and a newcomer some entries of a walk.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -9,6 +16,14 @@ use std::rc::{Rc, Weak};
 use tokio::sync::Notify;
 
 use crate::connection::Connection;
+use crate::deadline::{self, TICK_MS};
+use crate::standing::{Standing, Waiting};
+
+/// How long a client has owed bytes, or taken none, before its connection may give way: longer than a packet that is lost and
+/// sent again, ticks.
+const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
+/// Connections that one walk gathers at least; an eighth of all where that is more.
+const GATHER: usize = 32;
 
 /// The seats of one worker. Cheap to clone; stays on the worker's thread.
 #[derive(Clone)]
@@ -18,10 +33,34 @@ struct Inner {
     most: usize,
     taken: Cell<usize>,
     /// The connections of clients, each at the place that its guard holds.
-    clients: RefCell<Vec<Option<Weak<Connection>>>>,
+    clients: RefCell<Vec<Option<Client>>>,
     free: RefCell<Vec<usize>>,
     open: Cell<usize>,
     changed: Notify,
+    /// Who gives way next, the last first.
+    next: RefCell<Vec<(usize, Standing)>>,
+    /// The tick of the last walk that found nobody.
+    in_vain: Cell<Option<u32>>,
+    shortage: Cell<Option<Shortage>>,
+}
+
+struct Client {
+    connection: Weak<Connection>,
+    /// It has a seat: it has not given way.
+    is_seated: bool,
+}
+
+/// What was done for want of seats or descriptors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortage {
+    /// Connections that gave way on which nothing was under way.
+    pub idle: u32,
+    /// Connections that gave way whose clients did not go on with a head, a body or an answer.
+    pub stalled: u32,
+    /// Nobody could give way: newcomers wait, or connections to origins were not made.
+    pub refused: bool,
+    /// The process had no descriptor left.
+    pub descriptors: bool,
 }
 
 /// One taken seat; dropping it gives it back.
@@ -39,17 +78,21 @@ impl Seats {
             free: RefCell::default(),
             open: Cell::new(0),
             changed: Notify::new(),
+            next: RefCell::default(),
+            in_vain: Cell::new(None),
+            shortage: Cell::new(None),
         }))
     }
 
-    /// A seat for a connection that is no client's; none where all are taken.
+    /// A seat for a connection that is no client's. Where all are taken, a client that waits for nothing gives way; none where
+    /// nobody can.
     pub fn take(&self) -> Option<Seat> {
-        (!self.is_full()).then(|| self.sit())
-    }
-
-    /// Whether all are taken.
-    pub fn is_full(&self) -> bool {
-        self.0.taken.get() >= self.0.most
+        if self.0.taken.get() >= self.0.most && !self.reclaim() {
+            self.note(|shortage| shortage.refused = true);
+            return None;
+        }
+        self.0.sit();
+        Some(Seat { seats: Rc::clone(&self.0) })
     }
 
     /// How many there are.
@@ -62,6 +105,45 @@ impl Seats {
         self.0.open.get()
     }
 
+    /// What was done for want of seats since this was asked last; none where there were enough.
+    pub fn take_shortage(&self) -> Option<Shortage> {
+        self.0.shortage.take()
+    }
+
+    /// Whether clients have as many seats as they may.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.taken.get() >= self.0.most - self.0.most / 8
+    }
+
+    /// Whether a newcomer can be seated: there is room, or somebody who could give way.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.is_full() || self.find()
+    }
+
+    /// Has somebody give way if clients have as many seats as they may. Whether a newcomer can be seated.
+    pub(crate) fn make_room(&self) -> bool {
+        let seated = !self.is_full() || self.reclaim();
+        if !seated {
+            self.note(|shortage| shortage.refused = true);
+        }
+        seated
+    }
+
+    /// Nobody could give way, and somebody asks for a seat.
+    pub(crate) fn note_refused(&self) {
+        self.note(|shortage| shortage.refused = true);
+    }
+
+    /// The process has no descriptor left: has some give way, as many as a newcomer and its request may need.
+    pub(crate) fn make_descriptors(&self) {
+        self.note(|shortage| shortage.descriptors = true);
+        for _ in 0..4 {
+            if !self.reclaim() {
+                return;
+            }
+        }
+    }
+
     /// Returns once a seat has been given back; one that was given back since the last call counts.
     pub(crate) async fn changed(&self) {
         self.0.changed.notified().await;
@@ -70,25 +152,112 @@ impl Seats {
     /// Each client's connection that is open now.
     pub(crate) fn each_client(&self, mut visit: impl FnMut(Rc<Connection>)) {
         let all = self.0.clients.borrow();
-        all.iter().flatten().filter_map(Weak::upgrade).for_each(&mut visit);
+        all.iter().flatten().filter_map(|client| client.connection.upgrade()).for_each(&mut visit);
     }
 
-    fn sit(&self) -> Seat {
-        self.0.taken.set(self.0.taken.get() + 1);
-        Seat { seats: Rc::clone(&self.0) }
+    fn note(&self, change: impl FnOnce(&mut Shortage)) {
+        let mut shortage = self.0.shortage.get().unwrap_or_default();
+        change(&mut shortage);
+        self.0.shortage.set(Some(shortage));
+    }
+
+    /// Has one connection give way; its seat is free at once. False where none can.
+    fn reclaim(&self) -> bool {
+        if !self.find() {
+            return false;
+        }
+        let Some((at, standing)) = self.0.next.borrow_mut().pop() else { return false };
+        let connection = self.0.clients.borrow_mut()[at].as_mut().and_then(|client| {
+            client.is_seated = false;
+            client.connection.upgrade()
+        });
+        let Some(connection) = connection else { return false };
+        self.0.rise();
+        self.note(|shortage| match standing.waiting(connection.requests.get()) {
+            Some(Waiting::Stalled) => shortage.stalled += 1,
+            _ => shortage.idle += 1,
+        });
+        connection.give_way();
+        true
+    }
+
+    /// Sees to it that the last of `next` can give way. False where nobody can.
+    fn find(&self) -> bool {
+        loop {
+            let mut next = self.0.next.borrow_mut();
+            while let Some((at, standing)) = next.last() {
+                let clients = self.0.clients.borrow();
+                if clients[*at].as_ref().and_then(Client::standing).is_some_and(|now| now.0 == *standing) {
+                    return true;
+                }
+                next.pop();
+            }
+            drop(next);
+            if !self.gather() {
+                return false;
+            }
+        }
+    }
+
+    /// Walks over all connections and notes the oldest of those that can give way. A walk in vain is not made again in the
+    /// same tick.
+    fn gather(&self) -> bool {
+        let now = deadline::tick();
+        if self.0.in_vain.get() == Some(now) {
+            return false;
+        }
+        let clients = self.0.clients.borrow();
+        let mut found: Vec<_> = clients
+            .iter()
+            .enumerate()
+            .filter_map(|(at, client)| {
+                let (standing, waiting, id) = client.as_ref()?.standing()?;
+                let is_ripe = waiting == Waiting::Idle
+                    || now.wrapping_sub(standing.since()).cast_signed() >= STALL_TICKS;
+                is_ripe.then_some((waiting, standing.since(), id, at, standing))
+            })
+            .collect();
+        let count = GATHER.max(clients.len() / 8);
+        if found.len() > count {
+            found.select_nth_unstable_by_key(count, |(waiting, since, id, ..)| (*waiting, *since, *id));
+            found.truncate(count);
+        }
+        found.sort_unstable_by_key(|(waiting, since, id, ..)| std::cmp::Reverse((*waiting, *since, *id)));
+        self.0.in_vain.set(found.is_empty().then_some(now));
+        *self.0.next.borrow_mut() = found.iter().map(|(.., at, standing)| (*at, *standing)).collect();
+        !found.is_empty()
+    }
+}
+
+impl Client {
+    /// How the connection stands, for whom it waits, its number; none where it has no seat, or does not wait.
+    fn standing(&self) -> Option<(Standing, Waiting, u64)> {
+        let connection = self.connection.upgrade().filter(|_| self.is_seated)?;
+        let standing = connection.standing.get();
+        Some((standing, standing.waiting(connection.requests.get())?, connection.id))
+    }
+}
+
+impl Inner {
+    fn sit(&self) {
+        self.taken.set(self.taken.get() + 1);
+    }
+
+    fn rise(&self) {
+        self.taken.set(self.taken.get() - 1);
+        self.changed.notify_one();
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.seats.taken.set(self.seats.taken.get() - 1);
-        self.seats.changed.notify_one();
+        self.seats.rise();
     }
 }
 
 /// Counts a client's connection for as long as it is driven.
 pub(crate) struct Guard {
-    seat: Seat,
+    seats: Rc<Inner>,
     at: usize,
 }
 
@@ -96,24 +265,29 @@ impl Guard {
     /// Seats a client, whether or not there is room: its listener sees to that.
     pub(crate) fn new(seats: &Seats, connection: &Rc<Connection>) -> Self {
         let inner = &seats.0;
+        inner.sit();
         inner.open.set(inner.open.get() + 1);
         let mut clients = inner.clients.borrow_mut();
-        let connection = Some(Rc::downgrade(connection));
         let at = inner.free.borrow_mut().pop().unwrap_or_else(|| {
             clients.push(None);
             clients.len() - 1
         });
-        clients[at] = connection;
-        Self { seat: seats.sit(), at }
+        clients[at] = Some(Client { connection: Rc::downgrade(connection), is_seated: true });
+        Self { seats: Rc::clone(inner), at }
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let inner = &self.seat.seats;
+        let inner = &self.seats;
         inner.open.set(inner.open.get() - 1);
-        inner.clients.borrow_mut()[self.at] = None;
+        let client = inner.clients.borrow_mut()[self.at].take();
         inner.free.borrow_mut().push(self.at);
+        if client.is_some_and(|client| client.is_seated) {
+            inner.rise();
+        } else {
+            inner.changed.notify_one();
+        }
     }
 }
 
@@ -127,13 +301,29 @@ mod tests {
         Connection::new(id, 0, Peer::Unix, Socket::none())
     }
 
+    /// Clients of these numbers, the first of which began to wait first.
+    fn clients(seats: &Seats, ids: std::ops::Range<u64>) -> Vec<(Rc<Connection>, Guard)> {
+        ids.map(|id| {
+            let connection = client(id);
+            connection.standing.set(Standing::idle(id as u32, 0));
+            let guard = Guard::new(seats, &connection);
+            (connection, guard)
+        })
+        .collect()
+    }
+
+    fn gone(all: &[(Rc<Connection>, Guard)]) -> Vec<u64> {
+        all.iter().filter(|(it, _)| it.has_given_way()).map(|(it, _)| it.id).collect()
+    }
+
     #[test]
     fn clients_and_origins_share_the_seats_and_give_them_back() {
         let seats = Seats::new(2);
         let connection = client(1);
+        connection.go_on();
         let guard = Guard::new(&seats, &connection);
         let origin = seats.take().expect("a seat");
-        assert!(seats.is_full() && seats.take().is_none());
+        assert!(seats.take().is_none());
         assert_eq!(seats.clients(), 1);
         drop(origin);
         let origin = seats.take().expect("the seat that was given back");
@@ -146,14 +336,72 @@ mod tests {
     }
 
     #[test]
+    fn oldest_idle_connections_give_way_and_busy_ones_never_do() {
+        let seats = Seats::new(100);
+        let all = clients(&seats, 0..100);
+        all[3].0.go_on();
+        // A request has begun on it since it was idle.
+        all[5].0.requests.set(1);
+        let origins: Vec<_> = (0..5).map(|_| seats.take().expect("somebody gives way")).collect();
+        assert_eq!(gone(&all), [0, 1, 2, 4, 6]);
+        assert_eq!(seats.take_shortage(), Some(Shortage { idle: 5, ..Shortage::default() }));
+        assert_eq!(seats.take_shortage(), None);
+        // What waits again since it was found is not the oldest any more.
+        all[7].0.standing.set(Standing::idle(1000, 0));
+        let more = seats.take();
+        assert_eq!(gone(&all), [0, 1, 2, 4, 6, 8]);
+        drop((origins, more));
+    }
+
+    #[test]
+    fn the_seat_of_who_gave_way_is_given_back_once() {
+        let seats = Seats::new(1);
+        let mut all = clients(&seats, 0..1);
+        let origin = seats.take().expect("the client gives way");
+        all.clear();
+        assert!(seats.take().is_none(), "the origin has the only seat");
+        drop(origin);
+        assert!(seats.take().is_some());
+    }
+
+    #[test]
+    fn who_stalls_gives_way_behind_all_that_are_idle_and_not_at_once() {
+        let seats = Seats::new(3);
+        let all = clients(&seats, 0..3);
+        let long_ago = deadline::tick().wrapping_sub(STALL_TICKS.cast_unsigned());
+        all[0].0.standing.set(Standing::stalled(long_ago, 0));
+        all[1]
+            .0
+            .standing
+            .set(Standing::stalled(deadline::tick().wrapping_add(STALL_TICKS.cast_unsigned()), 0));
+        let first = seats.take();
+        assert_eq!(gone(&all), [2]);
+        let second = seats.take();
+        assert_eq!(gone(&all), [0, 2]);
+        assert!(seats.take().is_none());
+        let noted = Shortage { idle: 1, stalled: 1, refused: true, descriptors: false };
+        assert_eq!(seats.take_shortage(), Some(noted));
+        drop((first, second));
+    }
+
+    #[test]
+    fn clients_leave_an_eighth_to_origins() {
+        let seats = Seats::new(16);
+        let all = clients(&seats, 0..14);
+        for (connection, _) in &all {
+            connection.go_on();
+        }
+        assert!(seats.is_full() && !seats.has_room());
+        assert!(seats.take().is_some());
+    }
+
+    #[test]
     fn only_connections_that_are_open_are_visited() {
         let seats = Seats::new(9);
-        let (first, second) = (client(1), client(2));
-        let guards = (Guard::new(&seats, &first), Guard::new(&seats, &second));
-        drop(guards.0);
+        let mut all = clients(&seats, 1..3);
+        all.remove(0);
         let mut seen = Vec::new();
         seats.each_client(|connection| seen.push(connection.id));
         assert_eq!(seen, [2]);
-        drop(guards.1);
     }
 }

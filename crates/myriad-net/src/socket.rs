@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::task::{Context, Poll, ready};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 use tokio::io::Interest;
@@ -41,6 +42,12 @@ impl Registered {
     /// Registers a non-blocking socket, connected or listening.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         UnixStream::from_std(std::os::unix::net::UnixStream::from(socket)).map(Self)
+    }
+
+    /// Whether there is something to read or accept now, as the system sees it.
+    pub(crate) fn has_input(&self) -> bool {
+        let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
+        poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
     }
 
     /// Runs `work` when the socket is readable; `EAGAIN` from it waits for the next event.

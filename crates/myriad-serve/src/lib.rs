@@ -46,6 +46,7 @@ mod purge;
 mod quic;
 mod runtime;
 mod service;
+mod shortage;
 mod site;
 mod subrequest;
 pub mod syslog;

@@ -32,6 +32,7 @@ use crate::purge::{self, Outcome, Refused};
 use crate::quic::Quic;
 use crate::runtime::Runtime;
 use crate::service::SiteService;
+use crate::shortage::{self, Room};
 use crate::worker::{Generation, WorkerState};
 
 /// How often zones and files are swept, and log buffers flushed.
@@ -182,16 +183,18 @@ impl Site {
             WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         };
         let all_counters: Arc<[Arc<Counters>]> = (0..count).map(|_| Arc::default()).collect();
+        let wanted = model.main.worker_connections as usize;
+        let room = Room::fit(wanted, count, sockets.len(), &runtime.zone_log);
         let shared = Shared {
+            room,
             all_counters,
             files: Arc::default(),
             passwords: Arc::default(),
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
         };
-        let connections = model.main.worker_connections as usize;
         let mut workers = Vec::with_capacity(count);
         for index in 0..count {
-            workers.push(WorkerThread::spawn(index, connections, shared.clone())?);
+            workers.push(WorkerThread::spawn(index, shared.clone())?);
         }
         let mut quic = quic;
         run(&workers, &runtime, &sockets, &mut quic, None)?;
@@ -412,6 +415,7 @@ fn watch(runtime: Arc<Runtime>, drained: Drained) {
 
 #[derive(Clone)]
 struct Shared {
+    room: Room,
     all_counters: Arc<[Arc<Counters>]>,
     files: Arc<FileCache>,
     passwords: Arc<Passwords>,
@@ -419,14 +423,14 @@ struct Shared {
 }
 
 impl WorkerThread {
-    fn spawn(index: usize, connections: usize, shared: Shared) -> std::io::Result<Self> {
+    fn spawn(index: usize, shared: Shared) -> std::io::Result<Self> {
         let (orders, inbox) = channel::unbounded_channel();
         let counters = Arc::clone(&shared.all_counters[index]);
         let own = Arc::clone(&counters);
         let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
             match runtime {
-                Ok(runtime) => runtime.block_on(work(inbox, connections, shared, own)),
+                Ok(runtime) => runtime.block_on(work(inbox, shared, own)),
                 Err(error) => eprintln!("myriad: [emerg] a worker thread could not start: {error}"),
             }
         })?;
@@ -435,19 +439,14 @@ impl WorkerThread {
 }
 
 /// The life of a worker thread.
-async fn work(
-    mut inbox: channel::UnboundedReceiver<Order>,
-    connections: usize,
-    shared: Shared,
-    counters: Arc<Counters>,
-) {
+async fn work(mut inbox: channel::UnboundedReceiver<Order>, shared: Shared, counters: Arc<Counters>) {
     let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
     let state = Rc::new(WorkerState {
         // Its counters are among those of all: this is only to be total.
         number: number.unwrap_or(usize::MAX),
         files: shared.files,
         passwords: shared.passwords,
-        seats: Seats::new(connections),
+        seats: Seats::new(shared.room.connections),
         logs: LogWriter::default(),
         encoder: shared.encoder,
         counters,
@@ -481,7 +480,7 @@ async fn work(
                     (service, worker)
                 } else {
                     let service = Rc::new(SiteService::new(site));
-                    tokio::task::spawn_local(housekeeping(Rc::clone(&service)));
+                    tokio::task::spawn_local(housekeeping(Rc::clone(&service), shared.room));
                     (Rc::clone(&service), Worker::new(service, state.seats.clone()))
                 };
                 let accepted = accept(&worker, sockets, quic);
@@ -516,12 +515,13 @@ fn accept(
     streams.chain(quic).collect()
 }
 
-/// Sweeps zones and files, flushes logs.
-async fn housekeeping(service: Rc<SiteService>) {
+/// Sweeps zones and files, flushes logs, says what was short.
+async fn housekeeping(service: Rc<SiteService>, room: Room) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
         let site = service.current();
         site.worker.logs.flush(false);
+        shortage::report(&site.worker.seats, room, &site.runtime.zone_log);
         let now = myriad_net::clock::now_ms();
         site.worker.files.sweep(now);
         for zone in site.runtime.zones.values() {

@@ -184,6 +184,7 @@ impl Worker {
         if let Err(error) = limit(&model) {
             // As nginx: a server with fewer descriptors is better than none.
             eprintln!("myriad: [warn] setrlimit() failed: {error}");
+            let _ = raise_descriptors();
         }
         if let Some(account) = account {
             account.assume().map_err(|error| format!("setuid({}) failed: {error}", account.uid))?;
@@ -256,9 +257,19 @@ fn limit(model: &Model) -> io::Result<()> {
         Some(count) => {
             Rlimit { current: Some(count), maximum: descriptors.maximum.map(|max| max.max(count)) }
         }
-        None => Rlimit { current: descriptors.maximum, maximum: descriptors.maximum },
+        None => return raise_descriptors().and_then(|()| limit_core(model)),
     };
     setrlimit(Resource::Nofile, wanted)?;
+    limit_core(model)
+}
+
+/// As many descriptors as may be had without rights.
+fn raise_descriptors() -> io::Result<()> {
+    let most = getrlimit(Resource::Nofile).maximum;
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?)
+}
+
+fn limit_core(model: &Model) -> io::Result<()> {
     if let Some(bytes) = model.main.worker_rlimit_core {
         setrlimit(Resource::Core, Rlimit { current: Some(bytes), maximum: Some(bytes) })?;
     }

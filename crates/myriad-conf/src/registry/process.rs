@@ -100,7 +100,9 @@ pub(super) static ROWS: &[Directive] = &[
         "Connections of one worker.",
     )
     .default("512")
-    .differs("counts the connections of clients only; what is beyond waits in the kernel's queue"),
+    .differs(
+        "lowered at the start to what the open files allow; clients leave an eighth to origins, and idle or stalled ones give way to newcomers",
+    ),
 ];
 
 /// Loadable modules of nginx and of others whose directives are built in.

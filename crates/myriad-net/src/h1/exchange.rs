@@ -15,6 +15,7 @@ use crate::deadline;
 use crate::request_body::RequestBody;
 use crate::response::{Response, ResponseBody, Sent};
 use crate::service::{Behind, Outcome, Rejection, Service};
+use crate::standing::Standing;
 use crate::timeouts::Timeouts;
 use crate::work::{self, Work};
 
@@ -211,7 +212,8 @@ impl<S: Service> Parts<S> {
             return After::Close;
         }
         if keep {
-            connection.deadline.set(timeouts.keepalive_ms);
+            let tick = connection.deadline.set(timeouts.keepalive_ms);
+            connection.standing.set(Standing::idle(tick, connection.requests.get()));
             return After::KeepAlive(work);
         }
         let unread = timeouts.lingering_always || facts.rejected || !whole || !work.input.is_empty();

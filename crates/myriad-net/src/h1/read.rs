@@ -153,6 +153,8 @@ impl HeadReader {
             if deadline::draining() && connection.requests.get() > 0 {
                 return Poll::Ready(Read::Closed);
             }
+        } else {
+            connection.stall();
         }
         match connection.deadline.poll_expired(cx) {
             Poll::Pending => Poll::Pending,

@@ -130,6 +130,8 @@ struct Sender {
     chunked: bool,
     failed: bool,
     pace: Option<Pace>,
+    /// The rate held the last piece back, not the client.
+    is_paced: bool,
     /// Nothing has been sent yet, and nothing is before so much has been gathered.
     postponed: bool,
 }
@@ -152,6 +154,7 @@ impl Sender {
             chunked: response.chunked,
             failed: false,
             pace: response.rate.filter(|_| !head_only).map(Pace::new),
+            is_paced: false,
             postponed: response.postponed && !head_only,
         };
         sender.push(Bytes::copy_from_slice(&response.head.text));
@@ -211,12 +214,14 @@ impl Sender {
                 return Poll::Ready(self.progress(false, true));
             } else {
                 connection.deadline.clear();
+                connection.go_on();
                 return Poll::Pending;
             };
             match step {
                 Poll::Ready(Ok(written)) => {
                     self.written += written as u64;
                     connection.deadline.set(send_ms);
+                    connection.go_on();
                 }
                 Poll::Ready(Err(_)) => return Poll::Ready(self.progress(false, true)),
                 // While a rate holds bytes back, no write would tell that nobody waits for them any more.
@@ -224,6 +229,9 @@ impl Sender {
                     return Poll::Ready(self.progress(false, true));
                 }
                 Poll::Pending => {
+                    if !self.is_paced {
+                        connection.stall();
+                    }
                     ready!(connection.deadline.poll_expired(cx));
                     return Poll::Ready(Progress { timed_out: true, ..self.progress(false, true) });
                 }
@@ -298,8 +306,15 @@ impl Sender {
         }
     }
 
+    /// How many bytes the rate allows to be written now.
+    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
+        let room = Pace::poll_room(&mut self.pace, self.written.saturating_sub(self.head), cx);
+        self.is_paced = room.is_pending();
+        room
+    }
+
     fn poll_queue(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
-        let mut room = ready!(Pace::poll_room(&mut self.pace, self.written.saturating_sub(self.head), cx));
+        let mut room = ready!(self.poll_room(cx));
         let mut io = [IoSlice::new(&[]); SLICES];
         let mut used = 0;
         for (slot, bytes) in io.iter_mut().zip(&self.queue) {
@@ -317,7 +332,7 @@ impl Sender {
     }
 
     fn poll_file(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
-        let room = ready!(Pace::poll_room(&mut self.pace, self.written.saturating_sub(self.head), cx));
+        let room = ready!(self.poll_room(cx));
         let Source::File { file, offset, left } = &mut self.source else { return Poll::Ready(Ok(0)) };
         let piece = (*left).min(FILE_PIECE).min(room as u64) as usize;
         let file = std::os::fd::AsFd::as_fd(&**file);

@@ -24,7 +24,11 @@ thread_local! {
 
 /// Ends the tunnels that this worker has now, in so many milliseconds.
 pub fn end_tunnels(after_ms: u64) {
-    ENDS.with_borrow(|ends| ends.iter().filter_map(Weak::upgrade).for_each(|end| end.set(after_ms.max(1))));
+    ENDS.with_borrow(|ends| {
+        for end in ends.iter().filter_map(Weak::upgrade) {
+            end.set(after_ms.max(1));
+        }
+    });
 }
 
 /// A deadline that [`end_tunnels`] sets.

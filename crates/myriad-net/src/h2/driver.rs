@@ -130,6 +130,10 @@ impl<S: Service> Driver<S> {
         }
         let mut reads = 0;
         loop {
+            if self.connection.has_given_way() && !self.failed {
+                self.codec.shut_down();
+                self.fail();
+            }
             let mut moved = self.run_woken();
             moved |= self.pull();
             if deadline::draining() || deadline::epoch() != self.epoch {
@@ -155,6 +159,9 @@ impl<S: Service> Driver<S> {
                     Poll::Ready(false) => return Poll::Ready(End::Gone),
                     Poll::Pending => {}
                 }
+            }
+            if moved && !self.exchanges.is_empty() {
+                self.connection.go_on();
             }
             if moved || self.reset_stalled(cx) {
                 continue;
@@ -286,6 +293,10 @@ impl<S: Service> Driver<S> {
             self.clock = clock;
             self.wind(clock);
         }
+        self.stand(clock);
+        if self.connection.has_given_way() && clock == Clock::Sending {
+            return Poll::Ready(End::TimedOut);
+        }
         if self.connection.deadline.poll_expired(cx).is_pending() {
             return Poll::Pending;
         }
@@ -308,6 +319,17 @@ impl<S: Service> Driver<S> {
             }
         }
         self.poll(cx)
+    }
+
+    /// Tells others whether the connection waits for its client.
+    fn stand(&self, clock: Clock) {
+        let connection = &self.connection;
+        match clock {
+            Clock::First | Clock::Idle | Clock::Tails => connection.rest(),
+            Clock::Head(_) | Clock::Sending => connection.stall(),
+            Clock::Off if self.exchanges.iter().all(Exchange::awaits_client) => connection.stall(),
+            Clock::Off => connection.go_on(),
+        }
     }
 
     fn wind(&mut self, clock: Clock) {

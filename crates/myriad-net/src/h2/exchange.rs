@@ -95,6 +95,14 @@ impl<T> Exchange<T> {
         matches!(&self.stage, Stage::Sending(sending) if sending.outgoing.is_some() && !sending.is_parked)
     }
 
+    /// Whether nothing goes on until the client opens a window, or sends more of the body.
+    pub(super) fn awaits_client(&self) -> bool {
+        match &self.stage {
+            Stage::Waiting(_) => self.feed.as_ref().is_some_and(Feed::is_awaited),
+            Stage::Sending(_) => self.stalled.is_some(),
+        }
+    }
+
     /// Bytes of the request so far.
     pub(super) fn request_bytes(&self) -> u64 {
         self.head_bytes + self.feed.as_ref().map_or(0, Feed::received)

@@ -36,7 +36,9 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
     drop(driver);
     match end {
         End::TimedOut if timeouts.reset_timed_out => connection.socket.reset_on_close(),
-        End::Said if timeouts.lingering_ms > 0 => linger::run(&connection, timeouts).await,
+        End::Said if timeouts.lingering_ms > 0 && !connection.has_given_way() => {
+            linger::run(&connection, timeouts).await;
+        }
         End::Gone | End::TimedOut | End::Said => {}
     }
     connection.end();

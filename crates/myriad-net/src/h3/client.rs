@@ -138,6 +138,20 @@ impl<S: Service> Client<S> {
         self.connection.id
     }
 
+    /// What rings where there is something to be said on the connection as a whole.
+    pub(super) fn hear(&self, bell: &Arc<Bell>) {
+        self.connection.multiplex().set_driver(&bell.waker(self.call(None)));
+    }
+
+    /// Its seat was given to somebody else: no more requests. One that is shaking hands has nothing to be told.
+    fn give_way(&mut self, now: Instant) {
+        if self.quic.is_handshaking() {
+            self.close(now, Code::NoError, "too many connections");
+        } else {
+            self.leave(now);
+        }
+    }
+
     fn call(&self, stream: Option<StreamId>) -> Call {
         Call { place: self.place, connection: self.connection.id, stream }
     }

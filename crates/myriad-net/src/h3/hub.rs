@@ -303,7 +303,7 @@ impl<S: Service> Hub<S> {
         let connection =
             Connection::without_socket(next_serial(), self.place.number, (Peer::Inet(from), local), None);
         let settings = self.service.quic(&connection).filter(|_| !self.leaving);
-        let Some(settings) = settings.filter(|_| !self.seats.is_full()) else {
+        let Some(settings) = settings.filter(|_| self.seats.make_room()) else {
             return Some(self.endpoint.refuse(incoming, out));
         };
         let shown = incoming.remote_address_validated();
@@ -341,6 +341,7 @@ impl<S: Service> Hub<S> {
         let mut client =
             Box::new(Client::new((quic, handle.0), (shown, proof), connection, guard, settings, now));
         client.counted = Some(from);
+        client.hear(&self.bell);
         client.received(came);
         self.handshakes.begin(from);
         if self.clients.len() <= handle.0 {

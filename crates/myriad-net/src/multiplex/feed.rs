@@ -137,6 +137,12 @@ impl Feed {
         std::mem::take(&mut self.inner.state.borrow_mut().began)
     }
 
+    /// Whether somebody waits for the client to send more.
+    pub(crate) fn is_awaited(&self) -> bool {
+        let state = self.inner.state.borrow();
+        state.waiting && state.held == 0 && !state.ended
+    }
+
     /// Whether the client took too long.
     pub fn has_timed_out(&self) -> bool {
         self.inner.state.borrow().failed == Some(BodyError::Timeout)

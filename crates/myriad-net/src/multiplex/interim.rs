@@ -29,6 +29,11 @@ impl Interims {
     /// Hands one over.
     pub(crate) fn push(&self, interim: Interim) {
         self.waiting.borrow_mut().push(interim);
+        self.wake_driver();
+    }
+
+    /// Wakes who sends them: there is something to be said.
+    pub(crate) fn wake_driver(&self) {
         if let Some(driver) = &*self.driver.borrow() {
             driver.wake_by_ref();
         }

@@ -69,7 +69,6 @@ impl<S: Service> Client<S> {
             Outcome::Ready(response) => self.respond(id, response, around),
             Outcome::Later(future) => {
                 stream.work = Work::Waiting(future);
-                self.hear_interims(around);
                 self.advance(id, around);
             }
         }
@@ -100,10 +99,6 @@ impl<S: Service> Client<S> {
             Some(stream) => stream.waker.get_or_insert_with(|| around.bell.waker(call)).clone(),
             None => Waker::noop().clone(),
         }
-    }
-
-    fn hear_interims(&self, around: &Around<'_, S>) {
-        self.connection.multiplex().set_driver(&around.bell.waker(self.call(None)));
     }
 
     /// The answer is known.
@@ -233,6 +228,9 @@ impl<S: Service> Client<S> {
     pub(super) fn forget_if_over(&mut self, id: StreamId) {
         if self.streams.get(&id).is_some_and(super::RequestStream::is_over) {
             self.streams.remove(&id);
+            if self.streams.is_empty() {
+                self.connection.rest();
+            }
         }
     }
 

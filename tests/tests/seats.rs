@@ -1,0 +1,149 @@
+//! Limits of connections and descriptors: who has to give way, and what the log says.
+//!
+//! covers: worker_connections worker_rlimit_nofile
+
+use myriad_tests::frames::{GOAWAY, Hand};
+use myriad_tests::{
+    Client, Gate, Origin, Place, QuicClient, QuicVisitor, Request, Server, certificate, wait_for,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+const LINE: &str = "worker_connections are not enough, reusing connections: ";
+
+/// One worker of so many connections, before an origin.
+fn start(connections: u32, origin: &Origin) -> Server {
+    start_with(&format!("worker_processes 1; events {{ worker_connections {connections}; }}"), origin)
+}
+
+fn start_with(main: &str, origin: &Origin) -> Server {
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    certificate(&place.path("own.crt"), &place.path("own.key"));
+    Server::start_with(
+        place,
+        main,
+        "access_log off; ssl_certificate @DIR@/own.crt; ssl_certificate_key @DIR@/own.key;
+         server { listen 127.0.0.1:@PORT@; listen 127.0.0.1:@PORT@ quic; http2 on;
+           location / { return 200 here; } location /origin { fastcgi_pass @ORIGIN@; } }",
+    )
+}
+
+fn origin() -> Origin {
+    Origin::start(|call| call.answer("Content-Type: text/plain", "from the origin"))
+}
+
+/// Clients that are silent: every other has been answered before.
+fn idle_clients(port: u16, count: usize) -> Vec<Client> {
+    (0..count)
+        .map(|number| {
+            let mut client = Client::connect(port);
+            if number % 2 == 1 {
+                assert_eq!(client.fetch(&Request::get("/")).text(), "here");
+            }
+            client
+        })
+        .collect()
+}
+
+fn are_served(server: &Server, newcomers: usize) {
+    for _ in 0..newcomers {
+        assert_eq!(server.get("/").text(), "here");
+        assert_eq!(server.get("/origin").text(), "from the origin");
+    }
+}
+
+#[test]
+fn newcomers_are_served_among_a_thousand_idle_clients_with_256_descriptors() {
+    let own = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum }).expect("descriptors");
+    let origin = origin();
+    let server = start_with("worker_rlimit_nofile 256;", &origin);
+    server.log_has("need more than 256 open files");
+    let clients = idle_clients(server.port, 1000);
+    are_served(&server, 20);
+    server.log_has(LINE);
+    server.log_has("raise the limit of open files");
+    drop(clients);
+}
+
+#[test]
+fn oldest_idle_connections_give_way_and_a_request_under_way_does_not() {
+    let gate = std::sync::Arc::new(Gate::new());
+    let held = std::sync::Arc::clone(&gate);
+    let origin = Origin::start(move |call| {
+        if call.param("REQUEST_URI") == "/origin/slow" {
+            held.pass();
+        }
+        call.answer("Content-Type: text/plain", "from the origin");
+    });
+    let server = start(32, &origin);
+    // It is the oldest of all.
+    let mut busy = server.connect();
+    busy.send(Request::get("/origin/slow").bytes());
+    wait_for("the request at the origin", || !origin.calls().is_empty());
+    let mut clients = idle_clients(server.port, 32);
+    are_served(&server, 20);
+    assert!(clients[0].is_closed() && clients[1].is_closed(), "the oldest give way");
+    let mut newest = server.connect();
+    assert_eq!(newest.fetch(&Request::get("/")).text(), "here");
+    assert_eq!(server.get("/").text(), "here");
+    assert_eq!(newest.fetch(&Request::get("/")).text(), "here", "the newest stays");
+    gate.open();
+    assert_eq!(busy.answer().text(), "from the origin");
+    server.log_has(&format!("32 {LINE}"));
+    server.log_has("raise \"worker_connections\"");
+}
+
+#[test]
+fn heads_and_bodies_that_do_not_go_on_give_way_once_nothing_is_idle() {
+    let origin = origin();
+    let server = start(16, &origin);
+    let half = |number: usize| {
+        let mut client = server.connect();
+        let text = if number.is_multiple_of(2) {
+            "GET / HTTP/1.1\r\nHost: a\r\n"
+        } else {
+            "POST /origin HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf"
+        };
+        client.send(text);
+        client
+    };
+    let mut clients: Vec<Client> = (0..16).map(half).collect();
+    are_served(&server, 20);
+    clients[0].rest();
+    clients[1].rest();
+    server.log_has(" stalled ones were closed");
+}
+
+#[test]
+fn idle_connections_of_http2_are_told_and_closed() {
+    let origin = origin();
+    let server = start(8, &origin);
+    let mut hands: Vec<Hand> = (0..8)
+        .map(|_| {
+            let mut hand = Hand::greet(server.port, &[]);
+            hand.get(1, "/", &[]);
+            assert_eq!(hand.body(1), b"here");
+            hand
+        })
+        .collect();
+    are_served(&server, 8);
+    assert_eq!(hands[0].wait_for(GOAWAY).code(), 0);
+    assert!(hands[0].next().is_none(), "closed behind it");
+}
+
+#[test]
+fn idle_connections_of_http3_make_room_for_others() {
+    let origin = origin();
+    let server = start(8, &origin);
+    let visitor = QuicVisitor::new();
+    let mut clients: Vec<QuicClient> = Vec::new();
+    for _ in 0..16 {
+        let mut client = visitor.connect(server.port).expect("a connection");
+        assert_eq!(client.get("/").text(), "here");
+        clients.push(client);
+    }
+    are_served(&server, 8);
+    server.log_has(LINE);
+    drop(clients);
+}
