@@ -97,9 +97,31 @@ pub struct RequestCounts {
 impl RequestCounts {
     /// Of the requests that asked the cache, the part that it answered without waiting for an origin; none where none asked.
     pub fn hit_rate(&self) -> Option<f64> {
-        let served = self.hit + self.stale + self.updating;
-        let asked = served + self.miss + self.expired + self.revalidated;
-        (asked > 0).then(|| served as f64 / asked as f64)
+        (self.asked() > 0).then(|| self.served() as f64 / self.asked() as f64)
+    }
+
+    /// Requests that the cache answered without waiting for an origin.
+    pub fn served(&self) -> u64 {
+        self.hit + self.stale + self.updating
+    }
+
+    /// Requests that asked the cache.
+    pub fn asked(&self) -> u64 {
+        self.served() + self.miss + self.expired + self.revalidated
+    }
+
+    /// The sum of two zones.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            hit: self.hit + other.hit,
+            miss: self.miss + other.miss,
+            expired: self.expired + other.expired,
+            stale: self.stale + other.stale,
+            updating: self.updating + other.updating,
+            revalidated: self.revalidated + other.revalidated,
+            bypass: self.bypass + other.bypass,
+        }
     }
 }
 

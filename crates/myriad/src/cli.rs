@@ -18,6 +18,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [--user NAME] [-tTq] [--explain URL ...]
               [--domain HOST... [--email ADDRESS] [--acme-staging]]
        myriad wordpress --print [--root DIR --php ...]
+       myriad wordpress status | reload | stop [--prefix DIR]
        myriad certificates [-p prefix] [-c filename] | wordpress ...
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats        (each has its --help)

@@ -8,19 +8,22 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use crate::control::{Channel, Kind};
 use crate::handover::Legacy;
+use crate::instance::Instance;
 use crate::listeners::Listeners;
 use crate::stdio;
 use crate::ticket_keys::TicketKeys;
 
 const DETACHED: &str = "MYRIAD_DETACHED";
 const UPGRADE: &str = "MYRIAD_UPGRADE";
+/// Stands among the names of sockets for the lock of a folder. An older binary takes it for a socket that it does not need.
+const INSTANCE: &str = "instance";
 const READY: u8 = b'R';
 
 /// How this process was started.
@@ -30,8 +33,8 @@ pub(crate) enum Birth {
     Plain,
     /// As the background half of `daemon on`; the stream tells the other half that all is well.
     Detached(UnixStream),
-    /// By a supervisor that hands its sockets to a new binary, and the keys of tickets.
-    Upgrade(Listeners, TicketKeys),
+    /// By a supervisor that hands its sockets to a new binary, the keys of tickets, and the lock of its folder if it has one.
+    Upgrade(Listeners, TicketKeys, Option<Instance>),
 }
 
 impl Birth {
@@ -48,8 +51,10 @@ impl Birth {
         let message = channel.receive()?.filter(|message| message.kind == Kind::Listeners);
         let message = message.ok_or_else(|| io::Error::other("the old process handed over no sockets"))?;
         let Legacy { names, secret, ticket_keys } = Legacy::decode(&message.payload).unwrap_or_default();
-        let listeners = Listeners::inherit(names.into_iter().zip(message.descriptors), secret);
-        Ok(Self::Upgrade(listeners, ticket_keys))
+        let mut named: Vec<_> = names.into_iter().zip(message.descriptors).collect();
+        let lock = named.extract_if(.., |(name, _)| name == INSTANCE).next();
+        let listeners = Listeners::inherit(named.into_iter(), secret);
+        Ok(Self::Upgrade(listeners, ticket_keys, lock.map(|(_, lock)| Instance::inherit(lock))))
     }
 }
 
@@ -77,19 +82,25 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
     }
 }
 
-/// Starts a new binary on the same command line and hands it the listening sockets and the keys of tickets.
-pub(crate) fn upgrade(binary: PathBuf, listeners: &Listeners, keys: &TicketKeys) -> io::Result<Child> {
+/// Starts a new binary on the same command line and hands it the listening sockets, the keys of tickets and the lock.
+pub(crate) fn upgrade(
+    binary: PathBuf,
+    listeners: &Listeners,
+    keys: &TicketKeys,
+    instance: Option<&Instance>,
+) -> io::Result<Child> {
     let (channel, theirs) = Channel::pair()?;
     let mut command = again(binary);
     command.env(UPGRADE, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let child = command.spawn()?;
+    let lock = instance.map(|instance| (INSTANCE, instance.as_fd()));
+    let (names, descriptors): (Vec<_>, Vec<_>) = listeners.iter().chain(lock).unzip();
     let legacy = Legacy {
-        names: listeners.iter().map(|(name, _)| name.to_owned()).collect(),
+        names: names.into_iter().map(str::to_owned).collect(),
         secret: listeners.secret().to_vec(),
         ticket_keys: keys.clone(),
     };
-    let sockets: Vec<_> = listeners.iter().map(|(_, socket)| socket).collect();
-    channel.send(Kind::Listeners, &legacy.encode(), &sockets)?;
+    channel.send(Kind::Listeners, &legacy.encode(), &descriptors)?;
     Ok(child)
 }
 

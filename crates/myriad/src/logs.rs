@@ -1,20 +1,18 @@
 //! The log files: found in the model, opened by the supervisor, handed to the worker as descriptors.
 
-use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel};
 use myriad_conf::{Model, Settings, Span};
 use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
 use myriad_serve::syslog::Syslog;
-use rustix::io::Errno;
 
 use crate::paths::Paths;
 use crate::pidfile::reason;
-use crate::way::{MAX_LINKS, Missing, Way};
+use crate::way;
 
 /// Open log files under their absolute paths.
 #[derive(Debug, Default)]
@@ -61,39 +59,10 @@ impl Logs {
     }
 }
 
-/// Opens one file for appending, and makes it where it is not there.
-///
-/// As root it is opened as [`crate::way`] goes: links of root's where nobody else could have put them are followed
-/// (`/var/log/a.log` to another disk, `/dev/stdout`), and no others: a worker that was broken into could otherwise have root
-/// write to any file.
+/// Opens one file for appending, and makes it where it is not there. As root it is opened as [`crate::way`] goes: a worker that
+/// was broken into could otherwise have root write to any file.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
-    if !rustix::process::geteuid().is_root() {
-        return Ok(OpenOptions::new().create(true).append(true).open(path)?.into());
-    }
-    open_as_root(path)
-}
-
-fn open_as_root(path: &Path) -> io::Result<OwnedFd> {
-    let refused = || {
-        let why = "a link that leads there is not root's, or lies where others than root could have put it: \
-                   name the file that it leads to";
-        io::Error::new(io::ErrorKind::PermissionDenied, why)
-    };
-    let mut path = path::absolute(path)?;
-    let mut way = Way::from_root()?;
-    for _ in 0..=MAX_LINKS {
-        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(io::ErrorKind::IsADirectory.into());
-        };
-        way = way.walk(above, Missing::Fails)?.ok_or_else(refused)?;
-        match way.open_for_appending(name) {
-            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-                path = way.link(name)?.ok_or_else(refused)?;
-            }
-            opened => return opened,
-        }
-    }
-    Err(Errno::LOOP.into())
+    way::open_for_appending(path)
 }
 
 fn level(level: LogLevel) -> Level {
@@ -159,6 +128,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 
     use super::*;
+    use rustix::io::Errno;
 
     /// A folder of root's, with one of somebody else in it; removed at the end.
     struct Scratch(PathBuf);

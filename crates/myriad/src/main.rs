@@ -19,6 +19,7 @@ mod explain;
 mod folders;
 mod generation;
 mod handover;
+mod instance;
 mod listeners;
 mod logs;
 mod paths;
@@ -50,6 +51,9 @@ fn main() -> ExitCode {
     }
     if let Some(command) = arguments.first().and_then(admin::Command::named) {
         return command.run(arguments.into_iter().skip(1));
+    }
+    if let Some(command) = wordpress::Command::named(&arguments) {
+        return command.run(arguments.into_iter().skip(2));
     }
     run::run(arguments)
 }

@@ -13,6 +13,7 @@ use crate::configuration::{Configuration, Origin};
 use crate::daemon::{self, Birth};
 use crate::explain;
 use crate::generation;
+use crate::instance::Instance;
 use crate::logs::{self, Logs};
 use crate::paths::Paths;
 use crate::pidfile::{self, reason};
@@ -205,11 +206,26 @@ fn send(origin: &Origin, request: Request) -> ExitCode {
     }
 }
 
+/// The folder of a `myriad wordpress` is one process's at a time; an upgrade brings it along.
+fn claim(origin: &Origin, birth: &mut Birth) -> Result<Option<Instance>, String> {
+    if origin.preset.is_none() {
+        return Ok(None);
+    }
+    if let Birth::Upgrade(.., inherited @ Some(_)) = birth {
+        return Ok(inherited.take());
+    }
+    Instance::claim(&origin.paths.prefix).map(Some)
+}
+
 fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
     let log = early_log(&origin.paths, error_log_was_asked_for);
-    let birth = match Birth::of_this_process() {
+    let mut birth = match Birth::of_this_process() {
         Ok(birth) => birth,
         Err(error) => return refuse(&log, &[error.to_string().into()]),
+    };
+    let instance = match claim(origin, &mut birth) {
+        Ok(instance) => instance,
+        Err(error) => return refuse(&log, &[error.into()]),
     };
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
@@ -221,7 +237,7 @@ fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
         });
     }
     tell(&log, &configuration.warnings());
-    match Supervisor::start(origin, configuration, birth) {
+    match Supervisor::start(origin, configuration, birth, instance) {
         Ok(supervisor) => supervisor.run(),
         Err(findings) => refuse(&log, &findings),
     }

@@ -6,7 +6,7 @@
 //!     +--worker failed--> end  +--+ HUP reload, USR1 reopen, USR2 upgrade, WINCH workers only, crash respawn
 //! ```
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Child, ExitCode};
 use std::time::{Duration, Instant};
@@ -20,6 +20,7 @@ use crate::control::Kind;
 use crate::daemon::{self, Birth};
 use crate::generation::Generation;
 use crate::handover::{decode_ticket_key, encode_paths};
+use crate::instance::Instance;
 use crate::listeners::Listeners;
 use crate::logs::Logs;
 use crate::pidfile::{PidFile, reason};
@@ -27,7 +28,7 @@ use crate::process::{State, WorkerProcess, describe};
 use crate::report::{Finding, report};
 use crate::signals::{self, Signals};
 use crate::ticket_keys::TicketKeys;
-use crate::{state, stdio};
+use crate::{state, stdio, wordpress};
 
 /// How long a worker that was told to stop may take. It ends at once unless it has catalogues of many files to write; nginx's
 /// master grants a second.
@@ -78,6 +79,8 @@ pub(crate) struct Supervisor {
     respawn: Option<Instant>,
     pause: Duration,
     pid_file: Option<PidFile>,
+    /// The lock of the folder of a `myriad wordpress`.
+    instance: Option<Instance>,
     foreground: Option<std::os::unix::net::UnixStream>,
     /// The old supervisor whose sockets this one took over.
     heir_of: Option<Pid>,
@@ -95,6 +98,7 @@ impl Supervisor {
         origin: &Origin,
         configuration: Configuration,
         birth: Birth,
+        instance: Option<Instance>,
     ) -> Result<Self, Vec<Finding>> {
         let io_error = |error: io::Error| vec![error.to_string().into()];
         let signals = Signals::watch(&WATCHED).map_err(io_error)?;
@@ -102,7 +106,7 @@ impl Supervisor {
         let (inherited, foreground, heir_of) = match birth {
             Birth::Plain => (Listeners::default(), None, None),
             Birth::Detached(stream) => (Listeners::default(), Some(stream), None),
-            Birth::Upgrade(listeners, keys) => {
+            Birth::Upgrade(listeners, keys, _) => {
                 ticket_keys = keys;
                 (listeners, None, getppid())
             }
@@ -118,6 +122,7 @@ impl Supervisor {
             respawn: None,
             pause: RESPAWN_PAUSE.0,
             pid_file: None,
+            instance,
             foreground,
             heir_of,
             upgrade: None,
@@ -398,6 +403,7 @@ impl Supervisor {
                 }
             }
         }
+        self.tell_instance();
         self.log(Level::Notice, "the new configuration runs");
     }
 
@@ -414,12 +420,25 @@ impl Supervisor {
                 return;
             }
         }
+        self.tell_instance();
+        if self.instance.is_some() && self.heir_of.is_none() {
+            // Nobody may read it.
+            let _ = io::stderr().write_all(wordpress::greeting(&self.current).as_bytes());
+        }
         if let Some(foreground) = self.foreground.take() {
             let log = self.current.terminal_substitute();
             if let Err(error) = stdio::leave_terminal(log.as_ref()) {
                 self.log(Level::Alert, &format!("dup2() failed: {error}"));
             }
             daemon::announce_ready(foreground);
+        }
+    }
+
+    /// Writes into the lock of the folder which process this is, and what it does.
+    fn tell_instance(&self) {
+        let told = self.instance.as_ref().map(|instance| instance.tell(&wordpress::facts(&self.current)));
+        if let Some(Err(error)) = told {
+            self.log(Level::Alert, &format!("the lock of the folder: {}", reason(&error)));
         }
     }
 
@@ -450,6 +469,7 @@ impl Supervisor {
             if let Some(Err(error)) = self.pid_file.as_mut().map(PidFile::rename_back) {
                 self.log(Level::Alert, &format!("rename() of the pid file failed: {error}"));
             }
+            self.tell_instance();
             if self.workers.is_empty() && self.ending.is_none() {
                 self.accepting = true;
                 self.respawn = Some(Instant::now());
@@ -528,7 +548,12 @@ impl Supervisor {
         if let Some(Err(error)) = self.pid_file.as_mut().map(PidFile::rename_to_oldbin) {
             return self.log(Level::Alert, &format!("rename() of the pid file failed: {error}"));
         }
-        match daemon::upgrade(self.binary.clone(), &self.current.listeners, self.ticket_keys.valid()) {
+        match daemon::upgrade(
+            self.binary.clone(),
+            &self.current.listeners,
+            self.ticket_keys.valid(),
+            self.instance.as_ref(),
+        ) {
             Ok(child) => self.upgrade = Some(child),
             Err(error) => {
                 self.log(Level::Alert, &format!("the new binary could not be started: {error}"));

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, mkdirat, openat, readlinkat, statat,
@@ -22,7 +22,7 @@ pub(crate) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).unio
 const STEP: OFlags = FOLDER.union(OFlags::PATH);
 
 /// As many as the system follows.
-pub(crate) const MAX_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Whether a file is root's, or of whoever runs this process.
 pub(crate) fn is_ours(owner: u32) -> bool {
@@ -127,7 +127,7 @@ impl Way {
     ///
     /// # Errors
     /// `ELOOP` for a link, which is never followed but for those that the kernel makes in `/proc`.
-    pub(crate) fn open_for_appending(&self, name: &OsStr) -> io::Result<OwnedFd> {
+    fn open_file(&self, name: &OsStr) -> io::Result<OwnedFd> {
         let open = |more| {
             let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
             openat(&self.at, name, flags | more, Mode::from_raw_mode(0o666))
@@ -157,6 +157,37 @@ impl Way {
     fn step(&self, name: &OsStr) -> Result<File, Errno> {
         openat(&self.at, name, STEP, Mode::empty()).map(File::from)
     }
+}
+
+/// Opens a file for appending, and makes it where it is not there. Root follows links of root's where nobody else could have put
+/// them (`/var/log/a.log` to another disk, `/dev/stdout`), and no others.
+///
+/// # Errors
+/// It cannot be opened, or root is led there by somebody else.
+pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(File::options().create(true).append(true).open(path)?.into());
+    }
+    let refused = || {
+        let why = "a link that leads there is not root's, or lies where others than root could have put it: \
+                   name the file that it leads to";
+        io::Error::new(io::ErrorKind::PermissionDenied, why)
+    };
+    let mut path = path::absolute(path)?;
+    let mut way = Way::from_root()?;
+    for _ in 0..=MAX_LINKS {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        way = way.walk(above, Missing::Fails)?.ok_or_else(refused)?;
+        match way.open_file(name) {
+            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                path = way.link(name)?.ok_or_else(refused)?;
+            }
+            opened => return opened,
+        }
+    }
+    Err(Errno::LOOP.into())
 }
 
 /// Somebody may have been faster.

@@ -1,6 +1,7 @@
 //! `myriad wordpress`: a site's folder and php-fpm's address in, the built-in preset out.
 
 mod https;
+mod running;
 mod values;
 
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::{accounts, cli};
 use https::Https;
 pub(crate) use https::SelfSigned;
+pub(crate) use running::{Command, facts, greeting};
 
 /// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
 const PRESET: &str = include_str!("../../../presets/wordpress.conf");

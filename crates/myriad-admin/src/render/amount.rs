@@ -16,7 +16,7 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 /// `1,234,567`.
-pub(super) fn count(count: u64) -> String {
+pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -29,7 +29,7 @@ pub(super) fn count(count: u64) -> String {
 }
 
 /// `0s`, `47s`, `3m12s`, `5h02m`, `12d4h`, `3.2y`: at most six characters.
-pub(super) fn duration(ms: u64) -> String {
+pub fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     if minutes == 0 {

@@ -6,6 +6,7 @@ mod page;
 mod purge;
 mod zone;
 
+pub use amount::{count, duration};
 pub use list::{list_head, list_line};
 pub use page::page;
 pub use purge::{purge, purge_total};

@@ -53,6 +53,12 @@ impl Running {
         }
     }
 
+    /// The server whose control socket lies beside this pid file, where it is if nothing else is written.
+    pub(crate) fn beside(pid_file: &Path) -> Self {
+        let socket = socket::beside(pid_file);
+        Self { named: format!("with the control socket {}", socket.display()), socket }
+    }
+
     /// Asks, and gives each line of the answer to `tell` until that says false. The answer's end comes back, none where
     /// `tell` ended it.
     pub(crate) fn ask(

@@ -17,6 +17,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::{cli, version};
+pub(crate) use client::Running;
+pub(crate) use options::{Known, Words};
 
 /// The first word of a command line that asks a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +54,8 @@ impl Command {
     }
 }
 
-fn help(usage: &str) -> ExitCode {
+/// Prints what a command's `--help` says.
+pub(crate) fn help(usage: &str) -> ExitCode {
     eprint!("{}\n{usage}", version::text(false));
     ExitCode::SUCCESS
 }

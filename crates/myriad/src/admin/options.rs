@@ -8,24 +8,24 @@ use super::Server;
 
 /// A command line, taken apart.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(crate) struct Words {
     /// `-c`, `-p`, `-g`.
-    pub(super) server: Server,
+    pub(crate) server: Server,
     /// `--socket`.
-    pub(super) socket: Option<PathBuf>,
+    pub(crate) socket: Option<PathBuf>,
     /// `-h`, `--help`.
-    pub(super) help: bool,
+    pub(crate) help: bool,
     options: Vec<(&'static str, Option<String>)>,
     /// What is no option.
-    pub(super) plain: Vec<String>,
+    pub(crate) plain: Vec<String>,
 }
 
 /// An option of a command, and whether a value follows it.
-pub(super) type Known = (&'static str, bool);
+pub(crate) type Known = (&'static str, bool);
 
 impl Words {
     /// Takes the arguments apart by what the command knows; the error is a sentence.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         mut arguments: impl Iterator<Item = OsString>,
         known: &[Known],
     ) -> Result<Self, String> {
@@ -71,17 +71,17 @@ impl Words {
     }
 
     /// Whether an option was said.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(known, _)| *known == name)
     }
 
     /// The value of an option, the last that was said.
-    pub(super) fn value(&self, name: &str) -> Option<String> {
+    pub(crate) fn value(&self, name: &str) -> Option<String> {
         self.values(name).pop()
     }
 
     /// All values of an option.
-    pub(super) fn values(&self, name: &str) -> Vec<String> {
+    pub(crate) fn values(&self, name: &str) -> Vec<String> {
         let said = self.options.iter().filter(|(known, _)| *known == name);
         said.filter_map(|(_, value)| value.clone()).collect()
     }

@@ -1,0 +1,177 @@
+//! One `myriad wordpress` a folder: a lock beside its cache, which the supervisor holds for as long as it lives.
+//!
+//! ```text
+//! free --claim--> held --process ends, however--> free
+//!                 held --upgrade: the descriptor is handed over--> held by both --one of them ends--> held by the other
+//! ```
+//! The file also tells whoever asks which process that is, and what it does. It stays when the process has gone: that it is
+//! there says nothing, that it is locked does.
+
+use std::fs::{File, Permissions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::process::Pid;
+
+use crate::pidfile::reason;
+use crate::way;
+
+/// Whoever looks whether the lock is held, holds it for a moment.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A claimed folder; free again when the process ends.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    file: File,
+    since: SystemTime,
+}
+
+/// Who holds a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) pid: Pid,
+    /// Since when it runs.
+    pub(crate) since: SystemTime,
+    /// What it tells of itself: lines for people.
+    pub(crate) told: String,
+}
+
+/// The lock of a prefix.
+fn path(prefix: &Path) -> PathBuf {
+    prefix.join("myriad.lock")
+}
+
+impl Instance {
+    /// Claims a folder for this process.
+    ///
+    /// # Errors
+    /// Another process holds it, or the lock cannot be made: a sentence.
+    pub(crate) fn claim(prefix: &Path) -> Result<Self, String> {
+        let path = path(prefix);
+        let failed =
+            |error: &io::Error| format!("wordpress: the lock \"{}\": {}", path.display(), reason(error));
+        let file = File::from(way::open_for_appending(&path).map_err(|error| failed(&error))?);
+        // Whoever may read it may lock it.
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(|error| failed(&error))?;
+        for _ in 0..ATTEMPTS {
+            match file.try_lock() {
+                Ok(()) => {
+                    let instance = Self { file, since: SystemTime::now() };
+                    instance.tell("starting\n").map_err(|error| failed(&error))?;
+                    return Ok(instance);
+                }
+                Err(TryLockError::WouldBlock) => sleep(PAUSE),
+                Err(TryLockError::Error(error)) => return Err(failed(&error)),
+            }
+        }
+        let who = holder(prefix).ok().flatten().map(|holder| holder.pid.as_raw_nonzero());
+        let who = who.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+        let folder = prefix.display();
+        Err(format!(
+            "wordpress: {folder} is in use by {who}: stop that by `myriad wordpress stop --prefix {folder}`, \
+             or name another folder with --prefix"
+        ))
+    }
+
+    /// Takes the lock over from the process that was upgraded.
+    pub(crate) fn inherit(lock: OwnedFd) -> Self {
+        Self { file: lock.into(), since: SystemTime::now() }
+    }
+
+    /// Writes which process this is, and what it does; lines for people.
+    pub(crate) fn tell(&self, told: &str) -> io::Result<()> {
+        let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let text = format!("{} {since_s}\n{told}", std::process::id());
+        self.file.set_len(0)?;
+        (&self.file).write_all(text.as_bytes())
+    }
+}
+
+impl AsFd for Instance {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Who holds a folder now, if anybody does.
+///
+/// # Errors
+/// The lock cannot be read, or its holder has not yet written into it.
+pub(crate) fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
+    let mut file = match File::open(path(prefix)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => return Ok(None),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    let holder = Holder::read(&text);
+    holder.map(Some).ok_or_else(|| io::Error::other("its holder has not yet said which process it is"))
+}
+
+impl Holder {
+    /// Reads what [`Instance::tell`] wrote.
+    fn read(text: &str) -> Option<Self> {
+        let (first, told) = text.split_once('\n')?;
+        let (pid, since_s) = first.split_once(' ')?;
+        let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
+        let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
+        Some(Self { pid, since, told: told.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("myriad-instance-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&path).expect("folder");
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn folder_has_one_holder_and_what_is_left_of_an_earlier_one_is_no_obstacle() {
+        let folder = Folder::new("claim");
+        assert_eq!(holder(&folder.0).expect("nobody"), None);
+        std::fs::write(path(&folder.0), "1\nleft over\n").expect("a file");
+        assert_eq!(holder(&folder.0).expect("nobody"), None, "a file says nothing");
+        let first = Instance::claim(&folder.0).expect("free");
+        let mode = std::fs::metadata(path(&folder.0)).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "nobody else may lock it");
+        first.tell("serves  /a\n").expect("told");
+        let own = std::process::id().to_string();
+        let refused = Instance::claim(&folder.0).expect_err("held");
+        assert!(refused.contains(&format!("in use by process {own}")), "{refused}");
+        let known = holder(&folder.0).expect("read").expect("somebody");
+        assert_eq!((known.pid.to_string(), known.told.as_str()), (own, "serves  /a\n"));
+
+        // As an upgrade hands it over.
+        let heir = Instance::inherit(first.as_fd().try_clone_to_owned().expect("a copy"));
+        drop(first);
+        assert!(Instance::claim(&folder.0).is_err());
+        drop(heir);
+        assert_eq!(holder(&folder.0).expect("nobody"), None);
+        Instance::claim(&folder.0).expect("free again");
+    }
+}

@@ -1,0 +1,225 @@
+//! `myriad wordpress status|reload|stop`: the server that runs on a prefix.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use myriad_admin::{Reply, Request, RequestCounts, StatsRequest, render};
+use myriad_conf::model::{ListenAddress, ListenConf, MainConf};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
+use super::{pid_file, prefix};
+use crate::accounts;
+use crate::admin::{Known, Running, Words, help};
+use crate::generation::Generation;
+use crate::instance::{Holder, holder};
+use crate::pidfile::reason;
+
+const USAGE: &str = "\
+Usage: myriad wordpress status [--prefix DIR]
+       myriad wordpress reload [--prefix DIR]
+       myriad wordpress stop   [--prefix DIR]
+
+status tells what runs there: the process, its addresses, user, cache and hits
+reload has it read everything anew: certificates, a file of --sites
+stop   ends it, and returns when it has ended
+
+  --prefix DIR : the --prefix that it was started with (default: the same)
+
+Exit status: 0; 1 after an error; 3 where no server runs.
+";
+
+/// Seconds that a server may take to end: what its worker may take, and to be scheduled.
+const LONGEST_END_S: i64 = 30;
+/// Nothing runs there, as init scripts have it.
+const NOT_RUNNING: u8 = 3;
+
+/// What to do with the server that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Status,
+    Reload,
+    Stop,
+}
+
+impl Command {
+    /// The command that the first two arguments name.
+    pub(crate) fn named(arguments: &[OsString]) -> Option<Self> {
+        let [first, second, ..] = arguments else { return None };
+        match (first.to_str()?, second.to_str()?) {
+            ("wordpress", "status") => Some(Self::Status),
+            ("wordpress", "reload") => Some(Self::Reload),
+            ("wordpress", "stop") => Some(Self::Stop),
+            _ => None,
+        }
+    }
+
+    /// Runs it, with the arguments after its name.
+    pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
+        self.tried(arguments).unwrap_or_else(|error| {
+            eprintln!("myriad: wordpress: {error}");
+            ExitCode::FAILURE
+        })
+    }
+
+    fn tried(self, arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+        const OPTIONS: &[Known] = &[("--prefix", true)];
+        let words = Words::parse(arguments, OPTIONS)?;
+        if words.help {
+            return Ok(help(USAGE));
+        }
+        if let Some(word) = words.plain.first() {
+            return Err(format!("\"{word}\" is too much here (see myriad wordpress status --help)"));
+        }
+        let said = words.value("--prefix").map(PathBuf::from).or(words.server.prefix);
+        let prefix = std::path::absolute(prefix(said.as_deref())).map_err(|error| error.to_string())?;
+        let known = holder(&prefix).map_err(|error| format!("{}: {}", prefix.display(), reason(&error)))?;
+        let Some(holder) = known else {
+            eprintln!("myriad: wordpress: no server runs on {}", prefix.display());
+            return Ok(ExitCode::from(NOT_RUNNING));
+        };
+        match self {
+            Self::Status => status(&holder, &prefix),
+            Self::Reload => {
+                signal(holder.pid, Signal::HUP)?;
+                tell(&format!("process {} reads everything anew and says what comes of it", holder.pid));
+            }
+            Self::Stop => stop(holder.pid)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn signal(pid: Pid, signal: Signal) -> Result<(), String> {
+    kill_process(pid, signal).map_err(|error| {
+        let who = if error == rustix::io::Errno::PERM { ": ask as root, or as who started it" } else { "" };
+        format!("kill({pid}) failed ({}){who}", reason(&error.into()))
+    })
+}
+
+/// Ends a process and waits until it has ended.
+fn stop(pid: Pid) -> Result<(), String> {
+    let failed = |error: rustix::io::Errno| format!("process {pid}: {}", reason(&io::Error::from(error)));
+    // Named by a descriptor: another process may have its number soon.
+    let process = pidfd_open(pid, PidfdFlags::empty()).map_err(failed)?;
+    signal(pid, Signal::TERM)?;
+    let mut polled = [PollFd::new(&process, PollFlags::IN)];
+    let limit = Timespec { tv_sec: LONGEST_END_S, tv_nsec: 0 };
+    if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))).map_err(failed)? == 0 {
+        return Err(format!("process {pid} has not ended after {LONGEST_END_S} s"));
+    }
+    tell(&format!("process {pid} has ended"));
+    Ok(())
+}
+
+/// Writes a line for who reads it; nobody may.
+fn tell(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+fn status(holder: &Holder, prefix: &Path) {
+    let up = holder.since.elapsed().unwrap_or_default();
+    let up = render::duration(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
+    tell(&format!(
+        "{}{}{}",
+        row("runs", &format!("process {}, for {up}", holder.pid)),
+        holder.told,
+        hits(prefix)
+    ));
+}
+
+/// What the visitors' requests came to, in all zones.
+fn hits(prefix: &Path) -> String {
+    let running = Running::beside(&pid_file(Some(prefix)));
+    let mut sum = RequestCounts::default();
+    let asked = running.ask(&Request::Stats(StatsRequest::default()), |reply| {
+        if let Reply::Zone(zone) = reply {
+            sum = sum.plus(&zone.requests);
+        }
+        Ok(true)
+    });
+    let text = match asked {
+        Ok(_) => {
+            let (served, asked) = (sum.served(), sum.asked());
+            let rate = sum.hit_rate().map(|rate| format!(" ({:.1} %)", rate * 100.0)).unwrap_or_default();
+            let (served, asked) = (render::count(served), render::count(asked));
+            format!("{served} of {asked} pages from the cache{rate}, {} past it", render::count(sum.bypass))
+        }
+        Err(error) => format!("unknown: {error}"),
+    };
+    row("hits", &text).trim_end().to_owned()
+}
+
+/// A line: a name and what is told under it.
+fn row(name: &str, value: &str) -> String {
+    format!("{name:<9}{value}\n")
+}
+
+/// What a server tells of itself when it runs, for the terminal it was started at and for `status`.
+pub(crate) fn facts(generation: &Generation) -> String {
+    let model = &generation.configuration.model;
+    let mut text = String::new();
+    let Some(http) = &model.http else { return text };
+    let mut addresses: Vec<String> = Vec::new();
+    for listen in http.servers.iter().flat_map(|server| &server.listens) {
+        let address = address(listen);
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    text.push_str(&row("listens", &addresses.join(", ")));
+    text.push_str(&row("user", &user(&model.main)));
+    for zone in &http.cache_zones {
+        let path = generation.origin.paths.complete(zone.path.bytes());
+        text.push_str(&row("cache", &path.display().to_string()));
+    }
+    text
+}
+
+/// Whom the worker is.
+fn user(main: &MainConf) -> String {
+    let own = rustix::process::geteuid();
+    match (&main.user, &main.group) {
+        (Some(user), Some(group)) if own.is_root() => {
+            format!("{}, in the group {}", user.lossy(), group.lossy())
+        }
+        (Some(user), None) if own.is_root() => user.lossy().into_owned(),
+        _ => accounts::name_of(own.as_raw()).unwrap_or_else(|| own.as_raw().to_string()),
+    }
+}
+
+/// What is said at the start, beside the facts.
+pub(crate) fn greeting(generation: &Generation) -> String {
+    let prefix = &generation.origin.paths.prefix;
+    let option = if *prefix == super::prefix(None) {
+        String::new()
+    } else {
+        format!(" --prefix {}", prefix.display())
+    };
+    let mut text = format!("myriad: running as process {}\n", std::process::id());
+    for line in facts(generation).lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    let _ =
+        writeln!(text, "  {}", row("stop", &format!("Ctrl-C, or: myriad wordpress stop{option}")).trim_end());
+    text
+}
+
+/// As a browser is given it.
+fn address(listen: &ListenConf) -> String {
+    let scheme = if listen.quic {
+        "https (HTTP/3)"
+    } else if listen.ssl {
+        "https"
+    } else {
+        "http"
+    };
+    match &listen.address {
+        ListenAddress::Ip(address) => format!("{scheme}://{address}"),
+        ListenAddress::Host(name, port) => format!("{scheme}://{name}:{port}"),
+        ListenAddress::Unix(path) => format!("{scheme} at unix:{}", String::from_utf8_lossy(path)),
+    }
+}
