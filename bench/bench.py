@@ -3,6 +3,8 @@
 
     make bench                                     every row, every server; writes bench/REPORT.md
     bench/bench.py --rows home-gzip,idle --servers myriad,nginx-best --rounds 3 --seconds 1
+    bench/bench.py --before ../old --servers myriad,myriad-before
+                                                   beside an earlier commit: ../old is a checkout of it with its release binary
 
 Each server runs alone on one core and wrk on the other; each is warmed up, then rounds alternate between the servers, medians
 are shown. A server whose answer is not the page (status, coding, decoded body, X-Cache) takes no part in that row.
@@ -26,7 +28,7 @@ import h3
 import load
 import report
 import tls
-from rows import CANDIDATES, ROWS, judge
+from rows import BEFORE, CANDIDATES, ROWS, judge
 from servers import HERE, PROJECT, Stand, Unavailable
 
 OUT = HERE / "out"
@@ -43,16 +45,18 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65536)), hard))  # the servers inherit it
     site = prepare_site(options.site)
     build_ends()
-    stand = Stand(site, OUT / "servers", options.cores.split(",")[0])
+    stand = Stand(site, OUT / "servers", options.cores.split(",")[0], options.before)
     bench = Bench(stand, options)
+    rows = [row.with_before() for row in ROWS] if options.before else ROWS
     try:
-        for row in ROWS:
+        for row in rows:
             if not options.rows or row.name in options.rows:
                 bench.run(row)
     finally:
         subprocess.run([PROJECT / "scripts" / "site", "stop", site], check=False)
     (OUT / "results.json").write_text(json.dumps(bench.results, indent=1))
-    text = report.write(bench.results, bench.notes, options, partial=bool(options.rows or options.servers))
+    text = report.write(bench.results, bench.notes, options, rows=rows,
+                        partial=bool(options.rows or options.servers or options.before))
     print("\n" + text)
 
 
@@ -60,7 +64,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = lambda text: [name for name in text.split(",") if name]
     parser.add_argument("--rows", type=names, default=[], help=",".join(row.name for row in ROWS))
-    parser.add_argument("--servers", type=names, default=[], help=",".join(CANDIDATES))
+    parser.add_argument("--servers", type=names, default=[], help=",".join([*CANDIDATES, *BEFORE.values()]))
+    parser.add_argument("--before", type=pathlib.Path, help="a checkout of an earlier commit, with target/release/myriad in it")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2, help="of load per server, row and round")
     parser.add_argument("--connections", type=int, default=64)

@@ -9,15 +9,17 @@ import shutil
 import subprocess
 import sys
 
-from rows import ROWS, judge
+from rows import judge
 from servers import HERE, SEARCH_PATH, myriad_binary, Unavailable
 
-COLUMNS = ["myriad", "myriad-bare", "nginx-recipe", "nginx-best", "varnish", "floor"]
-COLOURS = {"myriad": "#0b7a75", "myriad-bare": "#5bb5a2", "nginx-recipe": "#8a8f98", "nginx-best": "#b9bdc4",
+COLUMNS = ["myriad", "myriad-before", "myriad-bare", "myriad-bare-before", "nginx-recipe", "nginx-best", "varnish", "floor"]
+COLOURS = {"myriad": "#0b7a75", "myriad-before": "#3b928d", "myriad-bare": "#5bb5a2", "myriad-bare-before": "#9bd0c4", "nginx-recipe": "#8a8f98", "nginx-best": "#b9bdc4",
            "varnish": "#c98b4b", "floor": "#e2e4e8"}
 LEGEND = {
     "myriad": "Myriad with `presets/wordpress.conf`, all its rules",
+    "myriad-before": "the same of an earlier commit (`--before`)",
     "myriad-bare": "Myriad, one location with `fastcgi_cache` (`conf/bare.conf`)",
+    "myriad-bare-before": "the same of an earlier commit (`--before`)",
     "nginx-recipe": "nginx as the recipes have it (`conf/recipe.conf`)",
     "nginx-best": "nginx storing what the origin compressed (`conf/best.conf`)",
     "varnish": "Varnish before nginx and php-fpm (`conf/varnish.vcl`)",
@@ -29,14 +31,19 @@ LEGEND = {
 KEPT = ("\n## The page cache\n", "\n## The published runs, repeated\n")
 
 
-def write(results, notes, options, partial):
+def columns(results):
+    """The servers that took part in any row."""
+    return [name for name in COLUMNS if any(name in figures for figures in results.values())]
+
+
+def write(results, notes, options, rows, partial):
     """The report as text. A run of all rows and servers replaces bench/REPORT.md; others go to bench/out/."""
-    measured = [row for row in ROWS if results.get(row.name)]
+    measured = [row for row in rows if results.get(row.name)]
     sections = [cpu_table(measured, results), busy_table(measured, results), other_tables(measured, results), targets(measured, results), remarks(notes)]
     text = "\n\n".join(section for section in sections if section)
     folder = HERE / "out" if partial else HERE
     (folder / "chart.svg").write_text(chart(measured, results))
-    legend = "\n".join(f"- **{name}**: {words}" for name, words in LEGEND.items())
+    legend = "\n".join(f"- **{name}**: {words}" for name, words in LEGEND.items() if name in columns(results))
     target = folder / "REPORT.md"
     kept = kept_sections(target)
     target.write_text(f"# Bench\n\n{machine(options)}\n\n{legend}\n\n![CPU time per request](chart.svg)\n\n{text}\n{kept}")
@@ -104,7 +111,7 @@ def cpu_table(rows, results):
             continue
         floor = figures.get("floor", {}).get("cpu_us")
         cells = [row.title]
-        for name in COLUMNS:
+        for name in columns(results):
             figure = figures.get(name)
             if not figure:
                 cells.append("")
@@ -115,26 +122,26 @@ def cpu_table(rows, results):
     if not lines:
         return ""
     return ("## CPU time per request\n\nµs of CPU per request (times the floor), thousand requests a second.\n\n"
-            + table(["row", *COLUMNS], lines))
+            + table(["row", *columns(results)], lines))
 
 
 def busy_table(rows, results):
     """Whether the server was the limit, wrk was, or something else had the cores."""
     share = lambda figure: f"{figure['busy']:.0%} / {figure['client_busy']:.0%}" if "busy" in figure else ""
-    lines = [[row.title, *[share(results[row.name].get(name, {})) for name in COLUMNS]] for row in rows]
+    lines = [[row.title, *[share(results[row.name].get(name, {})) for name in columns(results)]] for row in rows]
     lines = [line for line in lines if any(line[1:])]
     if not lines:
         return ""
     return ("## How busy server and wrk were\n\nCPU time by wall time, 100% is a core. Where wrk is at its limit and the server is "
             "not, the server\nwas woken more often than it need have been, and its CPU time per request is rather too high. Where "
             "neither is,\neach waited for something else: for PHP on a miss, or for others on the machine.\n\n"
-            + table(["row", *COLUMNS], lines))
+            + table(["row", *columns(results)], lines))
 
 
 def other_tables(rows, results):
     crowd, idle = [], []
     for row in rows:
-        for name in COLUMNS:
+        for name in columns(results):
             figure = results[row.name].get(name, {})
             if "slowest_late_ms" in figure:
                 times = ("first_late_ms", "median_late_ms", "slowest_late_ms", "beyond_ms", "client_cpu_ms")
@@ -143,11 +150,11 @@ def other_tables(rows, results):
                 idle.append([row.title, name, f"{figure['kilobytes_each']:.2f}", figure["dead"],
                              f"{figure['hit_alone_us']:.1f}", f"{figure['hit_among_us']:.1f}"])
     lines = [[row.title, *[f"{results[row.name][name]['tls_kilobytes_each']:.2f}" if "tls_kilobytes_each" in results[row.name].get(name, {})
-                           else "" for name in COLUMNS]] for row in rows]
+                           else "" for name in columns(results)]] for row in rows]
     secured = [line for line in lines if any(line[1:])]
     parts = []
     if secured:
-        parts.append("## Idle connections of TLS\n\nKB of resident memory each.\n\n" + table(["row", *COLUMNS], secured))
+        parts.append("## Idle connections of TLS\n\nKB of resident memory each.\n\n" + table(["row", *columns(results)], secured))
     if crowd:
         parts.append("## Crowds\n\nms from the moment that PHP was done, by its own stamp on the answer, until the first, the "
                      "median and the slowest client had all of it; what the longest wait of a client, from its own request, "
@@ -175,7 +182,7 @@ def chart(rows, results):
     bar, label, width = 18, 130, 520
     parts, y = [], 10
     for row in rows:
-        bars = [(name, results[row.name][name]["cpu_us"]) for name in COLUMNS if "cpu_us" in results[row.name].get(name, {})]
+        bars = [(name, results[row.name][name]["cpu_us"]) for name in columns(results) if "cpu_us" in results[row.name].get(name, {})]
         if not bars:
             continue
         longest = max(value for _, value in bars)

@@ -9,6 +9,8 @@ GZIP = ("Accept-Encoding", "gzip")
 BROWSER = ("Accept-Encoding", "gzip, deflate, br")
 PEERS = ["nginx-recipe", "nginx-best", "varnish"]
 CANDIDATES = ["myriad", "myriad-bare", *PEERS]
+BEFORE = {"myriad": "myriad-before", "myriad-bare": "myriad-bare-before"}  # the same servers as an earlier commit has them
+UNCHANGED = 1.02  # most that a row may cost beside the earlier commit
 
 
 @dataclasses.dataclass
@@ -28,6 +30,14 @@ class Row:
     rounds: int = 0             # 0: as many as asked for
     floor: bool = True
     targets: tuple = ()         # (subject, name in JUDGES, what that judge asks for ...)
+
+    def with_before(self):
+        """The row with Myriad of an earlier commit in the same rounds, beside each Myriad of this one; handshakes have no such
+        pair."""
+        pairs = [(now, before) for now, before in BEFORE.items() if now in self.servers] if self.kind != "handshake" else []
+        figure = "hit_alone_us" if self.kind == "idle" else "cpu_us"
+        limited = () if self.kind in ("crowd", "idle-tls") else tuple((now, "before", before, figure) for now, before in pairs)
+        return dataclasses.replace(self, servers=(*self.servers, *(before for _, before in pairs)), targets=(*self.targets, *limited))
 
     @property
     def against_one(self):
@@ -114,6 +124,15 @@ def judge_ratio(mine, results, row, target):
     return f"{subject} at most {asked} × {other}", f"{ratio:.2f}" if ratio >= 0.1 else f"1/{1 / ratio:.0f}", ratio <= limit
 
 
+def judge_before(mine, results, row, target):
+    subject, _, earlier, figure = target
+    theirs = results[row.name].get(earlier)
+    if not theirs:
+        return None
+    ratio = mine[figure] / theirs[figure]
+    return f"{subject} at most {UNCHANGED} × {earlier}", f"{ratio:.3f}", ratio <= UNCHANGED
+
+
 def judge_wins(mine, results, row, target):
     subject, _, other, needed, rounds = target
     theirs = results[row.name].get(other)
@@ -148,5 +167,5 @@ def judge_idle(mine, results, row, target):
             mine["kilobytes_each"] <= kilobytes and not mine["dead"] and ratio <= limit)
 
 
-JUDGES = {"ratio": judge_ratio, "wins": judge_wins, "against-one": judge_against_one, "crowd": judge_crowd,
+JUDGES = {"ratio": judge_ratio, "before": judge_before, "wins": judge_wins, "against-one": judge_against_one, "crowd": judge_crowd,
           "idle": judge_idle, "idle-tls": tls.judge_idle}

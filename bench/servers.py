@@ -152,10 +152,11 @@ class Server:
 
 
 class Stand:
-    """Where the servers stand: the site they serve, a folder for their files, the cores that are theirs."""
+    """Where the servers stand: the site they serve, a folder for their files, the cores that are theirs; `before` is a
+    checkout of an earlier commit with its own release binary, if one is to be compared."""
 
-    def __init__(self, site, folder, cores):
-        self.site, self.folder, self.cores = site, folder, cores
+    def __init__(self, site, folder, cores, before=None):
+        self.site, self.folder, self.cores, self.before = site, folder, cores, before
 
     def values(self, server):
         return {
@@ -180,19 +181,20 @@ class Stand:
         path = self.configuration(server, template)
         server.spawn([program("nginx"), "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
-    def myriad_bare(self, server):
-        binary = myriad_binary()
+    def myriad_bare(self, server, tree=None):
+        binary = myriad_binary(tree)
         path = self.configuration(server, "bare.conf")
         server.spawn([binary, "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
-    def myriad_preset(self, server):
-        """The built-in preset, with no more than the number of workers, the pid file and a port for HTTPS written into it."""
-        binary = myriad_binary()
+    def myriad_preset(self, server, tree=None):
+        """The preset of the checkout `tree` (this one, if none), with no more than the number of workers, the pid file and a
+        port for HTTPS written into it."""
+        binary = myriad_binary(tree)
         server.tls_port = free_port()
         certificate = self.certificate()
         https = (f"listen 127.0.0.1:{server.tls_port} ssl; listen 127.0.0.1:{server.tls_port} quic; http2 on; "
                  f"ssl_certificate {certificate}; ssl_certificate_key {certificate};")
-        text = fill(PROJECT / "presets" / "wordpress.conf", {
+        text = fill((tree or PROJECT) / "presets" / "wordpress.conf", {
             "listen": f"127.0.0.1:{server.port}", "server_name": "_", "root": self.site / "wordpress",
             "php": f"unix:{self.site}/run/php.sock", "cache": server.folder / "cache", "issuer": "", "https": https})
         text = text.replace("worker_processes auto;",
@@ -280,8 +282,9 @@ class Stand:
                      server.tls_port)
 
 
-def myriad_binary():
-    binary = pathlib.Path(os.environ.get("MYRIAD", MYRIAD))
+def myriad_binary(tree=None):
+    """The release binary of the checkout `tree`, of this one if none is named."""
+    binary = tree / "target" / "release" / "myriad" if tree else pathlib.Path(os.environ.get("MYRIAD", MYRIAD))
     if not binary.exists():
         raise Unavailable(f"{binary} is not built")
     return binary
@@ -290,6 +293,8 @@ def myriad_binary():
 STARTERS = {
     "myriad": Stand.myriad_preset,
     "myriad-bare": Stand.myriad_bare,
+    "myriad-before": lambda stand, server: stand.myriad_preset(server, stand.before),
+    "myriad-bare-before": lambda stand, server: stand.myriad_bare(server, stand.before),
     "nginx-recipe": Stand.nginx_tls,
     "nginx-best": lambda stand, server: stand.nginx(server, "best.conf"),
     "varnish": Stand.varnish,
