@@ -9,7 +9,7 @@ BENCH ?=
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-recipes fuzz clean
+.PHONY: help up build test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-instructions bench-recipes fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -81,6 +81,11 @@ bench-cache: ## a million pages, hit rates, bans, one second's validity, beside 
 	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
 	@bench/cache.py $(BENCH)
+
+bench-instructions: ## instructions of a hit, the same on a busy machine (BENCH="--before ../old": beside an earlier commit)
+	@scripts/install-packages up bench
+	@$(MAKE) --no-print-directory build
+	@bench/instructions.py $(BENCH)
 
 fuzz: ## every fuzz target for FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain); FUZZ="h2 h3" for some of them
 	@CARGO=$(CARGO) scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)

@@ -106,15 +106,16 @@ class Server:
         self.folder.chmod(0o755)
         self.port = free_port()
         self.processes = []
+        self.launcher = ()
         self.tls_port = None
 
     def spawn(self, command, port, environment=None):
         log = open(self.folder / "output.log", "ab")
         process = subprocess.Popen(
-            ["taskset", "--cpu-list", self.cores, *map(str, command)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            ["taskset", "--cpu-list", self.cores, *self.launcher, *map(str, command)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True, env={**os.environ, "PATH": SEARCH_PATH, **(environment or {})})
         self.processes.append(process)
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + (120 if self.launcher else 15)
         while time.monotonic() < deadline:
             if process.poll() is not None:
                 break
@@ -169,8 +170,13 @@ class Stand:
 
     def start(self, name, workers=1, **options):
         server = Server(name, self.folder, workers, self.cores if workers == 1 else ",".join(map(str, range(workers))))
+        server.launcher = self.launcher(server)
         STARTERS[name](self, server, **options)
         return server
+
+    def launcher(self, server):
+        """Words of a command in front of the server's own."""
+        return ()
 
     def configuration(self, server, template, name="server.conf", **more):
         path = server.folder / name

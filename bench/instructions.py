@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Instructions of Myriad's worker thread for one cached hit, counted by valgrind's callgrind: the same on a busy machine.
+
+    make bench-instructions                                    every row of keep-alive hits, preset and bare
+    bench/instructions.py --before ../old --rows home-gzip     beside an earlier commit: a checkout with its release binary
+
+Each figure is the difference of two runs that begin alike, one with FEW and one with MANY requests, divided by the requests that
+the second had more: what starting, warming up and ending cost is in both. The thread is that on which the difference is the
+greatest; what others compress in the background does not count. Of each the least of RUNS counts, as a page that is fetched anew
+only adds. What the kernel does for a request is not counted.
+"""
+
+import argparse
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import bench
+import load
+import report
+from rows import BEFORE, ROWS, UNCHANGED
+from servers import HERE, Stand, Unavailable, program
+
+FEW, MANY, RUNS = 200, 6200, 3
+KINDS = ("hit", "revalidate")
+NAMES = ["myriad", "myriad-bare"]
+
+
+def main():
+    options = arguments()
+    lock = bench.hold_machine()  # until this process ends
+    site = bench.prepare_site(bench.OUT / "site")
+    names = [name for now in NAMES for name in (now, BEFORE[now] if options.before else None) if name]
+    stand = Counting(site, bench.OUT / "instructions", "0,1", options.before)
+    lines, missed = [], 0
+    try:
+        for row in (row for row in ROWS if row.kind in KINDS and not row.close and row.workers == 1):
+            if options.rows and row.name not in options.rows:
+                continue
+            counts = {name: counted(stand, name, row) for name in names}
+            ratios = [counts[now] / counts[BEFORE[now]] for now in NAMES if options.before]
+            missed += sum(ratio > UNCHANGED for ratio in ratios)
+            lines.append([row.title, *(f"{counts[name]:.0f}" for name in names), *(f"{ratio:.3f}" for ratio in ratios)])
+            print("  ".join(lines[-1]), flush=True)
+    finally:
+        subprocess.run([bench.PROJECT / "scripts" / "site", "stop", site], check=False)
+    heads = ["row", *names, *(f"{now}: now/before" for now in NAMES if options.before)]
+    print("\n" + report.table(heads, lines))
+    if missed:
+        sys.exit(f"{missed} figures above {UNCHANGED} x what they were")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [row.name for row in ROWS if row.kind in KINDS and not row.close and row.workers == 1]
+    parser.add_argument("--rows", type=lambda text: text.split(","), default=[], help=",".join(names))
+    parser.add_argument("--before", type=pathlib.Path, help="a checkout of an earlier commit, with target/release/myriad in it")
+    return parser.parse_args()
+
+
+class Counting(Stand):
+    """Servers whose worker process runs under callgrind. It leaves its count behind when it ends."""
+
+    def launcher(self, server):
+        server.folder.chmod(0o777)  # started by root, the worker is somebody else when it leaves its count
+        preloaded = self.folder / "worker.so"
+        if not preloaded.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", preloaded, HERE / "instructions" / "worker.c", "-ldl"], check=True)
+        under = f"{program('valgrind')} -q --tool=callgrind --separate-threads=yes --callgrind-out-file={server.folder}/count.%p"
+        return ["env", f"LD_PRELOAD={preloaded}", f"MYRIAD_WORKER_UNDER={under}"]
+
+
+def counted(stand, name, row):
+    """Instructions for a request of the row."""
+    few, many = ([by_thread(stand, name, row, requests) for _ in range(RUNS)] for requests in (FEW, MANY))
+    threads = set.intersection(*(set(counts) for counts in few + many))
+    least = lambda runs, thread: min(counts[thread] for counts in runs)
+    return max((least(many, thread) - least(few, thread)) / (MANY - FEW) for thread in threads)
+
+
+def by_thread(stand, name, row, requests):
+    """Instructions of each thread of the worker process, by its number, of a server that is started, warmed up, asked so often, and
+    ended."""
+    server = stand.start(name)
+    try:
+        fields = settled(server, row)
+        ask(server, row, fields, requests)
+    finally:
+        server.stop()
+    counts = {}
+    for file in server.folder.glob("count.*-*"):
+        found = re.search(r"^(?:summary|totals): (\d+)", file.read_text(), re.M)
+        if found:
+            counts[file.name.rpartition("-")[2]] = int(found.group(1))
+    if not counts:
+        raise Unavailable(f"{name}: callgrind left no count in {server.folder}")
+    return counts
+
+
+def settled(server, row):
+    """The fields to send, once the page is a hit in the coding of the row and no shorter one has been made for a while."""
+    lengths, deadline = [], time.monotonic() + 60
+    while len(lengths) < 4 or len(set(lengths[-4:])) > 1:
+        data, status, fields, _ = load.fetch(server.port, row.path, row.fields, timeout=60)
+        is_hit = not row.cached or fields.get("x-cache") == "HIT"
+        if status == 200 and is_hit and fields.get("content-encoding", "") == row.codings[0]:
+            lengths.append(len(data))
+        if time.monotonic() > deadline:
+            raise load.Wrong(f"{server.name}: no settled hit of {row.name}")
+        time.sleep(0.5)
+    return (*row.fields, ("If-None-Match", fields["etag"])) if row.kind == "revalidate" else row.fields
+
+
+def ask(server, row, fields, requests):
+    """Asks for the page, one request after the other on one connection."""
+    sent = load.request_bytes(row.path, fields)
+    wanted = 304 if row.kind == "revalidate" else 200
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(requests):
+            connection.sendall(sent)
+            status = load.read_response(connection)[1]
+            if status != wanted:
+                raise load.Wrong(f"{server.name}: {status} where {wanted} was asked for")
+
+
+if __name__ == "__main__":
+    main()
