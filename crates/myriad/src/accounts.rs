@@ -68,8 +68,17 @@ impl Account {
 
 /// The name of a user id.
 pub(crate) fn name_of(uid: u32) -> Option<String> {
-    let users = fs::read_to_string("/etc/passwd").ok()?;
-    let line = users.lines().find(|line| line.split(':').nth(2) == Some(&uid.to_string()))?;
+    named("/etc/passwd", uid)
+}
+
+/// The name of a group id.
+pub(crate) fn group_name_of(gid: u32) -> Option<String> {
+    named("/etc/group", gid)
+}
+
+fn named(file: &str, id: u32) -> Option<String> {
+    let lines = fs::read_to_string(file).ok()?;
+    let line = lines.lines().find(|line| line.split(':').nth(2) == Some(&id.to_string()))?;
     line.split(':').next().map(str::to_owned)
 }
 

@@ -1,5 +1,6 @@
 //! Listening sockets: made once, kept through reloads and upgrades, handed to workers as descriptors.
 
+mod holder;
 mod udp;
 
 use std::fs;
@@ -99,8 +100,7 @@ impl Listeners {
                     opened.all.push(Listener { name: wanted.name, sockets, fresh: kept.is_none() });
                 }
                 Err(error) => {
-                    let text = format!("bind() to {} failed ({})", wanted.name, reason(&error));
-                    failures.push(text.into());
+                    failures.push(not_bound(&wanted, &error));
                 }
             }
         }
@@ -163,6 +163,12 @@ impl Listener {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// Why an address cannot be listened at, in nginx's words, and below that what to do about it.
+fn not_bound(wanted: &Wanted, error: &io::Error) -> Finding {
+    let advice = holder::advice(&wanted.conf, error);
+    format!("bind() to {} failed ({}){advice}", wanted.name, reason(error)).into()
 }
 
 /// Each address once. A wildcard address takes in the addresses of the same port: the kernel refuses both, and the

@@ -127,7 +127,10 @@ fn an_address_in_use_ends_the_start_at_once() {
     assert!(began.elapsed() < Duration::from_secs(4));
     let wanted = format!("bind() to 127.0.0.1:{} failed (98: Address already in use)", site.port);
     assert!(stderr(&output).contains(&wanted), "{}", stderr(&output));
-    assert!(site.read("error.log").contains(&wanted));
+    let holder = format!("help: it is held by process {} (", std::process::id());
+    assert!(stderr(&output).contains(&holder), "{}", stderr(&output));
+    let log = site.read("error.log");
+    assert!(log.contains(&wanted) && log.contains(&holder), "{log}");
     assert!(!site.path("nginx.pid").exists());
 }
 
