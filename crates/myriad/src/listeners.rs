@@ -1,6 +1,7 @@
 //! Listening sockets: made once, kept through reloads and upgrades, handed to workers as descriptors.
 
 mod holder;
+mod trial;
 mod udp;
 
 use std::fs;
@@ -18,6 +19,8 @@ use myriad_conf::model::{KeepAliveProbe, ListenAddress, ListenConf};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with, sockopt,
 };
+
+pub(crate) use trial::try_all;
 
 use crate::admin::socket;
 use crate::pidfile::reason;

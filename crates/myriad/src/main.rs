@@ -22,6 +22,7 @@ mod handover;
 mod instance;
 mod listeners;
 mod logs;
+mod origins;
 mod paths;
 mod pidfile;
 mod process;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::pidfile::{self, reason};
 use crate::report::{Finding, report, say};
 use crate::supervisor::Supervisor;
 use crate::wordpress::SelfSigned;
-use crate::{certificates, version, wordpress};
+use crate::{certificates, listeners, origins, version, wordpress};
 
 /// Does what the arguments (without the program's name) say; the exit status is nginx's: 0 or 1.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -124,7 +125,9 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     let path = origin.paths.configuration.display();
     // Who asks about a request wants its answer alone.
     let quiet = options.quiet || options.explain.is_some();
-    let configuration = match tested(origin, quiet) {
+    // Nor whether the server could be started now.
+    let tries = options.explain.is_none();
+    let configuration = match tested(origin, quiet, tries) {
         Ok(configuration) => configuration,
         Err(findings) => {
             refuse(&log, &findings);
@@ -133,6 +136,9 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
         }
     };
     tell(&log, &configuration.warnings());
+    if tries {
+        tell(&log, &unreachable(&configuration));
+    }
     if !quiet {
         configuration.hints().iter().for_each(Finding::say);
         eprintln!("myriad: configuration file {path} test is successful");
@@ -150,7 +156,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
 }
 
 /// A configuration that would run here, as far as that can be tried.
-fn tested(origin: &Origin, quiet: bool) -> Result<Configuration, Vec<Finding>> {
+fn tested(origin: &Origin, quiet: bool, tries: bool) -> Result<Configuration, Vec<Finding>> {
     let examined = origin.examine();
     let unknown_user = unknown_user(examined.model());
     let configuration = examined.into_configuration().map_err(|mut findings| {
@@ -160,7 +166,7 @@ fn tested(origin: &Origin, quiet: bool) -> Result<Configuration, Vec<Finding>> {
     if !quiet {
         eprintln!("myriad: the configuration file {} syntax is ok", origin.paths.configuration.display());
     }
-    open_what_it_names(origin, &configuration)?;
+    open_what_it_names(origin, &configuration, tries)?;
     Ok(configuration)
 }
 
@@ -169,13 +175,34 @@ fn unknown_user(model: &Model) -> Option<Finding> {
     model.main.user.as_ref().and_then(|_| generation::account(model).err()).map(Finding::from)
 }
 
-/// As `nginx -t`: log files must open and the user must exist; sockets are left alone.
-fn open_what_it_names(origin: &Origin, configuration: &Configuration) -> Result<(), Vec<Finding>> {
-    let opened = Logs::open(&configuration.model, &origin.paths).map(drop);
-    let account = generation::account(&configuration.model).map(drop);
-    let findings: Vec<_> =
+/// As `nginx -t`: log files must open, the user must exist, and addresses be free, unless the server that runs with this
+/// configuration is the one that has them.
+fn open_what_it_names(
+    origin: &Origin,
+    configuration: &Configuration,
+    tries: bool,
+) -> Result<(), Vec<Finding>> {
+    let model = &configuration.model;
+    let opened = Logs::open(model, &origin.paths).map(drop);
+    let account = generation::account(model).map(drop);
+    let mut findings: Vec<_> =
         [opened, account].into_iter().filter_map(|tried| tried.err().map(Finding::from)).collect();
+    if tries {
+        let running = pidfile::read(&pid_path(origin, model)).ok();
+        findings.extend(listeners::try_all(model, running));
+    }
     if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// Origins of this machine that do not answer, or not to the workers.
+fn unreachable(configuration: &Configuration) -> Vec<Finding> {
+    let account = generation::account(&configuration.model).ok().flatten();
+    let warnings = origins::warnings(&configuration.model, account.as_ref());
+    Finding::of(&configuration.parsed, &warnings)
+}
+
+fn pid_path(origin: &Origin, model: &Model) -> PathBuf {
+    origin.paths.pid(model.main.pid.as_ref().map(myriad_conf::Text::bytes))
 }
 
 /// `-s`.
@@ -184,9 +211,7 @@ fn send(origin: &Origin, request: Request) -> ExitCode {
         Ok(configuration) => configuration,
         Err(findings) => return refuse(&ErrorLog::new(Vec::new()), &findings),
     };
-    let written = configuration.model.main.pid.as_ref();
-    let path = origin.paths.pid(written.map(myriad_conf::Text::bytes));
-    let sent = pidfile::read(&path).and_then(|pid| {
+    let sent = pidfile::read(&pid_path(origin, &configuration.model)).and_then(|pid| {
         rustix::process::kill_process(pid, request.signal()).map_err(|error| {
             let error = io::Error::from(error);
             format!(

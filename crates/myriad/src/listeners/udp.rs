@@ -25,7 +25,7 @@ pub(super) fn make(conf: &ListenConf, address: SocketAddr, threads: usize) -> io
     (0..threads).map(|_| patiently(|| bound(conf, address, true))).collect()
 }
 
-fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<OwnedFd> {
+pub(super) fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::DGRAM, flags, None)?;

@@ -1,0 +1,53 @@
+//! `-t`: whether every address could be listened at, without listening.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use myriad_conf::Model;
+use myriad_conf::model::{ListenAddress, ListenConf};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect};
+use rustix::process::Pid;
+
+use super::{bound, holder, not_bound, stream_socket, udp, wanted};
+use crate::report::Finding;
+
+/// Binds each address of a configuration and lets it go at once. One that `running` holds, the server that this configuration
+/// runs in already, is as good as free: a reload keeps the socket. Sockets are bound as a start binds them, never beside those
+/// of another (`SO_REUSEPORT`).
+pub(crate) fn try_all(model: &Model, running: Option<Pid>) -> Vec<Finding> {
+    let failed = |conf: &ListenConf| {
+        let error = try_one(conf).err()?;
+        let is_ours = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
+            && running.is_some_and(|pid| holder::is_held_by(pid, conf));
+        (!is_ours).then_some(error)
+    };
+    wanted(model)
+        .iter()
+        .filter_map(|wanted| failed(&wanted.conf).map(|error| not_bound(wanted, &error)))
+        .collect()
+}
+
+fn try_one(conf: &ListenConf) -> io::Result<()> {
+    match &conf.address {
+        ListenAddress::Ip(address) if conf.quic => udp::bound(conf, *address, false).map(drop),
+        ListenAddress::Ip(address) => bound(conf, *address, false).map(drop),
+        ListenAddress::Unix(path) => try_unix(Path::new(std::ffi::OsStr::from_bytes(path))),
+        ListenAddress::Host(..) => Ok(()),
+    }
+}
+
+/// A file that nobody listens behind is replaced at the start, and left alone here.
+fn try_unix(path: &Path) -> io::Result<()> {
+    let address = SocketAddrUnix::new(path)?;
+    match bind(&stream_socket(AddressFamily::UNIX)?, &address) {
+        Ok(()) => std::fs::remove_file(path),
+        // One that does not wait: who listens may be busy.
+        Err(Errno::ADDRINUSE) => match connect(&stream_socket(AddressFamily::UNIX)?, &address) {
+            Err(Errno::CONNREFUSED) => Ok(()),
+            _ => Err(Errno::ADDRINUSE.into()),
+        },
+        Err(error) => Err(error.into()),
+    }
+}

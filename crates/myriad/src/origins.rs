@@ -1,0 +1,257 @@
+//! `-t`: whether the origins of this machine answer, and whether the workers may connect to them.
+//!
+//! Addresses of the loopback and unix sockets are asked; others cost time, and somebody else's machine is not to be knocked at.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use myriad_conf::model::{HttpConf, ListenAddress, UpstreamAddress};
+use myriad_conf::settings::{Handler, Protocol};
+use myriad_conf::{Diagnostic, Model, Span, Text};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use crate::accounts::{self, Account};
+use crate::pidfile::reason;
+
+/// How long one may take to accept; on the same machine it takes microseconds.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Origins that are asked at one time.
+const AT_ONCE: usize = 16;
+
+/// An address of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Address {
+    /// All that a name stands for: one that answers is enough.
+    Tcp(Vec<SocketAddr>),
+    Unix(PathBuf),
+}
+
+/// An origin as it is written.
+#[derive(Clone, Debug)]
+struct Origin {
+    address: Address,
+    written: String,
+    span: Span,
+}
+
+/// Warns of origins that nobody stands behind, and of those that the account, which the workers become, cannot reach. Each
+/// address is asked once; what this configuration itself listens at is not.
+pub(crate) fn warnings(model: &Model, account: Option<&Account>) -> Vec<Diagnostic> {
+    let Some(http) = &model.http else { return Vec::new() };
+    let mut known = HashSet::new();
+    let mut origins = origins(http);
+    origins.retain(|origin| !is_own(http, &origin.address) && known.insert(origin.address.clone()));
+    let answers = ask(&origins, account);
+    let found = origins.iter().zip(answers).filter_map(|(origin, answer)| Some((origin, answer.err()?)));
+    let mut warnings: Vec<Diagnostic> =
+        found.map(|(origin, error)| warning(origin, &error, account)).collect();
+    warnings.sort_by_key(|warning| warning.span);
+    warnings
+}
+
+/// What `upstream` blocks and fixed targets name on this machine.
+fn origins(http: &HttpConf) -> Vec<Origin> {
+    let servers = http.upstreams.iter().flat_map(|upstream| &upstream.servers).filter(|server| !server.down);
+    let mut all: Vec<Origin> = servers
+        .filter_map(|server| {
+            let address = match &server.address {
+                UpstreamAddress::Ip(address) => loopback(address.ip(), address.port()),
+                UpstreamAddress::Host(host, port) => named(host, *port),
+                UpstreamAddress::Unix(path) => Some(unix(path)),
+            }?;
+            Some(Origin { address, written: server.name.lossy().into_owned(), span: server.name.span })
+        })
+        .collect();
+    let is_upstream =
+        |host: &str| http.upstreams.iter().any(|upstream| upstream.name.eq_ignore_ascii_case(host));
+    for settings in http.levels() {
+        let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { continue };
+        if let Some(address) = target_address(*protocol, target, is_upstream) {
+            all.push(Origin { address, written: target.lossy().into_owned(), span: target.span });
+        }
+    }
+    all
+}
+
+/// The address of a target without variables, where it is of this machine.
+fn target_address(protocol: Protocol, target: &Text, is_upstream: impl Fn(&str) -> bool) -> Option<Address> {
+    let text = target.as_str().filter(|_| !target.has_variables())?;
+    let (rest, port) = match protocol {
+        Protocol::FastCgi => (text, None),
+        Protocol::Http => match text.strip_prefix("http://") {
+            Some(rest) => (rest, Some(80)),
+            None => (text.strip_prefix("https://")?, Some(443)),
+        },
+    };
+    if let Some(path) = rest.strip_prefix("unix:") {
+        // Of an URL the path of the socket ends with a colon.
+        let path = if protocol == Protocol::Http { path.split(':').next().unwrap_or(path) } else { path };
+        return Some(unix(path.as_bytes()));
+    }
+    let host = rest.split(['/', '?']).next().unwrap_or(rest);
+    if is_upstream(host) {
+        return None;
+    }
+    if let Ok(address) = host.parse::<SocketAddr>() {
+        return loopback(address.ip(), address.port());
+    }
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !name.ends_with(':') => (name, port.parse().ok()?),
+        _ => (host, port?),
+    };
+    match name.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(ip) => loopback(ip, port),
+        Err(_) => named(name, port),
+    }
+}
+
+fn loopback(ip: IpAddr, port: u16) -> Option<Address> {
+    ip.to_canonical().is_loopback().then(|| Address::Tcp(vec![SocketAddr::new(ip, port)]))
+}
+
+fn named(host: &str, port: u16) -> Option<Address> {
+    let both = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+    let is_here = host.eq_ignore_ascii_case("localhost");
+    is_here.then(|| Address::Tcp(both.map(|ip| SocketAddr::new(ip, port)).to_vec()))
+}
+
+fn unix(path: &[u8]) -> Address {
+    Address::Unix(PathBuf::from(std::ffi::OsStr::from_bytes(path)))
+}
+
+/// Whether a server of this configuration listens there: it does once it runs.
+fn is_own(http: &HttpConf, address: &Address) -> bool {
+    let listens = || http.servers.iter().flat_map(|server| &server.listens).map(|listen| &listen.address);
+    match address {
+        Address::Tcp(wanted) => listens().any(|listen| {
+            matches!(listen, ListenAddress::Ip(own) if wanted.iter().any(|address| {
+                own.port() == address.port() && (own.ip().is_unspecified() || own.ip() == address.ip())
+            }))
+        }),
+        Address::Unix(path) => listens().any(|listen| {
+            matches!(listen, ListenAddress::Unix(own) if own.as_slice() == path.as_os_str().as_bytes())
+        }),
+    }
+}
+
+/// Asks some at a time, as the account: on Linux a thread can become somebody else by itself.
+fn ask(origins: &[Origin], account: Option<&Account>) -> Vec<io::Result<()>> {
+    let next = Mutex::new(0..origins.len());
+    let mut answers: Vec<(usize, io::Result<()>)> = std::thread::scope(|scope| {
+        let work = || {
+            if account.is_some_and(|account| account.assume().is_err()) {
+                // Nothing is known of what it may do.
+                return Vec::new();
+            }
+            let mut answers = Vec::new();
+            loop {
+                let taken = next.lock().map(|mut next| next.next());
+                let Ok(Some(index)) = taken else { return answers };
+                answers.push((index, reach(&origins[index].address)));
+            }
+        };
+        let threads: Vec<_> = (0..origins.len().min(AT_ONCE)).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    });
+    answers.sort_by_key(|(index, _)| *index);
+    let mut all: Vec<io::Result<()>> = origins.iter().map(|_| Ok(())).collect();
+    for (index, answer) in answers {
+        all[index] = answer;
+    }
+    all
+}
+
+fn reach(address: &Address) -> io::Result<()> {
+    match address {
+        Address::Tcp(addresses) => {
+            let mut last = Ok(());
+            for address in addresses {
+                last = TcpStream::connect_timeout(address, PATIENCE).map(drop);
+                if last.is_ok() {
+                    break;
+                }
+            }
+            last
+        }
+        Address::Unix(path) => {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            match connect(&socket, &SocketAddrUnix::new(path)?) {
+                // It is there, and busy.
+                Ok(()) | Err(Errno::AGAIN) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        }
+    }
+}
+
+fn warning(origin: &Origin, error: &io::Error, account: Option<&Account>) -> Diagnostic {
+    let written = &origin.written;
+    match (&origin.address, error.kind()) {
+        (Address::Unix(path), io::ErrorKind::PermissionDenied) => forbidden(origin, path, account),
+        (Address::Unix(path), io::ErrorKind::NotFound) => {
+            let text = format!("the socket \"{}\" of \"{written}\" is not there", path.display());
+            Diagnostic::warning(origin.span, text)
+                .help("start what makes it, or see the path that it is told (php-fpm: \"listen =\" in its pool's file)")
+        }
+        (_, io::ErrorKind::ConnectionRefused) => {
+            Diagnostic::warning(origin.span, format!("nothing listens at \"{written}\""))
+                .help("start what is to listen there (for PHP: php-fpm), or see its port or path")
+        }
+        (_, io::ErrorKind::TimedOut) => {
+            let text = format!("\"{written}\" takes no connection within {} ms", PATIENCE.as_millis());
+            Diagnostic::warning(origin.span, text)
+        }
+        _ => {
+            Diagnostic::warning(origin.span, format!("connect() to \"{written}\" failed ({})", reason(error)))
+        }
+    }
+}
+
+/// Whom a socket keeps out, and by which rights.
+fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnostic {
+    let uid = account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.uid);
+    let user = accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
+    let mut text = format!("the workers' user \"{user}\" may not connect to \"{}\"", origin.written);
+    let above = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let closed = above.filter_map(|folder| Some((folder, fs::metadata(folder).ok()?)));
+    let closed = closed.filter(|(_, known)| account.is_some_and(|account| !may(account, known, 0o1))).last();
+    let help = if let Some((folder, known)) = closed {
+        let _ = write!(text, ": the folder \"{}\" ({}) is closed to it", folder.display(), rights(&known));
+        "let that user enter the folder (chmod o+x, or its group), or write \"user\" with one who may"
+    } else {
+        if let Ok(known) = fs::metadata(path) {
+            let _ = write!(text, " ({})", rights(&known));
+        }
+        "let it in where the socket is made (php-fpm: listen.owner, listen.group, listen.mode), or write \"user\" with one who may"
+    };
+    Diagnostic::warning(origin.span, text).help(help)
+}
+
+/// `mode 0660, owner www-data:www-data`.
+fn rights(known: &fs::Metadata) -> String {
+    let user = accounts::name_of(known.uid()).unwrap_or_else(|| known.uid().to_string());
+    let group = accounts::group_name_of(known.gid()).unwrap_or_else(|| known.gid().to_string());
+    format!("mode {:04o}, owner {user}:{group}", known.mode() & 0o7777)
+}
+
+/// Whether the mode gives an account a right.
+fn may(account: &Account, known: &fs::Metadata, right: u32) -> bool {
+    let shift = if account.uid == known.uid() {
+        6
+    } else if account.gid == known.gid() || account.groups.contains(&known.gid()) {
+        3
+    } else {
+        0
+    };
+    known.mode() >> shift & right != 0
+}

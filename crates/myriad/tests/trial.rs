@@ -1,0 +1,190 @@
+//! `-t` tries what a start would need: addresses to listen at, origins to ask.
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use support::{Site, free_port, stderr};
+
+/// An ordinary user, whom the tests become where root runs them.
+const NOBODY: u32 = 65_534;
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|known| std::os::unix::fs::MetadataExt::uid(&known) == 0)
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
+}
+
+/// A site in whose server these lines stand.
+fn with_lines(lines: &str) -> Site {
+    let site = Site::new();
+    let text =
+        site.configuration("daemon off;").replace("location / {", &format!("{lines}\n        location / {{"));
+    site.write("nginx.conf", &text);
+    site
+}
+
+#[test]
+fn a_taken_address_fails_the_test_and_names_who_has_it() {
+    let site = Site::plain();
+    let holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
+    let output = site.output(&["-t"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let wanted = format!("[emerg] bind() to 127.0.0.1:{} failed (98: Address already in use)", site.port);
+    assert!(said.contains(&wanted), "{said}");
+    assert!(said.contains(&format!("help: it is held by process {} (", std::process::id())), "{said}");
+    assert!(said.contains("syntax is ok") && said.contains("test failed"), "{said}");
+    // Who asks about a request does not ask for a start.
+    assert!(site.output(&["--explain", "/"]).status.success());
+    drop(holder);
+    assert!(site.output(&["-t"]).status.success());
+}
+
+#[test]
+fn a_taken_socket_file_fails_the_test_and_is_left_alone() {
+    let site = Site::new();
+    let path = site.path("own.sock");
+    let text = site.configuration("daemon off;");
+    site.write(
+        "nginx.conf",
+        &text.replace(&format!("127.0.0.1:{}", site.port), &format!("unix:{}", path.display())),
+    );
+    assert!(site.output(&["-t"]).status.success());
+    assert!(!path.exists(), "what was tried is gone");
+    let holder = UnixListener::bind(&path).expect("bind");
+    let output = site.output(&["-t"]);
+    let said = stderr(&output);
+    assert!(!output.status.success() && said.contains("Address already in use"), "{said}");
+    assert!(said.contains(&format!("process {} (", std::process::id())), "{said}");
+    drop(holder);
+    assert!(path.exists() && site.output(&["-t"]).status.success(), "nobody listens behind it any more");
+    assert!(path.exists());
+}
+
+#[test]
+fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
+    let site = Site::plain().start();
+    let output = site.output(&["-t"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(site.get(), Some(200));
+    // Another configuration, whose pid file names somebody else.
+    let other = Site::new();
+    other.write("nginx.conf", &site.read("nginx.conf"));
+    let mut somebody = Command::new("sleep").arg("60").spawn().expect("sleep");
+    other.write("nginx.pid", &format!("{}\n", somebody.id()));
+    let output = other.output(&["-t"]);
+    let said = stderr(&output);
+    fs::remove_file(other.path("nginx.pid")).expect("remove");
+    let _ = somebody.kill();
+    let _ = somebody.wait();
+    assert!(!output.status.success(), "{said}");
+    // The supervisor, not the worker that has the socket from it.
+    assert!(said.contains(&format!("held by process {} (", site.pid())) && said.contains("myriad"), "{said}");
+}
+
+#[test]
+fn a_port_of_root_is_refused_to_others_with_the_remedy() {
+    let first_free = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").unwrap_or_default();
+    let port = first_free.trim().parse::<u16>().unwrap_or(1024).saturating_sub(1);
+    if port == 0 {
+        return;
+    }
+    let site = Site::new();
+    let text = site.configuration("daemon off;");
+    site.write("nginx.conf", &text.replace(&format!(":{}", site.port), &format!(":{port}")));
+    mode(&site.folder, 0o777);
+    let mut command = site.command(&["-t"]);
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.output().expect("output");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let wanted = format!("[emerg] bind() to 127.0.0.1:{port} failed (13: Permission denied)");
+    assert!(said.contains(&wanted) && said.contains("setcap cap_net_bind_service"), "{said}");
+}
+
+#[test]
+fn an_origin_that_nobody_stands_behind_is_warned_of_and_passes() {
+    let port = free_port();
+    let php = TcpListener::bind(("127.0.0.1", port)).expect("bind");
+    let site = with_lines(&format!(
+        "location ~ [.]php$ {{ fastcgi_pass 127.0.0.1:{port}; fastcgi_param SCRIPT_FILENAME /x; }}\n\
+         location /again {{ fastcgi_pass localhost:{port}; }}\n\
+         location /api/ {{ proxy_pass http://127.0.0.1:{port}/v1/; }}\n\
+         location /gone {{ fastcgi_pass unix:/nowhere/php.sock; }}\n\
+         location /far {{ proxy_pass http://192.0.2.1:9/; }}"
+    ));
+    let own =
+        site.read("nginx.conf").replace("http://192.0.2.1:9/", &format!("http://127.0.0.1:{}/", site.port));
+    site.write("nginx.conf", &own);
+    let output = site.output(&["-t"]);
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(!said.contains("nothing listens"), "{said}");
+    assert!(said.contains("[warn] the socket \"/nowhere/php.sock\""), "{said}");
+    assert_eq!(said.matches("[warn]").count(), 1, "{said}");
+    drop(php);
+    let output = site.output(&["-t"]);
+    let said = stderr(&output);
+    assert!(output.status.success() && said.contains("test is successful"), "{said}");
+    assert!(said.contains(&format!("[warn] nothing listens at \"127.0.0.1:{port}\"")), "{said}");
+    assert!(said.contains(&format!("[warn] nothing listens at \"localhost:{port}\"")), "{said}");
+    assert_eq!(said.matches("[warn]").count(), 3, "an address is told of once: {said}");
+    assert!(said.contains("help: start what is to listen there") && said.contains("nginx.conf:"), "{said}");
+}
+
+#[test]
+fn the_servers_of_a_group_are_asked_and_those_that_are_down_are_not() {
+    let free = free_port();
+    let site = with_lines("location ~ [.]php$ { fastcgi_pass php; fastcgi_param SCRIPT_FILENAME /x; }");
+    let group = format!(
+        "upstream php {{ server 127.0.0.1:{free}; server unix:/nowhere/a.sock down; }}\n    server {{"
+    );
+    site.write("nginx.conf", &site.read("nginx.conf").replace("server {", &group));
+    let said = stderr(&site.output(&["-t"]));
+    assert!(said.contains(&format!("[warn] nothing listens at \"127.0.0.1:{free}\"")), "{said}");
+    assert!(!said.contains("is not there"), "{said}");
+}
+
+#[test]
+fn a_socket_that_is_closed_to_the_workers_is_told_with_its_rights() {
+    if !is_root() {
+        return;
+    }
+    let site = with_lines("location ~ [.]php$ { fastcgi_pass unix:@; fastcgi_param SCRIPT_FILENAME /x; }");
+    fs::create_dir(site.path("run")).expect("mkdir");
+    let path = site.path("run/php.sock");
+    let text = site.read("nginx.conf").replace("unix:@", &format!("unix:{}", path.display()));
+    site.write("nginx.conf", &format!("user nobody;\n{text}"));
+    let _php = UnixListener::bind(&path).expect("bind");
+    mode(&site.folder, 0o755);
+    mode(&path, 0o660);
+    let test = || {
+        let output = site.output(&["-t"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let said = test();
+    let wanted = format!(
+        "[warn] the workers' user \"nobody\" may not connect to \"unix:{}\" (mode 0660, owner root:root)",
+        path.display()
+    );
+    assert!(said.contains(&wanted) && said.contains("listen.owner"), "{said}");
+    chown(&path, Some(NOBODY), None).expect("chown");
+    assert!(!test().contains("[warn]"));
+    mode(&site.path("run"), 0o700);
+    let said = test();
+    let wanted =
+        format!("the folder \"{}\" (mode 0700, owner root:root) is closed to it", site.path("run").display());
+    assert!(said.contains(&wanted), "{said}");
+}
