@@ -46,7 +46,7 @@ myriad wordpress serves a WordPress site without a configuration file:
   --listen ADDR : where visitors connect (default: 80, or 8080 unless root)
   --name HOST   : host name of the site, may be repeated (default: any)
   --prefix DIR  : where the cache, logs and pid file go
-  --user NAME   : who serves when started by root (default: php-fpm's user)
+  --user NAME   : who serves when started by root (default: myriad, nobody)
   --domain HOST : serve HTTPS with a certificate for this name, issued and
                   renewed by Let's Encrypt, whose terms you accept by it;
                   may be repeated; leads http to https
