@@ -56,6 +56,8 @@ pub enum ErrorKind {
     Tls,
     /// Every peer is down, failing or full (`error`).
     NoLivePeer,
+    /// Every peer has as many requests as it may have, and this one may not wait for another to end.
+    Busy,
     /// The client's own request body broke off; no fault of the origin, never tried again.
     RequestBody(BodyError),
 }

@@ -12,15 +12,15 @@ use crate::body::OriginBody;
 use crate::clock;
 use crate::connect::connect;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::group::{Group, Pick};
+use crate::group::{Choosing, Group, Pick};
 use crate::link::{Home, Link, LinkParts};
 use crate::peer::{Active, PeerConfig};
 use crate::pool::{HttpPool, Pooled};
 use crate::request::{NextUpstream, OriginRequest, Protocol, RequestPayload};
-use crate::response::{OriginResponse, Upgraded};
+use crate::response::OriginResponse;
 use crate::stream::Stream;
 use crate::upload::{Upload, Wire};
-use crate::{fastcgi, http, tls};
+use crate::{fastcgi, http, timer, tls};
 
 impl Group {
     /// Sends a request to one of the peers, or to several after each other as `request.retry` says, and returns once
@@ -37,22 +37,60 @@ impl Group {
         request.attempts.enter_group();
         let mut tries = Tries::new(self, &request);
         let mut tried = Tried::default();
-        let mut pick = self.pick(&mut tried, &request.affinity).ok_or_else(|| self.nobody(&request))?;
+        let mut pick = self.first(&mut tried, &request).await?;
         loop {
             let index = pick.index;
             let result = self.attempt(pick, pool, &mut request).await;
             self.judge(index, &result, &request.retry);
-            let next = if tries.may_go_on(&result, &request.retry) {
-                self.pick(&mut tried, &request.affinity)
-            } else {
-                None
-            };
-            let Some(next) = next else { return result };
+            if !tries.may_go_on(&result, &request.retry) {
+                return result;
+            }
+            let Some(next) = self.pick(&mut tried, &request.affinity).peer() else { return result };
             if let (Err(error), Some(observer)) = (&result, &request.observer) {
                 observer.retried(error);
             }
             pick = next;
         }
+    }
+
+    /// The first peer to try: now, or when the turn of this request has come (`queue`).
+    async fn first(&self, tried: &mut Tried, request: &OriginRequest) -> Result<Pick<'_>, OriginError> {
+        // Nobody overtakes those who wait.
+        if self.line.is_empty() {
+            match self.pick(tried, &request.affinity) {
+                Choosing::Peer(pick) => return Ok(pick),
+                Choosing::Nobody => return Err(self.nobody(request)),
+                Choosing::Full => {}
+            }
+        }
+        if !request.queues {
+            return Err(self.unserved(ErrorKind::Busy, request, "no peer of the upstream is free"));
+        }
+        let Some(queue) = self.config.queue else { return Err(self.nobody(request)) };
+        let Some(mut turn) = self.line.join(queue.most) else {
+            return Err(self.unserved(ErrorKind::NoLivePeer, request, "the queue of the upstream is full"));
+        };
+        let mut choose = || match self.pick(tried, &request.affinity) {
+            Choosing::Peer(pick) => Some(Ok(pick)),
+            Choosing::Nobody => Some(Err(self.nobody(request))),
+            Choosing::Full => None,
+        };
+        let called = std::future::poll_fn(|cx| turn.poll(cx, &mut choose));
+        match tokio::time::timeout(timer::bounded(queue.timeout_ms), called).await {
+            Ok(chosen) => chosen,
+            Err(_) => Err(self.unserved(
+                ErrorKind::NoLivePeer,
+                request,
+                "no peer of the upstream became free in time",
+            )),
+        }
+    }
+
+    /// No peer in time: 502, as NGINX Plus documents of `queue`.
+    fn unserved(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
+        let error = OriginError::new(kind, Phase::Connecting, why);
+        request.attempts.begin(self.name().to_owned()).failed(error.status());
+        error
     }
 
     /// Tells the peer's health how it did. As in nginx: errors, time-outs and broken heads are always failures,
@@ -71,9 +109,7 @@ impl Group {
 
     fn nobody(&self, request: &OriginRequest) -> OriginError {
         self.forgive_all();
-        let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
-        request.attempts.begin(self.name().to_owned()).failed(error.status());
-        error
+        self.unserved(ErrorKind::NoLivePeer, request, "no live upstreams")
     }
 
     /// Tries one peer: over a kept connection first, where the request can be repeated if that turns out stale.
@@ -178,7 +214,7 @@ fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
         }
         ErrorKind::Timeout => retry.timeout,
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => retry.invalid_header,
-        ErrorKind::NoLivePeer | ErrorKind::RequestBody(_) => false,
+        ErrorKind::NoLivePeer | ErrorKind::Busy | ErrorKind::RequestBody(_) => false,
     }
 }
 
@@ -298,8 +334,7 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         }
         Begun::Http(http::Answer::Upgraded(head)) => {
             link.log.head(head.status);
-            let (stream, input) = link.into_stream();
-            let upgraded = Some(Upgraded { leftover: input.freeze(), stream });
+            let upgraded = Some(link.into_upgraded());
             return OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers };
         }
     };

@@ -15,6 +15,7 @@ use crate::group::KeepAlive;
 use crate::peer::Active;
 use crate::pool::{HttpPool, Pooled};
 use crate::request::Observer;
+use crate::response::{Upgraded, UpgradedStream};
 use crate::stream::Stream;
 use crate::timer::Stall;
 use crate::upload::{Upload, UploadError};
@@ -216,8 +217,9 @@ impl Link {
         }
     }
 
-    /// Gives the bare connection away, for another protocol.
-    pub(crate) fn into_stream(self) -> (Stream, BytesMut) {
-        (self.pooled.connection, self.input)
+    /// Gives the bare connection away, for another protocol; the peer counts it until it ends.
+    pub(crate) fn into_upgraded(self) -> Upgraded {
+        let Self { pooled, active, input, .. } = self;
+        Upgraded { leftover: input.freeze(), stream: UpgradedStream::new(pooled.connection, active) }
     }
 }

@@ -1,5 +1,5 @@
 use myriad_conf::{
-    model::{Balance, UpstreamAddress},
+    model::{Balance, UpstreamAddress, UpstreamQueue},
     settings::{CacheStatus, CacheZone, Handler, HttpVersion, Protocol, Redirect},
 };
 
@@ -140,11 +140,15 @@ fn personal_cookies_add_replace_or_end_the_list() {
 fn upstreams_hold_servers_balance_and_keepalive() {
     let http = http(
         "upstream a { server 127.0.0.1; server php.example:9000 weight=3 max_fails=0 fail_timeout=5s max_conns=7 backup;
-                      server unix:/s down; server [::1]:81; keepalive 8; keepalive_timeout 30s; keepalive_requests 10; }
-         upstream b { least_conn; server 127.0.0.1; } upstream c { hash $uri consistent; server 127.0.0.1; }
+                      server unix:/s down; server [::1]:81; keepalive 8; keepalive_timeout 30s; keepalive_requests 10;
+                      queue 9 timeout=5s; }
+         upstream b { least_conn; server 127.0.0.1; queue 1; } upstream c { hash $uri consistent; server 127.0.0.1; }
          upstream d { ip_hash; server 127.0.0.1; } upstream e { random two least_conn; server 127.0.0.1; }",
     );
     let a = &http.upstreams[0];
+    assert_eq!(a.queue, Some(UpstreamQueue { most: 9, timeout: 5_000 }));
+    assert_eq!(http.upstreams[1].queue, Some(UpstreamQueue { most: 1, timeout: 60_000 }));
+    assert_eq!(http.upstreams[2].queue, None);
     assert_eq!(a.servers[0].address, UpstreamAddress::Ip("127.0.0.1:80".parse().unwrap()));
     assert_eq!(a.servers[1].address, UpstreamAddress::Host("php.example".into(), 9000));
     let second = &a.servers[1];

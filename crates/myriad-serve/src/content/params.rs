@@ -105,6 +105,7 @@ pub(crate) fn make(
         affinity: Affinity::None,
         bind: None,
         tls,
+        queues: true,
         observer: None,
         attempts,
     })

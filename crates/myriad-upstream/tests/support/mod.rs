@@ -158,6 +158,7 @@ fn request(method: Method, protocol: Protocol) -> OriginRequest {
         retry: NextUpstream::default(),
         max_head: 8192,
         affinity: Affinity::None,
+        queues: true,
         observer: None,
         bind: None,
         tls: None,
