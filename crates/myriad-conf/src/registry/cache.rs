@@ -25,7 +25,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
             .repeats()
             .differs(
-                "pages are in memory too, which `memory=SIZE` caps; files have nginx's names and a format of their own, \
+                "pages are in memory too, which `memory=SIZE` caps; `max_fetches=` and `fetch_queue=` bound what is fetched at once; files have nginx's names and a format of their own, \
                  and are always written beside the cache, as with `use_temp_path=off`; `loader_files` is 10000 by \
                  default; one zone may serve fastcgi_cache and proxy_cache alike",
             ),

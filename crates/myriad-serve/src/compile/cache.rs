@@ -15,7 +15,7 @@ use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 use super::Compile;
 use super::origin::lower;
 use crate::exchange::variables::Source;
-use crate::runtime::{CachePlace, Caches, NamedCaches, PageFolder, PageZone};
+use crate::runtime::{CachePlace, Caches, FetchBounds, NamedCaches, PageFolder, PageZone};
 
 /// Bytes of `keys_zone` that count for one file: nginx documents 8000 keys in a megabyte.
 const KEY_BYTES: u64 = 128;
@@ -141,6 +141,7 @@ impl Compile<'_> {
     pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);
+        let bounds = FetchBounds { most: conf.max_fetches as usize, queue: conf.fetch_queue as usize };
         // As people would write it: without `.` on the way.
         let path = self.around.prefix.join(&*conf.path.lossy()).components().collect();
         let folder = PageFolder { path, levels: conf.levels.clone() };
@@ -149,9 +150,11 @@ impl Compile<'_> {
             && zone.folder == folder
         {
             zone.zone.resize(limits);
+            zone.fetches.bound(bounds);
             return Some(Arc::clone(zone));
         }
         let zone = Arc::new(PageZone::new(Zone::new(name, limits), folder));
+        zone.fetches.bound(bounds);
         self.around.kept.zones.insert(name.to_owned(), Arc::clone(&zone));
         Some(zone)
     }

@@ -16,7 +16,7 @@ use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
 
 use super::early;
-use super::fetch::{self, Own};
+use super::fetch::{self, NoAnswer, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
 use super::stored::{self, Reading};
@@ -227,13 +227,19 @@ fn stale_or_fetch(
             Reuse::ServeStaleAndRefresh => {
                 let hides = hides_fields(&exchange.request, origin);
                 let address = Some(page::address_of(&exchange.request));
-                let begin = || cache.zone.zone.begin_refresh(page, now, lease_ms(origin), address);
-                let writer = if hides { None } else { begin() };
-                let status = match writer {
-                    Some(writer) => {
-                        exchange.request.cache.stale = Some(page.clone());
-                        fetch::start_behind(exchange, origin, cache, writer);
-                        CacheStatus::Stale
+                // Where too many fetches fill the zone, the page stays stale until a later visitor comes.
+                let fetching = cache.zone.fetches.begin().filter(|_| !hides && !page.is_updating(now));
+                let status = match fetching {
+                    Some(fetching) => {
+                        let writer = cache.zone.zone.begin_refresh(page, now, lease_ms(origin), address);
+                        match writer {
+                            Some(writer) => {
+                                exchange.request.cache.stale = Some(page.clone());
+                                fetch::start_behind(exchange, origin, cache, writer, fetching);
+                                CacheStatus::Stale
+                            }
+                            None => CacheStatus::Updating,
+                        }
                     }
                     None => CacheStatus::Updating,
                 };
@@ -312,7 +318,7 @@ fn claim(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace, stal
             request.site.worker.counters.misses.add(1);
             let reader = writer.reader();
             let (sender, own) = oneshot::channel();
-            fetch::start(exchange, origin, cache, writer, Some(sender));
+            fetch::start(exchange, origin, cache, writer, sender);
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             Step::Wait(Work::Page(Wait { reader, own: Some(own), stale, patience: None }))
         }
@@ -341,7 +347,7 @@ fn lead_alone(
     };
     let reader = writer.reader();
     let (sender, own) = oneshot::channel();
-    fetch::start(exchange, origin, cache, writer, Some(sender));
+    fetch::start(exchange, origin, cache, writer, sender);
     let stale = exchange.request.cache.stale.clone();
     Step::Wait(Work::Page(Wait { reader, own: Some(own), stale, patience: None }))
 }
@@ -378,12 +384,9 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
                 None => origin::respond(exchange, origin, response),
             }
         }
-        Ok(Own::Failed(error)) => {
-            let status = error.status();
-            match stale_after(exchange, origin, cache, stale, fetch::failure(&error)) {
-                Some(step) => step,
-                None => Step::Error(status),
-            }
+        Ok(Own::Failed(why)) => {
+            let failed = stale_after(exchange, origin, cache, stale, why.failure);
+            failed.unwrap_or(Step::Error(why.status))
         }
         // The fetch did not begin, since a name has no address, or was abandoned, as when the worker ends.
         Err(_) => stale_after(exchange, origin, cache, stale, Failure::Error).unwrap_or(Step::Error(502)),
@@ -409,10 +412,10 @@ async fn follow(
             Some(page) => serve(exchange, origin, page, status),
             None => Step::Answer(streaming(exchange, origin, meta.view(), reader)),
         },
-        FlightHead::Failed(failure) => {
-            let kind = if failure.0 == 504 { Failure::Timeout } else { Failure::Http(failure.0) };
-            let failed = stale_after(exchange, origin, cache, stale, kind);
-            failed.unwrap_or(Step::Error(failure.0))
+        FlightHead::Failed(told) => {
+            let why = NoAnswer::heard(told);
+            let failed = stale_after(exchange, origin, cache, stale, why.failure);
+            failed.unwrap_or(Step::Error(why.status))
         }
         FlightHead::Mismatch | FlightHead::Aborted if exchange.request.retries < 3 => {
             exchange.request.retries += 1;

@@ -1,13 +1,14 @@
 //! The fetch of a page: it belongs to nobody's connection, and goes on when the visitor who caused it has gone.
 
-use std::future::poll_fn;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{Admission, EntityTag, Failure, Lifetime, ResponseFacts, admit};
-use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter};
+use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, Push};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -21,7 +22,7 @@ use super::revalidate::{self, Confirmed};
 use super::{group, origin, page, purge, stored, validity};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
-use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta, conditions};
+use crate::runtime::{CachePlace, Entry, Fetching, Handler, OriginPlace, Page, PageMeta, conditions};
 
 /// What the visitor who caused the fetch gets besides the page.
 pub(crate) enum Own {
@@ -34,8 +35,52 @@ pub(crate) enum Own {
     /// The answer is for this visitor alone.
     Refused(OriginResponse),
     /// There is no answer.
-    Failed(OriginError),
+    Failed(NoAnswer),
 }
+
+/// Why there is no answer: the status that says so, and the failure as the rules for stale pages tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoAnswer {
+    /// The status.
+    pub status: u16,
+    /// The failure.
+    pub failure: Failure,
+}
+
+impl NoAnswer {
+    /// The bound of the zone's fetches is reached (`max_fetches=`, `fetch_queue=`).
+    const TOO_MANY: Self = Self { status: 503, failure: Failure::Error };
+
+    fn of(error: &OriginError) -> Self {
+        Self { status: error.status(), failure: failure(error) }
+    }
+
+    /// The same as a flight tells it to all who follow: the status, and above it which failure.
+    fn told(self) -> StoreFailure {
+        let kind = match self.failure {
+            Failure::Error => 1,
+            Failure::Timeout => 2,
+            Failure::InvalidHeader => 3,
+            Failure::Http(_) => 0,
+        };
+        StoreFailure(kind * KIND + self.status)
+    }
+
+    /// What a flight has told.
+    pub(crate) fn heard(told: StoreFailure) -> Self {
+        let status = told.0 % KIND;
+        let failure = match told.0 / KIND {
+            1 => Failure::Error,
+            2 => Failure::Timeout,
+            3 => Failure::InvalidHeader,
+            _ => Failure::Http(status),
+        };
+        Self { status, failure }
+    }
+}
+
+/// More than any status.
+const KIND: u16 = 1000;
 
 /// When a head came.
 #[derive(Clone, Copy)]
@@ -50,13 +95,20 @@ struct Job {
     exchange: Box<Exchange>,
     writer: FlightWriter<PageMeta>,
     request: OriginRequest,
+    entry: Entry,
     chosen: Chosen,
     own: Option<oneshot::Sender<Own>>,
+    /// The budget that an early refresh holds.
+    spent: Option<Spent>,
+    sought: Sought,
+}
+
+/// What a fetch is for.
+struct Sought {
+    method: Method,
     usable_page: bool,
     /// Whether the origin was asked to confirm what is stored.
     conditional: bool,
-    /// The budget that an early refresh holds.
-    spent: Option<Spent>,
     /// Whether its key is that for other codings.
     apart: bool,
     beside: Option<Beside>,
@@ -69,6 +121,8 @@ struct Admitted {
     /// When its head came, ms since the epoch.
     now: u64,
     pace: Pace,
+    /// Its place among the fetches that fill the zone.
+    fetching: Fetching,
     /// Whether its key is that for other codings.
     apart: bool,
     /// The other key that it is stored under.
@@ -81,9 +135,13 @@ pub(crate) fn start(
     origin: &OriginPlace,
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
-    own: Option<oneshot::Sender<Own>>,
+    own: oneshot::Sender<Own>,
 ) {
-    begin(exchange, origin, cache, writer, own, None);
+    let Some(entry) = cache.zone.fetches.enter() else {
+        deny(&exchange.request, cache, writer, Some(own));
+        return;
+    };
+    begin(exchange, origin, cache, (writer, entry), Some(own), None);
 }
 
 /// As [`start`], behind the back of a visitor who gets the stale page.
@@ -92,8 +150,10 @@ pub(crate) fn start_behind(
     origin: &OriginPlace,
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
+    fetching: Fetching,
 ) {
-    exchange.request.cache.refresh = begin(exchange, origin, cache, writer, None, None);
+    let flight = (writer, Entry::Now(fetching));
+    exchange.request.cache.refresh = begin(exchange, origin, cache, flight, None, None);
 }
 
 /// As [`start`], for a page that is still fresh: nobody waits for it.
@@ -102,16 +162,42 @@ pub(crate) fn start_early(
     origin: &OriginPlace,
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
-    spent: Spent,
+    (fetching, spent): (Fetching, Spent),
 ) {
-    begin(exchange, origin, cache, writer, None, Some(spent));
+    begin(exchange, origin, cache, (writer, Entry::Now(fetching)), None, Some(spent));
+}
+
+/// Too many fetches fill the zone: whoever waits gets the stale page, or 503.
+fn deny(
+    request: &Request,
+    cache: &CachePlace,
+    writer: FlightWriter<PageMeta>,
+    own: Option<oneshot::Sender<Own>>,
+) {
+    let zone = &cache.zone;
+    if zone.fetches.is_to_be_told(myriad_net::clock::now_ms()) {
+        let name = zone.zone.name();
+        request.log(
+            Level::Error,
+            format_args!("too many fetches fill zone \"{name}\" (max_fetches, fetch_queue)"),
+        );
+    }
+    give_up(writer, own, NoAnswer::TOO_MANY);
+}
+
+/// Tells everybody who waits that there is no answer.
+fn give_up(writer: FlightWriter<PageMeta>, own: Option<oneshot::Sender<Own>>, why: NoAnswer) {
+    writer.fail(why.told());
+    if let Some(own) = own {
+        let _ = own.send(Own::Failed(why));
+    }
 }
 
 fn begin(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     cache: &CachePlace,
-    writer: FlightWriter<PageMeta>,
+    (writer, entry): (FlightWriter<PageMeta>, Entry),
     own: Option<oneshot::Sender<Own>>,
     spent: Option<Spent>,
 ) -> Option<JoinHandle<()>> {
@@ -131,7 +217,8 @@ fn begin(
     let conditional = confirmable.is_some();
     let purpose = Purpose::Store(confirmable);
     let request = match params::make(exchange, origin, purpose, payload, attempts) {
-        Ok(request) => request,
+        // Behind a stale page: whoever has no page at all comes first.
+        Ok(request) => OriginRequest { queues: own.is_some(), ..request },
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));
             writer.fail(StoreFailure(500));
@@ -144,7 +231,8 @@ fn begin(
     let apart = other_codings::is_apart(&exchange.request);
     let beside = Beside::begin(&exchange.request, cache);
     let exchange = exchange.snapshot();
-    let job = Job { exchange, writer, request, chosen, own, usable_page, conditional, spent, apart, beside };
+    let sought = Sought { method: request.method, usable_page, conditional, apart, beside };
+    let job = Job { exchange, writer, request, entry, chosen, own, spent, sought };
     Some(tokio::task::spawn_local(run(job)))
 }
 
@@ -152,37 +240,102 @@ fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
     cache.rules.revalidate && !conditions(page).is_empty()
 }
 
+/// An answer's head, and its body to come.
+struct Answered {
+    response: OriginResponse,
+    fetching: Fetching,
+    /// When it was asked for, ms since the epoch.
+    asked: u64,
+}
+
+/// Why a fetch ends without an answer.
+enum Unanswered {
+    /// The bound of the zone's fetches kept it waiting for too long.
+    Denied,
+    /// It is not known who is to be asked; the status that says so.
+    Nowhere(u16),
+    /// The origin gave none.
+    Failed(OriginError),
+}
+
+/// Waits for its turn, then asks the origin.
+async fn ask(
+    exchange: &mut Exchange,
+    place: &OriginPlace,
+    entry: Entry,
+    (chosen, request): (Chosen, OriginRequest),
+    waits: bool,
+) -> Result<Answered, Unanswered> {
+    let fetching = entry.pass(place.timeouts.connect_ms).await.ok_or(Unanswered::Denied)?;
+    let group = group::settle(exchange, chosen).await.map_err(Unanswered::Nowhere)?;
+    let asked = myriad_net::clock::now_ms();
+    let fetched = origin::fetch(exchange, &group, request, waits).await;
+    let response = fetched.map_err(Unanswered::Failed)?;
+    Ok(Answered { response, fetching, asked })
+}
+
+/// Does the work of a fetch until nobody waits for it any more, unless it `is_to_end` all the same.
+async fn while_awaited<T>(
+    writer: &mut FlightWriter<PageMeta>,
+    is_to_end: impl Fn() -> bool,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(done));
+        }
+        if !is_to_end() && writer.poll_unread(cx).is_ready() { Poll::Ready(None) } else { Poll::Pending }
+    })
+    .await
+}
+
 async fn run(job: Job) {
-    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional, spent, apart, beside } =
-        job;
-    let _spent = spent;
-    let method = request.method;
+    let Job { mut exchange, mut writer, request, entry, chosen, own, spent: _spent, sought } = job;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(place) = &site.runtime.place(exchange.request.place).handler else { return };
     let Some(cache) = place.cache.of(exchange.request.cache.chosen) else { return };
-    let group = match group::settle(&mut exchange, chosen).await {
-        Ok(group) => group,
-        Err(status) => return writer.fail(StoreFailure(status)),
+    // A refresh is for those who come later. What an application has been told to do it does, whoever has gone: where the
+    // configuration says so, its page is kept.
+    let (background, sent) = (own.is_none(), request.attempts.sent());
+    let is_to_end = || background || place.ignore_client_abort && sent.has_begun();
+    let asking = ask(&mut exchange, place, entry, (chosen, request), !background);
+    let Some(answered) = while_awaited(&mut writer, is_to_end, asking).await else {
+        return exchange.request.log(Level::Info, format_args!("fetch ended, for nobody waits for it"));
     };
-    let asked = myriad_net::clock::now_ms();
-    let response = match origin::fetch(&mut exchange, &group, request, own.is_some()).await {
-        Ok(response) => response,
-        Err(error) => {
-            exchange.request.log(Level::Error, format_args!("{error}"));
-            writer.fail(StoreFailure(error.status()));
-            if let Some(own) = own {
-                let _ = own.send(Own::Failed(error));
-            }
-            return;
+    match answered {
+        Ok(answered) => take(&mut exchange, (place, cache), writer, own, sought, answered).await,
+        // A refresh that did not begin: the page stays stale, and the next visitor tries again.
+        Err(Unanswered::Failed(error)) if *error.kind() == ErrorKind::Busy => {
+            exchange.request.log(Level::Info, format_args!("{error}, the stale page stays"));
         }
-    };
-    purge::by_origin(&exchange, Some(cache), &response.head).await;
+        Err(Unanswered::Failed(error)) => {
+            exchange.request.log(Level::Error, format_args!("{error}"));
+            give_up(writer, own, NoAnswer::of(&error));
+        }
+        Err(Unanswered::Nowhere(status)) => writer.fail(StoreFailure(status)),
+        Err(Unanswered::Denied) => deny(&exchange.request, cache, writer, own),
+    }
+}
+
+/// Does what an answer asks for: stores it, confirms what is stored, or passes it on to the visitor who caused the fetch.
+async fn take(
+    exchange: &mut Exchange,
+    (place, cache): (&OriginPlace, &CachePlace),
+    writer: FlightWriter<PageMeta>,
+    own: Option<oneshot::Sender<Own>>,
+    sought: Sought,
+    answered: Answered,
+) {
+    let Sought { method, usable_page, conditional, apart, beside } = sought;
+    let Answered { response, fetching, asked } = answered;
+    purge::by_origin(exchange, Some(cache), &response.head).await;
     let now = myriad_net::clock::now_ms();
     let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
     if conditional && response.head.status == 304 {
         let stored = writer.previous().map_or(200, |page| page.meta().status);
-        let rules = validity::rules(&mut exchange, cache, &response.head, stored);
-        let confirmed = revalidate::confirm(&exchange, place, &rules, writer, &response.head, arrival);
+        let rules = validity::rules(exchange, cache, &response.head, stored);
+        let confirmed = revalidate::confirm(exchange, place, &rules, writer, &response.head, arrival);
         if let Some(own) = own {
             let _ = own.send(match confirmed {
                 Confirmed::Page => Own::Confirmed,
@@ -195,7 +348,7 @@ async fn run(job: Job) {
     // The waiters would only find the same: they get their stale pages, or the status. What is stored stays for the next
     // failure, though the answer could be stored as well (`*_cache_use_stale http_404`).
     let stays = usable_page && cache.rules.use_stale.on_status(status);
-    let verdict = judge(&mut exchange, place, cache, &response.head, method, usable_page, arrival);
+    let verdict = judge(exchange, place, cache, &response.head, method, usable_page, arrival);
     match verdict {
         Admission::Store(_) if stays => {
             writer.fail(StoreFailure(status));
@@ -213,17 +366,17 @@ async fn run(job: Job) {
                 let _ = own.send(Own::Refused(response));
             }
         }
-        Admission::Store(_) if page::is_untellable(&response.head.fields, cache, &exchange) => {
+        Admission::Store(_) if page::is_untellable(&response.head.fields, cache, exchange) => {
             writer.uncacheable(now, 0);
             if let Some(own) = own {
                 let _ = own.send(Own::Refused(response));
             }
         }
         Admission::Store(lifetime) => {
-            let pace = Pace::new(origin::limit_rate(&mut exchange, place));
-            let beside = beside.and_then(|beside| beside.admit(&exchange, cache, &response.head.fields));
-            let admitted = Admitted { response, lifetime, now, pace, apart, beside };
-            store(&exchange, place, cache, writer, own, admitted).await;
+            let pace = Pace::new(origin::limit_rate(exchange, place));
+            let beside = beside.and_then(|beside| beside.admit(exchange, cache, &response.head.fields));
+            let admitted = Admitted { response, lifetime, now, pace, fetching, apart, beside };
+            store(exchange, place, cache, writer, own, admitted).await;
         }
     }
 }
@@ -275,7 +428,8 @@ async fn store(
     own: Option<oneshot::Sender<Own>>,
     admitted: Admitted,
 ) {
-    let Admitted { response, lifetime, now, mut pace, apart, beside } = admitted;
+    let Admitted { response, lifetime, now, mut pace, fetching, apart, beside } = admitted;
+    let mut fetching = Some(fetching);
     let OriginResponse { head, mut body, .. } = response;
     let meta =
         page::meta_of(&head, place, &cache.rules, lifetime, now, &page::marks_of(&exchange.request, &head));
@@ -298,6 +452,8 @@ async fn store(
             Capacity::Ready => {}
             Capacity::Abandoned => return,
         }
+        // What is too long for the zone fills it no more: it follows its slowest reader, who must not hold up other fetches.
+        fetching = fetching.filter(|_| writer.state() == Push::Ok || writer.is_spilling());
         pace.wait().await;
         let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
         match piece {
