@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use myriad_tests::frames::{END_HEADERS, END_STREAM, HEADERS, Hand, RST_STREAM, head};
 use myriad_tests::{Answer, Cached, Call, Client, Gate, Origin, Request, Server, wait_for};
 
 /// How often the error log says something.
@@ -250,4 +251,74 @@ fn refresh_behind_a_stale_page_does_not_begin_at_the_bound() {
             origin.count() > 2
         });
     }
+}
+
+/// Opens so many streams for distinct pages and resets each at once, as fast as it can.
+fn reset_all(port: u16, connection: usize, streams: u32) {
+    let mut hand = Hand::greet(port, &[]);
+    for number in 0..streams {
+        let (stream, path) = (2 * number + 1, format!("/page/{connection}/{number}"));
+        hand.send(HEADERS, END_HEADERS | END_STREAM, stream, &head("GET", &path, &[]));
+        hand.send(RST_STREAM, 0, stream, &8u32.to_be_bytes());
+    }
+}
+
+/// How many connections to an address of this machine are open.
+fn connections_to(address: &str) -> usize {
+    let (_, port) = address.rsplit_once(':').expect("a port");
+    let to = format!("0100007F:{:04X} 01", port.parse::<u16>().expect("a port"));
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("the system's connections");
+    table.lines().filter(|line| line.contains(&to)).count()
+}
+
+/// A worker with 128 connections, and what it may do with them.
+fn small_worker(rules: &str) -> (Server, Origin, Arc<Gate>) {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let rules = format!(
+        "http2 on; {rules} location = /here {{ return 200 here; }}
+         location /uncached {{ fastcgi_cache off; fastcgi_pass @ORIGIN@; }}"
+    );
+    let main = "worker_processes 1; events { worker_connections 128; }";
+    let (server, origin) = Cached { main, server: &rules, ..Cached::default() }.start(move |call| {
+        held.pass();
+        let uri = call.uri().to_owned();
+        call.answer("Content-Type: text/plain", uri);
+    });
+    (server, origin, gate)
+}
+
+#[test]
+fn rapid_resets_open_no_more_connections_than_the_bound() {
+    for rules in ["", "fastcgi_ignore_client_abort on;"] {
+        let (server, origin, gate) = small_worker(rules);
+        for connection in 0..15 {
+            reset_all(server.port, connection, 100);
+            assert_eq!(server.get("/here").text(), "here", "who needs no origin is served meanwhile");
+            let open = connections_to(&origin.address);
+            assert!(open <= 64, "{open} connections to the origin");
+        }
+        gate.open();
+        assert_eq!(server.get("/page/next").text(), "/page/next");
+    }
+}
+
+#[test]
+fn connections_to_origins_take_half_of_a_workers_and_the_rest_wait() {
+    let (server, origin, gate) = small_worker("");
+    // Over HTTP/2 many requests cost one connection of the client.
+    let mut hand = Hand::greet(server.port, &[]);
+    for number in 0..100 {
+        hand.get(2 * number + 1, &format!("/uncached/{number}"), &[]);
+    }
+    origin.wait_for(64);
+    assert_eq!(server.get("/here").text(), "here");
+    assert_eq!(origin.connections(), 64);
+    gate.open();
+    let mut ended = 0;
+    while ended < 100 {
+        let frame = hand.next().expect("an answer to each");
+        ended += usize::from(frame.kind <= HEADERS && frame.flags & END_STREAM != 0);
+    }
+    assert_eq!(origin.count(), 100);
 }

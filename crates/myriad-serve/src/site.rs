@@ -441,12 +441,14 @@ impl WorkerThread {
 /// The life of a worker thread.
 async fn work(mut inbox: channel::UnboundedReceiver<Order>, shared: Shared, counters: Arc<Counters>) {
     let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
+    let seats = Seats::new(shared.room.connections);
     let state = Rc::new(WorkerState {
         // Its counters are among those of all: this is only to be total.
         number: number.unwrap_or(usize::MAX),
         files: shared.files,
         passwords: shared.passwords,
-        seats: Seats::new(shared.room.connections),
+        origins: WorkerState::origins(&seats),
+        seats,
         logs: LogWriter::default(),
         encoder: shared.encoder,
         counters,

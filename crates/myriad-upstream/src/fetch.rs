@@ -18,7 +18,7 @@ use crate::peer::{Active, PeerConfig};
 use crate::pool::{HttpPool, Pooled};
 use crate::request::{NextUpstream, OriginRequest, Protocol, RequestPayload};
 use crate::response::OriginResponse;
-use crate::stream::Stream;
+use crate::stream::Counted;
 use crate::upload::{Upload, Wire};
 use crate::{fastcgi, http, timer, tls};
 
@@ -102,7 +102,8 @@ impl Group {
                 status if retry.on_status(status) => self.failed(index),
                 _ => self.succeeded(index),
             },
-            Err(error) if matches!(error.kind(), ErrorKind::RequestBody(_)) => {}
+            // None of its doing.
+            Err(error) if matches!(error.kind(), ErrorKind::RequestBody(_) | ErrorKind::NoConnection) => {}
             Err(_) => self.failed(index),
         }
     }
@@ -124,7 +125,7 @@ impl Group {
         let home = if request.bind.is_some() { Home::Nowhere } else { self.home(pool, &request.protocol) };
         if is_repeatable(request)
             && request.method.is_idempotent()
-            && let Some(pooled) = take_idle(&home, &active, identity(request))
+            && let Some(pooled) = take_idle(&home, pool, &active, identity(request))
         {
             let log = request.attempts.begin(address.to_string());
             log.connected(true);
@@ -137,6 +138,13 @@ impl Group {
         }
         let log = request.attempts.begin(address.to_string());
         let connect_ms = request.timeouts.connect_ms;
+        let place = match pool.connections.take(|| pool.close_oldest(), connect_ms).await {
+            Ok(place) => place,
+            Err(error) => {
+                log.failed(error.status());
+                return Err(error.at(address));
+            }
+        };
         let mut connected = connect(address, request.bind, connect_ms).await;
         if let Some(tls) = &request.tls {
             connected = match connected {
@@ -145,7 +153,7 @@ impl Group {
             };
         }
         let connection = match connected {
-            Ok(stream) => stream,
+            Ok(stream) => Counted { stream, place },
             Err(error) => {
                 log.failed(error.status());
                 return Err(error.at(address));
@@ -214,7 +222,9 @@ fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
         }
         ErrorKind::Timeout => retry.timeout,
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => retry.invalid_header,
-        ErrorKind::NoLivePeer | ErrorKind::Busy | ErrorKind::RequestBody(_) => false,
+        ErrorKind::NoLivePeer | ErrorKind::Busy | ErrorKind::NoConnection | ErrorKind::RequestBody(_) => {
+            false
+        }
     }
 }
 
@@ -228,14 +238,15 @@ fn identity(request: &OriginRequest) -> u64 {
     request.tls.as_ref().map_or(0, |tls| tls.identity)
 }
 
-fn take_idle(home: &Home, active: &Active, identity: u64) -> Option<Pooled<Stream>> {
+fn take_idle(home: &Home, pool: &HttpPool, active: &Active, identity: u64) -> Option<Pooled<Counted>> {
     let peer = &active.0;
     match home {
         Home::Nowhere => None,
-        Home::Http(pool, _) => pool.0.take((peer.id, identity)),
+        Home::Http(pool, _) => pool.idle.take((peer.id, identity)),
         Home::FastCgi(_) => {
+            let place = pool.connections.take_now()?;
             let Pooled { connection, requests, made } = peer.fastcgi.take((peer.id, 0))?;
-            Some(Pooled { connection: connection.unpark().ok()?, requests, made })
+            Some(Pooled { connection: Counted { stream: connection.unpark().ok()?, place }, requests, made })
         }
     }
 }
@@ -249,7 +260,7 @@ enum Failure {
 
 fn link(
     peer: &PeerConfig,
-    pooled: Pooled<Stream>,
+    pooled: Pooled<Counted>,
     log: AttemptLog,
     active: Rc<Active>,
     home: Home,

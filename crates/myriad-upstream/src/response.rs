@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::address::Address;
 use crate::peer::Active;
-use crate::stream::Stream;
+use crate::stream::Counted;
 
 /// A response: its head, and its body to be pulled.
 pub struct OriginResponse {
@@ -47,33 +47,33 @@ pub struct Upgraded {
 /// The connection behind an [`Upgraded`]; until it is dropped, its peer counts it as a request that is under way (`max_conns`).
 #[derive(Debug)]
 pub struct UpgradedStream {
-    stream: Stream,
+    connection: Counted,
     _active: Rc<Active>,
 }
 
 impl UpgradedStream {
-    pub(crate) fn new(stream: Stream, active: Rc<Active>) -> Self {
-        Self { stream, _active: active }
+    pub(crate) fn new(connection: Counted, active: Rc<Active>) -> Self {
+        Self { connection, _active: active }
     }
 }
 
 impl AsyncRead for UpgradedStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_read(cx, buf)
+        Pin::new(&mut self.get_mut().connection.stream).poll_read(cx, buf)
     }
 }
 
 impl AsyncWrite for UpgradedStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(cx, buf)
+        Pin::new(&mut self.get_mut().connection.stream).poll_write(cx, buf)
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+        Pin::new(&mut self.get_mut().connection.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+        Pin::new(&mut self.get_mut().connection.stream).poll_shutdown(cx)
     }
 }
 

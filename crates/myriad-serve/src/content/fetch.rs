@@ -9,7 +9,7 @@ use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{Admission, EntityTag, Failure, Lifetime, ResponseFacts, admit};
 use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, Push};
-use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
+use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload, Sent};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -274,18 +274,24 @@ async fn ask(
     Ok(Answered { response, fetching, asked })
 }
 
-/// Does the work of a fetch until nobody waits for it any more, unless it `is_to_end` all the same.
+/// Does the work of a fetch until nobody waits for it any more. `ignores_abort` says that it goes on all the same once it
+/// is sent.
 async fn while_awaited<T>(
     writer: &mut FlightWriter<PageMeta>,
-    is_to_end: impl Fn() -> bool,
+    (sent, ignores_abort): (Sent, bool),
     work: impl Future<Output = T>,
 ) -> Option<T> {
     let mut work = pin!(work);
     poll_fn(|cx| {
+        // Whoever asks and hangs up at once has nobody connected to.
+        if !sent.has_begun() && writer.poll_unread(cx).is_ready() {
+            return Poll::Ready(None);
+        }
         if let Poll::Ready(done) = work.as_mut().poll(cx) {
             return Poll::Ready(Some(done));
         }
-        if !is_to_end() && writer.poll_unread(cx).is_ready() { Poll::Ready(None) } else { Poll::Pending }
+        let is_over = !(ignores_abort && sent.has_begun()) && writer.poll_unread(cx).is_ready();
+        if is_over { Poll::Ready(None) } else { Poll::Pending }
     })
     .await
 }
@@ -297,10 +303,13 @@ async fn run(job: Job) {
     let Some(cache) = place.cache.of(exchange.request.cache.chosen) else { return };
     // A refresh is for those who come later. What an application has been told to do it does, whoever has gone: where the
     // configuration says so, its page is kept.
-    let (background, sent) = (own.is_none(), request.attempts.sent());
-    let is_to_end = || background || place.ignore_client_abort && sent.has_begun();
-    let asking = ask(&mut exchange, place, entry, (chosen, request), !background);
-    let Some(answered) = while_awaited(&mut writer, is_to_end, asking).await else {
+    let until = (request.attempts.sent(), place.ignore_client_abort);
+    let asking = ask(&mut exchange, place, entry, (chosen, request), own.is_some());
+    let answered = match own {
+        Some(_) => while_awaited(&mut writer, until, asking).await,
+        None => Some(asking.await),
+    };
+    let Some(answered) = answered else {
         return exchange.request.log(Level::Info, format_args!("fetch ended, for nobody waits for it"));
     };
     match answered {
