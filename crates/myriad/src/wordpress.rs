@@ -75,7 +75,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
                 let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
                 site.set(name, values::given(name, value, is_glued)?);
             }
-            _ => return Err(format!("invalid option: \"{text}\" (see myriad -h)")),
+            _ => {
+                let known = running::NAMES.into_iter().chain(cli::options_in(cli::USAGE));
+                return Err(format!("{} (see myriad -h)", cli::invalid(name, known)));
+            }
         }
     }
     if !options.help && !site.is_template() && site.root.as_os_str().is_empty() {
@@ -366,6 +369,17 @@ mod tests {
         assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
         assert!(code.iter().any(|line| line.trim() == "root R;"), "the root is named");
         assert!(code.iter().any(|line| line.trim() == "H;"));
+    }
+
+    #[test]
+    fn near_options_are_suggested() {
+        let said = |words: &[&str]| parse(words.iter().map(OsString::from)).expect_err("none");
+        assert_eq!(
+            said(&["--rot", "/x"]),
+            "invalid option: \"--rot\", did you mean \"--root\"? (see myriad -h)"
+        );
+        assert!(said(&["--self-singed"]).contains("did you mean \"--self-signed\"?"));
+        assert!(said(&["stauts"]).contains("did you mean \"status\"?"));
     }
 
     #[test]

@@ -187,6 +187,15 @@ fn what_has_no_effect_is_said_and_what_is_not_there_is_refused() {
 }
 
 #[test]
+fn a_near_command_is_suggested() {
+    for (words, near) in [(&["purg", "/a"][..], "purge"), (&["cache", "shwo", "/a"], "show")] {
+        let output = myriad().args(words).output().expect("output");
+        let said = stderr(&output);
+        assert!(!output.status.success() && said.contains(&format!("did you mean \"{near}\"?")), "{said}");
+    }
+}
+
+#[test]
 fn a_log_folder_that_is_not_there_fails_the_test() {
     let site = Site::plain();
     site.write("nginx.conf", &site.configuration("daemon off;").replace("access.log", "absent/access.log"));
