@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -187,11 +187,22 @@ fn open_what_it_names(
     let account = generation::account(model).map(drop);
     let mut findings: Vec<_> =
         [opened, account].into_iter().filter_map(|tried| tried.err().map(Finding::from)).collect();
+    let pid_path = pid_path(origin, model);
+    if findings.is_empty() {
+        findings.extend(no_folder(&pid_path, &origin.paths));
+    }
     if tries {
-        let running = pidfile::read(&pid_path(origin, model)).ok();
+        let running = pidfile::read(&pid_path).ok();
         findings.extend(listeners::try_all(model, running));
     }
     if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// Why a pid file could not be made, where its folder is not there. The file is not made: it would be read as that of a server.
+fn no_folder(path: &Path, paths: &Paths) -> Option<Finding> {
+    let error = path.parent().and_then(|folder| std::fs::metadata(folder).err())?;
+    let advice = paths.advice(path, &error);
+    Some(format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error)).into())
 }
 
 /// Origins of this machine that do not answer, or not to the workers.
