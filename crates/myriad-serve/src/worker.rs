@@ -11,6 +11,7 @@ use myriad_net::Seats;
 use myriad_upstream::{Connections, HttpPool, Resolver};
 
 use crate::counters::{Counters, Snapshot};
+use crate::failure::Failure;
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::memory::{Budget, Memo, Shortcuts};
@@ -29,6 +30,8 @@ pub(crate) struct WorkerState {
     pub seats: Seats,
     /// Its connections to origins; each has one of the seats.
     pub origins: Connections,
+    /// Whether the process has failed; shared with the other workers.
+    pub failure: Arc<Failure>,
     /// Log buffers.
     pub logs: LogWriter,
     /// Background compression; shared with the other workers.

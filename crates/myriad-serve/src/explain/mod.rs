@@ -95,6 +95,7 @@ pub fn explain(
         passwords: Arc::default(),
         seats: Seats::new(1),
         origins: Connections::unbounded(),
+        failure: Arc::default(),
         logs: LogWriter::default(),
         encoder: Arc::new(Pool::start(&PoolOptions::default())?),
         counters: Arc::default(),
