@@ -25,7 +25,7 @@ mod validators;
 mod validity;
 mod vary;
 
-pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated};
+pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated, takes_back};
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;
 pub use early::refreshes_early;
@@ -34,8 +34,10 @@ pub use other_codings::{other_codings, varies_by_coding};
 pub use personal::PersonalCookies;
 pub use purge::{Command, Subject, Tags, What, Wildcard, is_forwarded, litespeed, wanted};
 pub use reuse::{Failure, Reuse, StoredFacts, reuse};
-pub use rfc9111::{invalidates, wants_stored_only};
-pub use rules::{IgnoreHeaders, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor};
+pub use rfc9111::{Invalidated, invalidates, wants_stored_only};
+pub use rules::{
+    Grace, IgnoreHeaders, Invalidate, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor,
+};
 pub use status::CacheStatus;
 pub use stored_fields::{StoredFields, is_updated};
 pub use validators::{

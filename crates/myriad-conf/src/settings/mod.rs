@@ -30,8 +30,8 @@ mod tls;
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
 pub use cache::{
-    CacheDebug, CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies,
-    PurgeCondition, PurgeSettings, PurgeStyle, StaleWhen,
+    CacheDebug, CacheInvalidate, CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone,
+    PersonalCookies, PurgeCondition, PurgeSettings, PurgeStyle, StaleTimes, StaleWhen,
 };
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, TempPath};
 pub use content::{

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use myriad_conf::Text;
 use myriad_conf::model::CacheZoneConf;
-use myriad_conf::settings::{CacheStatus, CacheZone, OriginSettings, Settings, StaleWhen};
+use myriad_conf::settings::{CacheInvalidate, CacheStatus, CacheZone, OriginSettings, Settings, StaleWhen};
 use myriad_policy::{
-    IgnoreHeaders, LockRules, Methods, PersonalCookies, Rules, StatusMatch, UseStale, ValidFor,
+    Grace, IgnoreHeaders, Invalidate, LockRules, Methods, PersonalCookies, Rules, StatusMatch, UseStale,
+    ValidFor,
 };
 use myriad_script::{Predicates, Template};
 use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
@@ -131,7 +132,17 @@ impl Compile<'_> {
             authorization_in_key,
             rfc9111: settings.cache_rules.rfc9111,
             device_class: settings.cache_rules.device_class,
-            grace_ms: u64::MAX,
+            grace: cache.stale.map_or_else(Grace::default, |stale| Grace {
+                refresh_ms: stale.refresh,
+                failure_ms: stale.failure,
+            }),
+            invalidate: match cache.invalidate {
+                _ if settings.cache_rules.rfc9111 => Invalidate::Everything,
+                CacheInvalidate::Off => Invalidate::Nothing,
+                CacheInvalidate::Redirect => Invalidate::Redirects,
+                CacheInvalidate::On => Invalidate::Everything,
+            },
+            negative: cache.negative.clone(),
             hide: lower(&origin.hide_headers),
             pass: lower(&origin.pass_headers),
         }

@@ -296,8 +296,9 @@ fn begins_beyond(request: &Request, offset: Option<u64>) -> bool {
 fn facts_of(page: &Page) -> StoredFacts {
     let lifetime = page.meta().lifetime();
     // A soft purge ends the freshness of the object, not that of its head.
-    let fresh_until = lifetime.fresh_until.min(page.fresh_until());
-    StoredFacts { lifetime: Lifetime { fresh_until, ..lifetime }, validators: false }
+    let invalid = page.fresh_until() == 0;
+    let ended = if invalid { u64::MAX } else { page.fresh_until() };
+    StoredFacts { lifetime: lifetime.ended_by(ended), validators: false, invalid }
 }
 
 fn claim(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace, stale: Option<Page>) -> Step {

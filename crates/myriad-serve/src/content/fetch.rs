@@ -7,8 +7,11 @@ use std::task::Poll;
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
-use myriad_policy::{Admission, EntityTag, Failure, Lifetime, ResponseFacts, admit};
-use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, Push};
+use myriad_policy::{
+    Admission, CacheStatus, EntityTag, Failure, Lifetime, Refusal, ResponseFacts, admit, takes_back,
+};
+use myriad_script::Builtin;
+use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef, Push};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload, Sent};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -21,6 +24,7 @@ use super::params::{self, Purpose};
 use super::revalidate::{self, Confirmed};
 use super::{group, origin, page, purge, stored, validity};
 use crate::error_log::Level;
+use crate::exchange::variables::Source;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::{CachePlace, Entry, Fetching, Handler, OriginPlace, Page, PageMeta, conditions};
 
@@ -112,6 +116,9 @@ struct Sought {
     /// Whether its key is that for other codings.
     apart: bool,
     beside: Option<Beside>,
+    /// Whether what the origin says may be for its visitor alone: the request has bypassed the cache, or has a name and a
+    /// password.
+    own_request: bool,
 }
 
 /// An answer that is to be stored.
@@ -230,8 +237,10 @@ fn begin(
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
     let apart = other_codings::is_apart(&exchange.request);
     let beside = Beside::begin(&exchange.request, cache);
+    let own_request = exchange.request.cache.status == Some(CacheStatus::Bypass)
+        || exchange.request.head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key;
     let exchange = exchange.snapshot();
-    let sought = Sought { method: request.method, usable_page, conditional, apart, beside };
+    let sought = Sought { method: request.method, usable_page, conditional, apart, beside, own_request };
     let job = Job { exchange, writer, request, entry, chosen, own, spent, sought };
     Some(tokio::task::spawn_local(run(job)))
 }
@@ -336,7 +345,7 @@ async fn take(
     sought: Sought,
     answered: Answered,
 ) {
-    let Sought { method, usable_page, conditional, apart, beside } = sought;
+    let Sought { method, usable_page, conditional, apart, beside, own_request } = sought;
     let Answered { response, fetching, asked } = answered;
     purge::by_origin(exchange, Some(cache), &response.head).await;
     let now = myriad_net::clock::now_ms();
@@ -344,11 +353,15 @@ async fn take(
     if conditional && response.head.status == 304 {
         let stored = writer.previous().map_or(200, |page| page.meta().status);
         let rules = validity::rules(exchange, cache, &response.head, stored);
+        let generation = writer.generation();
         let confirmed = revalidate::confirm(exchange, place, &rules, writer, &response.head, arrival);
+        if matches!(confirmed, Confirmed::Personal(Some(why)) if takes_back(304, why, false, own_request)) {
+            take_back(exchange, cache, generation);
+        }
         if let Some(own) = own {
             let _ = own.send(match confirmed {
                 Confirmed::Page => Own::Confirmed,
-                Confirmed::Personal => Own::Unconfirmed,
+                Confirmed::Personal(_) => Own::Unconfirmed,
             });
         }
         return;
@@ -369,6 +382,11 @@ async fn take(
             if status >= 500 || stays {
                 writer.fail(StoreFailure(status));
             } else {
+                let of_the_answer = why == Refusal::NoCache && is_kept_out_for_all(exchange, place, cache);
+                let names_it = cache.rules.use_stale.on_status(status);
+                if !names_it && takes_back(status, why, of_the_answer, own_request) {
+                    take_back(exchange, cache, writer.generation());
+                }
                 writer.uncacheable(now, why.hit_for_miss_ms());
             }
             if let Some(own) = own {
@@ -390,6 +408,34 @@ async fn take(
     }
 }
 
+/// Removes what is stored of the page from before this fetch, also for other codings: the origin has taken it back. First,
+/// then its waiters are freed: who asks next finds no stale page.
+fn take_back(exchange: &Exchange, cache: &CachePlace, generation: u64) {
+    for key in other_codings::keys_of_page(&exchange.request) {
+        cache.zone.zone.remove_older(KeyRef::new(&key), generation);
+    }
+}
+
+/// Whether an answer is kept out of the cache for whoever asks: by a text of `*_no_cache` that follows from the answer alone,
+/// or since it leads elsewhere (`X-Accel-Redirect`).
+fn is_kept_out_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &CachePlace) -> bool {
+    let Exchange { request, frame } = exchange;
+    let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
+    let leads_elsewhere = head.is_some_and(|head| is_accel_redirect(head, place));
+    let variables = &request.site.runtime.variables;
+    let of_the_answer = |id: Builtin| {
+        matches!(
+            variables[id.0 as usize],
+            Source::OriginField(_) | Source::OriginCookie(_) | Source::OriginStatus
+        )
+    };
+    leads_elsewhere || cache.no_cache.any_true_of(&*request, frame, of_the_answer).unwrap_or(false)
+}
+
+fn is_accel_redirect(head: &ResponseHead, place: &OriginPlace) -> bool {
+    head.fields.has(Known::XAccelRedirect) && !place.ignore_accel.redirect
+}
+
 fn judge(
     exchange: &mut Exchange,
     place: &OriginPlace,
@@ -404,7 +450,7 @@ fn judge(
     let Exchange { request, frame } = exchange;
     // What cannot be judged is not stored.
     let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
-    let redirects = head.fields.has(Known::XAccelRedirect) && !place.ignore_accel.redirect;
+    let redirects = is_accel_redirect(head, place);
     let fields = request.head.fields();
     let facts = ResponseFacts {
         status: head.status,

@@ -68,7 +68,7 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
     };
     match fetched {
         Ok(response) => {
-            invalidate::after(exchange, origin, &response.head);
+            invalidate::after(exchange, origin, &response.head).await;
             purge::by_origin(exchange, origin.cache.of(exchange.request.cache.chosen), &response.head).await;
             let failure = Failure::Http(response.head.status);
             match cached::stale_instead(exchange, origin, failure) {

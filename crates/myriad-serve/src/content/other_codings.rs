@@ -24,6 +24,18 @@ pub(crate) fn of_other_codings(key: &[u8]) -> Vec<u8> {
     [key, CODINGS].concat()
 }
 
+/// The keys of all that is stored of a request's page, which its origin takes back: that for other codings as well. Everybody's
+/// page stays while it is fresh, where the request was for the other one.
+pub(super) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
+    let own = request.cache.key.clone();
+    let Some(everybodys) = own.strip_suffix(CODINGS) else { return vec![of_other_codings(&own), own] };
+    let now = myriad_net::clock::now_ms();
+    let codings = request.cache.codings.as_ref();
+    let is_fresh =
+        codings.and_then(|codings| codings.everybodys.as_ref()).is_some_and(|page| page.is_fresh(now));
+    if is_fresh { vec![own] } else { vec![everybodys.to_vec(), own] }
+}
+
 /// Whether the request may not get everybody's page for its codings.
 pub(super) fn are_asked(request: &Request) -> bool {
     other_codings(request.head.fields()).is_some()
