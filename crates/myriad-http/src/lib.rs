@@ -25,7 +25,6 @@ pub mod proxy_protocol;
 pub mod ranges;
 mod resets;
 pub mod structured;
-pub mod token;
 pub mod uri;
 
 pub use error::ParseError;

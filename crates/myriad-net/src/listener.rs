@@ -16,7 +16,6 @@ use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer};
-use crate::containment::{contain, spawn_vital, test_panic};
 use crate::h3::{Crossing, Hub, QuicSecret, QuicTokens, Users, WeakUsers};
 use crate::seats::{Guard, Seats};
 use crate::service::{ConnectionEvent, Service};
@@ -79,7 +78,7 @@ pub struct QuicPlace {
 impl<S: Service> Worker<S> {
     /// A worker whose clients take those seats. Must be made on the worker's runtime.
     pub fn new(service: Rc<S>, seats: Seats) -> Self {
-        spawn_vital(&service, "deadlines", deadline::run());
+        tokio::task::spawn_local(deadline::run());
         Self { service, seats, hubs: Rc::default() }
     }
 
@@ -88,9 +87,8 @@ impl<S: Service> Worker<S> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let listener = Registered::new(socket)?;
         let worker = self.share();
-        let task = spawn_vital(&self.service, "listener", async move {
+        let task = tokio::task::spawn_local(async move {
             loop {
-                test_panic("listener");
                 worker.wait_for_room(&listener).await;
                 let accepted = accept(&listener).await;
                 worker.take(number, accepted).await;
@@ -163,11 +161,7 @@ impl<S: Service> Worker<S> {
         let service = Rc::clone(&self.service);
         service.note(ConnectionEvent::Accepted);
         tokio::task::spawn_local(async move {
-            let driven = h1::drive(Rc::clone(&service), Rc::clone(&connection));
-            if let Err(panic) = contain(driven).await {
-                service.connection_lost(&connection, &panic);
-                connection.socket.shutdown();
-            }
+            h1::drive(Rc::clone(&service), connection).await;
             service.note(ConnectionEvent::Closed);
             drop(guard);
         });

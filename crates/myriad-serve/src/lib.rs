@@ -32,7 +32,6 @@ mod counters;
 pub mod error_log;
 mod exchange;
 mod explain;
-mod failure;
 mod files;
 mod keeping;
 mod level;

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock;
-use crate::connections::Connections;
 use crate::group::KeepAlive;
-use crate::stream::{Counted, Quiet};
+use crate::stream::{Quiet, Stream};
 
 /// A connection and what it has done so far.
 #[derive(Debug)]
@@ -54,7 +53,7 @@ impl<C> Clone for IdlePool<C> {
     }
 }
 
-impl<C: Quiet + 'static> IdlePool<C> {
+impl<C: Quiet + Send + 'static> IdlePool<C> {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(Shelf { idle: HashMap::new(), swept: false })))
     }
@@ -86,18 +85,6 @@ impl<C: Quiet + 'static> IdlePool<C> {
         }
     }
 
-    /// Closes the connection that has been idle for longest; false where none is.
-    fn close_oldest(&self) -> bool {
-        let mut shelf = lock(&self.0);
-        // By when they expire: time-outs of one peer are alike, and of two peers the shorter one says the same.
-        let oldest = shelf.idle.values_mut().filter(|idle| !idle.is_empty());
-        let Some(idle) = oldest.min_by_key(|idle| idle[0].expires) else { return false };
-        let closed = idle.remove(0);
-        drop(shelf);
-        drop(closed);
-        true
-    }
-
     /// How many connections are idle.
     pub(crate) fn count(&self, key: PoolKey) -> usize {
         lock(&self.0).idle.get(&key).map_or(0, Vec::len)
@@ -107,7 +94,7 @@ impl<C: Quiet + 'static> IdlePool<C> {
     /// with it.
     fn sweep_later(&self, after_ms: u64) {
         let shelf = Arc::downgrade(&self.0);
-        tokio::task::spawn_local(async move {
+        tokio::spawn(async move {
             let mut wait = after_ms;
             loop {
                 tokio::time::sleep(Duration::from_millis(wait.clamp(1, 3_600_000))).await;
@@ -138,28 +125,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The idle HTTP connections of one worker: they stay registered with its runtime, so each worker has its own. What it
-/// connects to origins counts among its [`Connections`].
+/// The idle HTTP connections of one worker: they stay registered with its runtime, so each worker has its own.
 #[derive(Clone, Debug)]
-pub struct HttpPool {
-    pub(crate) idle: IdlePool<Counted>,
-    pub(crate) connections: Connections,
-}
+pub struct HttpPool(pub(crate) IdlePool<Stream>);
 
 impl HttpPool {
-    /// An empty pool of a worker without a bound.
+    /// An empty pool.
     pub fn new() -> Self {
-        Self::of(Connections::unbounded())
-    }
-
-    /// An empty pool; `connections` are those of the worker, which outlive it.
-    pub fn of(connections: Connections) -> Self {
-        Self { idle: IdlePool::new(), connections }
-    }
-
-    /// Closes the connection that has been idle for longest; false where none is.
-    pub(crate) fn close_oldest(&self) -> bool {
-        self.idle.close_oldest()
+        Self(IdlePool::new())
     }
 }
 

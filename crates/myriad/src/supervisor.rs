@@ -413,8 +413,7 @@ impl Supervisor {
         match PidFile::write(path.clone()) {
             Ok(file) => self.pid_file = Some(file),
             Err(error) => {
-                let advice = self.current.origin.paths.advice(&path, &error);
-                let text = format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error));
+                let text = format!("open() \"{}\" failed ({})", path.display(), reason(&error));
                 self.log(Level::Emerg, &text);
                 self.failed = true;
                 self.stop();

@@ -36,27 +36,15 @@ pub(super) async fn head<S: Service>(
     }
     // Before TLS the handshake has read it.
     let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
-    let mut reader = HeadReader { work: carried, announced, first, timed: first, began: None, parsed: 0 };
-    poll_fn(|cx| reader.poll(service, connection, cx)).await
-}
-
-/// A part of a head is there. The end is told of whatever comes, be it a panic.
-struct Began<'a, S: Service>(&'a S);
-
-impl<'a, S: Service> Began<'a, S> {
-    fn new(service: &'a S) -> Self {
-        service.note(ConnectionEvent::HeadBegan);
-        Self(service)
+    let mut reader = HeadReader { work: carried, announced, first, timed: first, began: false, parsed: 0 };
+    let read = poll_fn(|cx| reader.poll(service, connection, cx)).await;
+    if reader.began {
+        service.note(ConnectionEvent::HeadEnded);
     }
+    read
 }
 
-impl<S: Service> Drop for Began<'_, S> {
-    fn drop(&mut self) {
-        self.0.note(ConnectionEvent::HeadEnded);
-    }
-}
-
-struct HeadReader<'a, S: Service> {
+struct HeadReader {
     work: Option<Box<Work>>,
     /// Whether a PROXY protocol header is still to come.
     announced: bool,
@@ -65,13 +53,13 @@ struct HeadReader<'a, S: Service> {
     /// Whether `client_header_timeout` runs already.
     timed: bool,
     /// Whether a part of a head is there, and was told of.
-    began: Option<Began<'a, S>>,
+    began: bool,
     /// Bytes that were there at the last parse, so that a parse is made only when there are more.
     parsed: usize,
 }
 
-impl<'a, S: Service> HeadReader<'a, S> {
-    fn poll(&mut self, service: &'a S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
+impl HeadReader {
+    fn poll<S: Service>(&mut self, service: &S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
         loop {
             if let Some(read) = self.parse(service, connection) {
                 return Poll::Ready(read);
@@ -90,7 +78,7 @@ impl<'a, S: Service> HeadReader<'a, S> {
         }
     }
 
-    fn parse(&mut self, service: &'a S, connection: &Connection) -> Option<Read> {
+    fn parse<S: Service>(&mut self, service: &S, connection: &Connection) -> Option<Read> {
         let work = self.work.as_mut()?;
         if work.input.len() == self.parsed {
             return None;
@@ -135,7 +123,10 @@ impl<'a, S: Service> HeadReader<'a, S> {
             }
             Ok(Parsed::Partial) => {
                 self.parsed = work.input.len();
-                self.began.get_or_insert_with(|| Began::new(service));
+                if !self.began {
+                    self.began = true;
+                    service.note(ConnectionEvent::HeadBegan);
+                }
                 if !self.timed {
                     self.timed = true;
                     connection.deadline.set(limits.header_timeout_ms);

@@ -112,10 +112,7 @@ pub fn refused() -> Refused {
 
 pub fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let all = tokio::task::LocalSet::new();
-    all.block_on(&runtime, async {
-        tokio::time::timeout(Duration::from_secs(30), test).await.expect("it hangs")
-    })
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(30), test).await.expect("it hangs") })
 }
 
 pub fn group(addresses: &[&Address]) -> Group {
@@ -161,7 +158,6 @@ fn request(method: Method, protocol: Protocol) -> OriginRequest {
         retry: NextUpstream::default(),
         max_head: 8192,
         affinity: Affinity::None,
-        queues: true,
         observer: None,
         bind: None,
         tls: None,
