@@ -141,10 +141,11 @@ fn the_others_get_the_page_when_the_first_client_leaves() {
 fn a_page_whose_only_client_left_is_stored_all_the_same() {
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
-    let (server, origin) = Cached::default().start(move |call| {
-        held.pass();
-        call.answer("Content-Type: text/plain", "finished alone");
-    });
+    let (server, origin) =
+        with("fastcgi_cache_valid 1h; fastcgi_ignore_client_abort on;").start(move |call| {
+            held.pass();
+            call.answer("Content-Type: text/plain", "finished alone");
+        });
     let mut client = server.connect();
     client.send(Request::get("/").bytes());
     origin.wait_for(1);

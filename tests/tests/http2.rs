@@ -1,8 +1,5 @@
 //! HTTP/2 as frames: what clients do that curl does not, for better and for worse.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
-
 use myriad_tests::frames::*;
 use myriad_tests::{HttpOrigin, PATIENCE, Place, Server, Signal, wait_for};
 

@@ -344,7 +344,7 @@ fn read_body(
 ) -> io::Result<Vec<u8>> {
     const CUT: &str = "its answer ends too early";
     if head.fields.has(Known::TransferEncoding) {
-        let (mut decoder, mut body) = (ChunkedDecoder::default(), Vec::new());
+        let (mut decoder, mut body) = (ChunkedDecoder::of_origin(), Vec::new());
         loop {
             let chunk = decoder.decode(&buffer).map_err(|error| invalid(error.as_str()))?;
             body.extend_from_slice(&buffer[chunk.data.clone()]);

@@ -57,7 +57,29 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                 "`alias`",
                 "what would climb out of it, as `/a../c` does behind `location /a { alias /b/; }`, is answered with 404",
             ),
+            (
+                "field names",
+                "one that is no token (`X[a`, `é`) is answered with 400; nginx drops or passes it. Tokens that nginx calls \
+                 invalid are `ignore_invalid_headers`'s and `underscores_in_headers`'s matter",
+            ),
+            (
+                "chunks",
+                "the line of a request's chunk is of the grammar (`5;`, `5;bad[=x`, `5 ` are answered with 400); nginx takes \
+                 anything behind the size",
+            ),
+            (
+                "`Transfer-Encoding`",
+                "that names `chunked` before `gzip` or another known coding is answered with 400, for nobody can tell where the \
+                 body ends; other lists with 501, as in nginx",
+            ),
+            ("`OPTIONS *`", "is answered by the server itself, with `Allow`; nginx answers 400"),
+            ("405", "says `Allow`, unless an origin answered it"),
+            (
+                "long methods",
+                "a method that fills a whole buffer is answered with 400; nginx says 414 as of any long request line",
+            ),
             ("HTTP/0.9", "refused with 400"),
+            ("versions", "`HTTP/01.1` and `HTTP/1.01` are answered with 400"),
             (
                 "408",
                 "a client that is too slow, or `return 408`, is told so before the connection closes; nginx closes in silence",
@@ -295,6 +317,11 @@ const SUITE: &[(&str, &str, &str)] = &[
         "h2.t",
         "`dup stream - error code`",
         "`PROTOCOL_ERROR` for a request on a stream that is closed; RFC 9113 section 5.1 has `STREAM_CLOSED`",
+    ),
+    (
+        "h2_headers.t",
+        "`all chars`",
+        "that control bytes in a field reach the location; they are answered with 400 in every version of HTTP",
     ),
     (
         "h2_request_body.t",

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use myriad_http::head::{ResponseHead, reason_phrase};
+use myriad_http::token::is_tchar;
 
 #[cfg(test)]
 mod tests;
@@ -109,17 +110,12 @@ fn field(line: &[u8]) -> Result<Option<Field<'_>>, HeadError> {
         None => (line, &[][..]),
     };
     let valid = !name.is_empty()
-        && name.iter().copied().all(is_token)
+        && name.iter().copied().all(is_tchar)
         && !value.iter().any(|byte| matches!(byte, 0 | b'\r'));
     if !valid {
         return Err(HeadError::InvalidHeader);
     }
     Ok(colon.map(|_| (name, value)))
-}
-
-/// `tchar` of RFC 9110 §5.6.2.
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// `Status: 404 Not Found`, the reason being optional.

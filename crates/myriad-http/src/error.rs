@@ -5,11 +5,12 @@ use std::fmt;
 /// A message broke a rule; the connection that it came on cannot be read any further and must close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParseError {
-    /// The method holds something else than upper-case letters, `-` and `_` (nginx's reading of RFC 9110 §9.1).
+    /// The method holds something else than upper-case letters, `-` and `_` (nginx's reading of RFC 9110 §9.1), or is as
+    /// long as a whole request line may be.
     InvalidMethod,
     /// The target is none of the forms of RFC 9112 §3.2, or holds a space or a control byte.
     InvalidTarget,
-    /// The request line does not end in `HTTP/` digit `.` digit (RFC 9112 §2.3).
+    /// The request line does not end in `HTTP/` digit `.` digit (RFC 9112 §2.3); nginx's larger numbers count as well.
     InvalidVersion,
     /// A request line without a version: HTTP/0.9 is not spoken.
     Http09,
@@ -25,7 +26,7 @@ pub enum ParseError {
     ControlByte,
     /// A carriage return that no line feed follows (RFC 9112 §2.2).
     BareCarriageReturn,
-    /// A field line without a name, or with white space in it or before its colon (RFC 9112 §5.1).
+    /// A field line whose name is no token: none, or with white space in it or before its colon (RFC 9112 §5.1).
     InvalidFieldName,
     /// A field line without a colon (RFC 9112 §5).
     MissingColon,
@@ -45,13 +46,15 @@ pub enum ParseError {
     InvalidLength,
     /// `Transfer-Encoding` is not exactly `chunked` (RFC 9112 §6.1).
     UnknownTransferEncoding,
+    /// `Transfer-Encoding` names known codings, `chunked` among them and not as the last: where the body ends cannot be told (RFC 9112 §6.3).
+    ChunkedNotLast,
     /// `Transfer-Encoding` in HTTP/1.0 (RFC 9112 §6.1).
     TransferEncodingInHttp10,
     /// A chunk does not begin with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
     InvalidChunkSize,
     /// A line of the chunked coding ends in a bare LF, or chunk data does not end in CRLF (RFC 9112 §7.1).
     InvalidChunkEnd,
-    /// A chunk extension is longer than the decoder's bound or holds a control byte (RFC 9112 §7.1.1).
+    /// A chunk extension is longer than the decoder's bound or not of the grammar (RFC 9112 §7.1.1).
     InvalidChunkExtension,
     /// The trailer section is larger than the decoder's bound (RFC 9112 §7.1.2).
     TrailerTooLarge,
@@ -106,6 +109,7 @@ impl ParseError {
             Self::HostMismatch => "\"Host\" that is not its \":authority\"",
             Self::LengthAndEncoding => "both \"Content-Length\" and \"Transfer-Encoding\"",
             Self::InvalidLength => "invalid \"Content-Length\"",
+            Self::ChunkedNotLast => "\"Transfer-Encoding\" whose last coding is not \"chunked\"",
             Self::UnknownTransferEncoding => "unknown \"Transfer-Encoding\"",
             Self::TransferEncodingInHttp10 => "\"Transfer-Encoding\" in HTTP/1.0",
             Self::InvalidChunkSize => "invalid chunk size",

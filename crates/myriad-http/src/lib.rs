@@ -25,6 +25,7 @@ pub mod proxy_protocol;
 pub mod ranges;
 mod resets;
 pub mod structured;
+pub mod token;
 pub mod uri;
 
 pub use error::ParseError;

@@ -1,5 +1,7 @@
 //! Structured fields (RFC 9651): dictionaries, read strictly, for targeted cache control (RFC 9213).
 
+use crate::token::is_tchar;
+
 /// What stands beside a key of a dictionary, as far as its kind matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
@@ -186,7 +188,7 @@ impl<'a> Rest<'a> {
 }
 
 fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/".contains(&byte)
+    is_tchar(byte) || matches!(byte, b':' | b'/')
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod connection;
+mod containment;
 pub mod deadline;
 mod h1;
 mod h2;
@@ -27,6 +28,7 @@ pub mod tls;
 mod work;
 
 pub use connection::{Connection, Peer};
+pub use containment::spawn_vital;
 pub use h1::end_tunnels;
 pub use h3::{ChooseTls, Crossing, QuicSecret, QuicSettings, QuicTokens, Refusal};
 pub use listener::{Acceptor, QuicPlace, Worker};

@@ -16,6 +16,7 @@ use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer};
+use crate::containment::{contain, spawn_vital, test_panic};
 use crate::h3::{Crossing, Hub, QuicSecret, QuicTokens, Users, WeakUsers};
 use crate::seats::{Guard, Seats};
 use crate::service::{ConnectionEvent, Service};
@@ -78,7 +79,7 @@ pub struct QuicPlace {
 impl<S: Service> Worker<S> {
     /// A worker whose clients take those seats. Must be made on the worker's runtime.
     pub fn new(service: Rc<S>, seats: Seats) -> Self {
-        tokio::task::spawn_local(deadline::run());
+        spawn_vital(&service, "deadlines", deadline::run());
         Self { service, seats, hubs: Rc::default() }
     }
 
@@ -87,8 +88,9 @@ impl<S: Service> Worker<S> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let listener = Registered::new(socket)?;
         let worker = self.share();
-        let task = tokio::task::spawn_local(async move {
+        let task = spawn_vital(&self.service, "listener", async move {
             loop {
+                test_panic("listener");
                 worker.wait_for_room(&listener).await;
                 let accepted = accept(&listener).await;
                 worker.take(number, accepted).await;
@@ -161,7 +163,11 @@ impl<S: Service> Worker<S> {
         let service = Rc::clone(&self.service);
         service.note(ConnectionEvent::Accepted);
         tokio::task::spawn_local(async move {
-            h1::drive(Rc::clone(&service), connection).await;
+            let driven = h1::drive(Rc::clone(&service), Rc::clone(&connection));
+            if let Err(panic) = contain(driven).await {
+                service.connection_lost(&connection, &panic);
+                connection.socket.shutdown();
+            }
             service.note(ConnectionEvent::Closed);
             drop(guard);
         });

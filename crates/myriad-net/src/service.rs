@@ -83,6 +83,17 @@ pub trait Service: 'static {
         None
     }
 
+    /// A panic broke a connection off, whose requests under way are lost; for the error log.
+    fn connection_lost(&self, connection: &Connection, panic: &str) {
+        let _ = (connection, panic);
+    }
+
+    /// A panic ended a task that the worker cannot do without: the process is to end, so that another takes its place.
+    fn task_lost(&self, task: &'static str, panic: &str) {
+        let _ = (task, panic);
+        std::process::abort();
+    }
+
     /// A handshake failed, for the error log.
     fn tls_failed(&self, connection: &Connection, why: &dyn Display) {
         let _ = (connection, why);

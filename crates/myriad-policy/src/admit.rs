@@ -4,7 +4,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
 use crate::freshness::freshness;
-use crate::validity::{Source, is_private};
+use crate::validity::{Freshness, Source, is_private};
 use crate::{Rules, UseStale, VaryError, VaryRule, rfc9111};
 
 /// What decides whether an answer is stored.
@@ -65,21 +65,36 @@ impl Lifetime {
     /// may go before `inactive` takes it.
     pub fn useful_until(&self, rules: &Rules) -> u64 {
         let by_origin = self.stale_error_until.max(self.stale_updating_until);
-        if rules.revalidate || rules.use_stale != UseStale::default() {
-            return self.fresh_until.saturating_add(rules.grace_ms).max(by_origin);
-        }
-        by_origin
+        let only_updating = UseStale { updating: true, ..UseStale::default() };
+        let grace_ms = match rules.use_stale {
+            // What the origin confirms is of use whenever that happens.
+            _ if rules.revalidate => u64::MAX,
+            stale if stale == UseStale::default() => 0,
+            stale if stale == only_updating => rules.grace.refresh_ms,
+            UseStale { updating: true, .. } => rules.grace.refresh_ms.max(rules.grace.failure_ms),
+            _ => rules.grace.failure_ms,
+        };
+        self.fresh_until.saturating_add(grace_ms).max(by_origin)
+    }
+
+    /// The lifetime of a page whose freshness has ended at `at`, in ms since the epoch, where that was before its time: by a
+    /// soft purge. The spans behind it are as long as they were.
+    #[must_use]
+    pub fn ended_by(&self, at: u64) -> Lifetime {
+        self.moved(self.fresh_until.min(at))
     }
 
     /// The same spans, counted from `now`.
     fn renewed(&self, now: u64) -> Lifetime {
-        let fresh_until = now.saturating_add(self.valid_ms);
+        Lifetime { born: self.born.map(|_| now), ..self.moved(now.saturating_add(self.valid_ms)) }
+    }
+
+    fn moved(&self, fresh_until: u64) -> Lifetime {
         let moved = |until: u64| fresh_until.saturating_add(until.saturating_sub(self.fresh_until));
         Lifetime {
             fresh_until,
             stale_updating_until: moved(self.stale_updating_until),
             stale_error_until: moved(self.stale_error_until),
-            born: self.born.map(|_| now),
             ..*self
         }
     }
@@ -162,6 +177,33 @@ impl Refusal {
         )
     }
 
+    /// Whether the reason is one of the page, for whoever asks: then what is stored of it is taken back by this answer, and
+    /// must not be served stale any more. The others say something of this very request alone (its method, its cookies, its
+    /// name and password, its number, a part that it asked for), or of the origin's health: by these, any visitor could have
+    /// pages removed, and a failure would remove what is kept for failures (RFC 9111 §4.2.4).
+    ///
+    /// RFC 9111 §4.3.3 has a full response to a validation replace what is stored, and §3 says when it may not be stored
+    /// itself: `no-store`, `private` (§5.2.2.5, §5.2.2.7), no freshness (§4.2.1).
+    pub const fn is_of_the_page(self) -> bool {
+        match self {
+            Refusal::Private
+            | Refusal::PersonalCookie
+            | Refusal::SetCookie
+            | Refusal::Vary
+            | Refusal::XAccelExpires
+            | Refusal::CacheControl
+            | Refusal::Expired
+            | Refusal::NoValidity => true,
+            Refusal::Method
+            | Refusal::Status
+            | Refusal::PersonalRequest
+            | Refusal::Authorization
+            | Refusal::NoCache
+            | Refusal::ServerError
+            | Refusal::MinUses => false,
+        }
+    }
+
     /// How long to remember for the key that its answers are not stored, in ms; 0 where the verdict says nothing of the
     /// next request: it hangs on this request's own method, cookies or number, or on a failure that may be over.
     pub const fn hit_for_miss_ms(self) -> u64 {
@@ -209,7 +251,10 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
     if response.no_cache {
         return Err(Refusal::NoCache);
     }
-    let freshness = freshness(response.status, response.fields, rules, now, response.delay_ms)?;
+    let freshness = match freshness(response.status, response.fields, rules, now, response.delay_ms) {
+        Err(why) => negative(response.status, why, rules, now)?,
+        Ok(freshness) => freshness,
+    };
     if response.status >= 500 && response.usable_page {
         return Err(Refusal::ServerError);
     }
@@ -225,6 +270,26 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
         valid_ms: freshness.valid_ms,
         source: freshness.source,
         born: freshness.born,
+    })
+}
+
+/// The validity that `*_cache_negative` gives an answer which says that it is not to be stored, or nothing of time. Never
+/// served stale: what is published at its address shows as soon as it is over. An accelerator's own `X-Accel-Expires: 0` is
+/// obeyed; what protects visitors, `private` among it, was judged before.
+fn negative(status: u16, why: Refusal, rules: &Rules, now: u64) -> Result<Freshness, Refusal> {
+    let listed = rules.negative.iter().find(|(code, ms)| *code == status && *ms > 0);
+    let (Some((_, valid_ms)), Refusal::CacheControl | Refusal::Expired | Refusal::NoValidity) = (listed, why)
+    else {
+        return Err(why);
+    };
+    Ok(Freshness {
+        fresh_until: now.saturating_add(*valid_ms),
+        valid_ms: *valid_ms,
+        stale_while_revalidate_ms: 0,
+        stale_if_error_ms: 0,
+        must_revalidate: true,
+        source: Source::CacheValid,
+        born: None,
     })
 }
 
@@ -271,6 +336,25 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
         Ok(_) => Ok(()),
         Err(VaryError::Any | VaryError::TooLong) => Err(Refusal::Vary),
     }
+}
+
+/// Whether an answer takes back what is stored of its page: it is one of 2xx to 4xx, and was not stored for a reason that
+/// holds for all visitors.
+///
+/// `of_the_answer` tells of [`Refusal::NoCache`] that a condition which reads the answer alone is true. `own` tells that the
+/// request bypassed the cache by a condition, or carried a name and a password: what it is told may be its visitor's own, but
+/// that there is no such page (404, 410) is not.
+///
+/// Statuses that find fault with the request (400, 405, 406, 408, 411 to 417, 421 to 431 but 423 and 424, RFC 9110 §15.5) say
+/// nothing of the page: whoever sends such a request would remove it for all.
+pub fn takes_back(status: u16, refusal: Refusal, of_the_answer: bool, own: bool) -> bool {
+    let finds_fault =
+        matches!(status, 400 | 405 | 406 | 408 | 411..=417 | 421 | 422 | 425 | 426 | 428 | 429 | 431);
+    if !(200..500).contains(&status) || finds_fault {
+        return false;
+    }
+    let of_the_page = refusal.is_of_the_page() || of_the_answer && refusal == Refusal::NoCache;
+    of_the_page && (!own || matches!(status, 404 | 410))
 }
 
 /// RFC 9111 §3.5.

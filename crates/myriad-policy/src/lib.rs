@@ -13,21 +13,19 @@ mod bypass;
 mod device;
 mod early;
 mod freshness;
-mod languages;
 mod other_codings;
 mod personal;
 mod purge;
 mod reuse;
 mod rfc9111;
 mod rules;
-mod shared_fetch;
 mod status;
 mod stored_fields;
 mod validators;
 mod validity;
 mod vary;
 
-pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated};
+pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated, takes_back};
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;
 pub use early::refreshes_early;
@@ -36,9 +34,10 @@ pub use other_codings::{other_codings, varies_by_coding};
 pub use personal::PersonalCookies;
 pub use purge::{Command, Subject, Tags, What, Wildcard, is_forwarded, litespeed, wanted};
 pub use reuse::{Failure, Reuse, StoredFacts, reuse};
-pub use rfc9111::{invalidates, wants_stored_only};
-pub use rules::{IgnoreHeaders, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor};
-pub use shared_fetch::{KeyedInput, SharedFetch, Told};
+pub use rfc9111::{Invalidated, invalidates, wants_stored_only};
+pub use rules::{
+    Grace, IgnoreHeaders, Invalidate, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor,
+};
 pub use status::CacheStatus;
 pub use stored_fields::{StoredFields, is_updated};
 pub use validators::{

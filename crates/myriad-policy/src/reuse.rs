@@ -9,6 +9,9 @@ pub struct StoredFacts {
     pub lifetime: Lifetime,
     /// Whether the page has an `ETag` of the origin's or a `Last-Modified`, so that the origin can confirm it.
     pub validators: bool,
+    /// Whether it was marked as invalid (RFC 9111 §4.4): it has to be fetched before it is shown again, and may stand in for
+    /// a fetch that fails.
+    pub invalid: bool,
 }
 
 /// How a refresh failed.
@@ -27,8 +30,9 @@ pub enum Failure {
 /// What to do with a stored page.
 ///
 /// ```text
-///   fresh ------------------------------------------------> Serve(Hit)
-///   expired -- another request refreshes, stale allowed --> Serve(Updating)
+///   fresh, not invalid -----------------------------------> Serve(Hit)
+///   expired, not invalid
+///           -- another request refreshes, stale allowed --> Serve(Updating)
 ///           -- nobody does, background update allowed ----> ServeStaleAndRefresh
 ///           -- else --------------------------------------> Fetch --- fails, stale allowed --> Serve(Stale)
 ///                                                                 `-- fails ------------------> PassFailure
@@ -58,14 +62,14 @@ pub fn reuse(
     updating: bool,
     failure: Option<Failure>,
 ) -> Reuse {
-    if now < stored.lifetime.fresh_until {
+    if now < stored.lifetime.fresh_until && !stored.invalid {
         return Reuse::Serve(CacheStatus::Hit);
     }
     if let Some(failure) = failure {
         let served = may_serve_on_failure(&stored.lifetime, rules, now, failure);
         return if served { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
     }
-    if may_serve_while_updating(&stored.lifetime, rules, now) {
+    if !stored.invalid && may_serve_while_updating(&stored.lifetime, rules, now) {
         if updating {
             return Reuse::Serve(CacheStatus::Updating);
         }
@@ -78,7 +82,7 @@ pub fn reuse(
 
 /// `*_cache_use_stale updating`, or the origin's own `stale-while-revalidate` (RFC 5861 §3).
 fn may_serve_while_updating(lifetime: &Lifetime, rules: &Rules, now: u64) -> bool {
-    let by_rule = rules.use_stale.updating && within_grace(lifetime, rules, now);
+    let by_rule = rules.use_stale.updating && within(lifetime, rules.grace.refresh_ms, now);
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }
 
@@ -97,12 +101,12 @@ fn may_serve_on_failure(lifetime: &Lifetime, rules: &Rules, now: u64, failure: F
         _ => true,
     };
     !lifetime.must_revalidate
-        && ((by_rule && within_grace(lifetime, rules, now))
+        && ((by_rule && within(lifetime, rules.grace.failure_ms, now))
             || (by_origin && now < lifetime.stale_error_until))
 }
 
-fn within_grace(lifetime: &Lifetime, rules: &Rules, now: u64) -> bool {
-    now < lifetime.fresh_until.saturating_add(rules.grace_ms)
+fn within(lifetime: &Lifetime, grace_ms: u64, now: u64) -> bool {
+    now < lifetime.fresh_until.saturating_add(grace_ms)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known, Method};
 
 use crate::validity::{Freshness, Source, is_private, lifetime, stale_windows, x_accel_expires};
-use crate::{Refusal, Rules};
+use crate::{Invalidate, Refusal, Rules};
 
 /// The longest heuristic validity: RFC 9111 §4.2.2 asks for a bound and suggests none; a day keeps a page that was last
 /// touched years ago from staying for months.
@@ -167,11 +167,23 @@ fn forbids_stale(control: &CacheControl) -> bool {
     control.must_revalidate || control.proxy_revalidate || control.s_maxage.is_some()
 }
 
-/// Whether the answer to a request with an unsafe method, known or not, makes what is stored for its URI, and for those
-/// in its `Location` and `Content-Location`, of no more use (RFC 9111 §4.4).
-pub fn invalidates(method: Method, status: u16) -> bool {
+/// What an answer makes of no more use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalidated {
+    /// The pages that `Location` and `Content-Location` name: they are to be fetched before they are shown again.
+    Named,
+    /// These and the page of the request's own URI: they are removed.
+    All,
+}
+
+/// What the answer to a request with an unsafe method, known or not, makes of no more use (RFC 9111 §4.4).
+pub fn invalidates(method: Method, status: u16, rules: &Rules) -> Option<Invalidated> {
     let safe = matches!(method, Method::Get | Method::Head | Method::Options | Method::Trace);
-    !safe && (200..400).contains(&status)
+    match rules.invalidate {
+        Invalidate::Everything if !safe && (200..400).contains(&status) => Some(Invalidated::All),
+        Invalidate::Redirects if !safe && matches!(status, 300..=303 | 307 | 308) => Some(Invalidated::Named),
+        _ => None,
+    }
 }
 
 /// Whether a visitor asks for nothing but what is stored (`only-if-cached`, RFC 9111 §5.2.1.7). It is the one directive of

@@ -2,7 +2,7 @@
 
 use myriad_http::Method;
 
-use crate::{PersonalCookies, SharedFetch};
+use crate::PersonalCookies;
 
 /// The cache directives of one location, resolved.
 #[derive(Clone, Debug)]
@@ -31,11 +31,13 @@ pub struct Rules {
     pub rfc9111: bool,
     /// `cache_device_class`: what varies by `User-Agent` has a variant for each class of device.
     pub device_class: bool,
-    /// `shared_fetch_headers`: what the origin of a page for everybody is told of the visitor who caused its fetch.
-    pub shared_fetch: SharedFetch,
-    /// How long after its validity a page may serve stale under [`Rules::use_stale`], in ms. nginx knows no such bound
-    /// and lets `inactive` remove the page: so `u64::MAX` unless set.
-    pub grace_ms: u64,
+    /// `*_cache_stale`: how long after its validity a page may serve stale.
+    pub grace: Grace,
+    /// `*_cache_invalidate`: what the answer to an unsafe method makes of stored pages; `cache_rfc9111` implies
+    /// [`Invalidate::Everything`].
+    pub invalidate: Invalidate,
+    /// `*_cache_negative`: statuses that are stored for so long, in ms, though the answer says that it is not to be stored.
+    pub negative: Vec<(u16, u64)>,
     /// `*_hide_header`, in lower case.
     pub hide: Vec<Box<[u8]>>,
     /// `*_pass_header`, in lower case; never brings back hop-by-hop fields or `Set-Cookie` in a stored page.
@@ -58,8 +60,9 @@ impl Default for Rules {
             authorization_in_key: false,
             rfc9111: false,
             device_class: false,
-            shared_fetch: SharedFetch::default(),
-            grace_ms: u64::MAX,
+            grace: Grace::default(),
+            invalidate: Invalidate::default(),
+            negative: Vec::new(),
             hide: Vec::new(),
             pass: Vec::new(),
         }
@@ -190,6 +193,36 @@ impl UseStale {
             _ => false,
         }
     }
+}
+
+/// `*_cache_stale`: how long after its validity a page may serve stale under [`Rules::use_stale`], in ms; `u64::MAX` for as
+/// long as `inactive` leaves it. nginx knows no bound but that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grace {
+    /// While it is refreshed: nobody waits, and the page is outdated.
+    pub refresh_ms: u64,
+    /// When its refresh fails: the page is better than nothing.
+    pub failure_ms: u64,
+}
+
+impl Default for Grace {
+    /// Ten minutes bridge the pause between two visitors of a page that is asked for now and then; the first visitor of a
+    /// quiet site waits rather than sees what was so yesterday.
+    fn default() -> Grace {
+        Grace { refresh_ms: 10 * 60 * 1000, failure_ms: u64::MAX }
+    }
+}
+
+/// `*_cache_invalidate`: what the answer to a request with an unsafe method makes of stored pages (RFC 9111 §4.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Invalidate {
+    /// Nothing, as nginx.
+    #[default]
+    Nothing,
+    /// The page that a redirect leads to has to be fetched before it is shown again.
+    Redirects,
+    /// As RFC 9111 has it: the page of the request's own URI goes, and those that `Location` and `Content-Location` name.
+    Everything,
 }
 
 /// `*_cache_lock on`: one origin request per key, the others wait.

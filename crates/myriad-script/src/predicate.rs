@@ -1,6 +1,6 @@
 //! Lists of texts of which one must be "true": `*_cache_bypass`, `*_no_cache`, `access_log if=`.
 
-use crate::environment::Environment;
+use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
 use crate::frame::Frame;
 use crate::template::{CaptureForm, Template};
@@ -43,7 +43,28 @@ impl Predicates {
     /// Whether one of the texts is neither empty nor `0`; those after it are not evaluated.
     #[inline]
     pub fn any_true<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
-        for template in &self.templates {
+        self.any_true_among(env, frame, |_| true)
+    }
+
+    /// As [`Self::any_true`], of the texts that read nothing but the given variables of the embedder, be it through maps and
+    /// their like.
+    pub fn any_true_of<E: Environment + ?Sized>(
+        &self,
+        env: &E,
+        frame: &mut Frame,
+        allowed: impl Fn(Builtin) -> bool,
+    ) -> Result<bool, EvalError> {
+        self.any_true_among(env, frame, |template| template.reads_only(&allowed))
+    }
+
+    #[inline]
+    fn any_true_among<E: Environment + ?Sized>(
+        &self,
+        env: &E,
+        frame: &mut Frame,
+        counts: impl Fn(&Template) -> bool,
+    ) -> Result<bool, EvalError> {
+        for template in self.templates.iter().filter(|template| counts(template)) {
             if template.with_value(env, frame, CaptureForm::Raw, |_, value| Ok(is_true(value)))? {
                 return Ok(true);
             }

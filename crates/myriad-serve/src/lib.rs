@@ -32,6 +32,7 @@ mod counters;
 pub mod error_log;
 mod exchange;
 mod explain;
+mod failure;
 mod files;
 mod keeping;
 mod level;

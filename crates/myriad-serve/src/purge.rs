@@ -10,7 +10,7 @@ use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError};
 
 use crate::content::of_other_codings;
 use crate::error_log::{ErrorLog, Level};
-use crate::runtime::{PageZone, covering};
+use crate::runtime::{PageZone, covering, system_ms};
 
 /// Longest name of a purge in the log, in bytes.
 const LONGEST_NAME: usize = 500;
@@ -102,7 +102,7 @@ pub(crate) async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(),
         let labels: Vec<u64> = of_kind().flat_map(|command| command.what.labels()).collect();
         if !addresses.is_empty() || !labels.is_empty() {
             let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &labels };
-            zone.zone.purge(covered, kind(soft)).await?;
+            zone.zone.purge_from(covered, kind(soft), stale_from()).await?;
         }
         for command in of_kind().filter(|command| !command.what.is_exact()) {
             run_in(zone, command, &[]).await?;
@@ -148,13 +148,27 @@ pub(crate) async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>])
         shorten(&mut name);
         Covered::Rule { name: &name, rule: &rule }
     };
-    let purged = zone.zone.purge(covered, kind(command.soft)).await?;
+    let purged = zone.zone.purge_from(covered, kind(command.soft), stale_from()).await?;
     let outcome = match purged.count {
         Count::Exact(count) => Outcome::Done(count),
         Count::AtLeast(count) => Outcome::AtLeast(count),
         Count::Later => Outcome::Accepted,
     };
     Ok(Made { outcome, number: purged.number })
+}
+
+/// Has the pages of URLs fetched before they are shown again; they may stand in for a fetch that fails (RFC 9111 section 4.4).
+pub(crate) async fn invalidate(zone: &PageZone, urls: &[What]) -> Result<(), Refused> {
+    let addresses: Vec<u64> = urls.iter().flat_map(What::addresses).collect();
+    let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &[] };
+    zone.zone.purge(covered, Purge::Soft).await?;
+    Ok(())
+}
+
+/// From when on the pages of a soft purge are stale, ms since the epoch. A second ago: the clock of a worker is behind by as long
+/// as it is busy.
+fn stale_from() -> u64 {
+    system_ms().saturating_sub(1000)
 }
 
 fn kind(soft: bool) -> Purge {

@@ -13,6 +13,7 @@ use rustls::server::ClientHello;
 
 use crate::access_log;
 use crate::content;
+use crate::counters::Counters;
 use crate::error_log::Level;
 use crate::exchange::{Exchange, scratch};
 use crate::output;
@@ -68,6 +69,28 @@ fn outcome(exchange: Box<Exchange>, decision: Decision) -> Outcome<Box<Exchange>
             let answer = waiting.answer(work).await;
             output::send(waiting.end(), answer)
         })),
+    }
+}
+
+/// An exchange that was counted as begun. Dropped by a panic in the rules, it counts as over.
+struct Begun<'a>(Option<&'a Counters>);
+
+impl<'a> Begun<'a> {
+    fn new(counters: &'a Counters) -> Self {
+        counters.begun.add(1);
+        Self(Some(counters))
+    }
+
+    fn go_on(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if let Some(counters) = self.0 {
+            counters.requests.add(1);
+        }
     }
 }
 
@@ -154,6 +177,18 @@ impl Service for SiteService {
         self.log_client(connection, format_args!("{reason} while processing HTTP/3 connection"));
     }
 
+    fn connection_lost(&self, connection: &Connection, panic: &str) {
+        let log = &self.current().runtime.zone_log;
+        log.write(Level::Alert, Some(connection.id), format_args!("a panic ended a connection: {panic}"));
+    }
+
+    fn task_lost(&self, task: &'static str, panic: &str) {
+        let log = &self.current().runtime.zone_log;
+        log.write(Level::Alert, None, format_args!("a panic ended a task of the worker ({task}): {panic}"));
+        self.worker.logs.flush(true);
+        self.worker.failure.end_process();
+    }
+
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
         let current = self.current();
         if let Some(challenge) = current.runtime.acme.as_ref().and_then(|plan| plan.handshake(hello)) {
@@ -182,9 +217,10 @@ impl Service for SiteService {
         connection: &Rc<Connection>,
         body: RequestBody,
     ) -> Outcome<Box<Exchange>> {
-        self.worker.counters.begun.add(1);
+        let begun = Begun::new(&self.worker.counters);
         let mut exchange = Exchange::begin(&self.current(), head, connection, body);
         let decision = phases::begin(&mut exchange);
+        begun.go_on();
         outcome(exchange, decision)
     }
 
@@ -194,9 +230,10 @@ impl Service for SiteService {
         head: &mut RequestHead,
         connection: &Rc<Connection>,
     ) -> Outcome<Box<Exchange>> {
-        self.worker.counters.begun.add(1);
+        let begun = Begun::new(&self.worker.counters);
         let mut exchange = Exchange::begin(&self.current(), head, connection, RequestBody::empty());
         let decision = phases::reject(&mut exchange, &error);
+        begun.go_on();
         outcome(exchange, decision)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::acme::Agents;
 use crate::admin::Administrator;
 use crate::compile::{self, Kept, Logs, Surroundings, TlsKept};
 use crate::counters::{Counters, Snapshot};
+use crate::failure::Failure;
 use crate::files::FileCache;
 use crate::keeping::Keeper;
 use crate::log::LogWriter;
@@ -140,6 +142,7 @@ pub struct Site {
     logs: Logs,
     disks: DiskPool,
     shutdown_timeout: Mutex<Option<Duration>>,
+    failure: Arc<Failure>,
 }
 
 struct Inner {
@@ -185,8 +188,10 @@ impl Site {
         let all_counters: Arc<[Arc<Counters>]> = (0..count).map(|_| Arc::default()).collect();
         let wanted = model.main.worker_connections as usize;
         let room = Room::fit(wanted, count, sockets.len(), &runtime.zone_log);
+        let failure = Arc::<Failure>::default();
         let shared = Shared {
             room,
+            failure: Arc::clone(&failure),
             all_counters,
             files: Arc::default(),
             passwords: Arc::default(),
@@ -208,6 +213,7 @@ impl Site {
             logs,
             disks,
             shutdown_timeout: Mutex::new(model.main.worker_shutdown_timeout.map(Duration::from_millis)),
+            failure,
         })
     }
 
@@ -262,6 +268,11 @@ impl Site {
             // A worker that has ended already has no need of the order.
             let _ = worker.orders.send(Order::Quit(*self.shutdown_timeout.lock()));
         }
+    }
+
+    /// Whether a panic has ended what the process cannot do without; the signal TERM has been sent to it then.
+    pub fn has_failed(&self) -> bool {
+        self.failure.has_failed()
     }
 
     /// What all workers together have done since they started.
@@ -416,6 +427,7 @@ fn watch(runtime: Arc<Runtime>, drained: Drained) {
 #[derive(Clone)]
 struct Shared {
     room: Room,
+    failure: Arc<Failure>,
     all_counters: Arc<[Arc<Counters>]>,
     files: Arc<FileCache>,
     passwords: Arc<Passwords>,
@@ -430,7 +442,14 @@ impl WorkerThread {
         let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
             match runtime {
-                Ok(runtime) => runtime.block_on(work(inbox, shared, own)),
+                Ok(runtime) => {
+                    let failure = Arc::clone(&shared.failure);
+                    let life = AssertUnwindSafe(|| runtime.block_on(work(inbox, shared, own)));
+                    if catch_unwind(life).is_err() {
+                        eprintln!("myriad: [alert] a panic ended a worker thread");
+                        failure.end_process();
+                    }
+                }
                 Err(error) => eprintln!("myriad: [emerg] a worker thread could not start: {error}"),
             }
         })?;
@@ -441,19 +460,20 @@ impl WorkerThread {
 /// The life of a worker thread.
 async fn work(mut inbox: channel::UnboundedReceiver<Order>, shared: Shared, counters: Arc<Counters>) {
     let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
+    let seats = Seats::new(shared.room.connections);
     let state = Rc::new(WorkerState {
         // Its counters are among those of all: this is only to be total.
         number: number.unwrap_or(usize::MAX),
         files: shared.files,
         passwords: shared.passwords,
-        seats: Seats::new(shared.room.connections),
+        origins: WorkerState::origins(&seats),
+        seats,
+        failure: shared.failure,
         logs: LogWriter::default(),
         encoder: shared.encoder,
         counters,
         all_counters: shared.all_counters,
     });
-    let flushed = Rc::clone(&state);
-    tokio::task::spawn_local(async move { flushed.logs.keep_flushing().await });
     let mut running: Option<(Rc<SiteService>, Worker<SiteService>)> = None;
     let mut acceptors: Vec<Acceptor> = Vec::new();
     let mut limit = None;
@@ -480,7 +500,11 @@ async fn work(mut inbox: channel::UnboundedReceiver<Order>, shared: Shared, coun
                     (service, worker)
                 } else {
                     let service = Rc::new(SiteService::new(site));
-                    tokio::task::spawn_local(housekeeping(Rc::clone(&service), shared.room));
+                    let flushed = Rc::clone(&state);
+                    let flushing = async move { flushed.logs.keep_flushing().await };
+                    myriad_net::spawn_vital(&service, "logs", flushing);
+                    let chores = housekeeping(Rc::clone(&service), shared.room);
+                    myriad_net::spawn_vital(&service, "housekeeping", chores);
                     (Rc::clone(&service), Worker::new(service, state.seats.clone()))
                 };
                 let accepted = accept(&worker, sockets, quic);

@@ -1,5 +1,6 @@
 //! What belongs to one worker thread.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -7,9 +8,10 @@ use std::sync::Arc;
 
 use myriad_encode::Pool;
 use myriad_net::Seats;
-use myriad_upstream::{HttpPool, Resolver};
+use myriad_upstream::{Connections, HttpPool, Resolver};
 
 use crate::counters::{Counters, Snapshot};
+use crate::failure::Failure;
 use crate::files::FileCache;
 use crate::log::LogWriter;
 use crate::memory::{Budget, Memo, Shortcuts};
@@ -26,6 +28,10 @@ pub(crate) struct WorkerState {
     pub passwords: Arc<Passwords>,
     /// Its connections: clients and origins take seats together.
     pub seats: Seats,
+    /// Its connections to origins; each has one of the seats.
+    pub origins: Connections,
+    /// Whether the process has failed; shared with the other workers.
+    pub failure: Arc<Failure>,
     /// Log buffers.
     pub logs: LogWriter,
     /// Background compression; shared with the other workers.
@@ -37,6 +43,14 @@ pub(crate) struct WorkerState {
 }
 
 impl WorkerState {
+    /// Of a worker's seats origins get half at most: each client on HTTP/1 has one fetch at a time, and clients on HTTP/2
+    /// and HTTP/3, which have many, must not keep others from connecting.
+    pub(crate) fn origins(seats: &Seats) -> Connections {
+        let seats = seats.clone();
+        let most = (seats.most() / 2).max(1);
+        Connections::bounded(most, Box::new(move || seats.take().map(|seat| Box::new(seat) as Box<dyn Any>)))
+    }
+
     /// What all workers together have done.
     pub(crate) fn everybody(&self) -> Snapshot {
         self.all_counters.iter().map(|counters| counters.snapshot()).sum()
@@ -70,11 +84,11 @@ impl Generation {
         Self {
             resolvers: resolvers.collect(),
             runtime,
+            pool: HttpPool::of(worker.origins.clone()),
             worker,
             memo: Memo::default(),
             shortcuts: Shortcuts::default(),
             early: Budget::default(),
-            pool: HttpPool::new(),
             addressed: RefCell::default(),
         }
     }

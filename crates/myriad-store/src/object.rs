@@ -412,7 +412,8 @@ impl<M: Metadata> Object<M> {
         self.fixed().stored_at
     }
 
-    /// When the object stops being fresh; a revalidation may move it.
+    /// When the object stops being fresh; a revalidation may move it. 0 after a soft purge of which it is not known when it
+    /// came, as after a restart, or which says so ([`crate::Zone::purge_from`]).
     pub fn fresh_until(&self) -> u64 {
         self.fixed().fresh_until.load(Relaxed)
     }
@@ -427,9 +428,10 @@ impl<M: Metadata> Object<M> {
         self.fixed().fresh_until.store(at, Relaxed);
     }
 
-    /// Makes the object stale from this moment on: a soft purge.
-    pub(crate) fn expire(&self) {
-        self.set_fresh_until(0);
+    /// Ends the object's freshness at `from`, in ms since the epoch, unless it ended before; 0 stands for a time that is
+    /// not known.
+    pub(crate) fn expire(&self, from: u64) {
+        self.fixed().fresh_until.fetch_min(from, Relaxed);
     }
 
     pub(crate) fn asked_by(&self) -> u64 {

@@ -51,6 +51,11 @@ impl Attempts {
         self.begin(name.to_owned()).failed(502);
     }
 
+    /// Whether a request was sent, of those that are begun from now on.
+    pub fn sent(&self) -> Sent {
+        Sent { attempts: self.clone(), from: self.0.borrow().len() }
+    }
+
     /// The next try is the first at another group.
     pub(crate) fn enter_group(&self) {
         self.1.set(!self.0.borrow().is_empty());
@@ -62,6 +67,22 @@ impl Attempts {
         let elsewhere = self.1.take();
         all.push(Attempt { address, elsewhere, ..Attempt::default() });
         AttemptLog { all: self.clone(), index: all.len() - 1, started: clock::now() }
+    }
+}
+
+/// Tells whether a request has reached a peer.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    attempts: Attempts,
+    /// The tries before do not count.
+    from: usize,
+}
+
+impl Sent {
+    /// Whether a connection was made for it: from then on a peer may be working.
+    pub fn has_begun(&self) -> bool {
+        let attempts = self.attempts.get();
+        attempts.iter().skip(self.from).any(|attempt| attempt.connect_ms.is_some())
     }
 }
 

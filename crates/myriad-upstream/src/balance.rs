@@ -138,10 +138,22 @@ impl Choice<'_> {
     }
 
     fn is_usable(&self, index: usize, tried: &Tried) -> bool {
+        self.is_willing(index, tried) && !self.states[index].is_full(&self.config.peers[index])
+    }
+
+    /// Whether a peer would be asked if it had less to do.
+    fn is_willing(&self, index: usize, tried: &Tried) -> bool {
         let (peer, state) = (&self.config.peers[index], &self.states[index]);
         // A lone peer is never kept out: there is nobody else to ask.
         let lone = self.config.peers.len() == 1;
-        !peer.down && !tried.has(index) && !state.is_full(peer) && (lone || !state.is_failing(peer, self.now))
+        !peer.down && !tried.has(index) && (lone || !state.is_failing(peer, self.now))
+    }
+
+    /// Whether waiting may help: of those that would be asked, one has only too much to do.
+    pub(crate) fn is_full(&self, tried: &Tried) -> bool {
+        let peers = self.config.peers.iter().enumerate();
+        let mut willing = peers.filter(|(index, _)| self.is_willing(*index, tried));
+        willing.any(|(index, peer)| self.states[index].is_full(peer))
     }
 
     fn balanced(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {

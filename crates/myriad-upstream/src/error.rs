@@ -56,6 +56,10 @@ pub enum ErrorKind {
     Tls,
     /// Every peer is down, failing or full (`error`).
     NoLivePeer,
+    /// Every peer has as many requests as it may have, and this one may not wait for another to end.
+    Busy,
+    /// The worker has as many connections as it may have, to origins or in all (`worker_connections`).
+    NoConnection,
     /// The client's own request body broke off; no fault of the origin, never tried again.
     RequestBody(BodyError),
 }
@@ -111,10 +115,11 @@ impl OriginError {
         self.peer.as_ref()
     }
 
-    /// The status to answer: 504 after a time-out, the client's own where its body broke off, else 502.
+    /// The status to answer: 504 after a time-out, 503 where this server lacks a connection, the client's own where its body broke off, else 502.
     pub fn status(&self) -> u16 {
         match &self.kind {
             ErrorKind::Timeout => 504,
+            ErrorKind::NoConnection => 503,
             ErrorKind::RequestBody(error) => error.status(),
             _ => 502,
         }

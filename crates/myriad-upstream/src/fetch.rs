@@ -12,15 +12,15 @@ use crate::body::OriginBody;
 use crate::clock;
 use crate::connect::connect;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::group::{Group, Pick};
+use crate::group::{Choosing, Group, Pick};
 use crate::link::{Home, Link, LinkParts};
 use crate::peer::{Active, PeerConfig};
 use crate::pool::{HttpPool, Pooled};
 use crate::request::{NextUpstream, OriginRequest, Protocol, RequestPayload};
-use crate::response::{OriginResponse, Upgraded};
-use crate::stream::Stream;
+use crate::response::OriginResponse;
+use crate::stream::Counted;
 use crate::upload::{Upload, Wire};
-use crate::{fastcgi, http, tls};
+use crate::{fastcgi, http, timer, tls};
 
 impl Group {
     /// Sends a request to one of the peers, or to several after each other as `request.retry` says, and returns once
@@ -37,22 +37,60 @@ impl Group {
         request.attempts.enter_group();
         let mut tries = Tries::new(self, &request);
         let mut tried = Tried::default();
-        let mut pick = self.pick(&mut tried, &request.affinity).ok_or_else(|| self.nobody(&request))?;
+        let mut pick = self.first(&mut tried, &request).await?;
         loop {
             let index = pick.index;
             let result = self.attempt(pick, pool, &mut request).await;
             self.judge(index, &result, &request.retry);
-            let next = if tries.may_go_on(&result, &request.retry) {
-                self.pick(&mut tried, &request.affinity)
-            } else {
-                None
-            };
-            let Some(next) = next else { return result };
+            if !tries.may_go_on(&result, &request.retry) {
+                return result;
+            }
+            let Some(next) = self.pick(&mut tried, &request.affinity).peer() else { return result };
             if let (Err(error), Some(observer)) = (&result, &request.observer) {
                 observer.retried(error);
             }
             pick = next;
         }
+    }
+
+    /// The first peer to try: now, or when the turn of this request has come (`queue`).
+    async fn first(&self, tried: &mut Tried, request: &OriginRequest) -> Result<Pick<'_>, OriginError> {
+        // Nobody overtakes those who wait.
+        if self.line.is_empty() {
+            match self.pick(tried, &request.affinity) {
+                Choosing::Peer(pick) => return Ok(pick),
+                Choosing::Nobody => return Err(self.nobody(request)),
+                Choosing::Full => {}
+            }
+        }
+        if !request.queues {
+            return Err(self.unserved(ErrorKind::Busy, request, "no peer of the upstream is free"));
+        }
+        let Some(queue) = self.config.queue else { return Err(self.nobody(request)) };
+        let Some(mut turn) = self.line.join(queue.most) else {
+            return Err(self.unserved(ErrorKind::NoLivePeer, request, "the queue of the upstream is full"));
+        };
+        let mut choose = || match self.pick(tried, &request.affinity) {
+            Choosing::Peer(pick) => Some(Ok(pick)),
+            Choosing::Nobody => Some(Err(self.nobody(request))),
+            Choosing::Full => None,
+        };
+        let called = std::future::poll_fn(|cx| turn.poll(cx, &mut choose));
+        match tokio::time::timeout(timer::bounded(queue.timeout_ms), called).await {
+            Ok(chosen) => chosen,
+            Err(_) => Err(self.unserved(
+                ErrorKind::NoLivePeer,
+                request,
+                "no peer of the upstream became free in time",
+            )),
+        }
+    }
+
+    /// No peer in time: 502, as NGINX Plus documents of `queue`.
+    fn unserved(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
+        let error = OriginError::new(kind, Phase::Connecting, why);
+        request.attempts.begin(self.name().to_owned()).failed(error.status());
+        error
     }
 
     /// Tells the peer's health how it did. As in nginx: errors, time-outs and broken heads are always failures,
@@ -64,16 +102,15 @@ impl Group {
                 status if retry.on_status(status) => self.failed(index),
                 _ => self.succeeded(index),
             },
-            Err(error) if matches!(error.kind(), ErrorKind::RequestBody(_)) => {}
+            // None of its doing.
+            Err(error) if matches!(error.kind(), ErrorKind::RequestBody(_) | ErrorKind::NoConnection) => {}
             Err(_) => self.failed(index),
         }
     }
 
     fn nobody(&self, request: &OriginRequest) -> OriginError {
         self.forgive_all();
-        let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
-        request.attempts.begin(self.name().to_owned()).failed(error.status());
-        error
+        self.unserved(ErrorKind::NoLivePeer, request, "no live upstreams")
     }
 
     /// Tries one peer: over a kept connection first, where the request can be repeated if that turns out stale.
@@ -88,7 +125,7 @@ impl Group {
         let home = if request.bind.is_some() { Home::Nowhere } else { self.home(pool, &request.protocol) };
         if is_repeatable(request)
             && request.method.is_idempotent()
-            && let Some(pooled) = take_idle(&home, &active, identity(request))
+            && let Some(pooled) = take_idle(&home, pool, &active, identity(request))
         {
             let log = request.attempts.begin(address.to_string());
             log.connected(true);
@@ -101,6 +138,13 @@ impl Group {
         }
         let log = request.attempts.begin(address.to_string());
         let connect_ms = request.timeouts.connect_ms;
+        let place = match pool.connections.take(|| pool.close_oldest(), connect_ms).await {
+            Ok(place) => place,
+            Err(error) => {
+                log.failed(error.status());
+                return Err(error.at(address));
+            }
+        };
         let mut connected = connect(address, request.bind, connect_ms).await;
         if let Some(tls) = &request.tls {
             connected = match connected {
@@ -109,7 +153,7 @@ impl Group {
             };
         }
         let connection = match connected {
-            Ok(stream) => stream,
+            Ok(stream) => Counted { stream, place },
             Err(error) => {
                 log.failed(error.status());
                 return Err(error.at(address));
@@ -178,7 +222,9 @@ fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
         }
         ErrorKind::Timeout => retry.timeout,
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => retry.invalid_header,
-        ErrorKind::NoLivePeer | ErrorKind::RequestBody(_) => false,
+        ErrorKind::NoLivePeer | ErrorKind::Busy | ErrorKind::NoConnection | ErrorKind::RequestBody(_) => {
+            false
+        }
     }
 }
 
@@ -192,14 +238,15 @@ fn identity(request: &OriginRequest) -> u64 {
     request.tls.as_ref().map_or(0, |tls| tls.identity)
 }
 
-fn take_idle(home: &Home, active: &Active, identity: u64) -> Option<Pooled<Stream>> {
+fn take_idle(home: &Home, pool: &HttpPool, active: &Active, identity: u64) -> Option<Pooled<Counted>> {
     let peer = &active.0;
     match home {
         Home::Nowhere => None,
-        Home::Http(pool, _) => pool.0.take((peer.id, identity)),
+        Home::Http(pool, _) => pool.idle.take((peer.id, identity)),
         Home::FastCgi(_) => {
+            let place = pool.connections.take_now()?;
             let Pooled { connection, requests, made } = peer.fastcgi.take((peer.id, 0))?;
-            Some(Pooled { connection: connection.unpark().ok()?, requests, made })
+            Some(Pooled { connection: Counted { stream: connection.unpark().ok()?, place }, requests, made })
         }
     }
 }
@@ -213,7 +260,7 @@ enum Failure {
 
 fn link(
     peer: &PeerConfig,
-    pooled: Pooled<Stream>,
+    pooled: Pooled<Counted>,
     log: AttemptLog,
     active: Rc<Active>,
     home: Home,
@@ -298,8 +345,7 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
         }
         Begun::Http(http::Answer::Upgraded(head)) => {
             link.log.head(head.status);
-            let (stream, input) = link.into_stream();
-            let upgraded = Some(Upgraded { leftover: input.freeze(), stream });
+            let upgraded = Some(link.into_upgraded());
             return OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers };
         }
     };

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::address::Address;
 use crate::balance::{Balance, Choice, Ring, Tried, Weights};
 use crate::clock;
+use crate::line::Line;
 use crate::peer::{Active, PeerConfig, PeerSnapshot, PeerState};
 use crate::registry::Registry;
 use crate::request::Affinity;
@@ -42,6 +43,15 @@ impl Default for KeepAlive {
     }
 }
 
+/// Where requests wait while every peer has as many as it may have (`queue`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Most requests that wait at once.
+    pub most: usize,
+    /// Longest wait in milliseconds (`timeout=`).
+    pub timeout_ms: u64,
+}
+
 /// The configuration of a [`Group`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupConfig {
@@ -53,6 +63,8 @@ pub struct GroupConfig {
     pub balance: Balance,
     /// How to keep connections.
     pub keepalive: KeepAlive,
+    /// Where requests wait for a peer (`queue`); `None` answers at once that there is none.
+    pub queue: Option<Queue>,
 }
 
 impl GroupConfig {
@@ -63,6 +75,7 @@ impl GroupConfig {
             peers: vec![PeerConfig::new(address)],
             balance: Balance::default(),
             keepalive: KeepAlive::default(),
+            queue: None,
         }
     }
 }
@@ -75,6 +88,28 @@ pub struct Group {
     /// Also makes one choice at a time of what workers choose at once.
     weights: Mutex<Weights>,
     ring: Option<Ring>,
+    /// Those who wait for a peer.
+    pub(crate) line: Line,
+}
+
+/// What a choice among the peers came to.
+pub(crate) enum Choosing<'a> {
+    /// A peer, and one of the requests that it may have.
+    Peer(Pick<'a>),
+    /// Those that could be asked have as many requests as they may have.
+    Full,
+    /// All others are down, failing or tried.
+    Nobody,
+}
+
+impl<'a> Choosing<'a> {
+    /// The peer, where there is one.
+    pub(crate) fn peer(self) -> Option<Pick<'a>> {
+        match self {
+            Self::Peer(pick) => Some(pick),
+            Self::Full | Self::Nobody => None,
+        }
+    }
 }
 
 /// The peer for one try.
@@ -92,12 +127,18 @@ impl Group {
             peers[..index].iter().filter(|peer| peer.address == peers[index].address).count()
         };
         let peers = config.peers.iter().enumerate();
-        let states = peers
+        let states: Vec<_> = peers
             .map(|(index, peer)| registry.peer(&config.name, &peer.address, occurrence(index)))
             .collect();
+        let line = Line::new();
+        if config.queue.is_some() {
+            for state in &states {
+                state.serve_line(&line);
+            }
+        }
         let weights = Mutex::new(Weights::new(&config.peers));
         let ring = (config.balance == Balance::ConsistentHash).then(|| Ring::new(&config.peers));
-        Self { config, states, weights, ring }
+        Self { config, states, weights, ring, line }
     }
 
     /// The name it was configured with.
@@ -127,15 +168,17 @@ impl Group {
     }
 
     /// Chooses a peer that was not tried yet.
-    pub(crate) fn pick(&self, tried: &mut Tried, affinity: &Affinity) -> Option<Pick<'_>> {
+    pub(crate) fn pick(&self, tried: &mut Tried, affinity: &Affinity) -> Choosing<'_> {
         let now = clock::now();
         let mut weights = self.weights.lock().unwrap_or_else(PoisonError::into_inner);
         let choice = Choice { config: &self.config, states: &self.states, ring: self.ring.as_ref(), now };
-        let index = choice.choose(&mut weights, tried, affinity)?;
+        let Some(index) = choice.choose(&mut weights, tried, affinity) else {
+            return if choice.is_full(tried) { Choosing::Full } else { Choosing::Nobody };
+        };
         tried.add(index);
         let config = &self.config.peers[index];
         let active = self.states[index].chosen(config, now);
-        Some(Pick { index, config, active })
+        Choosing::Peer(Pick { index, config, active })
     }
 
     pub(crate) fn failed(&self, index: usize) {

@@ -80,7 +80,7 @@ fn begin_body(link: &mut Link, head: ResponseHead, method: Method) -> Result<Ans
     let framing = match framing {
         ResponseFraming::None => Framing::Length(0),
         ResponseFraming::Length(length) => Framing::Length(length),
-        ResponseFraming::Chunked => Framing::Chunked(ChunkedDecoder::new()),
+        ResponseFraming::Chunked => Framing::Chunked(ChunkedDecoder::of_origin()),
         ResponseFraming::UntilClose => Framing::UntilClose,
     };
     Ok(Answer::Body(head, Http { framing, surplus: false, trailers }))

@@ -15,7 +15,8 @@ use crate::group::KeepAlive;
 use crate::peer::Active;
 use crate::pool::{HttpPool, Pooled};
 use crate::request::Observer;
-use crate::stream::Stream;
+use crate::response::{Upgraded, UpgradedStream};
+use crate::stream::Counted;
 use crate::timer::Stall;
 use crate::upload::{Upload, UploadError};
 
@@ -47,7 +48,7 @@ pub(crate) enum Home {
 
 /// A connection and what is needed to carry one request and its response.
 pub(crate) struct Link {
-    pub(crate) pooled: Pooled<Stream>,
+    pub(crate) pooled: Pooled<Counted>,
     pub(crate) upload: Upload,
     pub(crate) stall: Stall,
     pub(crate) log: AttemptLog,
@@ -65,7 +66,7 @@ pub(crate) struct Link {
 
 /// What a [`Link`] is made of.
 pub(crate) struct LinkParts {
-    pub(crate) pooled: Pooled<Stream>,
+    pub(crate) pooled: Pooled<Counted>,
     pub(crate) upload: Upload,
     pub(crate) read_timeout_ms: u64,
     pub(crate) log: AttemptLog,
@@ -109,7 +110,7 @@ impl Link {
         if self.input.capacity() - self.input.len() < LEAST_ROOM {
             self.input.reserve(READ_SIZE);
         }
-        match self.pooled.connection.poll_fill(cx, &mut self.input) {
+        match self.pooled.connection.stream.poll_fill(cx, &mut self.input) {
             Poll::Ready(Ok(read)) => {
                 self.stall.moved();
                 self.received += read as u64;
@@ -130,7 +131,7 @@ impl Link {
             return Ok(());
         }
         let log = &self.log;
-        match self.upload.poll(cx, &mut self.pooled.connection, |bytes| log.sent(bytes)) {
+        match self.upload.poll(cx, &mut self.pooled.connection.stream, |bytes| log.sent(bytes)) {
             Poll::Pending => {}
             Poll::Ready(Ok(())) => self.sending = Sending::Done,
             Poll::Ready(Err(UploadError::Write(error))) => self.sending = Sending::Broken(error),
@@ -202,11 +203,12 @@ impl Link {
         let peer = &active.0;
         match home {
             Home::Http(pool, keep) if may_serve(&keep) => {
-                pool.0.put((peer.id, identity), pooled, keep.http, keep.timeout_ms);
+                pool.idle.put((peer.id, identity), pooled, keep.http, keep.timeout_ms);
+                pool.connections.idle();
             }
             Home::FastCgi(keep) if may_serve(&keep) => {
                 let Pooled { connection, requests, made } = pooled;
-                if let Ok(connection) = connection.park() {
+                if let Ok(connection) = connection.stream.park() {
                     let pooled = Pooled { connection, requests, made };
                     let idle_ms = keep.timeout_ms.min(keep.fastcgi_timeout_ms);
                     peer.fastcgi.put((peer.id, 0), pooled, keep.connections, idle_ms);
@@ -216,8 +218,9 @@ impl Link {
         }
     }
 
-    /// Gives the bare connection away, for another protocol.
-    pub(crate) fn into_stream(self) -> (Stream, BytesMut) {
-        (self.pooled.connection, self.input)
+    /// Gives the bare connection away, for another protocol; the peer counts it until it ends.
+    pub(crate) fn into_upgraded(self) -> Upgraded {
+        let Self { pooled, active, input, .. } = self;
+        Upgraded { leftover: input.freeze(), stream: UpgradedStream::new(pooled.connection, active) }
     }
 }

@@ -1,9 +1,10 @@
 //! A peer: how it is configured, and how it is doing.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::address::Address;
+use crate::line::{self, Line};
 use crate::pool::IdlePool;
 use crate::stream::ParkedStream;
 
@@ -86,6 +87,8 @@ pub(crate) struct PeerState {
     failures: AtomicU64,
     /// Idle FastCGI connections: each holds a php-fpm child, so all workers share them.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
+    /// Those who wait for it: the queues of its group, before a reload and after it.
+    lines: Mutex<Vec<Weak<line::Inner>>>,
 }
 
 impl Default for PeerState {
@@ -101,6 +104,7 @@ impl Default for PeerState {
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             fastcgi: IdlePool::new(),
+            lines: Mutex::default(),
         }
     }
 }
@@ -116,6 +120,18 @@ impl PeerState {
     /// Whether it has as many requests as it may have.
     pub(crate) fn is_full(&self, config: &PeerConfig) -> bool {
         config.max_conns > 0 && self.active() >= config.max_conns
+    }
+
+    /// Calls the first in a queue from now on whenever a request has ended here.
+    pub(crate) fn serve_line(&self, line: &Line) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.retain(|line| line.strong_count() > 0);
+        lines.push(Arc::downgrade(line.shared()));
+    }
+
+    fn call_next(&self) {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().filter_map(Weak::upgrade).for_each(|line| line.wake_first());
     }
 
     pub(crate) fn active(&self) -> u32 {
@@ -198,5 +214,6 @@ pub(crate) struct Active(pub(crate) Arc<PeerState>);
 impl Drop for Active {
     fn drop(&mut self) {
         self.0.active.fetch_sub(1, Relaxed);
+        self.0.call_next();
     }
 }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock;
+use crate::connections::Connections;
 use crate::group::KeepAlive;
-use crate::stream::{Quiet, Stream};
+use crate::stream::{Counted, Quiet};
 
 /// A connection and what it has done so far.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl<C> Clone for IdlePool<C> {
     }
 }
 
-impl<C: Quiet + Send + 'static> IdlePool<C> {
+impl<C: Quiet + 'static> IdlePool<C> {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(Shelf { idle: HashMap::new(), swept: false })))
     }
@@ -85,6 +86,18 @@ impl<C: Quiet + Send + 'static> IdlePool<C> {
         }
     }
 
+    /// Closes the connection that has been idle for longest; false where none is.
+    fn close_oldest(&self) -> bool {
+        let mut shelf = lock(&self.0);
+        // By when they expire: time-outs of one peer are alike, and of two peers the shorter one says the same.
+        let oldest = shelf.idle.values_mut().filter(|idle| !idle.is_empty());
+        let Some(idle) = oldest.min_by_key(|idle| idle[0].expires) else { return false };
+        let closed = idle.remove(0);
+        drop(shelf);
+        drop(closed);
+        true
+    }
+
     /// How many connections are idle.
     pub(crate) fn count(&self, key: PoolKey) -> usize {
         lock(&self.0).idle.get(&key).map_or(0, Vec::len)
@@ -94,7 +107,7 @@ impl<C: Quiet + Send + 'static> IdlePool<C> {
     /// with it.
     fn sweep_later(&self, after_ms: u64) {
         let shelf = Arc::downgrade(&self.0);
-        tokio::spawn(async move {
+        tokio::task::spawn_local(async move {
             let mut wait = after_ms;
             loop {
                 tokio::time::sleep(Duration::from_millis(wait.clamp(1, 3_600_000))).await;
@@ -125,14 +138,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The idle HTTP connections of one worker: they stay registered with its runtime, so each worker has its own.
+/// The idle HTTP connections of one worker: they stay registered with its runtime, so each worker has its own. What it
+/// connects to origins counts among its [`Connections`].
 #[derive(Clone, Debug)]
-pub struct HttpPool(pub(crate) IdlePool<Stream>);
+pub struct HttpPool {
+    pub(crate) idle: IdlePool<Counted>,
+    pub(crate) connections: Connections,
+}
 
 impl HttpPool {
-    /// An empty pool.
+    /// An empty pool of a worker without a bound.
     pub fn new() -> Self {
-        Self(IdlePool::new())
+        Self::of(Connections::unbounded())
+    }
+
+    /// An empty pool; `connections` are those of the worker, which outlive it.
+    pub fn of(connections: Connections) -> Self {
+        Self { idle: IdlePool::new(), connections }
+    }
+
+    /// Closes the connection that has been idle for longest; false where none is.
+    pub(crate) fn close_oldest(&self) -> bool {
+        self.idle.close_oldest()
     }
 }
 

@@ -32,6 +32,10 @@ pub struct OriginRequest {
     pub bind: Option<SocketAddr>,
     /// TLS with the origin, over HTTP only (`proxy_pass https://`).
     pub tls: Option<Rc<OriginTls>>,
+    /// Whether to wait in the queue of a group whose peers are busy; else that is an error at once ([`ErrorKind::Busy`]).
+    ///
+    /// [`ErrorKind::Busy`]: crate::ErrorKind::Busy
+    pub queues: bool,
     /// Told of stderr, warnings and failures that another try followed.
     pub observer: Option<Rc<dyn Observer>>,
     /// Filled while the request runs and its body is read.

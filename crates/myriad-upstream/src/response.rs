@@ -2,15 +2,20 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::io;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use myriad_http::Fields;
 use myriad_http::body::BoxBody;
 use myriad_http::head::ResponseHead;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::address::Address;
-use crate::stream::Stream;
+use crate::peer::Active;
+use crate::stream::Counted;
 
 /// A response: its head, and its body to be pulled.
 pub struct OriginResponse {
@@ -36,7 +41,40 @@ pub struct Upgraded {
     /// What the origin sent beyond the head.
     pub leftover: Bytes,
     /// The connection.
-    pub stream: Stream,
+    pub stream: UpgradedStream,
+}
+
+/// The connection behind an [`Upgraded`]; until it is dropped, its peer counts it as a request that is under way (`max_conns`).
+#[derive(Debug)]
+pub struct UpgradedStream {
+    connection: Counted,
+    _active: Rc<Active>,
+}
+
+impl UpgradedStream {
+    pub(crate) fn new(connection: Counted, active: Rc<Active>) -> Self {
+        Self { connection, _active: active }
+    }
+}
+
+impl AsyncRead for UpgradedStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().connection.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for UpgradedStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().connection.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().connection.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().connection.stream).poll_shutdown(cx)
+    }
 }
 
 impl fmt::Debug for OriginResponse {

@@ -12,6 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 
+use crate::connections::Place;
+
 /// A connection to a peer on the runtime of one worker.
 #[derive(Debug)]
 pub enum Stream {
@@ -45,6 +47,14 @@ impl Stream {
             Self::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
+}
+
+/// A connection, and its place among those that the worker has to origins.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub(crate) stream: Stream,
+    #[expect(dead_code, reason = "it is held, not asked")]
+    pub(crate) place: Place,
 }
 
 /// A connection that belongs to no runtime, so that any worker may take it.
@@ -88,6 +98,12 @@ impl Quiet for Stream {
             Self::Tcp(_) | Self::Unix(_) => true,
         };
         nothing_held && has_nothing_to_read(self)
+    }
+}
+
+impl Quiet for Counted {
+    fn is_quiet(&mut self) -> bool {
+        self.stream.is_quiet()
     }
 }
 

@@ -10,6 +10,11 @@ use tokio::time::{Instant, Sleep};
 /// Longest time-out, so that no configured value overflows the clock.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
+/// A time-out as it was configured, or the longest.
+pub(crate) fn bounded(limit_ms: u64) -> Duration {
+    Duration::from_millis(limit_ms).min(LONGEST)
+}
+
 /// Expires when nothing moved for a while. The timer is made when there is first something to wait for, and
 /// moved, not made again, from then on.
 #[derive(Debug)]
@@ -21,7 +26,7 @@ pub(crate) struct Stall {
 
 impl Stall {
     pub(crate) fn new(limit_ms: u64) -> Self {
-        Self { limit: Duration::from_millis(limit_ms).min(LONGEST), sleep: None, running: false }
+        Self { limit: bounded(limit_ms), sleep: None, running: false }
     }
 
     /// Something moved.

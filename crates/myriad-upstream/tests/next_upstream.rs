@@ -191,6 +191,7 @@ fn health_outlives_the_group_it_was_learnt_in() {
         peers: vec![PeerConfig::new(dead.address.clone()), PeerConfig::new(good.address.clone())],
         balance: Balance::RoundRobin,
         keepalive: myriad_upstream::KeepAlive::default(),
+        queue: None,
     };
     let old = Group::new(config.clone(), &registry);
     run(ask(&old, fastcgi(Method::Get, false))).unwrap();

@@ -46,7 +46,7 @@ myriad wordpress serves a WordPress site without a configuration file:
   --listen ADDR : where visitors connect (default: 80, or 8080 unless root)
   --name HOST   : host name of the site, may be repeated (default: any)
   --prefix DIR  : where the cache, logs and pid file go
-  --user NAME   : who serves when started by root (default: php-fpm's user)
+  --user NAME   : who serves when started by root (default: myriad, nobody)
   --domain HOST : serve HTTPS with a certificate for this name, issued and
                   renewed by Let's Encrypt, whose terms you accept by it;
                   may be repeated; leads http to https
@@ -60,6 +60,12 @@ myriad wordpress serves a WordPress site without a configuration file:
   --print       : print the configuration that would run and exit;
                   alone: the preset with {{placeholders}}
 ";
+
+/// First words of a command line that are no options.
+const COMMANDS: [&str; 4] = ["cache", "certificates", "purge", "wordpress"];
+
+/// Options of more than a letter.
+const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];
 
 /// `-s`: what to ask of the supervisor that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +135,8 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
             continue;
         }
         let bytes = argument.as_bytes();
-        let Some(mut letters) = bytes.strip_prefix(b"-") else {
-            return Err(format!("invalid option: \"{}\"", argument.to_string_lossy()));
+        let Some(mut letters) = bytes.strip_prefix(b"-").filter(|rest| !rest.starts_with(b"-")) else {
+            return Err(invalid_first(&argument.to_string_lossy()));
         };
         while let [letter, rest @ ..] = letters {
             letters = rest;
@@ -202,8 +208,43 @@ fn request(name: &OsStr) -> Result<Request, String> {
         b"quit" => Ok(Request::Quit),
         b"reopen" => Ok(Request::Reopen),
         b"reload" => Ok(Request::Reload),
-        _ => Err(format!("invalid option: \"-s {}\"", name.to_string_lossy())),
+        _ => {
+            let word = format!("-s {}", name.to_string_lossy());
+            Err(invalid(&word, ["-s stop", "-s quit", "-s reopen", "-s reload"]))
+        }
     }
+}
+
+/// A word that is no option, and the known one that it is nearest to.
+pub(crate) fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    told(word, myriad_conf::nearest(word, known))
+}
+
+/// The same for a word that may be one of those that init scripts and other servers' programs take.
+fn invalid_first(word: &str) -> String {
+    match word {
+        "stop" => told(word, Some("-s stop")),
+        "quit" => told(word, Some("-s quit")),
+        "reopen" => told(word, Some("-s reopen")),
+        "reload" => told(word, Some("-s reload")),
+        "configtest" | "test" => told(word, Some("-t")),
+        "version" => told(word, Some("--version")),
+        "help" => told(word, Some("--help")),
+        _ => invalid(word, COMMANDS.into_iter().chain(LONG)),
+    }
+}
+
+fn told(word: &str, near: Option<&str>) -> String {
+    match near {
+        Some(near) => format!("invalid option: \"{word}\", did you mean \"{near}\"?"),
+        None => format!("invalid option: \"{word}\""),
+    }
+}
+
+/// The options of more than a letter that a text of usage names.
+pub(crate) fn options_in(usage: &str) -> impl Iterator<Item = &str> {
+    let words = usage.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words.filter(|word| word.starts_with("--"))
 }
 
 #[cfg(test)]
@@ -260,9 +301,28 @@ mod tests {
     }
 
     #[test]
+    fn near_commands_and_options_are_suggested() {
+        for (words, near) in [
+            (&["purg", "/a"][..], "purge"),
+            (&["chache"], "cache"),
+            (&["wordpres"], "wordpress"),
+            (&["certificate"], "certificates"),
+            (&["reload"], "-s reload"),
+            (&["configtest"], "-t"),
+            (&["--explian", "/"], "--explain"),
+            (&["--helo"], "--help"),
+            (&["-s", "relaod"], "-s reload"),
+        ] {
+            let error = parsed(words).expect_err("none");
+            assert!(error.ends_with(&format!(", did you mean \"{near}\"?")), "{error}");
+        }
+    }
+
+    #[test]
     fn errors_are_worded_as_nginx_words_them() {
         assert_eq!(parsed(&["-z"]), Err("invalid option: \"z\"".into()));
-        assert_eq!(parsed(&["reload"]), Err("invalid option: \"reload\"".into()));
+        assert_eq!(parsed(&["frobnicate"]), Err("invalid option: \"frobnicate\"".into()));
+        assert_eq!(parsed(&["--frobnicate"]), Err("invalid option: \"--frobnicate\"".into()));
         assert_eq!(parsed(&["-c"]), Err("option \"-c\" requires file name".into()));
         assert_eq!(parsed(&["-p"]), Err("option \"-p\" requires directory name".into()));
         assert_eq!(parsed(&["-s", "restart"]), Err("invalid option: \"-s restart\"".into()));

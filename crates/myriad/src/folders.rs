@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{self, Path, PathBuf};
 
@@ -14,6 +15,9 @@ use rustix::io::Errno;
 
 use crate::accounts::Account;
 use crate::way::{FOLDER, Missing, Way, is_ours};
+
+/// What folders are named that are to be removed.
+const OLD: &[u8] = b".old-";
 
 /// Makes a folder, and those above it, for the account. One that is there and belongs to somebody else is handed to it, as by
 /// nginx; but nothing is handed over where somebody else may have led the path, and where a link of theirs leads, the folder
@@ -38,6 +42,37 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
     };
     let Some(place) = Place::reach(path)? else { return Ok(false) };
     place.make(account).map(|()| true)
+}
+
+/// Puts a folder out of the way that belongs to somebody else than the account and root, to be made anew; returns whose it was.
+/// What is in it goes, in the background: it is not handed over, for its owner may have given any file another name there.
+///
+/// # Errors
+/// Others than root may lead the path elsewhere, or it cannot be renamed.
+pub(crate) fn begin_anew(path: &Path, account: &Account) -> io::Result<Option<u32>> {
+    let path = path::absolute(path)?;
+    let Some(above) = path.parent() else { return Ok(None) };
+    // Left over, where a process ended before it had removed all.
+    let old = fs::read_dir(above).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut old: Vec<PathBuf> =
+        old.filter(|path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(OLD))).collect();
+    let owner = match fs::symlink_metadata(&path) {
+        Ok(known) if known.is_dir() && known.uid() != account.uid && !is_ours(known.uid()) => known.uid(),
+        _ => account.uid,
+    };
+    if owner != account.uid {
+        is_safe(&path)?;
+        let mut aside = OsStr::from_bytes(OLD).to_owned();
+        aside.push(format!("{:016x}", RandomState::new().hash_one(std::process::id())));
+        let aside = above.join(aside);
+        fs::rename(&path, &aside)?;
+        old.push(aside);
+    }
+    if !old.is_empty() && is_safe(&path).is_ok() {
+        // A cache may have a million files. What cannot be removed now is tried again at the next start.
+        std::thread::spawn(move || old.iter().for_each(|path| drop(fs::remove_dir_all(path))));
+    }
+    Ok((owner != account.uid).then_some(owner))
 }
 
 /// Whether nobody but root can lead a path elsewhere, or put a folder where it leads.

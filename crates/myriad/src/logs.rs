@@ -25,8 +25,10 @@ impl Logs {
     pub(crate) fn open(model: &Model, paths: &Paths) -> Result<Self, String> {
         let mut logs = Self::default();
         for path in wanted(model, paths) {
-            let descriptor = open(&path)
-                .map_err(|error| format!("open() \"{}\" failed ({})", path.display(), reason(&error)))?;
+            let descriptor = open(&path).map_err(|error| {
+                let advice = paths.advice(&path, &error);
+                format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error))
+            })?;
             logs.files.push((path, descriptor));
         }
         Ok(logs)

@@ -1,6 +1,7 @@
 //! Where things are when nothing is said, and how relative names are completed.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -25,18 +26,54 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Completes what the command line says: the prefix by the current folder, the others by the prefix.
+    /// Completes what the command line says: the prefix by the current folder, the others by the prefix. Without a prefix,
+    /// and where nobody has made the default one, the file's own folder takes its place.
     pub(crate) fn new(options: &Options) -> Self {
-        let prefix = options.prefix.as_deref().unwrap_or(Path::new(DEFAULT_PREFIX));
+        Self::with_default(options, Path::new(DEFAULT_PREFIX))
+    }
+
+    fn with_default(options: &Options, default: &Path) -> Self {
         let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
-        let prefix = current.join(prefix);
-        let configuration = options.configuration.as_deref().unwrap_or(Path::new(DEFAULT_CONFIGURATION));
-        let error_log = options.error_log.as_deref().unwrap_or(Path::new(DEFAULT_ERROR_LOG));
+        let configuration = options.configuration.as_deref();
+        let prefix = match (&options.prefix, configuration) {
+            (Some(prefix), _) => current.join(prefix),
+            (None, Some(file)) if !default.is_dir() => {
+                return Self::around(current.join(file), options.error_log.as_deref());
+            }
+            (None, _) => default.to_owned(),
+        };
+        let configuration = prefix.join(configuration.unwrap_or(Path::new(DEFAULT_CONFIGURATION)));
+        Self { configuration, ..Self::below(prefix, options.error_log.as_deref()) }
+    }
+
+    /// The places around a file: `DIR` for `DIR/site.conf`, and for `DIR/conf/nginx.conf`, as nginx lays them out.
+    fn around(configuration: PathBuf, error_log: Option<&Path>) -> Self {
+        let folder = configuration.parent().unwrap_or(Path::new("/"));
+        let is_conf = folder.file_name().is_some_and(|name| name == "conf");
+        let prefix = folder.parent().filter(|_| is_conf).unwrap_or(folder).to_owned();
+        Self { configuration, ..Self::below(prefix, error_log) }
+    }
+
+    fn below(prefix: PathBuf, error_log: Option<&Path>) -> Self {
+        let error_log = error_log.unwrap_or(Path::new(DEFAULT_ERROR_LOG));
         Self {
-            configuration: prefix.join(configuration),
+            configuration: prefix.join(DEFAULT_CONFIGURATION),
             error_log: (error_log != Path::new("stderr")).then(|| prefix.join(error_log)),
             prefix,
         }
+    }
+
+    /// What to do about a file that cannot be made, as lines to go below the error; empty where its folder is there.
+    pub(crate) fn advice(&self, path: &Path, error: &io::Error) -> String {
+        let missing =
+            path.parent().filter(|folder| error.kind() == io::ErrorKind::NotFound && !folder.is_dir());
+        let Some(folder) = missing else { return String::new() };
+        format!(
+            "\nhelp: make the folder: mkdir -p {}\nhelp: or name another: \"error_log\", \"access_log\" and \"pid\" in the \
+             configuration, relative to the prefix {} (-p)",
+            folder.display(),
+            self.prefix.display()
+        )
     }
 
     /// A path of the configuration, made absolute by the prefix.
@@ -47,5 +84,47 @@ impl Paths {
     /// The pid file: the directive's path or the default.
     pub(crate) fn pid(&self, written: Option<&[u8]>) -> PathBuf {
         self.complete(written.unwrap_or(DEFAULT_PID.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(arguments: &[&str], default: &Path) -> Paths {
+        let options = crate::cli::parse(arguments.iter().map(std::ffi::OsString::from).collect());
+        Paths::with_default(&options.expect("options"), default)
+    }
+
+    #[test]
+    fn a_file_alone_brings_its_folder_along_where_nothing_is_installed() {
+        let nowhere = Path::new("/nowhere/myriad");
+        for (file, prefix) in
+            [("/srv/site.conf", "/srv"), ("/srv/conf/nginx.conf", "/srv"), ("/nginx.conf", "/")]
+        {
+            let paths = paths(&["-t", "-c", file], nowhere);
+            assert_eq!(
+                (paths.prefix.as_path(), paths.configuration.as_path()),
+                (Path::new(prefix), Path::new(file))
+            );
+            assert_eq!(paths.error_log, Some(Path::new(prefix).join("logs/error.log")));
+            assert_eq!(paths.pid(None), Path::new(prefix).join("logs/nginx.pid"));
+        }
+        let current = std::env::current_dir().expect("a folder");
+        assert_eq!(paths(&["-c", "site.conf"], nowhere).configuration, current.join("site.conf"));
+        assert_eq!(paths(&["-t"], nowhere).configuration, nowhere.join("conf/nginx.conf"));
+    }
+
+    #[test]
+    fn a_prefix_that_is_named_or_installed_decides_as_in_nginx() {
+        let installed = std::env::temp_dir();
+        let of_file = paths(&["-c", "/srv/site.conf"], &installed);
+        assert_eq!(
+            (of_file.prefix.as_path(), of_file.configuration.as_path()),
+            (installed.as_path(), Path::new("/srv/site.conf"))
+        );
+        assert_eq!(paths(&["-c", "site.conf"], &installed).configuration, installed.join("site.conf"));
+        let named = paths(&["-p", "/srv", "-c", "a.conf", "-e", "stderr"], Path::new("/nowhere"));
+        assert_eq!((named.configuration.as_path(), named.error_log), (Path::new("/srv/a.conf"), None));
     }
 }

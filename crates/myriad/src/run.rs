@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::pidfile::{self, reason};
 use crate::report::{Finding, report, say};
 use crate::supervisor::Supervisor;
 use crate::wordpress::SelfSigned;
-use crate::{certificates, listeners, origins, version, wordpress};
+use crate::{accounts, certificates, folders, listeners, origins, version, wordpress};
 
 /// Does what the arguments (without the program's name) say; the exit status is nginx's: 0 or 1.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -187,11 +187,22 @@ fn open_what_it_names(
     let account = generation::account(model).map(drop);
     let mut findings: Vec<_> =
         [opened, account].into_iter().filter_map(|tried| tried.err().map(Finding::from)).collect();
+    let pid_path = pid_path(origin, model);
+    if findings.is_empty() {
+        findings.extend(no_folder(&pid_path, &origin.paths));
+    }
     if tries {
-        let running = pidfile::read(&pid_path(origin, model)).ok();
+        let running = pidfile::read(&pid_path).ok();
         findings.extend(listeners::try_all(model, running));
     }
     if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// Why a pid file could not be made, where its folder is not there. The file is not made: it would be read as that of a server.
+fn no_folder(path: &Path, paths: &Paths) -> Option<Finding> {
+    let error = path.parent().and_then(|folder| std::fs::metadata(folder).err())?;
+    let advice = paths.advice(path, &error);
+    Some(format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error)).into())
 }
 
 /// Origins of this machine that do not answer, or not to the workers.
@@ -242,6 +253,23 @@ fn claim(origin: &Origin, birth: &mut Birth) -> Result<Option<Instance>, String>
     Instance::claim(&origin.paths.prefix).map(Some)
 }
 
+/// The folders of zones that are another user's: whoever served before, with another `--user` or none of its own.
+fn begin_caches_anew(origin: &Origin, configuration: &Configuration) {
+    let Ok(Some(account)) = generation::account(&configuration.model) else { return };
+    for zone in configuration.model.http.iter().flat_map(|http| &http.cache_zones) {
+        let path = origin.paths.complete(zone.path.bytes());
+        let text = match folders::begin_anew(&path, &account) {
+            Ok(None) => continue,
+            Ok(Some(owner)) => {
+                let owner = accounts::name_of(owner).unwrap_or_else(|| owner.to_string());
+                format!("wordpress: the cache {} was {owner}'s: it begins anew", path.display())
+            }
+            Err(error) => format!("wordpress: the cache {} is another user's: {error}", path.display()),
+        };
+        say(Level::Warn, &text);
+    }
+}
+
 fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
     let log = early_log(&origin.paths, error_log_was_asked_for);
     let mut birth = match Birth::of_this_process() {
@@ -262,6 +290,9 @@ fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
         });
     }
     tell(&log, &configuration.warnings());
+    if instance.is_some() {
+        begin_caches_anew(origin, &configuration);
+    }
     match Supervisor::start(origin, configuration, birth, instance) {
         Ok(supervisor) => supervisor.run(),
         Err(findings) => refuse(&log, &findings),

@@ -413,7 +413,8 @@ impl Supervisor {
         match PidFile::write(path.clone()) {
             Ok(file) => self.pid_file = Some(file),
             Err(error) => {
-                let text = format!("open() \"{}\" failed ({})", path.display(), reason(&error));
+                let advice = self.current.origin.paths.advice(&path, &error);
+                let text = format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error));
                 self.log(Level::Emerg, &text);
                 self.failed = true;
                 self.stop();

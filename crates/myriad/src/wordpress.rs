@@ -2,18 +2,20 @@
 
 mod https;
 mod running;
+mod user;
 mod values;
 
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::net::ToSocketAddrs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::{accounts, cli};
 use https::Https;
 pub(crate) use https::SelfSigned;
 pub(crate) use running::{Command, facts, greeting};
+use user::{Choice, Need};
 
 /// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
 const PRESET: &str = include_str!("../../../presets/wordpress.conf");
@@ -73,7 +75,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
                 let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
                 site.set(name, values::given(name, value, is_glued)?);
             }
-            _ => return Err(format!("invalid option: \"{text}\" (see myriad -h)")),
+            _ => {
+                let known = running::NAMES.into_iter().chain(cli::options_in(cli::USAGE));
+                return Err(format!("{} (see myriad -h)", cli::invalid(name, known)));
+            }
         }
     }
     if !options.help && !site.is_template() && site.root.as_os_str().is_empty() {
@@ -137,12 +142,11 @@ impl Options {
         let https = self.https.fill(&prefix, as_root, &names)?;
         let names = if names.is_empty() { "_".into() } else { names.join(" ") };
         self.check_user(as_root, &mut warnings)?;
-        let user = as_root.then(|| self.worker_user(&php, &root));
-        let user_name = user.as_deref().unwrap_or_default();
+        let user = as_root.then(|| self.worker_user(&php, &root, &mut warnings));
         let words = [
             ("--listen", self.listen.as_deref().unwrap_or_default()),
             ("--name", names.as_str()),
-            ("--user", user_name),
+            ("--user", self.user.as_deref().unwrap_or_default()),
         ];
         for (option, value) in words.into_iter().chain(self.https.words()) {
             if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$', '\n']) {
@@ -151,7 +155,7 @@ impl Options {
         }
         // Certificates that come are worth a line.
         let level = if self.https.domains.is_empty() { "warn" } else { "notice" };
-        let process = process_directives(&prefix, user.as_deref(), level)?;
+        let process = process_directives(&prefix, user.as_ref(), level)?;
         let preset = fill(
             PRESET,
             &[
@@ -199,28 +203,20 @@ impl Options {
         })
     }
 
-    /// Who must be able to open php-fpm's socket and the site's files: their owner, where that is not root.
-    fn worker_user(&self, php: &str, root: &Path) -> String {
-        let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.uid());
-        let socket = php.strip_prefix("unix:").and_then(|path| owner(Path::new(path)));
-        let candidates = [socket, owner(&root.join("index.php"))];
-        self.user.clone().unwrap_or_else(|| {
-            let mut owners = candidates.into_iter().flatten().filter(|&uid| uid != 0);
-            let named = owners.find_map(accounts::name_of);
-            named.unwrap_or_else(|| {
-                let www_data = accounts::Account::find("www-data", None).is_ok();
-                if www_data { "www-data" } else { "nobody" }.to_owned()
-            })
-        })
+    /// Whose rights the worker has.
+    fn worker_user(&self, php: &str, root: &Path, warnings: &mut Vec<String>) -> Choice {
+        let socket = php.strip_prefix("unix:").map(PathBuf::from);
+        let need = Need { socket, root: root.to_owned() };
+        self.user.as_deref().map_or_else(|| user::choose(&[need], warnings), Choice::of)
     }
 }
 
 /// In the foreground, errors on standard error, a pid file, and whose rights the worker takes where root starts it.
-fn process_directives(prefix: &Path, user: Option<&str>, level: &str) -> Result<String, String> {
+fn process_directives(prefix: &Path, user: Option<&Choice>, level: &str) -> Result<String, String> {
     let pid = quoted(&pid_file(Some(prefix)))?;
     let mut text = format!("daemon off;\nerror_log stderr {level};\npid {pid};\n");
     if let Some(user) = user {
-        let _ = writeln!(text, "user {user};");
+        let _ = writeln!(text, "user {};", user.words());
     }
     text.push('\n');
     Ok(text)
@@ -376,6 +372,17 @@ mod tests {
     }
 
     #[test]
+    fn near_options_are_suggested() {
+        let said = |words: &[&str]| parse(words.iter().map(OsString::from)).expect_err("none");
+        assert_eq!(
+            said(&["--rot", "/x"]),
+            "invalid option: \"--rot\", did you mean \"--root\"? (see myriad -h)"
+        );
+        assert!(said(&["--self-singed"]).contains("did you mean \"--self-signed\"?"));
+        assert!(said(&["stauts"]).contains("did you mean \"status\"?"));
+    }
+
+    #[test]
     fn a_value_that_looks_like_a_token_stays_as_it_is() {
         assert_eq!(fill("root {{root}};", &[("root", "{{php}}"), ("php", "no")]), "root {{php}};");
     }
@@ -423,10 +430,11 @@ mod tests {
 
     #[test]
     fn what_the_process_needs_is_one_directive_a_line() {
-        let text = process_directives(Path::new("/srv/my site"), Some("www-data"), "warn").expect("text");
+        let choice = Choice { user: "myriad".into(), group: Some("www-data".into()) };
+        let text = process_directives(Path::new("/srv/my site"), Some(&choice), "warn").expect("text");
         assert_eq!(
             text,
-            "daemon off;\nerror_log stderr warn;\npid \"/srv/my site/myriad.pid\";\nuser www-data;\n\n"
+            "daemon off;\nerror_log stderr warn;\npid \"/srv/my site/myriad.pid\";\nuser myriad www-data;\n\n"
         );
         assert!(!process_directives(Path::new("/srv"), None, "warn").expect("text").contains("user"));
     }

@@ -102,6 +102,9 @@ impl Worker {
                     // The catalogue of a million files takes a second to write, and saves a minute at the start.
                     if let Some(site) = &self.site {
                         site.halt();
+                        if site.has_failed() {
+                            return Err(io::Error::other("a part of it has failed"));
+                        }
                     }
                     return Ok(());
                 }

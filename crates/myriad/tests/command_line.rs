@@ -187,6 +187,42 @@ fn what_has_no_effect_is_said_and_what_is_not_there_is_refused() {
 }
 
 #[test]
+fn a_near_command_is_suggested() {
+    for (words, near) in [(&["purg", "/a"][..], "purge"), (&["cache", "shwo", "/a"], "show")] {
+        let output = myriad().args(words).output().expect("output");
+        let said = stderr(&output);
+        assert!(!output.status.success() && said.contains(&format!("did you mean \"{near}\"?")), "{said}");
+    }
+}
+
+/// Of a machine on which nobody has made the default prefix.
+#[test]
+fn a_configuration_alone_is_tested_in_its_own_folder() {
+    let site = Site::plain();
+    let test = || myriad().arg("-t").arg("-c").arg(site.path("nginx.conf")).output().expect("output");
+    if std::path::Path::new("/usr/local/myriad").is_dir() {
+        return;
+    }
+    let output = test();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(site.path("error.log").exists() && site.path("access.log").exists());
+    // What is not written lies in logs/, and a folder that is missing is told with what to do.
+    site.write("nginx.conf", &site.read("nginx.conf").replace("error_log error.log debug;", ""));
+    fs::remove_dir_all(site.path("logs")).expect("remove");
+    let said = stderr(&test());
+    let folder = site.path("logs");
+    assert!(said.contains(&format!("help: make the folder: mkdir -p {}", folder.display())), "{said}");
+    assert!(said.contains(&format!("relative to the prefix {} (-p)", site.folder.display())), "{said}");
+    site.write("nginx.conf", &site.configuration("daemon off;").replace("pid nginx.pid;", ""));
+    let output = test();
+    assert!(
+        !output.status.success() && stderr(&output).contains("logs/nginx.pid\" failed (2: No such"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_log_folder_that_is_not_there_fails_the_test() {
     let site = Site::plain();
     site.write("nginx.conf", &site.configuration("daemon off;").replace("access.log", "absent/access.log"));

@@ -109,6 +109,7 @@ impl Builder<'_> {
             keepalive_requests: 1000,
             keepalive_timeout: 60_000,
             keepalive_time: 3_600_000,
+            queue: None,
             span: node.span,
         };
         let mut level = Level::new(Contexts::UPSTREAM);

@@ -11,7 +11,6 @@ mod http;
 mod level;
 mod location;
 mod lost;
-mod unkeyed;
 
 use crate::{
     diagnostic::{Diagnostic, Severity},
@@ -114,7 +113,6 @@ pub fn survey(parsed: &Parsed) -> Survey {
         builder.check_servers(http);
         builder.check_zones(http);
         builder.hint_at_keys(http);
-        builder.hint_at_unkeyed_input(http);
     }
     let mut findings = builder.findings;
     let lost = Lost::by(parsed, &findings);

@@ -24,7 +24,7 @@ pub use location::{
 };
 pub use main_conf::{ControlSocket, MainConf, WorkerProcesses};
 pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};
-pub use upstream::{Balance, UpstreamAddress, UpstreamConf, UpstreamServer};
+pub use upstream::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
 pub use zone::CacheZoneConf;
 
 use crate::{diagnostic::Diagnostic, settings::Settings};

@@ -65,6 +65,15 @@ pub enum Balance {
     },
 }
 
+/// `queue NUMBER [timeout=TIME]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpstreamQueue {
+    /// Most requests that wait at once.
+    pub most: u32,
+    /// How long one waits at most, ms.
+    pub timeout: u64,
+}
+
 /// An `upstream` block. Times in ms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamConf {
@@ -82,6 +91,8 @@ pub struct UpstreamConf {
     pub keepalive_timeout: u64,
     /// `keepalive_time`: a connection older than this is closed after its answer.
     pub keepalive_time: u64,
+    /// `queue`: where requests wait while all servers are busy; `None` where not written.
+    pub queue: Option<UpstreamQueue>,
     /// The directive.
     pub span: Span,
 }

@@ -37,6 +37,10 @@ pub struct CacheZoneConf {
     pub manager_sleep: u64,
     /// `manager_threshold=`.
     pub manager_threshold: u64,
+    /// `max_fetches=`: most fetches that fill it at once, at least 1; Myriad's own.
+    pub max_fetches: u32,
+    /// `fetch_queue=`: most that wait for one of them to end; Myriad's own.
+    pub fetch_queue: u32,
     /// The directive.
     pub span: Span,
 }

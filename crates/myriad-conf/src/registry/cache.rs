@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     settings::{
-        CacheMethods, CacheStatus, CacheValid, CacheZone, OriginSettings, PersonalCookies, Protocol,
-        Settings, StaleWhen,
+        CacheInvalidate, CacheMethods, CacheStatus, CacheValid, CacheZone, OriginSettings, PersonalCookies,
+        Protocol, Settings, StaleTimes, StaleWhen,
     },
     text::Text,
 };
@@ -25,7 +25,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
             .repeats()
             .differs(
-                "pages are in memory too, which `memory=SIZE` caps; files have nginx's names and a format of their own, \
+                "pages are in memory too, which `memory=SIZE` caps; `max_fetches=` and `fetch_queue=` bound what is fetched at once; files have nginx's names and a format of their own, \
                  and are always written beside the cache, as with `use_temp_path=off`; `loader_files` is 10000 by \
                  default; one zone may serve fastcgi_cache and proxy_cache alike",
             ),
@@ -107,7 +107,41 @@ pub(super) static ROWS: &[FamilyRow] = &[
             Set::Origin(use_stale),
             "When an expired page may be sent.",
         )
-        .default("off"),
+        .default("off")
+        .differs("`updating` holds for ten minutes after the expiry unless `*_cache_stale` says otherwise; nginx has no bound but `inactive`"),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_stale",
+            HSL,
+            super::TWO,
+            Set::Origin(cache_stale),
+            "How long an expired page may be sent: while it is refreshed, and when its refresh fails; `off` for as long as `inactive` leaves it.",
+        )
+        .default("10m off")
+        .own(),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_negative",
+            HSL,
+            at_least(1),
+            Set::Origin(cache_negative),
+            "Statuses that are kept for so long though the answer says no-cache, no-store or max-age=0.",
+        )
+        .default("off")
+        .own(),
+    ),
+    FamilyRow::both(
+        Directive::new(
+            "cache_invalidate",
+            HSL,
+            ONE,
+            Set::Origin(cache_invalidate),
+            "What the answer to POST, PUT, DELETE and the like makes of stored pages.",
+        )
+        .default("off")
+        .own(),
     ),
     FamilyRow::both(
         Directive::new(
@@ -297,6 +331,42 @@ fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
         *field = true;
     }
     origin.cache.use_stale = if off { StaleWhen::default() } else { when };
+    Ok(())
+}
+
+fn cache_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let time = |index| if args.bytes(index) == b"off" { Ok(u64::MAX) } else { args.millis(index) };
+    origin.cache.stale = Some(StaleTimes { refresh: time(0)?, failure: time(1)? });
+    Ok(())
+}
+
+/// Statuses that say that there is no page to see, or none for this request: a redirect or a page would be hidden by such a
+/// rule, and a server error has `*_cache_valid`.
+fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let list = &mut origin.cache.negative;
+    list.clear();
+    let last = args.len() - 1;
+    if last == 0 {
+        return if args.bytes(0) == b"off" {
+            Ok(())
+        } else {
+            Err(args.invalid(0, "statuses and a time, or off"))
+        };
+    }
+    let valid = args.millis(last)?;
+    for index in 0..last {
+        match args.count(index) {
+            Ok(code @ (403 | 404 | 410 | 451)) => list.push((code as u16, valid)),
+            _ => return Err(args.invalid(index, "403, 404, 410 or 451")),
+        }
+    }
+    Ok(())
+}
+
+fn cache_invalidate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let choices =
+        [("off", CacheInvalidate::Off), ("redirect", CacheInvalidate::Redirect), ("on", CacheInvalidate::On)];
+    origin.cache.invalidate = args.choice(0, &choices)?;
     Ok(())
 }
 

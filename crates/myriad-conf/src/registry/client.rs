@@ -194,7 +194,7 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         FLAG,
         set!(Settings.flag => client.ignore_invalid_headers),
-        "Whether fields with invalid names are dropped.",
+        "Whether fields with names of other bytes than letters, digits and hyphens are dropped.",
     )
     .default("on"),
     Directive::new(

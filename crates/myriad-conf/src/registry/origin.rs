@@ -221,7 +221,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
             set!(Origin.flag => ignore_client_abort),
             "Whether the origin is read to the end without a client.",
         )
-        .default("off"),
+        .default("off")
+        .differs(
+            "with `off` a fetch that fills a cache ends with its last client too, unless its answer has begun; with `on` one \
+             that still waits for a server ends",
+        ),
     ),
     FamilyRow::both(
         both(

@@ -101,7 +101,7 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .default("512")
     .differs(
-        "lowered at the start to what the open files allow; clients leave an eighth to origins, and idle or stalled ones give way to newcomers",
+        "lowered at the start to what the open files allow; clients leave an eighth to origins, origins take half at most, beyond which requests wait as long as `*_connect_timeout` says; idle or stalled ones give way to newcomers",
     ),
 ];
 

@@ -3,13 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::{
-    Arguments, Block, Contexts, Directive, Done, NOT_YET, ONE, Set, TWO, at_least, between, block, exactly,
+    Arguments, Block, Contexts, Directive, Done, NOT_YET, ONE, Set, at_least, between, block, exactly,
     listen::{is_host_name, split_port},
     set,
 };
 use crate::{
     diagnostic::Diagnostic,
-    model::{Balance, UpstreamAddress, UpstreamConf, UpstreamServer},
+    model::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer},
 };
 
 const UPSTREAM: Contexts = Contexts::UPSTREAM;
@@ -105,7 +105,14 @@ pub(super) static ROWS: &[Directive] = &[
     .group("balancing")
     .repeats()
     .differs("`inflight` counts a request under way as one that takes the average"),
-    Directive::new("queue", UPSTREAM, TWO, Set::Nothing, "Lets requests wait for a server.").refused(NOT_YET),
+    Directive::new(
+        "queue",
+        UPSTREAM,
+        between(1, 2),
+        Set::Upstream(queue),
+        "How many requests may wait, and how long, while every server has as many as its `max_conns`.",
+    )
+    .differs("a refresh behind a stale page does not wait; where no server but failing ones is left, 502 comes at once"),
 ];
 
 fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
@@ -222,6 +229,23 @@ fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
         args.choice(1, &[("least_conn", ())])?;
     }
     balance(upstream, args, Balance::Random { two })
+}
+
+fn queue(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+    let most = args.count(0)?;
+    if most == 0 {
+        return Err(args.invalid(0, "at least 1"));
+    }
+    let mut queue = UpstreamQueue { most, timeout: 60_000 };
+    if args.len() > 1 {
+        let prefix = b"timeout=";
+        if !args.bytes(1).starts_with(prefix) {
+            return Err(args.invalid(1, "timeout=TIME"));
+        }
+        queue.timeout = args.millis_after(1, prefix.len())?;
+    }
+    upstream.queue = Some(queue);
+    Ok(())
 }
 
 fn keepalive(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {

@@ -25,6 +25,8 @@ pub(super) fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done 
         manager_files: 100,
         manager_sleep: 50,
         manager_threshold: 200,
+        max_fetches: 256,
+        fetch_queue: 1024,
         span: args.node.span,
     };
     for index in 1..args.len() {
@@ -66,6 +68,13 @@ fn option(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize) -> Done 
         b"manager_files" => zone.manager_files = args.number_after(index, skip)?,
         b"manager_sleep" => zone.manager_sleep = args.millis_after(index, skip)?,
         b"manager_threshold" => zone.manager_threshold = args.millis_after(index, skip)?,
+        b"max_fetches" => {
+            zone.max_fetches = args.small(index, skip)?;
+            if zone.max_fetches == 0 {
+                return Err(args.invalid(index, "at least 1"));
+            }
+        }
+        b"fetch_queue" => zone.fetch_queue = args.small(index, skip)?,
         // NGINX Plus: what a purge with `*` covers is gone at once here, and is swept without being told how.
         b"purger" if !matches!(&word[skip..], b"on" | b"off") => {
             return Err(args.invalid(index, "purger=on or purger=off"));
@@ -123,6 +132,8 @@ fn unknown(args: &Arguments<'_>, index: usize, name: &str) -> Diagnostic {
         "manager_files",
         "manager_sleep",
         "manager_threshold",
+        "max_fetches",
+        "fetch_queue",
         "purger",
         "purger_files",
         "purger_sleep",

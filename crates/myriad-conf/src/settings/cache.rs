@@ -1,6 +1,6 @@
 //! The cache part of the upstream family, and Myriad's own cache rules.
 
-use super::{Network, SharedFetchSettings};
+use super::Network;
 use crate::text::Text;
 
 /// `*_cache`.
@@ -67,6 +67,27 @@ pub struct StaleWhen {
     pub http_429: bool,
 }
 
+/// `*_cache_stale`: how long an expired page may be served, in ms; `u64::MAX` for as long as `inactive` leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaleTimes {
+    /// While it is refreshed.
+    pub refresh: u64,
+    /// When its refresh fails.
+    pub failure: u64,
+}
+
+/// `*_cache_invalidate`: what the answer to a request with an unsafe method makes of stored pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheInvalidate {
+    /// `off`: nothing.
+    #[default]
+    Off,
+    /// `redirect`: the page that a redirect leads to is fetched before it is shown again.
+    Redirect,
+    /// `on`: as RFC 9111 section 4.4 has it.
+    On,
+}
+
 /// `*_cache*`. Times in ms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheSettings {
@@ -92,6 +113,12 @@ pub struct CacheSettings {
     pub lock_age: Option<u64>,
     /// `*_cache_use_stale`.
     pub use_stale: StaleWhen,
+    /// `*_cache_stale`; `None` where not written.
+    pub stale: Option<StaleTimes>,
+    /// `*_cache_invalidate`.
+    pub invalidate: CacheInvalidate,
+    /// `*_cache_negative`: statuses, and for how many ms each is stored though its answer says no.
+    pub negative: Vec<(u16, u64)>,
     /// `*_cache_background_update`.
     pub background_update: bool,
     /// `*_cache_revalidate`.
@@ -116,6 +143,9 @@ impl Default for CacheSettings {
             lock_timeout: None,
             lock_age: None,
             use_stale: StaleWhen::default(),
+            stale: None,
+            invalidate: CacheInvalidate::default(),
+            negative: Vec::new(),
             background_update: false,
             revalidate: false,
             convert_head: true,
@@ -164,8 +194,6 @@ pub struct CacheRules {
     pub rfc9111: bool,
     /// `cache_device_class`: variants by device classes instead of by `User-Agent`.
     pub device_class: bool,
-    /// `shared_fetch_headers`, `cache_key_field`, `cache_key_cookie`.
-    pub shared_fetch: SharedFetchSettings,
     /// `cache_debug`.
     pub debug: CacheDebug,
     /// `*_cache_purge` where it names no zone.

@@ -23,7 +23,6 @@ mod origin_tls;
 mod realip;
 mod referers;
 mod resolver;
-mod shared_fetch;
 mod ssi;
 mod syslog;
 mod tls;
@@ -31,8 +30,8 @@ mod tls;
 pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
 pub use autoindex::{AutoindexFormat, AutoindexSettings};
 pub use cache::{
-    CacheDebug, CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone, PersonalCookies,
-    PurgeCondition, PurgeSettings, PurgeStyle, StaleWhen,
+    CacheDebug, CacheInvalidate, CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone,
+    PersonalCookies, PurgeCondition, PurgeSettings, PurgeStyle, StaleTimes, StaleWhen,
 };
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, TempPath};
 pub use content::{
@@ -56,7 +55,6 @@ pub use origin::{
 };
 pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
-pub use shared_fetch::{KeyedInput, SharedFetchSettings};
 pub use ssi::SsiSettings;
 pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};

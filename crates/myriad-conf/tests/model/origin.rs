@@ -1,5 +1,5 @@
 use myriad_conf::{
-    model::{Balance, UpstreamAddress},
+    model::{Balance, UpstreamAddress, UpstreamQueue},
     settings::{CacheStatus, CacheZone, Handler, HttpVersion, Protocol, Redirect},
 };
 
@@ -137,32 +137,18 @@ fn personal_cookies_add_replace_or_end_the_list() {
 }
 
 #[test]
-fn what_a_shared_fetch_tells_is_inherited_and_replaced_as_a_list() {
-    let inside = |outer: &str, inner: &str| {
-        let http = http(&format!("{outer} server {{ {inner} }}"));
-        http.servers[0].settings.cache_rules.shared_fetch.clone()
-    };
-    assert!(!inside("", "").on);
-    assert!(inside("shared_fetch_headers on;", "").on);
-    let named = inside("shared_fetch_headers on X-A;", "shared_fetch_headers X-B; shared_fetch_headers X-C;");
-    assert!(named.on);
-    assert_eq!(texts(&named.fields), ["X-B", "X-C"]);
-    assert!(!inside("shared_fetch_headers X-A;", "shared_fetch_headers off;").on);
-    let keyed = inside("cache_key_field Accept-Language en de;", "");
-    assert_eq!(texts(&keyed.keyed[0].values), ["en", "de"]);
-    let replaced = inside("cache_key_field Accept-Language;", "cache_key_cookie currency EUR;");
-    assert_eq!((replaced.keyed.len(), replaced.keyed[0].cookie), (1, true), "they are one list");
-}
-
-#[test]
 fn upstreams_hold_servers_balance_and_keepalive() {
     let http = http(
         "upstream a { server 127.0.0.1; server php.example:9000 weight=3 max_fails=0 fail_timeout=5s max_conns=7 backup;
-                      server unix:/s down; server [::1]:81; keepalive 8; keepalive_timeout 30s; keepalive_requests 10; }
-         upstream b { least_conn; server 127.0.0.1; } upstream c { hash $uri consistent; server 127.0.0.1; }
+                      server unix:/s down; server [::1]:81; keepalive 8; keepalive_timeout 30s; keepalive_requests 10;
+                      queue 9 timeout=5s; }
+         upstream b { least_conn; server 127.0.0.1; queue 1; } upstream c { hash $uri consistent; server 127.0.0.1; }
          upstream d { ip_hash; server 127.0.0.1; } upstream e { random two least_conn; server 127.0.0.1; }",
     );
     let a = &http.upstreams[0];
+    assert_eq!(a.queue, Some(UpstreamQueue { most: 9, timeout: 5_000 }));
+    assert_eq!(http.upstreams[1].queue, Some(UpstreamQueue { most: 1, timeout: 60_000 }));
+    assert_eq!(http.upstreams[2].queue, None);
     assert_eq!(a.servers[0].address, UpstreamAddress::Ip("127.0.0.1:80".parse().unwrap()));
     assert_eq!(a.servers[1].address, UpstreamAddress::Host("php.example".into(), 9000));
     let second = &a.servers[1];

@@ -1,7 +1,10 @@
 //! The chunked coding (RFC 9112 §7.1).
 
+mod extension;
+
 use std::ops::Range;
 
+use self::extension::Extension;
 use super::{HeadLimits, Parsed, line, response};
 use crate::{Fields, ParseError};
 
@@ -36,7 +39,7 @@ pub struct Chunk {
 ///
 /// ```text
 /// Size --> SizeDigits --;--> Extension --CR--> SizeEnd --LF--> Data --> DataCr --> DataLf --> Size
-///              |  `--space--> Space --;--> Extension              `-size 0-> Trailer --> Done
+///              |  `--blank--> Blank --;--> Extension              `-size 0-> Trailer --> Done
 ///              `--CR--> SizeEnd
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,8 +49,8 @@ enum State {
     Size,
     SizeDigits,
     /// After white space that followed the size.
-    Space,
-    Extension,
+    Blank,
+    Extension(Extension),
     /// After the CR of a size line.
     SizeEnd,
     Data,
@@ -60,11 +63,13 @@ enum State {
 
 /// A streaming decoder of the chunked coding that holds no data, only trailers.
 ///
-/// Strict where readers differ: lines end in CRLF, sizes are hexadecimal digits and below 2⁶³. White space may stand
-/// between size and end or extension, as old servers pad their sizes.
+/// Strict where readers differ: lines end in CRLF, sizes are hexadecimal digits and below 2⁶³, extensions are of the
+/// grammar.
 #[derive(Clone, Debug, Default)]
 pub struct ChunkedDecoder {
     state: State,
+    /// Whether it reads what an origin sent.
+    of_origin: bool,
     /// Of the chunk: its size while that is read, then what is left of its data.
     left: u64,
     /// Bytes of extensions so far.
@@ -82,6 +87,13 @@ impl ChunkedDecoder {
     /// A decoder before the first chunk.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A decoder for the answers of an origin: white space may stand between a size and the end of its line, as old
+    /// servers pad their sizes, and extensions need only be free of control bytes. What it reads is framed anew before
+    /// anybody else does.
+    pub fn of_origin() -> Self {
+        Self { of_origin: true, ..Self::default() }
     }
 
     /// Decodes the next stretch of `input`: at most one range of data a call. Call again with what is left of the
@@ -118,20 +130,23 @@ impl ChunkedDecoder {
                 self.add_digit(digit)?;
                 State::SizeDigits
             }
-            (State::SizeDigits | State::Space, b' ' | b'\t') => {
+            (State::SizeDigits | State::Blank, b' ' | b'\t') => {
                 self.count_extension()?;
-                State::Space
+                State::Blank
             }
-            (State::SizeDigits | State::Space, b';') => State::Extension,
-            (State::SizeDigits | State::Space | State::Extension, b'\r') => State::SizeEnd,
-            (State::SizeDigits | State::Space | State::Extension, b'\n') => {
+            (State::SizeDigits | State::Blank, b';') => {
+                State::Extension(if self.of_origin { Extension::Any } else { Extension::Start })
+            }
+            (State::SizeDigits, b'\r') => State::SizeEnd,
+            (State::Blank, b'\r') if self.of_origin => State::SizeEnd,
+            (State::Extension(extension), b'\r') if extension.may_end() => State::SizeEnd,
+            (State::SizeDigits | State::Blank | State::Extension(_), b'\n') => {
                 return Err(ParseError::InvalidChunkEnd);
             }
-            (State::Extension, b'\t' | b' '..=b'~' | 0x80..) => {
+            (State::Extension(extension), _) => {
                 self.count_extension()?;
-                State::Extension
+                State::Extension(extension.next(byte).ok_or(ParseError::InvalidChunkExtension)?)
             }
-            (State::Extension, _) => return Err(ParseError::InvalidChunkExtension),
             (State::SizeEnd, b'\n') if self.left == 0 => State::Trailer,
             (State::SizeEnd, b'\n') => State::Data,
             (State::DataCr, b'\r') => State::DataLf,

@@ -77,8 +77,25 @@ fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     }
     match fields.known(Known::TransferEncoding) {
         Some(value) if value.eq_ignore_ascii_case(b"chunked") => Ok(()),
+        Some(value) if names_chunked_before_the_last(value) => Err(ParseError::ChunkedNotLast),
         _ => Err(ParseError::UnknownTransferEncoding),
     }
+}
+
+/// Whether all codings of a list are known to HTTP (RFC 9112 §7) and `chunked` is among them, but not the last. What names
+/// another coding is not understood, which is what it is answered with.
+fn names_chunked_before_the_last(value: &[u8]) -> bool {
+    const OTHERS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"];
+    let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty());
+    let (mut chunked, mut last) = (false, false);
+    for coding in codings {
+        last = coding.eq_ignore_ascii_case(b"chunked");
+        chunked |= last;
+        if !last && !OTHERS.iter().any(|other| coding.eq_ignore_ascii_case(other)) {
+            return false;
+        }
+    }
+    chunked && !last
 }
 
 /// The length that the fields state; a second `Content-Length` is an error even if it is the same.

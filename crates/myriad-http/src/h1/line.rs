@@ -1,6 +1,7 @@
 //! One field line, the part that requests, responses and trailers share (RFC 9112 §5).
 
 use super::scan;
+use crate::token::is_tchar;
 use crate::{Known, ParseError};
 
 /// What may stand in a field line.
@@ -12,14 +13,19 @@ pub(super) struct LineRules {
     pub no_colon: bool,
     /// Lines that end in LF alone.
     pub bare_line_feed: bool,
+    /// Names that are no tokens (RFC 9110 §5.1), but hold neither white space nor control bytes.
+    pub no_token: bool,
 }
 
 /// A request head: nginx's line ends, everything else strict.
-pub(super) const REQUEST: LineRules = LineRules { controls: false, no_colon: false, bare_line_feed: true };
+pub(super) const REQUEST: LineRules =
+    LineRules { controls: false, no_colon: false, bare_line_feed: true, no_token: false };
 /// A response of an origin: as lenient as nginx.
-pub(super) const RESPONSE: LineRules = LineRules { controls: true, no_colon: true, bare_line_feed: true };
+pub(super) const RESPONSE: LineRules =
+    LineRules { controls: true, no_colon: true, bare_line_feed: true, no_token: true };
 /// The trailers of a chunked body: nothing two readers could read differently.
-pub(super) const TRAILER: LineRules = LineRules { controls: false, no_colon: false, bare_line_feed: false };
+pub(super) const TRAILER: LineRules =
+    LineRules { controls: false, no_colon: false, bare_line_feed: false, no_token: false };
 
 /// What stands at the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +50,7 @@ pub(super) struct FieldLine {
     pub known: Option<Known>,
     /// Whether the name holds `_`, and no byte that is worse.
     pub underscore: bool,
-    /// Whether the name holds another byte than letters, digits, `-` and `_`.
+    /// Whether the name holds another byte than letters, digits, `-` and `_`: what nginx calls invalid.
     pub odd: bool,
 }
 
@@ -62,11 +68,11 @@ pub(super) fn read(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, P
         None => return Ok(Line::Partial),
         Some(b':') => {}
         Some(_) if rules.no_colon => return Ok(Line::Skip(name_end + 1)),
-        Some(_) => return Err(colonless(&buf[start..name_end])),
+        Some(_) => return Err(colonless(&buf[start..name_end], rules)),
     }
     let name = &buf[start..name_end];
     let known = Known::from_bytes(name);
-    let class = if known.is_some() { 0 } else { class_of(name)? };
+    let class = if known.is_some() { 0 } else { class_of(name, rules)? };
     let mut value_start = name_end + 1;
     while let Some(b' ' | b'\t') = buf.get(value_start) {
         value_start += 1;
@@ -123,14 +129,15 @@ fn empty_line(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, ParseE
 }
 
 /// What is wrong with a line that has no colon.
-fn colonless(line: &[u8]) -> ParseError {
+fn colonless(line: &[u8], rules: LineRules) -> ParseError {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    class_of(line).err().unwrap_or(ParseError::MissingColon)
+    class_of(line, rules).err().unwrap_or(ParseError::MissingColon)
 }
 
 const UNDERSCORE: u8 = 1;
 const ODD: u8 = 2;
-const REFUSED: u8 = 4;
+const NO_TOKEN: u8 = 4;
+const REFUSED: u8 = 8;
 
 static CLASS: [u8; 256] = classes();
 
@@ -145,20 +152,25 @@ const fn classes() -> [u8; 256] {
             class[byte] = UNDERSCORE;
         } else if this <= b' ' || this == 0x7F {
             class[byte] = REFUSED;
+        } else if !is_tchar(this) {
+            class[byte] = ODD | NO_TOKEN;
         }
         byte += 1;
     }
     class
 }
 
-/// The classes of all bytes of a name together; white space and control bytes in it are refused, as is no name.
-fn class_of(name: &[u8]) -> Result<u8, ParseError> {
+/// The classes of all bytes of a name together; white space and control bytes in it are refused, as is no name, and one
+/// that is no token where the rules want one.
+fn class_of(name: &[u8], rules: LineRules) -> Result<u8, ParseError> {
     let class = name.iter().fold(0, |class, &byte| class | CLASS[usize::from(byte)]);
-    if class & REFUSED == 0 && !name.is_empty() {
+    let refused = if rules.no_token { REFUSED } else { REFUSED | NO_TOKEN };
+    if class & refused == 0 && !name.is_empty() {
         return Ok(class);
     }
     Err(match name.iter().find(|&&byte| CLASS[usize::from(byte)] == REFUSED) {
         Some(b'\r') => ParseError::BareCarriageReturn,
+        // No byte of this class: the name is no token, or none.
         Some(b' ' | b'\t') | None => ParseError::InvalidFieldName,
         Some(_) => ParseError::ControlByte,
     })

@@ -152,15 +152,19 @@ fn read_request_line(
             progress.line_start = next;
             return Ok(Some(start));
         }
-        Ok(Some(_)) => ParseError::RequestLineTooLong,
-        Ok(None) => match too_long(buf, progress, limits) {
-            Some(error) => error,
-            None => return Ok(None),
-        },
+        Ok(Some(_)) => too_long_line(buf, start, limits),
+        Ok(None) if too_long(buf, progress, limits).is_some() => too_long_line(buf, start, limits),
+        Ok(None) => return Ok(None),
         Err(error) => error,
     };
     keep_refused_line(buf.get(start..).unwrap_or_default(), limits, out);
     Err(error)
+}
+
+/// The error of a request line that is too long: a method that fills all of it is what is wrong, not the target.
+fn too_long_line(buf: &[u8], start: usize, limits: &HeadLimits) -> ParseError {
+    let line = &buf[start..buf.len().min(start + limits.line)];
+    if line.contains(&b' ') { ParseError::RequestLineTooLong } else { ParseError::InvalidMethod }
 }
 
 /// Keeps a request line that was refused, as far as it came and one buffer holds, for the access log.
@@ -274,11 +278,13 @@ fn parse_version(buf: &[u8], at: usize) -> Result<Option<(Version, usize, usize)
     }
 }
 
-/// One or two digits from `at`: the number and where it ends; `None` if more bytes must come to tell.
+/// One or two digits from `at`, the first of two no zero: the number and where it ends; `None` if more bytes must come to
+/// tell.
 fn version_number(buf: &[u8], at: usize) -> Result<Option<(u8, usize)>, ParseError> {
     match (buf.get(at), buf.get(at + 1), buf.get(at + 2)) {
         (Some(first @ b'0'..=b'9'), Some(second @ b'0'..=b'9'), third) => match third {
             Some(b'0'..=b'9') => Err(ParseError::InvalidVersion),
+            _ if *first == b'0' => Err(ParseError::InvalidVersion),
             Some(_) => Ok(Some(((first - b'0') * 10 + (second - b'0'), at + 2))),
             None => Ok(None),
         },

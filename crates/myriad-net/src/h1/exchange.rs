@@ -11,6 +11,7 @@ use myriad_http::{Known, Method};
 
 use super::{send, tunnel};
 use crate::connection::Connection;
+use crate::containment::test_panic;
 use crate::deadline;
 use crate::request_body::RequestBody;
 use crate::response::{Response, ResponseBody, Sent};
@@ -95,6 +96,7 @@ pub(super) fn run<S: Service>(service: &Rc<S>, connection: &Rc<Connection>, mut 
         Err(error) => return reject(service, connection, work, Rejection::Malformed(error)),
     };
     connection.requests.set(connection.requests.get() + 1);
+    test_panic("connection");
     let facts = Facts::of(&work.head);
     let held = body.handle();
     let outcome = service.begin(&mut work.head, connection, body);

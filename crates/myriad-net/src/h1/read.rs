@@ -36,15 +36,27 @@ pub(super) async fn head<S: Service>(
     }
     // Before TLS the handshake has read it.
     let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
-    let mut reader = HeadReader { work: carried, announced, first, timed: first, began: false, parsed: 0 };
-    let read = poll_fn(|cx| reader.poll(service, connection, cx)).await;
-    if reader.began {
-        service.note(ConnectionEvent::HeadEnded);
-    }
-    read
+    let mut reader = HeadReader { work: carried, announced, first, timed: first, began: None, parsed: 0 };
+    poll_fn(|cx| reader.poll(service, connection, cx)).await
 }
 
-struct HeadReader {
+/// A part of a head is there. The end is told of whatever comes, be it a panic.
+struct Began<'a, S: Service>(&'a S);
+
+impl<'a, S: Service> Began<'a, S> {
+    fn new(service: &'a S) -> Self {
+        service.note(ConnectionEvent::HeadBegan);
+        Self(service)
+    }
+}
+
+impl<S: Service> Drop for Began<'_, S> {
+    fn drop(&mut self) {
+        self.0.note(ConnectionEvent::HeadEnded);
+    }
+}
+
+struct HeadReader<'a, S: Service> {
     work: Option<Box<Work>>,
     /// Whether a PROXY protocol header is still to come.
     announced: bool,
@@ -53,13 +65,13 @@ struct HeadReader {
     /// Whether `client_header_timeout` runs already.
     timed: bool,
     /// Whether a part of a head is there, and was told of.
-    began: bool,
+    began: Option<Began<'a, S>>,
     /// Bytes that were there at the last parse, so that a parse is made only when there are more.
     parsed: usize,
 }
 
-impl HeadReader {
-    fn poll<S: Service>(&mut self, service: &S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
+impl<'a, S: Service> HeadReader<'a, S> {
+    fn poll(&mut self, service: &'a S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
         loop {
             if let Some(read) = self.parse(service, connection) {
                 return Poll::Ready(read);
@@ -78,7 +90,7 @@ impl HeadReader {
         }
     }
 
-    fn parse<S: Service>(&mut self, service: &S, connection: &Connection) -> Option<Read> {
+    fn parse(&mut self, service: &'a S, connection: &Connection) -> Option<Read> {
         let work = self.work.as_mut()?;
         if work.input.len() == self.parsed {
             return None;
@@ -123,10 +135,7 @@ impl HeadReader {
             }
             Ok(Parsed::Partial) => {
                 self.parsed = work.input.len();
-                if !self.began {
-                    self.began = true;
-                    service.note(ConnectionEvent::HeadBegan);
-                }
+                self.began.get_or_insert_with(|| Began::new(service));
                 if !self.timed {
                     self.timed = true;
                     connection.deadline.set(limits.header_timeout_ms);

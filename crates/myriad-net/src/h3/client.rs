@@ -347,6 +347,14 @@ impl<S: Service> Client<S> {
         self.close(around.now, code, reason);
     }
 
+    /// A panic came up while it was looked at: its requests are lost, and nothing of it is believed any more.
+    pub(super) fn lost_by(&mut self, panic: &str, around: &Around<'_, S>) {
+        around.service.connection_lost(&self.connection, panic);
+        self.streams.clear();
+        self.close(around.now, Code::Internal, "internal error");
+        self.bury(around);
+    }
+
     fn close(&mut self, now: Instant, code: Code, reason: &'static str) {
         let number = VarInt::from_u64(code.number()).unwrap_or(VarInt::MAX);
         self.quic.close(now, number, Bytes::from_static(reason.as_bytes()));

@@ -31,6 +31,7 @@ use super::settings::QuicSettings;
 use super::timers::Timers;
 use super::tls::{ChooseTls, Crypto, Refusal, VERSION};
 use crate::connection::{Connection, Peer};
+use crate::containment::{attempt, spawn_vital, test_panic};
 use crate::deadline::{self, Deadline};
 use crate::listener::{QuicPlace, next_serial};
 use crate::seats::{Guard, Seats};
@@ -175,11 +176,13 @@ impl<S: Service> Hub<S> {
             renewed: Deadline::new(),
             epoch: deadline::epoch(),
         };
-        tokio::task::spawn_local(async move { poll_fn(|cx| hub.poll(cx)).await });
+        let service = Rc::clone(&hub.service);
+        spawn_vital(&service, "QUIC listener", async move { poll_fn(|cx| hub.poll(cx)).await });
         Ok(users)
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        test_panic("quic");
         self.bell.attend(cx.waker());
         self.place.crossing.attend(self.place.worker, cx.waker());
         if let Some(users) = self.users.upgrade() {
@@ -371,7 +374,9 @@ impl<S: Service> Hub<S> {
             head: &mut self.head,
             now,
         };
-        work(client, &mut around);
+        if let Err(panic) = attempt(|| work(client, &mut around)) {
+            client.lost_by(&panic, &around);
+        }
         self.mark(place);
     }
 
@@ -436,7 +441,9 @@ impl<S: Service> Hub<S> {
                 head: &mut self.head,
                 now,
             };
-            client.events(&mut around);
+            if let Err(panic) = attempt(|| client.events(&mut around)) {
+                client.lost_by(&panic, &around);
+            }
             if let Some(from) = client.counted.filter(|_| !client.quic.is_handshaking() || client.is_over()) {
                 client.counted = None;
                 self.handshakes.end(from);

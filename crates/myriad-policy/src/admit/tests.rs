@@ -264,6 +264,76 @@ fn verdicts_on_this_request_alone_are_not_remembered_and_the_others_briefly() {
     }
 }
 
+/// A refusal for each reason that there is, from the answer or the request that has it.
+#[test]
+fn what_is_stored_is_taken_back_by_reasons_of_the_page_and_by_none_of_the_visitor() {
+    let of_the_page = [
+        Refusal::Private,
+        Refusal::PersonalCookie,
+        Refusal::SetCookie,
+        Refusal::Vary,
+        Refusal::XAccelExpires,
+        Refusal::CacheControl,
+        Refusal::Expired,
+        Refusal::NoValidity,
+    ];
+    let of_the_visitor = [
+        Refusal::Method,
+        Refusal::Status,
+        Refusal::PersonalRequest,
+        Refusal::Authorization,
+        Refusal::NoCache,
+        Refusal::ServerError,
+        Refusal::MinUses,
+    ];
+    for status in [200, 204, 301, 302, 401, 403, 404, 410, 451] {
+        for why in of_the_page {
+            assert!(takes_back(status, why, false, false), "{status} {why:?}");
+            let says_gone = matches!(status, 404 | 410);
+            assert_eq!(takes_back(status, why, false, true), says_gone, "bypassed: {status} {why:?}");
+        }
+        for why in of_the_visitor {
+            assert!(!takes_back(status, why, false, false), "{status} {why:?}");
+        }
+        assert!(takes_back(status, Refusal::NoCache, true, false));
+    }
+    for status in [304, 400, 405, 408, 411, 412, 413, 414, 415, 416, 417, 421, 429, 431, 500, 502, 503, 504] {
+        let expected = status == 304;
+        for why in of_the_page {
+            assert_eq!(takes_back(status, why, false, false), expected, "{status} {why:?}");
+        }
+    }
+}
+
+#[test]
+fn negative_answers_are_stored_for_a_moment_though_they_say_no_and_never_served_stale() {
+    let rules = Rules { negative: vec![(404, 10_000), (410, 0)], ..Rules::default() };
+    let of_wordpress = [
+        ("Expires", "Wed, 11 Jan 1984 05:00:00 GMT"),
+        ("Cache-Control", "no-cache, must-revalidate, max-age=0"),
+    ];
+    for rfc9111 in [false, true] {
+        let rules = Rules { rfc9111, ..rules.clone() };
+        for fields in [&of_wordpress[..], &[("Cache-Control", "no-store")], &of_wordpress[..1], &[]] {
+            let Admission::Store(lifetime) = judged(404, fields, &rules) else { panic!("{fields:?}") };
+            assert_eq!((lifetime.fresh_until, lifetime.valid_ms), (NOW + 10_000, 10_000));
+            assert!(lifetime.must_revalidate);
+            assert!(matches!(judged(200, fields, &rules), Admission::Refuse(_)), "no page that is there");
+            assert!(matches!(judged(410, fields, &rules), Admission::Refuse(_)), "0 stores nothing");
+        }
+        for (field, why) in [
+            (("Cache-Control", "private, no-cache"), Refusal::Private),
+            (("Set-Cookie", "a=b"), Refusal::SetCookie),
+            (("Set-Cookie", "PHPSESSID=b"), Refusal::PersonalCookie),
+            (("X-Accel-Expires", "0"), Refusal::XAccelExpires),
+        ] {
+            assert_eq!(judged(404, &[field], &rules), Admission::Refuse(why), "{field:?}");
+        }
+        let own = judged(404, &[("Cache-Control", "max-age=60")], &rules);
+        assert!(matches!(own, Admission::Store(Lifetime { valid_ms: 60_000, .. })), "its own word: {own:?}");
+    }
+}
+
 /// What an answer with these fields was stored with.
 fn stored(fields: &[(&str, &str)], rules: &Rules) -> Lifetime {
     match judged(200, fields, rules) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Source, UseStale};
+use crate::{Grace, Source, UseStale};
 
 const FRESH_UNTIL: u64 = 1_000_000;
 
@@ -13,7 +13,7 @@ fn stored(updating: u64, error: u64) -> StoredFacts {
         source: Source::CacheValid,
         born: None,
     };
-    StoredFacts { lifetime, validators: true }
+    StoredFacts { lifetime, validators: true, invalid: false }
 }
 
 const FAILURES: [Failure; 12] = [
@@ -49,7 +49,10 @@ fn any_rules(random: &mut fastrand::Rng) -> Rules {
         },
         background_update: flag(),
         revalidate: flag(),
-        grace_ms: if flag() { u64::MAX } else { 5000 },
+        grace: Grace {
+            refresh_ms: if flag() { u64::MAX } else { 3000 },
+            failure_ms: if flag() { u64::MAX } else { 5000 },
+        },
         ..Rules::default()
     }
 }
@@ -83,12 +86,41 @@ fn an_expired_page_without_leave_to_serve_stale_is_fetched() {
 fn while_one_request_refreshes_the_others_get_the_stale_page() {
     let use_stale = UseStale { updating: true, ..UseStale::default() };
     let rules = Rules { use_stale, ..Rules::default() };
-    let far = FRESH_UNTIL + 1_000_000_000;
+    let far = FRESH_UNTIL + Grace::default().refresh_ms - 1;
     assert_eq!(reuse(&stored(0, 0), &rules, far, true, None), Reuse::Serve(CacheStatus::Updating));
     assert_eq!(reuse(&stored(0, 0), &rules, far, false, None), Reuse::Fetch { conditional: false });
     let background = Rules { background_update: true, ..rules };
     assert_eq!(reuse(&stored(0, 0), &background, far, false, None), Reuse::ServeStaleAndRefresh);
     assert_eq!(reuse(&stored(0, 0), &background, far, true, None), Reuse::Serve(CacheStatus::Updating));
+}
+
+#[test]
+fn behind_a_refresh_a_page_is_served_for_minutes_and_in_place_of_a_failure_for_long() {
+    let grace = Grace { refresh_ms: 4000, failure_ms: 9000 };
+    let use_stale = UseStale { updating: true, error: true, ..UseStale::default() };
+    let rules = Rules { use_stale, background_update: true, grace, ..Rules::default() };
+    let at = |late, facts: &StoredFacts, failure| reuse(facts, &rules, FRESH_UNTIL + late, false, failure);
+    let plain = stored(0, 0);
+    assert_eq!(at(3999, &plain, None), Reuse::ServeStaleAndRefresh);
+    assert_eq!(at(4000, &plain, None), Reuse::Fetch { conditional: false }, "the visitor waits");
+    assert_eq!(reuse(&plain, &rules, FRESH_UNTIL + 4000, true, None), Reuse::Fetch { conditional: false });
+    assert_eq!(at(8999, &plain, Some(Failure::Error)), Reuse::Serve(CacheStatus::Stale));
+    assert_eq!(at(9000, &plain, Some(Failure::Error)), Reuse::PassFailure);
+    assert_eq!(at(5999, &stored(6000, 6000), None), Reuse::ServeStaleAndRefresh, "the origin's own word");
+}
+
+#[test]
+fn what_is_invalid_is_fetched_before_it_is_shown_and_stands_in_for_a_failure() {
+    let rules = Rules { use_stale: UseStale::FAILURES, background_update: true, ..Rules::default() };
+    let invalid = StoredFacts { invalid: true, ..stored(6000, 6000) };
+    for now in [FRESH_UNTIL - 1, FRESH_UNTIL, FRESH_UNTIL + 100] {
+        for updating in [false, true] {
+            let verdict = reuse(&invalid, &rules, now, updating, None);
+            assert_eq!(verdict, Reuse::Fetch { conditional: false }, "{now}");
+        }
+        let failed = reuse(&invalid, &rules, now, false, Some(Failure::Timeout));
+        assert_eq!(failed, Reuse::Serve(CacheStatus::Stale));
+    }
 }
 
 #[test]
@@ -129,7 +161,8 @@ fn each_failure_needs_its_own_use_stale_and_the_grace() {
         (Failure::Http(429), |u| u.http_429 = true),
     ];
     for (covered, set) in rows {
-        let mut rules = Rules { grace_ms: 5000, ..Rules::default() };
+        let grace = Grace { failure_ms: 5000, ..Grace::default() };
+        let mut rules = Rules { grace, ..Rules::default() };
         set(&mut rules.use_stale);
         for failure in FAILURES {
             let expected =

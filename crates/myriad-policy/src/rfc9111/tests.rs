@@ -148,16 +148,28 @@ fn the_targeted_field_does_not_lift_private() {
 
 #[test]
 fn a_change_that_went_well_invalidates_and_nothing_else_does() {
+    let of = |invalidate| Rules { invalidate, ..Rules::default() };
+    let [nothing, redirects, everything] =
+        [Invalidate::Nothing, Invalidate::Redirects, Invalidate::Everything].map(of);
     for method in [Method::Post, Method::Put, Method::Delete, Method::Other] {
-        for status in [200, 201, 204, 303, 399] {
-            assert!(invalidates(method, status), "{method:?} {status}");
+        for status in [200, 201, 204, 302, 303, 399] {
+            assert_eq!(
+                invalidates(method, status, &everything),
+                Some(Invalidated::All),
+                "{method:?} {status}"
+            );
+            let named = matches!(status, 302 | 303).then_some(Invalidated::Named);
+            assert_eq!(invalidates(method, status, &redirects), named, "{method:?} {status}");
+            assert_eq!(invalidates(method, status, &nothing), None);
         }
         for status in [100, 400, 404, 500, 599] {
-            assert!(!invalidates(method, status), "{method:?} {status}");
+            assert_eq!(invalidates(method, status, &everything), None, "{method:?} {status}");
+            assert_eq!(invalidates(method, status, &redirects), None, "{method:?} {status}");
         }
     }
     for method in [Method::Get, Method::Head, Method::Options, Method::Trace] {
-        assert!(!invalidates(method, 200), "{method:?}");
+        assert_eq!(invalidates(method, 200, &everything), None, "{method:?}");
+        assert_eq!(invalidates(method, 302, &redirects), None, "{method:?}");
     }
 }
 

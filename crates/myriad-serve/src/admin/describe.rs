@@ -64,10 +64,12 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
         let alternative = page.alternative(index)?;
         Some(encoding(index, alternative.bytes.len(), alternative.meta))
     });
+    // A soft purge has ended its freshness before its time.
+    let softly = page.fresh_until() < page.meta().lifetime().fresh_until || zone.zone.is_made_stale(page);
     PageReport {
         variant: page.selection().map(variant),
         stored_ms: page.stored_at(),
-        fresh_until_ms: if zone.zone.is_made_stale(page) { 0 } else { page.fresh_until() },
+        fresh_until_ms: if softly { 0 } else { page.fresh_until() },
         updating: page.is_updating(report.now_ms),
         hits: page.hits().into(),
         tier: if file.is_some() { Tier::Both } else { Tier::Memory },

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use myriad_conf::Text;
 use myriad_conf::model::CacheZoneConf;
-use myriad_conf::settings::{CacheStatus, CacheZone, OriginSettings, Settings, StaleWhen};
+use myriad_conf::settings::{CacheInvalidate, CacheStatus, CacheZone, OriginSettings, Settings, StaleWhen};
 use myriad_policy::{
-    IgnoreHeaders, LockRules, Methods, PersonalCookies, Rules, StatusMatch, UseStale, ValidFor,
+    Grace, IgnoreHeaders, Invalidate, LockRules, Methods, PersonalCookies, Rules, StatusMatch, UseStale,
+    ValidFor,
 };
 use myriad_script::{Predicates, Template};
 use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
@@ -15,7 +16,7 @@ use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 use super::Compile;
 use super::origin::lower;
 use crate::exchange::variables::Source;
-use crate::runtime::{CachePlace, Caches, NamedCaches, PageFolder, PageZone};
+use crate::runtime::{CachePlace, Caches, FetchBounds, NamedCaches, PageFolder, PageZone};
 
 /// Bytes of `keys_zone` that count for one file: nginx documents 8000 keys in a megabyte.
 const KEY_BYTES: u64 = 128;
@@ -131,8 +132,17 @@ impl Compile<'_> {
             authorization_in_key,
             rfc9111: settings.cache_rules.rfc9111,
             device_class: settings.cache_rules.device_class,
-            shared_fetch: self.shared_fetch(settings, key),
-            grace_ms: u64::MAX,
+            grace: cache.stale.map_or_else(Grace::default, |stale| Grace {
+                refresh_ms: stale.refresh,
+                failure_ms: stale.failure,
+            }),
+            invalidate: match cache.invalidate {
+                _ if settings.cache_rules.rfc9111 => Invalidate::Everything,
+                CacheInvalidate::Off => Invalidate::Nothing,
+                CacheInvalidate::Redirect => Invalidate::Redirects,
+                CacheInvalidate::On => Invalidate::Everything,
+            },
+            negative: cache.negative.clone(),
             hide: lower(&origin.hide_headers),
             pass: lower(&origin.pass_headers),
         }
@@ -142,6 +152,7 @@ impl Compile<'_> {
     pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);
+        let bounds = FetchBounds { most: conf.max_fetches as usize, queue: conf.fetch_queue as usize };
         // As people would write it: without `.` on the way.
         let path = self.around.prefix.join(&*conf.path.lossy()).components().collect();
         let folder = PageFolder { path, levels: conf.levels.clone() };
@@ -150,9 +161,11 @@ impl Compile<'_> {
             && zone.folder == folder
         {
             zone.zone.resize(limits);
+            zone.fetches.bound(bounds);
             return Some(Arc::clone(zone));
         }
         let zone = Arc::new(PageZone::new(Zone::new(name, limits), folder));
+        zone.fetches.bound(bounds);
         self.around.kept.zones.insert(name.to_owned(), Arc::clone(&zone));
         Some(zone)
     }

@@ -6,7 +6,9 @@ use myriad_conf::model::{Balance as BalanceConf, UpstreamAddress, UpstreamConf};
 use myriad_conf::settings::{CacheZone, OriginSettings, Protocol, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::Template;
-use myriad_upstream::{Address, Balance, Group, GroupConfig, KeepAlive, NextUpstream, PeerConfig, Timeouts};
+use myriad_upstream::{
+    Address, Balance, Group, GroupConfig, KeepAlive, NextUpstream, PeerConfig, Queue, Timeouts,
+};
 
 use super::Compile;
 use crate::content::HTTP_IDLE;
@@ -150,6 +152,7 @@ impl Compile<'_> {
             peers,
             balance: Balance::default(),
             keepalive: KeepAlive { connections: 2, http: HTTP_IDLE, ..KeepAlive::default() },
+            queue: None,
         }
     }
 
@@ -203,6 +206,7 @@ impl Compile<'_> {
                 timeout_ms: upstream.keepalive_timeout,
                 ..KeepAlive::default()
             },
+            queue: upstream.queue.map(|queue| Queue { most: queue.most as usize, timeout_ms: queue.timeout }),
         }
     }
 }

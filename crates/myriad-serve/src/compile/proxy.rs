@@ -3,6 +3,7 @@
 use myriad_conf::settings::{HttpVersion, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_http::Known;
+use myriad_http::token::is_tchar;
 
 use super::Compile;
 use crate::runtime::{HttpPlace, Param, PassUrl, ReplacedFields, Rewriting, Target};
@@ -101,6 +102,5 @@ impl Compile<'_> {
 
 /// RFC 9110 section 5.1: a name is a token.
 fn is_token(name: &[u8]) -> bool {
-    let is_tchar = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
-    !name.is_empty() && name.iter().all(is_tchar)
+    !name.is_empty() && name.iter().copied().all(is_tchar)
 }

@@ -16,13 +16,11 @@ use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
 
 use super::early;
-use super::fetch::{self, Own};
+use super::fetch::{self, NoAnswer, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
 use super::stored::{self, Reading};
-use super::{
-    Step, Work, error, origin, other_codings, page, page_key, proxy_fields, purge, told, upload, way,
-};
+use super::{Step, Work, error, origin, other_codings, page, page_key, proxy_fields, purge, upload, way};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
@@ -117,7 +115,7 @@ fn look_up(
     page_key::write(request, frame, cache)?;
     if let Some(reason) = reason {
         request.cache.status = reason.status();
-        if hides_fields(&exchange.request, origin) || told::is_own(exchange, cache)? {
+        if hides_fields(&exchange.request, origin) {
             return Ok(Step::Wait(Work::Origin));
         }
         return Ok(lead_alone(exchange, origin, cache, None));
@@ -229,13 +227,19 @@ fn stale_or_fetch(
             Reuse::ServeStaleAndRefresh => {
                 let hides = hides_fields(&exchange.request, origin);
                 let address = Some(page::address_of(&exchange.request));
-                let begin = || cache.zone.zone.begin_refresh(page, now, lease_ms(origin), address);
-                let writer = if hides { None } else { begin() };
-                let status = match writer {
-                    Some(writer) => {
-                        exchange.request.cache.stale = Some(page.clone());
-                        fetch::start_behind(exchange, origin, cache, writer);
-                        CacheStatus::Stale
+                // Where too many fetches fill the zone, the page stays stale until a later visitor comes.
+                let fetching = cache.zone.fetches.begin().filter(|_| !hides && !page.is_updating(now));
+                let status = match fetching {
+                    Some(fetching) => {
+                        let writer = cache.zone.zone.begin_refresh(page, now, lease_ms(origin), address);
+                        match writer {
+                            Some(writer) => {
+                                exchange.request.cache.stale = Some(page.clone());
+                                fetch::start_behind(exchange, origin, cache, writer, fetching);
+                                CacheStatus::Stale
+                            }
+                            None => CacheStatus::Updating,
+                        }
                     }
                     None => CacheStatus::Updating,
                 };
@@ -250,8 +254,7 @@ fn stale_or_fetch(
     if cache.rules.rfc9111 && wants_stored_only(exchange.request.head.fields()) {
         return Step::Error(504);
     }
-    // A text of `*_no_cache` that cannot be made keeps the answer out.
-    if hides_fields(&exchange.request, origin) || told::is_own(exchange, cache).unwrap_or(true) {
+    if hides_fields(&exchange.request, origin) {
         return Step::Wait(Work::Origin);
     }
     // What an origin answers to a name and a password may be for them alone: nobody waits for it.
@@ -293,8 +296,9 @@ fn begins_beyond(request: &Request, offset: Option<u64>) -> bool {
 fn facts_of(page: &Page) -> StoredFacts {
     let lifetime = page.meta().lifetime();
     // A soft purge ends the freshness of the object, not that of its head.
-    let fresh_until = lifetime.fresh_until.min(page.fresh_until());
-    StoredFacts { lifetime: Lifetime { fresh_until, ..lifetime }, validators: false }
+    let invalid = page.fresh_until() == 0;
+    let ended = if invalid { u64::MAX } else { page.fresh_until() };
+    StoredFacts { lifetime: lifetime.ended_by(ended), validators: false, invalid }
 }
 
 fn claim(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace, stale: Option<Page>) -> Step {
@@ -315,7 +319,7 @@ fn claim(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace, stal
             request.site.worker.counters.misses.add(1);
             let reader = writer.reader();
             let (sender, own) = oneshot::channel();
-            fetch::start(exchange, origin, cache, writer, Some(sender));
+            fetch::start(exchange, origin, cache, writer, sender);
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             Step::Wait(Work::Page(Wait { reader, own: Some(own), stale, patience: None }))
         }
@@ -323,10 +327,6 @@ fn claim(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace, stal
             let patience = lock.timeout_ms.map(Duration::from_millis);
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             Step::Wait(Work::Page(Wait { reader, own: None, stale, patience }))
-        }
-        // What was for one visitor a moment ago is, most likely, for this one too.
-        Claim::Pass if cache.rules.shared_fetch.hides_cookies(exchange.request.head.fields()) => {
-            Step::Wait(Work::Origin)
         }
         Claim::Pass => lead_alone(exchange, origin, cache, stale.as_ref()),
     }
@@ -348,7 +348,7 @@ fn lead_alone(
     };
     let reader = writer.reader();
     let (sender, own) = oneshot::channel();
-    fetch::start(exchange, origin, cache, writer, Some(sender));
+    fetch::start(exchange, origin, cache, writer, sender);
     let stale = exchange.request.cache.stale.clone();
     Step::Wait(Work::Page(Wait { reader, own: Some(own), stale, patience: None }))
 }
@@ -377,12 +377,7 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
             exchange.request.cache.status = Some(CacheStatus::Revalidated);
             follow(exchange, origin, cache, reader, stale, None).await
         }
-        Ok(Own::Apart(varies)) if exchange.request.retries < 3 => {
-            exchange.request.retries += 1;
-            exchange.request.cache.varies = Some(varies);
-            claim(exchange, origin, cache, stale)
-        }
-        Ok(Own::Unconfirmed | Own::Incomplete | Own::Apart(_)) => Step::Wait(Work::Origin),
+        Ok(Own::Unconfirmed) => Step::Wait(Work::Origin),
         Ok(Own::Refused(response)) => {
             let status = response.head.status;
             match stale_after(exchange, origin, cache, stale, Failure::Http(status)) {
@@ -390,12 +385,9 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
                 None => origin::respond(exchange, origin, response),
             }
         }
-        Ok(Own::Failed(error)) => {
-            let status = error.status();
-            match stale_after(exchange, origin, cache, stale, fetch::failure(&error)) {
-                Some(step) => step,
-                None => Step::Error(status),
-            }
+        Ok(Own::Failed(why)) => {
+            let failed = stale_after(exchange, origin, cache, stale, why.failure);
+            failed.unwrap_or(Step::Error(why.status))
         }
         // The fetch did not begin, since a name has no address, or was abandoned, as when the worker ends.
         Err(_) => stale_after(exchange, origin, cache, stale, Failure::Error).unwrap_or(Step::Error(502)),
@@ -421,10 +413,10 @@ async fn follow(
             Some(page) => serve(exchange, origin, page, status),
             None => Step::Answer(streaming(exchange, origin, meta.view(), reader)),
         },
-        FlightHead::Failed(failure) => {
-            let kind = if failure.0 == 504 { Failure::Timeout } else { Failure::Http(failure.0) };
-            let failed = stale_after(exchange, origin, cache, stale, kind);
-            failed.unwrap_or(Step::Error(failure.0))
+        FlightHead::Failed(told) => {
+            let why = NoAnswer::heard(told);
+            let failed = stale_after(exchange, origin, cache, stale, why.failure);
+            failed.unwrap_or(Step::Error(why.status))
         }
         FlightHead::Mismatch | FlightHead::Aborted if exchange.request.retries < 3 => {
             exchange.request.retries += 1;

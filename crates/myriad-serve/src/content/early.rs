@@ -43,10 +43,11 @@ pub(super) fn refresh(
 ) {
     let now = exchange.request.received_ms;
     let address = Some(page::address_of(&exchange.request));
+    let Some(fetching) = cache.zone.fetches.begin() else { return };
     let Some(writer) = cache.zone.zone.begin_refresh(page, now, lease_ms, address) else { return };
     let site = &exchange.request.site;
     site.early.busy.set(true);
     site.early.next_ms.set(now.saturating_add(PAUSE_MS));
     let spent = Spent(Rc::clone(site));
-    fetch::start_early(exchange, origin, cache, writer, spent);
+    fetch::start_early(exchange, origin, cache, writer, (fetching, spent));
 }

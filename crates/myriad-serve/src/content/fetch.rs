@@ -1,14 +1,18 @@
 //! The fetch of a page: it belongs to nobody's connection, and goes on when the visitor who caused it has gone.
 
-use std::future::poll_fn;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
-use myriad_policy::{Admission, EntityTag, Failure, Lifetime, ResponseFacts, Told, admit};
-use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, Selection};
-use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload};
+use myriad_policy::{
+    Admission, CacheStatus, EntityTag, Failure, Lifetime, Refusal, ResponseFacts, admit, takes_back,
+};
+use myriad_script::Builtin;
+use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef, Push};
+use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload, Sent};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -18,10 +22,11 @@ use super::other_codings::{self, Beside};
 use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::revalidate::{self, Confirmed};
-use super::{group, origin, page, purge, stored, told, validity};
+use super::{group, origin, page, purge, stored, validity};
 use crate::error_log::Level;
+use crate::exchange::variables::Source;
 use crate::exchange::{Exchange, Request};
-use crate::runtime::{CachePlace, Handler, OriginPlace, Page, PageMeta, conditions};
+use crate::runtime::{CachePlace, Entry, Fetching, Handler, OriginPlace, Page, PageMeta, conditions};
 
 /// What the visitor who caused the fetch gets besides the page.
 pub(crate) enum Own {
@@ -31,15 +36,55 @@ pub(crate) enum Own {
     Confirmed,
     /// The page that was stored is confirmed, but what came with that is for this visitor alone, who has to ask.
     Unconfirmed,
-    /// The answer is for one visitor alone, and was made without what this one says, who has to ask.
-    Incomplete,
-    /// The page on its way into the cache is another variant than this visitor's: it varies by these fields.
-    Apart(Vec<u8>),
     /// The answer is for this visitor alone.
     Refused(OriginResponse),
     /// There is no answer.
-    Failed(OriginError),
+    Failed(NoAnswer),
 }
+
+/// Why there is no answer: the status that says so, and the failure as the rules for stale pages tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoAnswer {
+    /// The status.
+    pub status: u16,
+    /// The failure.
+    pub failure: Failure,
+}
+
+impl NoAnswer {
+    /// The bound of the zone's fetches is reached (`max_fetches=`, `fetch_queue=`).
+    const TOO_MANY: Self = Self { status: 503, failure: Failure::Error };
+
+    fn of(error: &OriginError) -> Self {
+        Self { status: error.status(), failure: failure(error) }
+    }
+
+    /// The same as a flight tells it to all who follow: the status, and above it which failure.
+    fn told(self) -> StoreFailure {
+        let kind = match self.failure {
+            Failure::Error => 1,
+            Failure::Timeout => 2,
+            Failure::InvalidHeader => 3,
+            Failure::Http(_) => 0,
+        };
+        StoreFailure(kind * KIND + self.status)
+    }
+
+    /// What a flight has told.
+    pub(crate) fn heard(told: StoreFailure) -> Self {
+        let status = told.0 % KIND;
+        let failure = match told.0 / KIND {
+            1 => Failure::Error,
+            2 => Failure::Timeout,
+            3 => Failure::InvalidHeader,
+            _ => Failure::Http(status),
+        };
+        Self { status, failure }
+    }
+}
+
+/// More than any status.
+const KIND: u16 = 1000;
 
 /// When a head came.
 #[derive(Clone, Copy)]
@@ -54,18 +99,26 @@ struct Job {
     exchange: Box<Exchange>,
     writer: FlightWriter<PageMeta>,
     request: OriginRequest,
+    entry: Entry,
     chosen: Chosen,
     own: Option<oneshot::Sender<Own>>,
+    /// The budget that an early refresh holds.
+    spent: Option<Spent>,
+    sought: Sought,
+}
+
+/// What a fetch is for.
+struct Sought {
+    method: Method,
     usable_page: bool,
     /// Whether the origin was asked to confirm what is stored.
     conditional: bool,
-    /// The budget that an early refresh holds.
-    spent: Option<Spent>,
     /// Whether its key is that for other codings.
     apart: bool,
     beside: Option<Beside>,
-    /// What the origin is told in the place of the request's fields.
-    told: Option<Told>,
+    /// Whether what the origin says may be for its visitor alone: the request has bypassed the cache, or has a name and a
+    /// password.
+    own_request: bool,
 }
 
 /// An answer that is to be stored.
@@ -75,8 +128,10 @@ struct Admitted {
     /// When its head came, ms since the epoch.
     now: u64,
     pace: Pace,
-    /// Which variant it is.
-    selection: Option<Selection>,
+    /// Its place among the fetches that fill the zone.
+    fetching: Fetching,
+    /// Whether its key is that for other codings.
+    apart: bool,
     /// The other key that it is stored under.
     beside: Option<other_codings::Admitted>,
 }
@@ -87,9 +142,13 @@ pub(crate) fn start(
     origin: &OriginPlace,
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
-    own: Option<oneshot::Sender<Own>>,
+    own: oneshot::Sender<Own>,
 ) {
-    begin(exchange, origin, cache, writer, own, None);
+    let Some(entry) = cache.zone.fetches.enter() else {
+        deny(&exchange.request, cache, writer, Some(own));
+        return;
+    };
+    begin(exchange, origin, cache, (writer, entry), Some(own), None);
 }
 
 /// As [`start`], behind the back of a visitor who gets the stale page.
@@ -98,8 +157,10 @@ pub(crate) fn start_behind(
     origin: &OriginPlace,
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
+    fetching: Fetching,
 ) {
-    exchange.request.cache.refresh = begin(exchange, origin, cache, writer, None, None);
+    let flight = (writer, Entry::Now(fetching));
+    exchange.request.cache.refresh = begin(exchange, origin, cache, flight, None, None);
 }
 
 /// As [`start`], for a page that is still fresh: nobody waits for it.
@@ -108,16 +169,42 @@ pub(crate) fn start_early(
     origin: &OriginPlace,
     cache: &CachePlace,
     writer: FlightWriter<PageMeta>,
-    spent: Spent,
+    (fetching, spent): (Fetching, Spent),
 ) {
-    begin(exchange, origin, cache, writer, None, Some(spent));
+    begin(exchange, origin, cache, (writer, Entry::Now(fetching)), None, Some(spent));
+}
+
+/// Too many fetches fill the zone: whoever waits gets the stale page, or 503.
+fn deny(
+    request: &Request,
+    cache: &CachePlace,
+    writer: FlightWriter<PageMeta>,
+    own: Option<oneshot::Sender<Own>>,
+) {
+    let zone = &cache.zone;
+    if zone.fetches.is_to_be_told(myriad_net::clock::now_ms()) {
+        let name = zone.zone.name();
+        request.log(
+            Level::Error,
+            format_args!("too many fetches fill zone \"{name}\" (max_fetches, fetch_queue)"),
+        );
+    }
+    give_up(writer, own, NoAnswer::TOO_MANY);
+}
+
+/// Tells everybody who waits that there is no answer.
+fn give_up(writer: FlightWriter<PageMeta>, own: Option<oneshot::Sender<Own>>, why: NoAnswer) {
+    writer.fail(why.told());
+    if let Some(own) = own {
+        let _ = own.send(Own::Failed(why));
+    }
 }
 
 fn begin(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     cache: &CachePlace,
-    writer: FlightWriter<PageMeta>,
+    (writer, entry): (FlightWriter<PageMeta>, Entry),
     own: Option<oneshot::Sender<Own>>,
     spent: Option<Spent>,
 ) -> Option<JoinHandle<()>> {
@@ -135,10 +222,10 @@ fn begin(
     };
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
-    let told = told::of(&exchange.request, cache, writer.previous());
-    let purpose = Purpose::Store { confirms: confirmable, told: told.as_ref().map(|told| &told.fields) };
+    let purpose = Purpose::Store(confirmable);
     let request = match params::make(exchange, origin, purpose, payload, attempts) {
-        Ok(request) => request,
+        // Behind a stale page: whoever has no page at all comes first.
+        Ok(request) => OriginRequest { queues: own.is_some(), ..request },
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));
             writer.fail(StoreFailure(500));
@@ -150,9 +237,11 @@ fn begin(
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
     let apart = other_codings::is_apart(&exchange.request);
     let beside = Beside::begin(&exchange.request, cache);
+    let own_request = exchange.request.cache.status == Some(CacheStatus::Bypass)
+        || exchange.request.head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key;
     let exchange = exchange.snapshot();
-    let job =
-        Job { exchange, writer, request, chosen, own, usable_page, conditional, spent, apart, beside, told };
+    let sought = Sought { method: request.method, usable_page, conditional, apart, beside, own_request };
+    let job = Job { exchange, writer, request, entry, chosen, own, spent, sought };
     Some(tokio::task::spawn_local(run(job)))
 }
 
@@ -160,41 +249,119 @@ fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
     cache.rules.revalidate && !conditions(page).is_empty()
 }
 
+/// An answer's head, and its body to come.
+struct Answered {
+    response: OriginResponse,
+    fetching: Fetching,
+    /// When it was asked for, ms since the epoch.
+    asked: u64,
+}
+
+/// Why a fetch ends without an answer.
+enum Unanswered {
+    /// The bound of the zone's fetches kept it waiting for too long.
+    Denied,
+    /// It is not known who is to be asked; the status that says so.
+    Nowhere(u16),
+    /// The origin gave none.
+    Failed(OriginError),
+}
+
+/// Waits for its turn, then asks the origin.
+async fn ask(
+    exchange: &mut Exchange,
+    place: &OriginPlace,
+    entry: Entry,
+    (chosen, request): (Chosen, OriginRequest),
+    waits: bool,
+) -> Result<Answered, Unanswered> {
+    let fetching = entry.pass(place.timeouts.connect_ms).await.ok_or(Unanswered::Denied)?;
+    let group = group::settle(exchange, chosen).await.map_err(Unanswered::Nowhere)?;
+    let asked = myriad_net::clock::now_ms();
+    let fetched = origin::fetch(exchange, &group, request, waits).await;
+    let response = fetched.map_err(Unanswered::Failed)?;
+    Ok(Answered { response, fetching, asked })
+}
+
+/// Does the work of a fetch until nobody waits for it any more. `ignores_abort` says that it goes on all the same once it
+/// is sent.
+async fn while_awaited<T>(
+    writer: &mut FlightWriter<PageMeta>,
+    (sent, ignores_abort): (Sent, bool),
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        // Whoever asks and hangs up at once has nobody connected to.
+        if !sent.has_begun() && writer.poll_unread(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(done));
+        }
+        let is_over = !(ignores_abort && sent.has_begun()) && writer.poll_unread(cx).is_ready();
+        if is_over { Poll::Ready(None) } else { Poll::Pending }
+    })
+    .await
+}
+
 async fn run(job: Job) {
-    let Job { mut exchange, writer, request, chosen, own, usable_page, conditional, spent, .. } = job;
-    let Job { apart, beside, told, .. } = job;
-    let _spent = spent;
-    let method = request.method;
+    let Job { mut exchange, mut writer, request, entry, chosen, own, spent: _spent, sought } = job;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Handler::Origin(place) = &site.runtime.place(exchange.request.place).handler else { return };
     let Some(cache) = place.cache.of(exchange.request.cache.chosen) else { return };
-    let group = match group::settle(&mut exchange, chosen).await {
-        Ok(group) => group,
-        Err(status) => return writer.fail(StoreFailure(status)),
+    // A refresh is for those who come later. What an application has been told to do it does, whoever has gone: where the
+    // configuration says so, its page is kept.
+    let until = (request.attempts.sent(), place.ignore_client_abort);
+    let asking = ask(&mut exchange, place, entry, (chosen, request), own.is_some());
+    let answered = match own {
+        Some(_) => while_awaited(&mut writer, until, asking).await,
+        None => Some(asking.await),
     };
-    let asked = myriad_net::clock::now_ms();
-    let response = match origin::fetch(&mut exchange, &group, request, own.is_some()).await {
-        Ok(response) => response,
-        Err(error) => {
-            exchange.request.log(Level::Error, format_args!("{error}"));
-            writer.fail(StoreFailure(error.status()));
-            if let Some(own) = own {
-                let _ = own.send(Own::Failed(error));
-            }
-            return;
+    let Some(answered) = answered else {
+        return exchange.request.log(Level::Info, format_args!("fetch ended, for nobody waits for it"));
+    };
+    match answered {
+        Ok(answered) => take(&mut exchange, (place, cache), writer, own, sought, answered).await,
+        // A refresh that did not begin: the page stays stale, and the next visitor tries again.
+        Err(Unanswered::Failed(error)) if *error.kind() == ErrorKind::Busy => {
+            exchange.request.log(Level::Info, format_args!("{error}, the stale page stays"));
         }
-    };
-    purge::by_origin(&exchange, Some(cache), &response.head).await;
+        Err(Unanswered::Failed(error)) => {
+            exchange.request.log(Level::Error, format_args!("{error}"));
+            give_up(writer, own, NoAnswer::of(&error));
+        }
+        Err(Unanswered::Nowhere(status)) => writer.fail(StoreFailure(status)),
+        Err(Unanswered::Denied) => deny(&exchange.request, cache, writer, own),
+    }
+}
+
+/// Does what an answer asks for: stores it, confirms what is stored, or passes it on to the visitor who caused the fetch.
+async fn take(
+    exchange: &mut Exchange,
+    (place, cache): (&OriginPlace, &CachePlace),
+    writer: FlightWriter<PageMeta>,
+    own: Option<oneshot::Sender<Own>>,
+    sought: Sought,
+    answered: Answered,
+) {
+    let Sought { method, usable_page, conditional, apart, beside, own_request } = sought;
+    let Answered { response, fetching, asked } = answered;
+    purge::by_origin(exchange, Some(cache), &response.head).await;
     let now = myriad_net::clock::now_ms();
     let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
     if conditional && response.head.status == 304 {
         let stored = writer.previous().map_or(200, |page| page.meta().status);
-        let rules = validity::rules(&mut exchange, cache, &response.head, stored);
-        let confirmed = revalidate::confirm(&exchange, place, &rules, writer, &response.head, arrival);
+        let rules = validity::rules(exchange, cache, &response.head, stored);
+        let generation = writer.generation();
+        let confirmed = revalidate::confirm(exchange, place, &rules, writer, &response.head, arrival);
+        if matches!(confirmed, Confirmed::Personal(Some(why)) if takes_back(304, why, false, own_request)) {
+            take_back(exchange, cache, generation);
+        }
         if let Some(own) = own {
             let _ = own.send(match confirmed {
                 Confirmed::Page => Own::Confirmed,
-                Confirmed::Personal => Own::Unconfirmed,
+                Confirmed::Personal(_) => Own::Unconfirmed,
             });
         }
         return;
@@ -203,11 +370,7 @@ async fn run(job: Job) {
     // The waiters would only find the same: they get their stale pages, or the status. What is stored stays for the next
     // failure, though the answer could be stored as well (`*_cache_use_stale http_404`).
     let stays = usable_page && cache.rules.use_stale.on_status(status);
-    let hides_own = told::hides_own(&exchange.request, cache, told.as_ref(), status, &response.head.fields);
-    let refused = |response| if hides_own { Own::Incomplete } else { Own::Refused(response) };
-    let selection =
-        page::selection(&response.head.fields, &cache.rules, &exchange.request, told.as_ref(), apart);
-    let verdict = judge(&mut exchange, place, cache, &response.head, method, usable_page, arrival);
+    let verdict = judge(exchange, place, cache, &response.head, method, usable_page, arrival);
     match verdict {
         Admission::Store(_) if stays => {
             writer.fail(StoreFailure(status));
@@ -219,26 +382,58 @@ async fn run(job: Job) {
             if status >= 500 || stays {
                 writer.fail(StoreFailure(status));
             } else {
+                let of_the_answer = why == Refusal::NoCache && is_kept_out_for_all(exchange, place, cache);
+                let names_it = cache.rules.use_stale.on_status(status);
+                if !names_it && takes_back(status, why, of_the_answer, own_request) {
+                    take_back(exchange, cache, writer.generation());
+                }
                 writer.uncacheable(now, why.hit_for_miss_ms());
             }
             if let Some(own) = own {
-                let _ = own.send(refused(response));
+                let _ = own.send(Own::Refused(response));
             }
         }
-        Admission::Store(_) if page::is_untellable(selection.as_ref()) => {
+        Admission::Store(_) if page::is_untellable(&response.head.fields, cache, exchange) => {
             writer.uncacheable(now, 0);
             if let Some(own) = own {
-                let _ = own.send(refused(response));
+                let _ = own.send(Own::Refused(response));
             }
         }
         Admission::Store(lifetime) => {
-            let pace = Pace::new(origin::limit_rate(&mut exchange, place));
-            let beside = beside
-                .and_then(|beside| beside.admit(&exchange, cache, &response.head.fields, told.as_ref()));
-            let admitted = Admitted { response, lifetime, now, pace, selection, beside };
-            store(&exchange, place, cache, writer, own, admitted).await;
+            let pace = Pace::new(origin::limit_rate(exchange, place));
+            let beside = beside.and_then(|beside| beside.admit(exchange, cache, &response.head.fields));
+            let admitted = Admitted { response, lifetime, now, pace, fetching, apart, beside };
+            store(exchange, place, cache, writer, own, admitted).await;
         }
     }
+}
+
+/// Removes what is stored of the page from before this fetch, also for other codings: the origin has taken it back. First,
+/// then its waiters are freed: who asks next finds no stale page.
+fn take_back(exchange: &Exchange, cache: &CachePlace, generation: u64) {
+    for key in other_codings::keys_of_page(&exchange.request) {
+        cache.zone.zone.remove_older(KeyRef::new(&key), generation);
+    }
+}
+
+/// Whether an answer is kept out of the cache for whoever asks: by a text of `*_no_cache` that follows from the answer alone,
+/// or since it leads elsewhere (`X-Accel-Redirect`).
+fn is_kept_out_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &CachePlace) -> bool {
+    let Exchange { request, frame } = exchange;
+    let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
+    let leads_elsewhere = head.is_some_and(|head| is_accel_redirect(head, place));
+    let variables = &request.site.runtime.variables;
+    let of_the_answer = |id: Builtin| {
+        matches!(
+            variables[id.0 as usize],
+            Source::OriginField(_) | Source::OriginCookie(_) | Source::OriginStatus
+        )
+    };
+    leads_elsewhere || cache.no_cache.any_true_of(&*request, frame, of_the_answer).unwrap_or(false)
+}
+
+fn is_accel_redirect(head: &ResponseHead, place: &OriginPlace) -> bool {
+    head.fields.has(Known::XAccelRedirect) && !place.ignore_accel.redirect
 }
 
 fn judge(
@@ -255,7 +450,7 @@ fn judge(
     let Exchange { request, frame } = exchange;
     // What cannot be judged is not stored.
     let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
-    let redirects = head.fields.has(Known::XAccelRedirect) && !place.ignore_accel.redirect;
+    let redirects = is_accel_redirect(head, place);
     let fields = request.head.fields();
     let facts = ResponseFacts {
         status: head.status,
@@ -288,12 +483,12 @@ async fn store(
     own: Option<oneshot::Sender<Own>>,
     admitted: Admitted,
 ) {
-    let Admitted { response, lifetime, now, mut pace, selection, beside } = admitted;
+    let Admitted { response, lifetime, now, mut pace, fetching, apart, beside } = admitted;
+    let mut fetching = Some(fetching);
     let OriginResponse { head, mut body, .. } = response;
     let meta =
         page::meta_of(&head, place, &cache.rules, lifetime, now, &page::marks_of(&exchange.request, &head));
-    let varies = selection.as_ref().filter(|own| told::is_of_others(&exchange.request, Some(*own)));
-    let varies = varies.map(|selection| selection.selector.to_vec());
+    let selection = page::selection(&head.fields, &cache.rules, exchange.request.head.fields(), apart);
     let length = head.known(Known::ContentLength).and_then(origin::parse_length);
     let coding = page::origin_coding(&head);
     let admission = myriad_store::Admission {
@@ -303,7 +498,7 @@ async fn store(
     };
     let mut writer = writer.admit(admission);
     if let Some(own) = own {
-        let _ = own.send(varies.map_or(Own::Admitted(head), Own::Apart));
+        let _ = own.send(Own::Admitted(head));
     }
     let mut decoder = coding.and_then(page::decoder);
     let mut arrived = 0;
@@ -312,6 +507,8 @@ async fn store(
             Capacity::Ready => {}
             Capacity::Abandoned => return,
         }
+        // What is too long for the zone fills it no more: it follows its slowest reader, who must not hold up other fetches.
+        fetching = fetching.filter(|_| writer.state() == Push::Ok || writer.is_spilling());
         pace.wait().await;
         let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
         match piece {

@@ -103,6 +103,7 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
         peers: peers.collect(),
         balance: Balance::RoundRobin,
         keepalive: KeepAlive { http: HTTP_IDLE, ..KeepAlive::default() },
+        queue: None,
     };
     let group = Arc::new(OriginGroup { group: Group::new(config, &Registry::default()), key: None });
     remember(site, identity, &group);

@@ -1,28 +1,48 @@
-//! What a change makes of stored pages (RFC 9111 section 4.4, where `cache_rfc9111` is on).
+//! What a change makes of stored pages (RFC 9111 section 4.4): `*_cache_invalidate`, `cache_rfc9111`.
 
 use myriad_http::head::Version;
 use myriad_http::uri::{normalize_path, split_target};
 use myriad_http::{Known, RequestHead, ResponseHead};
-use myriad_policy::invalidates;
+use myriad_policy::{Invalidated, What, invalidates};
 use myriad_store::KeyRef;
 
 use super::{of_other_codings, page_key};
+use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
-use crate::runtime::OriginPlace;
+use crate::purge;
+use crate::runtime::{CachePlace, OriginPlace};
 
 /// After an answer to a request that may have changed something: what is stored for its URI, and for those that the
-/// answer names on this host, is removed, also what is being fetched at this moment.
-pub(crate) fn after(exchange: &Exchange, origin: &OriginPlace, head: &ResponseHead) {
+/// answer names on this host, is of no more use, also what is being fetched at this moment. It holds before anybody sees the
+/// answer.
+pub(crate) async fn after(exchange: &Exchange, origin: &OriginPlace, head: &ResponseHead) {
     let request = &exchange.request;
-    let cache = origin.cache.of(request.cache.chosen);
-    let Some(cache) = cache.filter(|cache| cache.rules.rfc9111) else { return };
-    if !invalidates(request.head.method(), head.status) {
-        return;
-    }
+    let Some(cache) = origin.cache.of(request.cache.chosen) else { return };
+    let Some(invalidated) = invalidates(request.head.method(), head.status, &cache.rules) else { return };
     let named = [Known::Location, Known::ContentLocation].into_iter().filter_map(|name| head.known(name));
     let named = named.filter_map(|reference| target_here(request, reference));
-    let own = request.head.target().to_vec();
-    for target in std::iter::once(own).chain(named) {
+    match invalidated {
+        Invalidated::Named => mark(request, cache, named).await,
+        Invalidated::All => {
+            remove(exchange, cache, std::iter::once(request.head.target().to_vec()).chain(named));
+        }
+    }
+}
+
+/// Has the pages of these URLs fetched before they are shown again. The visitor who follows a redirect to one of them is to see
+/// what the request has changed: a comment, say. The pages stay for when their fetch fails, since any visitor may cause this.
+async fn mark(request: &Request, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
+    let url = |target: Vec<u8>| What::Url { host: request.host.as_slice().into(), target: target.into() };
+    let urls: Vec<What> = targets.map(url).collect();
+    if !urls.is_empty()
+        && let Err(error) = purge::invalidate(&cache.zone, &urls).await
+    {
+        request.log(Level::Error, format_args!("what a redirect leads to could not be invalidated: {error}"));
+    }
+}
+
+fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
+    for target in targets {
         let mut reader = exchange.snapshot();
         if !asks_for(&mut reader.request, &target) {
             continue;

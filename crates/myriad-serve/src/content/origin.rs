@@ -1,8 +1,10 @@
 //! An origin asked for one visitor: nothing is stored, the body streams through.
 
 use std::borrow::Cow;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use myriad_http::body::BoxBody;
@@ -66,7 +68,7 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
     };
     match fetched {
         Ok(response) => {
-            invalidate::after(exchange, origin, &response.head);
+            invalidate::after(exchange, origin, &response.head).await;
             purge::by_origin(exchange, origin.cache.of(exchange.request.cache.chosen), &response.head).await;
             let failure = Failure::Http(response.head.status);
             match cached::stale_instead(exchange, origin, failure) {
@@ -81,7 +83,8 @@ pub(crate) async fn pass_with(exchange: &mut Exchange, payload: RequestPayload) 
     }
 }
 
-/// As [`fetch`], but goes on when the client has gone (`*_ignore_client_abort`), up to the answer's last byte.
+/// As [`fetch`], but goes on when the client has gone (`*_ignore_client_abort`), up to the answer's last byte. What no peer has
+/// begun with ends with its client all the same: it would only keep others waiting.
 async fn fetch_to_the_end(
     exchange: &mut Exchange,
     group: &Arc<OriginGroup>,
@@ -89,10 +92,18 @@ async fn fetch_to_the_end(
 ) -> Result<OriginResponse, OriginError> {
     prepare(exchange, group, &mut request, true);
     let (group, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
-    let (sender, receiver) = oneshot::channel();
+    let (mut sender, receiver) = oneshot::channel();
+    let sent = request.attempts.sent();
     tokio::task::spawn_local(async move {
-        let fetched = group.group.fetch(&pool, request).await;
-        if let Err(Ok(mut response)) = sender.send(fetched) {
+        let mut fetching = pin!(group.group.fetch(&pool, request));
+        let fetched = poll_fn(|cx| match fetching.as_mut().poll(cx) {
+            Poll::Ready(fetched) => Poll::Ready(Some(fetched)),
+            Poll::Pending if !sent.has_begun() && sender.poll_closed(cx).is_ready() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        if let Some(fetched) = fetched.await
+            && let Err(Ok(mut response)) = sender.send(fetched)
+        {
             while let Some(Ok(_)) = poll_fn(|cx| response.body.as_mut().poll_data(cx)).await {}
         }
     });

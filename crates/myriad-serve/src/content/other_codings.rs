@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use myriad_http::{Fields, Known};
-use myriad_policy::{Told, other_codings, varies_by_coding};
+use myriad_policy::{other_codings, varies_by_coding};
 use myriad_store::{Admission, Body, FlightWriter, KeyRef, Selection};
 
 use super::page_key::CODINGS;
@@ -22,6 +22,18 @@ use crate::runtime::{CachePlace, OriginPlace, Page, PageMeta};
 /// The key of the pages for other codings beside the page of `key`: a purge of one is a purge of both.
 pub(crate) fn of_other_codings(key: &[u8]) -> Vec<u8> {
     [key, CODINGS].concat()
+}
+
+/// The keys of all that is stored of a request's page, which its origin takes back: that for other codings as well. Everybody's
+/// page stays while it is fresh, where the request was for the other one.
+pub(super) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
+    let own = request.cache.key.clone();
+    let Some(everybodys) = own.strip_suffix(CODINGS) else { return vec![of_other_codings(&own), own] };
+    let now = myriad_net::clock::now_ms();
+    let codings = request.cache.codings.as_ref();
+    let is_fresh =
+        codings.and_then(|codings| codings.everybodys.as_ref()).is_some_and(|page| page.is_fresh(now));
+    if is_fresh { vec![own] } else { vec![everybodys.to_vec(), own] }
 }
 
 /// Whether the request may not get everybody's page for its codings.
@@ -130,17 +142,12 @@ impl Beside {
 
     /// Goes on where an answer with these fields belongs here. What came in a coding that cannot be undone came so because
     /// this client named it, whatever `Vary` says: it is no page for everybody.
-    pub(super) fn admit(
-        self,
-        exchange: &Exchange,
-        cache: &CachePlace,
-        fields: &Fields,
-        told: Option<&Told>,
-    ) -> Option<Admitted> {
+    pub(super) fn admit(self, exchange: &Exchange, cache: &CachePlace, fields: &Fields) -> Option<Admitted> {
         let is_for = varies_by_coding(fields.known_all(Known::Vary)) == self.apart
             && (self.apart || !page::is_opaque(fields));
+        let asked = exchange.request.head.fields();
         is_for.then(|| Admitted {
-            selection: page::selection(fields, &cache.rules, &exchange.request, told, self.apart),
+            selection: page::selection(fields, &cache.rules, asked, self.apart),
             writer: self.writer,
         })
     }

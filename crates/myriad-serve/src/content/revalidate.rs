@@ -2,7 +2,8 @@
 
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_policy::{
-    Admission, EntityTag, ResponseFacts, Rules, StoredFields, Tags, VaryRule, is_updated, revalidated,
+    Admission, EntityTag, Refusal, ResponseFacts, Rules, StoredFields, Tags, VaryRule, is_updated,
+    revalidated,
 };
 use myriad_store::{Completion, FlightWriter};
 
@@ -15,8 +16,8 @@ use crate::runtime::{Marks, OriginPlace, Page, PageMeta, PageView};
 pub(crate) enum Confirmed {
     /// The page is served, fresh again or as stale as it was.
     Page,
-    /// What came with the 304 is for one visitor alone: they ask for themselves.
-    Personal,
+    /// What came with the 304 is for one visitor alone, and why: they ask for themselves.
+    Personal(Option<Refusal>),
 }
 
 /// The origin has confirmed the page that the fetch was to replace.
@@ -30,12 +31,12 @@ pub(crate) fn confirm(
     head: &ResponseHead,
     arrival: Arrival,
 ) -> Confirmed {
-    let Some(stored) = writer.previous().cloned() else { return Confirmed::Personal };
+    let Some(stored) = writer.previous().cloned() else { return Confirmed::Personal(None) };
     let tags = Tags::of(&head.fields);
     let updated = rules.rfc9111.then(|| updated(stored.meta(), head, rules));
     if updated.is_some() && varies_otherwise(&stored, head, rules) {
         writer.uncacheable(arrival.now, 0);
-        return Confirmed::Personal;
+        return Confirmed::Personal(None);
     }
     let facts = ResponseFacts {
         status: stored.meta().status,
@@ -66,7 +67,7 @@ pub(crate) fn confirm(
         }
         Admission::Refuse(why) if why.protects_visitors() => {
             writer.uncacheable(arrival.now, 0);
-            Confirmed::Personal
+            Confirmed::Personal(Some(why))
         }
         Admission::Refuse(_) => {
             writer.keep();

@@ -18,6 +18,7 @@ use myriad_conf::{Model, Span};
 use myriad_encode::{Pool, PoolOptions};
 use myriad_http::{RequestHead, Version};
 use myriad_net::{Connection, RequestBody, Seats};
+use myriad_upstream::Connections;
 
 pub(crate) use origin::origin;
 pub(crate) use trace::Trace;
@@ -93,6 +94,8 @@ pub fn explain(
         files: Arc::default(),
         passwords: Arc::default(),
         seats: Seats::new(1),
+        origins: Connections::unbounded(),
+        failure: Arc::default(),
         logs: LogWriter::default(),
         encoder: Arc::new(Pool::start(&PoolOptions::default())?),
         counters: Arc::default(),

@@ -1,5 +1,6 @@
 //! From an answer to a response: conditions, ranges, encodings, the head.
 
+pub(crate) mod allow;
 mod answer;
 mod cache_debug;
 mod charset;

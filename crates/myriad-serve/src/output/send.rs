@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::date::write_date_line;
 use super::expires::{is_decorated, write_expires};
 use super::{Answer, Source, copy_lines, error_body};
-use super::{cache_debug, charset, filters, keepalive, ranges, slice, trailers};
+use super::{allow, cache_debug, charset, filters, keepalive, ranges, slice, trailers};
 use crate::content::streamed;
 use crate::exchange::{Exchange, Request, scratch, variables};
 use crate::runtime::Place;
@@ -75,6 +75,7 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     // As nginx, which adds fields before it looks at ranges.
     let decorated = if answer.status == 416 { uncut } else { answer.status };
     add_fields(request, frame, place, decorated, &mut head);
+    allow::add(request, &answer, &mut head);
     if let Some(rules) = &place.headers.debug {
         cache_debug::add(request, rules, &mut head);
     }

@@ -4,7 +4,9 @@ use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{Known, Method, Version};
 use myriad_net::service::Rejection;
 
-use super::{Decision, Entry, challenge, client, https_only, locate, real_ip, rewrite, run, shortcut};
+use super::{
+    Decision, Entry, challenge, client, https_only, locate, real_ip, rewrite, run, server_options, shortcut,
+};
 use crate::content::{self, Step, error};
 use crate::error_log::Level;
 use crate::exchange::Exchange;
@@ -29,6 +31,10 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         }
         Ok(()) if let Some(refusal) = client::refusal(exchange) => {
             Entry::Step(refuse(exchange, refusal.status, &refusal.message))
+        }
+        Ok(()) if server_options::are_asked(&exchange.request) => {
+            real_ip::find(&mut exchange.request);
+            Entry::Step(server_options::answer())
         }
         Ok(()) => match normalise(exchange) {
             Ok(()) => {

@@ -14,6 +14,7 @@ mod https_only;
 mod locate;
 mod real_ip;
 mod rewrite;
+mod server_options;
 mod shortcut;
 mod try_files;
 

@@ -14,7 +14,7 @@ use myriad_store::{
 use crate::error_log::{ErrorLog, Level};
 use crate::keeping::Keeper;
 
-use super::{KeptLifetime, KeptProxied, Marks, PurgeEnds, TextEnds, Texts, ZoneCounts, covering};
+use super::{Fetches, KeptLifetime, KeptProxied, Marks, PurgeEnds, TextEnds, Texts, ZoneCounts, covering};
 
 /// What is kept with a page, while it is on its own; in the store, its texts lie beside the body ([`PageView`]).
 #[derive(Clone)]
@@ -198,6 +198,8 @@ pub(crate) struct PageZone {
     pub counts: ZoneCounts,
     /// How its purges ended.
     pub ends: PurgeEnds,
+    /// What fills it.
+    pub fetches: Arc<Fetches>,
 }
 
 /// Where the files of a zone are: what a zone cannot change while it lives.
@@ -212,7 +214,8 @@ pub(crate) struct PageFolder {
 impl PageZone {
     /// An empty zone.
     pub(crate) fn new(zone: Zone<PageMeta>, folder: PageFolder) -> Self {
-        Self { zone, folder, counts: ZoneCounts::default(), ends: PurgeEnds::default() }
+        let fetches = Arc::default();
+        Self { zone, folder, counts: ZoneCounts::default(), ends: PurgeEnds::default(), fetches }
     }
 
     /// Opens the disk tier, if it is not open yet, or changes its limits. What goes wrong is told to `log`; `keeper` makes the

@@ -17,7 +17,7 @@
 mod book;
 mod what;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
@@ -151,6 +151,9 @@ struct Live<M: Metadata> {
     /// In the order of their numbers.
     tests: Vec<Test<M>>,
     counting: Vec<Arc<Exact>>,
+    /// From when on the pages of soft purges are stale, in ms since the epoch, by their numbers. Not written down: what is
+    /// missing counts as 0.
+    stale_from: BTreeMap<u64, u64>,
 }
 
 /// The purges of a zone that are not retired.
@@ -175,6 +178,7 @@ impl<M: Metadata> Bans<M> {
             oldest_mark: u64::MAX,
             tests: Vec::new(),
             counting: Vec::new(),
+            stale_from: BTreeMap::new(),
         };
         Self {
             newest: AtomicU64::new(0),
@@ -348,6 +352,16 @@ impl<M: Metadata> Bans<M> {
         self.newest.load(SeqCst) > number
     }
 
+    /// The pages of a soft purge are stale from that time on, in ms since the epoch. At most as many are kept as labels; the
+    /// oldest counts as not known first.
+    pub(crate) fn note_stale_from(&self, number: u64, from: u64) {
+        let mut live = self.live.write();
+        live.stale_from.insert(number, from);
+        if live.stale_from.len() > MOST_MARKS {
+            live.stale_from.pop_first();
+        }
+    }
+
     /// Judges a stored object: what covers it makes it stale, or says that it must go, and is counted. It is asked by each
     /// purge once.
     #[cold]
@@ -366,7 +380,7 @@ impl<M: Metadata> Bans<M> {
         let verdict = live.judge(object.asked_by(), object.key(), object.meta(), count);
         let newest = self.newest.load(SeqCst);
         if verdict == Verdict::Stale {
-            object.expire();
+            object.expire(live.stale_from(object.asked_by(), object));
             if self.has_disk.load(SeqCst) {
                 let (key, generation) = (live.seed.hash(object.key()), object.generation());
                 self.softened.lock().push(Softened { key, generation, number: newest });
@@ -385,7 +399,7 @@ impl<M: Metadata> Bans<M> {
         let count = count.map(|count| began.max(count));
         let (verdict, newest) = self.judge_stored(began, object.key(), object.meta(), count);
         if verdict == Verdict::Stale {
-            object.expire();
+            object.expire(self.live.read().stale_from(began, object));
         }
         (verdict, newest)
     }
@@ -519,6 +533,7 @@ impl<M: Metadata> Bans<M> {
         live.tests.retain(|test| test.number >= below || !test.told);
         live.keys.retain(|_, numbers| numbers.newest() >= below);
         live.labels.retain(|_, numbers| numbers.newest() >= below);
+        live.stale_from = live.stale_from.split_off(&below);
         live.measure();
         self.newest.store(live.newest(), SeqCst);
     }
@@ -615,6 +630,19 @@ impl<M: Metadata> Live<M> {
             _ => Verdict::Stays,
         };
         (verdict, covering)
+    }
+
+    /// From when on the soft purges after `since` make an object stale: the earliest time that one of them says.
+    fn stale_from(&self, since: u64, object: &Object<M>) -> u64 {
+        let (key, meta) = (object.key(), object.meta());
+        let mut soft = self.keys.get(&self.seed.hash(key)).map_or(0, |numbers| numbers.soft);
+        M::labels(meta, &mut |label| soft = soft.max(self.labels.get(&label).map_or(0, |found| found.soft)));
+        let by_mark = Some(soft).filter(|number| *number > since);
+        let first_test = self.tests.partition_point(|test| test.number <= since);
+        let by_rule = self.tests[first_test..].iter();
+        let by_rule = by_rule.filter(|test| test.purge == Purge::Soft && test.covers(key, meta));
+        let numbers = by_mark.into_iter().chain(by_rule.map(|test| test.number));
+        numbers.map(|number| self.stale_from.get(&number).copied().unwrap_or(0)).min().unwrap_or(0)
     }
 
     /// What the purges after `since` say of a page.

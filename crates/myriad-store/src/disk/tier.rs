@@ -548,6 +548,29 @@ impl<M: Metadata> Tier<M> {
         count
     }
 
+    /// As [`Self::remove`], but for files of fetches that began at `generation` or later, which stay. `is_overtaken` says that
+    /// memory has such a page.
+    pub(crate) fn remove_older(&self, key: Hashed<'_>, generation: u64, is_overtaken: bool) -> usize {
+        let (older, is_overtaken) = {
+            let catalogue = self.shelf.catalogue.lock();
+            let mut files: Vec<Filed> = catalogue.of_hash(key.hash()).copied().collect();
+            files.retain(|filed| filed.role != Role::Marker);
+            let all = files.len();
+            files.retain(|filed| filed.generation < generation);
+            (files.clone(), is_overtaken || files.len() < all)
+        };
+        if !is_overtaken {
+            return self.remove(key);
+        }
+        for filed in &older {
+            self.shelf.obey(filed, Verdict::Goes, 0);
+        }
+        if !older.is_empty() {
+            self.shelf.bury_soon();
+        }
+        older.len()
+    }
+
     /// Removes all files, soon. What a recovery has yet to find counts as removed if it was fetched before `sequence`.
     pub(crate) fn clear(&self, sequence: u64) -> usize {
         self.shelf.barrier.fetch_max(sequence, Relaxed);

@@ -146,6 +146,9 @@ impl<M: Metadata> State<M> {
     pub(crate) fn leave(&mut self, reader: usize) -> Option<Waker> {
         self.places[reader] = None;
         self.vacant.push(reader);
+        if matches!(self.phase, Phase::Waiting) && !self.is_read() {
+            return self.writer.take();
+        }
         self.release_read()
     }
 
@@ -229,10 +232,16 @@ impl<M: Metadata> State<M> {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.buffered,
             _ => 0,
         };
-        (buffered, self.places.len() > self.vacant.len())
+        (buffered, self.is_read())
     }
 
-    pub(crate) fn wait_for_room(&mut self, cx: &Context<'_>) {
+    /// Whether the flight has a reader.
+    pub(crate) fn is_read(&self) -> bool {
+        self.places.len() > self.vacant.len()
+    }
+
+    /// Has the writer called when a reader leaves: the last before the head, any that makes room behind it.
+    pub(crate) fn wait_for_readers(&mut self, cx: &Context<'_>) {
         self.writer = Some(cx.waker().clone());
     }
 }

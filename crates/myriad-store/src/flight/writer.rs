@@ -45,6 +45,17 @@ impl<M: Metadata> FlightWriter<M> {
         FlightReader::join(&self.lead.flight, true)
     }
 
+    /// Waits until nobody waits for the flight: ready as long as it has no reader. One may join at any time until the
+    /// flight is dropped; it is then told to claim again.
+    pub fn poll_unread(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lead.flight.state.lock();
+        if !state.is_read() {
+            return Poll::Ready(());
+        }
+        state.wait_for_readers(cx);
+        Poll::Pending
+    }
+
     /// The response may be stored: publishes its head and goes on to the body.
     pub fn admit(self, admission: Admission<M>) -> BodyWriter<M> {
         let Admission { head, selection, length } = admission;
@@ -215,7 +226,7 @@ impl<M: Metadata> BodyWriter<M> {
             let mut state = self.lead.flight.state.lock();
             let (buffered, read) = state.backlog();
             if read && buffered >= window {
-                state.wait_for_room(cx);
+                state.wait_for_readers(cx);
             }
             (buffered, read)
         };

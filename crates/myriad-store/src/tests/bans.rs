@@ -122,6 +122,29 @@ fn fetch_that_a_ban_does_not_cover_keeps_its_followers_and_is_stored() {
 }
 
 #[test]
+fn soft_purge_says_from_when_on_a_page_is_stale() {
+    let rule: Vec<u8> = vec![1];
+    for by_rule in [false, true] {
+        let zone = zone(1 << 20);
+        let purge = |from| {
+            let keys = [KeyRef::new(b"/")];
+            let exactly = Covered::Exact { keys: &keys, addresses: &[], labels: &[] };
+            let covered = if by_rule { Covered::Rule { name: "", rule: &rule } } else { exactly };
+            drop(zone.purge_from(covered, Purge::Soft, from));
+            zone.get(KeyRef::new(b"/"), plain, 20).unwrap().fresh_until()
+        };
+        put(&zone, b"/", 1, 10, 1000);
+        assert_eq!(purge(500), 500);
+        assert_eq!(purge(700), 500, "it is no fresher by another");
+        put(&zone, b"/", 1, 10, 1000);
+        let was = zone.get(KeyRef::new(b"/"), plain, 20).unwrap().fresh_until();
+        assert_eq!(purge(was + 1), was, "it was stale before");
+        assert_eq!(purge(0), 0, "to be fetched before it is shown");
+        assert_eq!(purge(900), 0);
+    }
+}
+
+#[test]
 fn soft_purge_leaves_a_stale_page_also_of_a_fetch_under_way() {
     let zone = zone(1 << 20);
     put(&zone, b"/a", 1, 10, 10);

@@ -233,3 +233,26 @@ fn reader_that_waits_for_the_end_of_an_oversized_body_is_told_to_stream() {
     body.push(content(1, 1001).into());
     assert!(matches!(reader.poll_end(cx, plain), Poll::Ready(FlightEnd::Oversized)));
 }
+
+#[test]
+fn writer_is_called_when_its_last_reader_leaves_before_the_head() {
+    let zone = zone(1 << 20);
+    let mut writer = lead(claim(&zone, b"/", 10));
+    let (first, second) = (follow(claim(&zone, b"/", 10)), writer.reader());
+    let bell = Arc::default();
+    assert!(unread(&mut writer, &bell).is_pending());
+    drop(first);
+    assert!(unread(&mut writer, &bell).is_pending(), "one is left");
+    drop(second);
+    assert_eq!(bell.rung(), 1);
+    assert!(unread(&mut writer, &bell).is_ready());
+    let mut late = follow(claim(&zone, b"/", 10));
+    assert!(unread(&mut writer, &bell).is_pending(), "somebody has come");
+    drop(writer);
+    assert!(matches!(head(&mut late, &bell), Poll::Ready(FlightHead::Aborted)));
+}
+
+fn unread(writer: &mut crate::FlightWriter<Page>, bell: &Arc<Bell>) -> Poll<()> {
+    let waker = std::task::Waker::from(Arc::clone(bell));
+    writer.poll_unread(&mut std::task::Context::from_waker(&waker))
+}

@@ -52,6 +52,29 @@ fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
 }
 
 #[test]
+fn what_a_fetch_takes_back_is_all_that_is_older_than_it() {
+    let zone = zone(1 << 20);
+    let key = KeyRef::new(b"/");
+    let older = zone.fetch_alone(key, 10);
+    let variant = |value| {
+        let mut body = zone.fetch_alone(key, 10).admit(admission(1, Some(selection(b"s", value))));
+        body.push(content(1, 10).into());
+        body.complete(completion(1, 10, 1000));
+    };
+    (0..3).for_each(variant);
+    let own = zone.fetch_alone(key, 20);
+    variant(3);
+    assert_eq!(zone.remove_older(key, own.generation()), 3);
+    assert!((0..3).all(|value| zone.get(key, asking(value), 21).is_none()));
+    assert!(zone.get(key, asking(3), 21).is_some(), "a later fetch has brought it");
+    let body = older.admit(admission(1, None));
+    assert!(matches!(body.complete(completion(1, 22, 1000)), Completed::Unstored(Unstored::Purged)));
+    own.uncacheable(22, 0);
+    assert_eq!(zone.remove_older(key, u64::MAX), 1);
+    assert_eq!(zone.stats().objects, 0);
+}
+
+#[test]
 fn fetch_alone_and_fetch_older_than_the_lock_are_purged_too() {
     let zone = zone(1 << 20);
     let alone = zone.fetch_alone(KeyRef::new(b"/"), 10);

@@ -16,7 +16,15 @@ impl<M: Metadata> Zone<M> {
     /// Purges what `covered` says. It holds from this moment on for everybody who asks, at the cost of one question the
     /// next time a page is looked up; once [`Purging`] has ended it survives a crash, and pages that are named exactly are
     /// counted. Nothing is written, and no page is looked for, on the caller's thread where the zone has a folder.
+    ///
+    /// What a soft purge covers has to be fetched before it is shown again ([`Object::fresh_until`] is 0), but may stand in
+    /// for a fetch that fails; [`Self::purge_from`] leaves it stale.
     pub fn purge(&self, covered: Covered<'_>, purge: Purge) -> Purging {
+        self.purge_from(covered, purge, 0)
+    }
+
+    /// As [`Self::purge`]; what a soft purge covers is stale from that time on, in ms since the epoch.
+    pub fn purge_from(&self, covered: Covered<'_>, purge: Purge, from: u64) -> Purging {
         let (bans, sequence) = (&self.inner.bans, &self.inner.sequence);
         let added = match covered {
             Covered::Exact { keys, addresses, labels } => {
@@ -24,7 +32,10 @@ impl<M: Metadata> Zone<M> {
                 // stored after it has met the purge, both under the shard's lock.
                 let add = || bans.add_exact(sequence, purge, keys, addresses, labels);
                 return match self.add_purge(add) {
-                    Ok(exact) => self.purge_exact(exact),
+                    Ok(exact) => {
+                        self.note_stale_from(exact.number, purge, from);
+                        self.purge_exact(exact)
+                    }
                     Err(error) => Purging::done(Err(error)),
                 };
             }
@@ -36,12 +47,21 @@ impl<M: Metadata> Zone<M> {
             Covered::Rule { .. } => Err(PurgeError::Rule),
             Covered::All => self.add_purge(|| bans.add_test(sequence, "all", purge, None)),
         };
+        if let Ok(entry) = &added {
+            self.note_stale_from(entry.number(), purge, from);
+        }
         match (added, self.disk()) {
             (Ok(entry), Some(disk)) => disk.shelf.purge(entry, None),
             (added, _) => {
                 let purged = |entry: Entry| Purged { number: entry.number(), count: Count::Later };
                 Purging::done(added.map(purged))
             }
+        }
+    }
+
+    fn note_stale_from(&self, number: u64, purge: Purge, from: u64) {
+        if purge == Purge::Soft && from > 0 {
+            self.inner.bans.note_stale_from(number, from);
         }
     }
 

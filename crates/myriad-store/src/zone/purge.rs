@@ -3,7 +3,7 @@
 
 use super::Zone;
 use crate::shard::{Role, Shard};
-use crate::{KeyRef, Metadata};
+use crate::{KeyRef, Metadata, Object};
 
 impl<M: Metadata> Zone<M> {
     /// Removes all variants of `key` and returns how many objects that were; what is being fetched at this moment
@@ -24,6 +24,37 @@ impl<M: Metadata> Zone<M> {
         let count = entry.objects.len();
         self.release_entry(entry);
         count.max(on_disk)
+    }
+
+    /// Removes all variants of `key` whose fetch began before that of number `generation`, and returns how many objects
+    /// that were; of the key's fetches that began before it, none is stored. What a later fetch has brought stays.
+    pub fn remove_older(&self, key: KeyRef<'_>, generation: u64) -> usize {
+        let key = self.key(key);
+        let (taken, is_overtaken) = {
+            let mut shard = self.shard(key);
+            for record in shard.flights_of(key) {
+                // A file that is being read is of an earlier fetch, whatever the number of its flight.
+                if record.flight.generation < generation || record.role == Role::Loading {
+                    record.role = Role::Purged;
+                }
+            }
+            let mut taken = Vec::new();
+            let is_older = |object: &Object<M>| object.generation() < generation;
+            while let Some(index) = shard.find(key)
+                && let Some(entry) = shard.queue.at(index)
+                && let Some(position) = entry.objects.iter().position(is_older)
+            {
+                taken.extend(shard.purge(index, position));
+            }
+            (taken, shard.entry(key).is_some())
+        };
+        let in_memory = taken.len();
+        // After memory and flights, as in `remove`.
+        for object in taken {
+            self.release_taken(Some(object));
+        }
+        let on_disk = self.disk().map_or(0, |disk| disk.remove_older(key, generation, is_overtaken));
+        in_memory.max(on_disk)
     }
 
     /// Removes everything and returns how many objects that were; what is being fetched at this moment will not be

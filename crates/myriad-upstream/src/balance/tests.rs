@@ -10,7 +10,8 @@ fn peer(port: u16) -> PeerConfig {
 }
 
 fn group(balance: Balance, peers: Vec<PeerConfig>) -> Group {
-    let config = GroupConfig { name: "g".to_owned(), peers, balance, keepalive: KeepAlive::default() };
+    let config =
+        GroupConfig { name: "g".to_owned(), peers, balance, keepalive: KeepAlive::default(), queue: None };
     Group::new(config, &Registry::new())
 }
 
@@ -20,7 +21,7 @@ fn pick(group: &Group) -> Option<usize> {
 }
 
 fn pick_by(group: &Group, affinity: &Affinity) -> Option<usize> {
-    group.pick(&mut Tried::default(), affinity).map(|pick| pick.index)
+    group.pick(&mut Tried::default(), affinity).peer().map(|pick| pick.index)
 }
 
 fn picks(group: &Group, count: usize) -> Vec<usize> {
@@ -94,14 +95,15 @@ fn one_request_tries_each_peer_once() {
     let group = group(Balance::RoundRobin, vec![peer(1), PeerConfig { backup: true, ..peer(2) }, peer(3)]);
     let mut tried = Tried::default();
     let order: Vec<_> =
-        std::iter::from_fn(|| group.pick(&mut tried, &Affinity::None).map(|pick| pick.index)).collect();
+        std::iter::from_fn(|| group.pick(&mut tried, &Affinity::None).peer().map(|pick| pick.index))
+            .collect();
     assert_eq!(order, [0, 2, 1]);
 }
 
 #[test]
 fn max_conns_is_kept() {
     let group = group(Balance::RoundRobin, vec![PeerConfig { max_conns: 2, ..peer(1) }]);
-    let pick = || group.pick(&mut Tried::default(), &Affinity::None);
+    let pick = || group.pick(&mut Tried::default(), &Affinity::None).peer();
     let (first, second) = (pick().unwrap(), pick().unwrap());
     assert!(pick().is_none());
     drop(first);
@@ -114,7 +116,8 @@ fn max_conns_is_kept() {
 #[test]
 fn least_conn_goes_by_requests_for_weight() {
     let group = group(Balance::LeastConn, vec![peer(1), PeerConfig { weight: 3, ..peer(2) }]);
-    let held: Vec<_> = (0..8).map(|_| group.pick(&mut Tried::default(), &Affinity::None).unwrap()).collect();
+    let held: Vec<_> =
+        (0..8).map(|_| group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap()).collect();
     let mut counts = [0; 2];
     for pick in &held {
         counts[pick.index] += 1;
@@ -172,7 +175,7 @@ fn chance_follows_the_weights() {
 fn of_two_by_chance_the_less_busy_is_chosen() {
     let group = group(Balance::RandomTwo, vec![peer(1), peer(2)]);
     let mut tried = Tried::default();
-    let busy = group.pick(&mut tried, &Affinity::None).unwrap();
+    let busy = group.pick(&mut tried, &Affinity::None).peer().unwrap();
     for _ in 0..20 {
         assert_ne!(pick(&group), Some(busy.index));
     }
@@ -200,7 +203,7 @@ fn the_fastest_gets_more_until_it_has_more_to_do() {
     assert_eq!(picks(&group, 5), [1; 5]);
     let mut held = Vec::new();
     for expected in [1, 1, 0] {
-        let picked = group.pick(&mut Tried::default(), &Affinity::None).unwrap();
+        let picked = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
         assert_eq!(picked.index, expected);
         held.push(picked);
     }

@@ -112,7 +112,10 @@ pub fn refused() -> Refused {
 
 pub fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(30), test).await.expect("it hangs") })
+    let all = tokio::task::LocalSet::new();
+    all.block_on(&runtime, async {
+        tokio::time::timeout(Duration::from_secs(30), test).await.expect("it hangs")
+    })
 }
 
 pub fn group(addresses: &[&Address]) -> Group {
@@ -158,6 +161,7 @@ fn request(method: Method, protocol: Protocol) -> OriginRequest {
         retry: NextUpstream::default(),
         max_head: 8192,
         affinity: Affinity::None,
+        queues: true,
         observer: None,
         bind: None,
         tls: None,

@@ -92,8 +92,12 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
             ));
         }
         [other, ..] => {
+            let near = match myriad_conf::nearest(other, ["ls", "show", "stats"]) {
+                Some(near) => format!(", did you mean \"{near}\"?"),
+                None => String::new(),
+            };
             return Err(format!(
-                "cache: \"{other}\" is neither ls, show nor stats (see myriad cache --help)"
+                "cache: \"{other}\" is neither ls, show nor stats{near} (see myriad cache --help)"
             ));
         }
     };

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::Server;
+use crate::cli;
 
 /// A command line, taken apart.
 #[derive(Debug, Default)]
@@ -19,6 +20,9 @@ pub(crate) struct Words {
     /// What is no option.
     pub(crate) plain: Vec<String>,
 }
+
+/// Options that every command has, of more than a letter.
+const GENERAL: [&str; 2] = ["--socket", "--help"];
 
 /// An option of a command, and whether a value follows it.
 pub(crate) type Known = (&'static str, bool);
@@ -57,7 +61,8 @@ impl Words {
                 "--socket" => words.socket = Some(value()?.into()),
                 _ => {
                     let Some((known, takes_value)) = known.iter().find(|(known, _)| *known == name) else {
-                        return Err(format!("invalid option: \"{text}\" (see --help)"));
+                        let names = known.iter().map(|(known, _)| *known).chain(GENERAL);
+                        return Err(format!("{} (see --help)", cli::invalid(name, names)));
                     };
                     let value = if *takes_value { Some(into_text(value()?)?) } else { None };
                     if glued.is_some() && !takes_value {
@@ -134,7 +139,9 @@ mod tests {
 
     #[test]
     fn what_is_unknown_or_lacks_its_value_is_told() {
-        assert!(parsed(&["--tags", "x"]).expect_err("unknown").contains("invalid option: \"--tags\""));
+        let unknown = parsed(&["--tags", "x"]).expect_err("unknown");
+        assert_eq!(unknown, "invalid option: \"--tags\", did you mean \"--tag\"? (see --help)");
+        assert!(parsed(&["--sokcet=x"]).expect_err("unknown").contains("did you mean \"--socket\"?"));
         assert!(parsed(&["--tag"]).expect_err("no value").contains("requires a value"));
         assert!(parsed(&["--all=x"]).expect_err("a value").contains("takes no value"));
         assert!(parsed(&["--tag="]).is_err());

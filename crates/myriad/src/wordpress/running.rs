@@ -45,6 +45,9 @@ pub(crate) enum Command {
     Stop,
 }
 
+/// The words that name a command.
+pub(super) const NAMES: [&str; 3] = ["status", "reload", "stop"];
+
 impl Command {
     /// The command that the first two arguments name.
     pub(crate) fn named(arguments: &[OsString]) -> Option<Self> {

@@ -33,7 +33,7 @@ fn chunks_are_decoded_and_what_follows_is_left() {
     assert_eq!(decode("1\r\na\r\nA\r\n0123456789\r\n00\r\n\r\n"), Ok(("a0123456789".to_owned(), 27, true)));
     assert_eq!(decode("0\r\n\r\n"), Ok((String::new(), 5, true)));
     assert_eq!(decode("5;a=b;c=\"d e\"\r\nhello\r\n0;x\r\n\r\n").unwrap().0, "hello");
-    assert_eq!(decode("5  \r\nhello\r\n0 ;x\r\n\r\n").unwrap().0, "hello");
+    assert_eq!(decode("5 ;x\r\nhello\r\n0\t ; x\r\n\r\n").unwrap().0, "hello");
     assert_eq!(decode("00000000005\r\nhello\r\n0\r\n\r\n").unwrap().0, "hello");
     assert_eq!(decode("5\r\nhel"), Ok(("hel".to_owned(), 6, false)));
 }
@@ -64,12 +64,78 @@ fn broken_framing_is_refused() {
         ("8000000000000000\r\n", InvalidChunkSize),
         ("10000000000000005\r\n", InvalidChunkSize),
         ("ffffffffffffffffffff\r\n", InvalidChunkSize),
+        ("5 \r\n", InvalidChunkSize),
+        ("5\t\r\n", InvalidChunkSize),
+        ("5;\r\n", InvalidChunkExtension),
+        ("5; \r\n", InvalidChunkExtension),
+        ("5;a;\r\n", InvalidChunkExtension),
+        ("5;;a\r\n", InvalidChunkExtension),
+        ("5;=b\r\n", InvalidChunkExtension),
+        ("5;a=\r\n", InvalidChunkExtension),
+        ("5;a= \r\n", InvalidChunkExtension),
+        ("5;a \r\n", InvalidChunkExtension),
+        ("5;a=b \r\n", InvalidChunkExtension),
+        ("5;a b\r\n", InvalidChunkExtension),
+        ("5;a=b c\r\n", InvalidChunkExtension),
+        ("5;a==b\r\n", InvalidChunkExtension),
+        ("5;bad[=x\r\n", InvalidChunkExtension),
+        ("5;a=\"b\r\n", InvalidChunkExtension),
+        ("5;a=\"b\\\r\n", InvalidChunkExtension),
+        ("5;a=\"b\"c\r\n", InvalidChunkExtension),
+        ("5;a=b\"c\"\r\n", InvalidChunkExtension),
+        ("5;\"a\"\r\n", InvalidChunkExtension),
+        ("5;a=é\r\n", InvalidChunkExtension),
         ("5;a\0b\r\n", InvalidChunkExtension),
+        ("5;a=\"\x01\"\r\n", InvalidChunkExtension),
         ("5;a\x7Fb\r\n", InvalidChunkExtension),
     ] {
         for piece in [1, 2, 1000] {
             assert_eq!(decode_in(input.as_bytes(), || piece).err(), Some(error), "{input:?}");
         }
+    }
+}
+
+#[test]
+fn extensions_of_the_grammar_are_taken() {
+    for line in [
+        "5;a",
+        "5;a;b",
+        "5;a=b",
+        "5; a",
+        "5 ;a",
+        "5\t;\ta",
+        "5;a = b",
+        "5;a =b;c",
+        "5;a=b ;c",
+        "5;a=b\t; c = d",
+        "5;a=\"\"",
+        "5;a=\"b;c = \\\"é\\\\\"",
+        "5;a=\"b\" ;c",
+        "5;!#$%&'*+-.^_`|~=1",
+    ] {
+        let body = format!("{line}\r\nhello\r\n0;{}\r\n\r\n", line.split_once(';').unwrap().1);
+        for piece in [1, 2, 1000] {
+            let (data, consumed, decoder) = decode_in(body.as_bytes(), || piece).expect(line);
+            assert_eq!((&data[..], consumed, decoder.is_done()), (&b"hello"[..], body.len(), true), "{line}");
+        }
+    }
+}
+
+#[test]
+fn origins_may_pad_their_sizes_and_say_what_they_like_behind_them() {
+    let decode = |input: &str| {
+        let mut decoder = ChunkedDecoder::of_origin();
+        let mut at = 0;
+        while at < input.len() && !decoder.is_done() {
+            at += decoder.decode(&input.as_bytes()[at..])?.consumed;
+        }
+        Ok::<_, ParseError>(decoder.is_done())
+    };
+    for line in ["5  ", "5\t", "5;", "5;bad[=x", "5 ; a b ", "5;é"] {
+        assert_eq!(decode(&format!("{line}\r\nhello\r\n0  \r\n\r\n")), Ok(true), "{line}");
+    }
+    for line in ["5;a\0", "5;a\x7f", "5 5", " 5", "5\n"] {
+        assert!(decode(&format!("{line}\r\nhello\r\n0\r\n\r\n")).is_err(), "{line}");
     }
 }
 
@@ -177,14 +243,15 @@ fn what_is_encoded_is_decoded_in_any_pieces() {
 
 #[test]
 fn mutated_bodies_never_panic_and_are_read_alike_in_any_pieces() {
-    let base = b"3;x=y\r\nabc\r\n10 \r\n0123456789abcdef\r\n0\r\nX: 1\r\nY: 2\r\n\r\nGET / HTTP/1.1\r\n";
+    let base =
+        b"3;x=y\r\nabc\r\n10 ;x=\"y\"\r\n0123456789abcdef\r\n0\r\nX: 1\r\nY: 2\r\n\r\nGET / HTTP/1.1\r\n";
     for seed in 0..5000 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut input = base.to_vec();
         for _ in 0..random.usize(1..4) {
             let at = random.usize(..input.len());
             match random.u8(..3) {
-                0 => input[at] = *random.choice(b"\0\r\n ;0fF:x\xFF").unwrap(),
+                0 => input[at] = *random.choice(b"\0\r\n ;=\"\\0fF:x\xFF").unwrap(),
                 1 => input.insert(at, *random.choice(b"\r\n ;0fF").unwrap()),
                 _ => drop(input.remove(at)),
             }

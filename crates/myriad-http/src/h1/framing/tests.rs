@@ -21,11 +21,17 @@ fn requests_are_framed_by_length_or_chunks_or_have_no_body() {
 
 #[test]
 fn ambiguous_framing_is_refused_in_requests_and_responses_alike() {
-    let cases: [(&[(&str, &str)], ParseError); 6] = [
+    let cases: [(&[(&str, &str)], ParseError); 12] = [
         (&[("Content-Length", "1"), ("Transfer-Encoding", "chunked")], ParseError::LengthAndEncoding),
         (&[("Content-Length", "1"), ("Content-Length", "1")], ParseError::RepeatedField),
         (&[("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "chunked")], ParseError::RepeatedField),
         (&[("Transfer-Encoding", "gzip, chunked")], ParseError::UnknownTransferEncoding),
+        (&[("Transfer-Encoding", "chunked, chunked")], ParseError::UnknownTransferEncoding),
+        (&[("Transfer-Encoding", "gzip")], ParseError::UnknownTransferEncoding),
+        (&[("Transfer-Encoding", "chunked, gzip")], ParseError::ChunkedNotLast),
+        (&[("Transfer-Encoding", "gzip ,CHUNKED , x-gzip,")], ParseError::ChunkedNotLast),
+        (&[("Transfer-Encoding", "chunked, identity")], ParseError::UnknownTransferEncoding),
+        (&[("Transfer-Encoding", "chunked, gzip, chunked")], ParseError::UnknownTransferEncoding),
         (&[("Content-Length", "1,1")], ParseError::InvalidLength),
         (&[("Content-Length", "")], ParseError::InvalidLength),
     ];

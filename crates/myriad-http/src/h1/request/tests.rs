@@ -164,6 +164,11 @@ fn versions_are_told_apart() {
         ("HTTP/1.1a", ParseError::InvalidVersion),
         ("HTTP/1.1 a", ParseError::InvalidVersion),
         ("HTTP/1.123", ParseError::InvalidVersion),
+        ("HTTP/01.1", ParseError::InvalidVersion),
+        ("HTTP/1.01", ParseError::InvalidVersion),
+        ("HTTP/01.01", ParseError::InvalidVersion),
+        ("HTTP/1.00", ParseError::InvalidVersion),
+        ("HTTP/02.0", ParseError::InvalidVersion),
         ("HTTP/123.1", ParseError::InvalidVersion),
         ("HTTP/a.1", ParseError::InvalidVersion),
         ("HTTP/1.1\t", ParseError::InvalidVersion),
@@ -213,7 +218,7 @@ fn fields_of_one_value_may_not_repeat() {
 
 #[test]
 fn names_that_nginx_calls_invalid_are_dropped_or_kept() {
-    let text = with_line("X_A: 1\r\nX.B: 2\r\nX\u{e9}: 3\r\nX-C: 4\r\nContent_Length: 5");
+    let text = with_line("X_A: 1\r\nX.B: 2\r\nX!: 3\r\nX-C: 4\r\nContent_Length: 5");
     let names = |limits: HeadLimits| -> String {
         let (_, head) = parse_with(text.as_bytes(), &limits);
         head.fields().iter().map(|(_, value)| String::from_utf8(value.to_vec()).unwrap()).collect()
@@ -223,6 +228,25 @@ fn names_that_nginx_calls_invalid_are_dropped_or_kept() {
     assert_eq!(names(HeadLimits { underscores_in_headers: true, ..limits }), "a145");
     assert_eq!(names(HeadLimits { ignore_invalid_headers: false, ..limits }), "a12345");
     assert_eq!(accept(&text).known(Known::ContentLength), None);
+}
+
+#[test]
+fn names_that_are_no_tokens_are_refused() {
+    for byte in 0x21..=0xff_u8 {
+        let line = [b"GET / HTTP/1.1\r\nHost: a\r\nX", &[byte][..], b"A: 1\r\n\r\n"].concat();
+        let is_token = byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        for ignore_invalid_headers in [true, false] {
+            let limits = HeadLimits { ignore_invalid_headers, ..HeadLimits::default() };
+            let result = parse_with(&line, &limits).0;
+            match byte {
+                b':' => assert!(result.is_ok()),
+                0x7f => assert_eq!(result, Err(ParseError::ControlByte)),
+                _ if is_token => assert!(result.is_ok(), "{byte}"),
+                _ => assert_eq!(result, Err(ParseError::InvalidFieldName), "{byte}"),
+            }
+        }
+    }
+    refuse(&with_line("X[ no colon"), ParseError::InvalidFieldName);
 }
 
 #[test]
@@ -263,6 +287,8 @@ fn a_line_that_does_not_end_is_refused_once_the_buffer_would_be_full() {
     let result = |text: &str| parse_with(text.as_bytes(), &limits).0;
     assert_eq!(result(&format!("GET /{}", "a".repeat(26))), Ok(Parsed::Partial));
     assert_eq!(result(&format!("GET /{}", "a".repeat(27))), Err(ParseError::RequestLineTooLong));
+    assert_eq!(result(&"A".repeat(31)), Ok(Parsed::Partial));
+    assert_eq!(result(&"A".repeat(32)), Err(ParseError::InvalidMethod));
     let head = "GET / HTTP/1.1\r\n";
     assert_eq!(result(&format!("{head}X: {}", "a".repeat(28))), Ok(Parsed::Partial));
     assert_eq!(result(&format!("{head}X: {}", "a".repeat(29))), Err(ParseError::HeaderTooLarge));

@@ -11,6 +11,7 @@ use super::super::request::{Side, Work};
 use super::super::sending::{Ended, Sending};
 use super::read::number;
 use super::{Around, Client, Code};
+use crate::containment::test_panic;
 use crate::multiplex::Feed;
 use crate::request_body::RequestBody;
 use crate::response::{Response, ResponseBody, Sent, fields};
@@ -45,6 +46,7 @@ impl<S: Service> Client<S> {
             return self.reject(id, around);
         }
         self.present();
+        test_panic("quic connection");
         self.active = around.now;
         let number = self.connection.requests.get() + 1;
         self.connection.requests.set(number);

@@ -44,6 +44,7 @@ fn field_lines_that_smuggle_are_refused() {
         ("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", E::RepeatedField),
         ("Transfer-Encoding: identity", E::UnknownTransferEncoding),
         ("Transfer-Encoding: chunked, identity", E::UnknownTransferEncoding),
+        ("Transfer-Encoding: chunked, gzip", E::ChunkedNotLast),
         ("Transfer-Encoding: gzip, chunked", E::UnknownTransferEncoding),
         ("Transfer-Encoding: chunked, chunked", E::UnknownTransferEncoding),
         ("Transfer-Encoding: xchunked", E::UnknownTransferEncoding),

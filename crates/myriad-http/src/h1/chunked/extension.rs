@@ -1,0 +1,65 @@
+//! The extensions behind the size of a chunk (RFC 9112 §7.1.1).
+
+use crate::token::is_tchar;
+
+/// How far the extensions of a chunk were read.
+///
+/// ```text
+/// Start --tchar--> Name --=--> ValueStart --tchar--> Value --;--> Start
+///                   | `-blank-> NameEnd --=---^  `--"--> Quoted --"--> ValueEnd --;--> Start
+///                   `--;--> Start                           `-\-> Escaped -> Quoted
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extension {
+    /// Behind a semicolon.
+    Start,
+    Name,
+    /// Behind white space that followed a name.
+    NameEnd,
+    ValueStart,
+    Value,
+    Quoted,
+    /// Behind a backslash in a quoted value.
+    Escaped,
+    QuotedEnd,
+    /// Behind white space that followed a value.
+    ValueEnd,
+    /// Anything but control bytes, for readers that need not understand it.
+    Any,
+}
+
+impl Extension {
+    /// What one more byte leads to; none where it may not stand there. White space around `;` and `=` is taken, as it must be.
+    pub(super) fn next(self, byte: u8) -> Option<Self> {
+        let is_blank = matches!(byte, b' ' | b'\t');
+        let is_text = is_blank || matches!(byte, b'!'..=b'~' | 0x80..);
+        Some(match (self, byte) {
+            (Self::Any | Self::Escaped, _) if is_text => {
+                if self == Self::Any {
+                    Self::Any
+                } else {
+                    Self::Quoted
+                }
+            }
+            (Self::Quoted, b'"') => Self::QuotedEnd,
+            (Self::Quoted, b'\\') => Self::Escaped,
+            (Self::Quoted, _) if is_text => Self::Quoted,
+            (Self::Start | Self::NameEnd | Self::ValueStart | Self::ValueEnd, _) if is_blank => self,
+            (Self::Name, _) if is_blank => Self::NameEnd,
+            (Self::Value | Self::QuotedEnd, _) if is_blank => Self::ValueEnd,
+            (Self::Start | Self::Name, _) if is_tchar(byte) => Self::Name,
+            (Self::ValueStart | Self::Value, _) if is_tchar(byte) => Self::Value,
+            (Self::ValueStart, b'"') => Self::Quoted,
+            (Self::Name | Self::NameEnd, b'=') => Self::ValueStart,
+            (Self::Name | Self::NameEnd | Self::Value | Self::QuotedEnd | Self::ValueEnd, b';') => {
+                Self::Start
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether the line may end here: white space stands before a `;` alone.
+    pub(super) fn may_end(self) -> bool {
+        matches!(self, Self::Name | Self::Value | Self::QuotedEnd | Self::Any)
+    }
+}

@@ -1,0 +1,95 @@
+//! What a panic ends: one connection, or the process where nothing would go on without the task.
+//!
+//! The runtime catches a panic in a task and says nothing. A listener would accept no more, deadlines would never pass, and
+//! the process would look well. So a task that the worker cannot do without ends the process, and its supervisor starts another;
+//! one of a connection ends that connection. Both are told of in the log.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use tokio::task::JoinHandle;
+
+use crate::service::Service;
+
+/// Runs a future to its end, or to a panic in it, whose words it gives.
+pub(crate) async fn contain<F: Future>(future: F) -> Result<F::Output, String> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(polled) => polled.map(Ok),
+        Err(panic) => Poll::Ready(Err(words(&*panic))),
+    })
+    .await
+}
+
+/// Does something, or tells what a panic in it said.
+pub(crate) fn attempt<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| words(&*panic))
+}
+
+/// Spawns a task that the worker cannot do without; `task` is its name for the log. A panic in it goes to
+/// [`Service::task_lost`].
+pub fn spawn_vital<S: Service>(
+    service: &Rc<S>,
+    task: &'static str,
+    future: impl Future<Output = ()> + 'static,
+) -> JoinHandle<()> {
+    let service = Rc::clone(service);
+    tokio::task::spawn_local(async move {
+        if let Err(words) = contain(future).await {
+            service.task_lost(task, &words);
+        }
+    })
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without words").to_owned()
+}
+
+/// Panics where a test wants it: in builds with debug assertions, where the environment names the place and a file
+/// (`MYRIAD_TEST_PANIC=deadlines:/folder/file`, which `env` has to pass on), once the file holds the number of this process.
+#[cfg(debug_assertions)]
+pub(crate) fn test_panic(place: &str) {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static DONE: AtomicBool = AtomicBool::new(false);
+    static ASKED: OnceLock<Option<(String, String)>> = OnceLock::new();
+    let read = || {
+        let text = std::env::var("MYRIAD_TEST_PANIC").ok()?;
+        text.split_once(':').map(|(place, file)| (place.to_owned(), file.to_owned()))
+    };
+    if let Some((asked, file)) = ASKED.get_or_init(read)
+        && asked == place
+        && std::fs::read_to_string(file).is_ok_and(|pid| pid == std::process::id().to_string())
+    {
+        assert!(DONE.swap(true, Ordering::Relaxed), "a test wants a panic in {place}");
+    }
+}
+
+#[cfg(not(debug_assertions))]
+pub(crate) fn test_panic(_: &str) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_given_with_its_words_and_an_end_as_it_is() {
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut poll = |future: std::pin::Pin<&mut dyn Future<Output = Result<u8, String>>>| match future
+            .poll(&mut cx)
+        {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => Err("pending".to_owned()),
+        };
+        assert_eq!(poll(pin!(contain(async { 7 }))), Ok(7));
+        let number = 3;
+        assert_eq!(poll(pin!(contain(async { panic!("number {number}") }))), Err("number 3".to_owned()));
+        assert_eq!(attempt(|| -> u8 { panic!("plain") }), Err("plain".to_owned()));
+    }
+}

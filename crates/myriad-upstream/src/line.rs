@@ -1,0 +1,191 @@
+//! Waiters in the order in which they came, each woken by an event.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// A queue of those who wait for the same thing; workers share it. Clones are the same queue.
+#[derive(Clone, Debug, Default)]
+pub struct Line(Arc<Inner>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Inner {
+    waiting: Mutex<Waiting>,
+    /// How many wait, to be asked without the lock.
+    length: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The number of each, ascending, and whom to wake.
+    all: VecDeque<(u64, Option<Waker>)>,
+    next: u64,
+}
+
+/// One place in a [`Line`]; dropping it leaves the queue at once, and the next in it moves up.
+#[derive(Debug)]
+pub struct Turn {
+    line: Line,
+    number: u64,
+}
+
+impl Line {
+    /// A queue that nobody waits in.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether nobody waits. Whoever comes meanwhile must not overtake those who do.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.0.length.load(Relaxed)
+    }
+
+    /// A place behind all others; `None` where `most` wait already.
+    pub fn join(&self, most: usize) -> Option<Turn> {
+        let mut waiting = self.0.lock();
+        if waiting.all.len() >= most {
+            return None;
+        }
+        let number = waiting.next;
+        waiting.next += 1;
+        waiting.all.push_back((number, None));
+        self.0.length.store(waiting.all.len(), Relaxed);
+        Some(Turn { line: self.clone(), number })
+    }
+
+    /// Lets the first try again; call it whenever what they wait for may be there.
+    pub fn wake_first(&self) {
+        self.0.wake_first();
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Inner> {
+        &self.0
+    }
+}
+
+impl Inner {
+    pub(crate) fn wake_first(&self) {
+        let waker = self.lock().all.front_mut().and_then(|(_, waker)| waker.take());
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn {
+    /// Waits until this place is the first and `attempt` gives something; `attempt` is made anew after each
+    /// [`Line::wake_first`].
+    pub fn poll<T>(&mut self, cx: &mut Context<'_>, attempt: impl FnOnce() -> Option<T>) -> Poll<T> {
+        {
+            let mut waiting = self.line.0.lock();
+            let Ok(at) = waiting.all.binary_search_by_key(&self.number, |(number, _)| *number) else {
+                return Poll::Pending;
+            };
+            waiting.all[at].1 = Some(cx.waker().clone());
+            if at > 0 {
+                return Poll::Pending;
+            }
+        }
+        // The waker is in place: what comes between the attempt and the return wakes it.
+        attempt().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let next = {
+            let mut waiting = self.line.0.lock();
+            let Ok(at) = waiting.all.binary_search_by_key(&self.number, |(number, _)| *number) else {
+                return;
+            };
+            waiting.all.remove(at);
+            self.line.0.length.store(waiting.all.len(), Relaxed);
+            // There may be enough for more than one.
+            if at == 0 { waiting.all.front_mut().and_then(|(_, waker)| waker.take()) } else { None }
+        };
+        next.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Bell(AtomicUsize);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    struct Waiter {
+        turn: Turn,
+        bell: Arc<Bell>,
+    }
+
+    impl Waiter {
+        fn of(line: &Line) -> Self {
+            let mut waiter = Self { turn: line.join(8).expect("room"), bell: Arc::default() };
+            assert!(!waiter.gets(false), "nothing is there yet");
+            waiter
+        }
+
+        fn gets(&mut self, is_there: bool) -> bool {
+            let waker = Waker::from(self.bell.clone());
+            self.turn.poll(&mut Context::from_waker(&waker), || is_there.then_some(())).is_ready()
+        }
+
+        fn rings(&self) -> usize {
+            self.bell.0.load(Relaxed)
+        }
+    }
+
+    #[test]
+    fn waiters_are_served_in_order() {
+        let line = Line::new();
+        let (mut first, mut second) = (Waiter::of(&line), Waiter::of(&line));
+        line.wake_first();
+        assert_eq!((first.rings(), second.rings()), (1, 0));
+        assert!(!second.gets(true), "not before the first");
+        assert!(first.gets(true));
+        drop(first);
+        assert_eq!(second.rings(), 1, "there may be enough for two");
+        assert!(second.gets(true));
+        drop(second);
+        assert!(line.is_empty());
+    }
+
+    #[test]
+    fn whoever_leaves_hands_on_the_call() {
+        let line = Line::new();
+        let (first, second, mut third) = (Waiter::of(&line), Waiter::of(&line), Waiter::of(&line));
+        line.wake_first();
+        drop(second);
+        assert_eq!((line.len(), third.rings()), (2, 0));
+        drop(first);
+        assert_eq!(third.rings(), 1, "the call that the first did not answer");
+        assert!(third.gets(true));
+    }
+
+    #[test]
+    fn the_line_has_an_end() {
+        let line = Line::new();
+        let turns: Vec<_> = (0..2).map(|_| line.join(2).expect("room")).collect();
+        assert!(line.join(2).is_none());
+        drop(turns);
+        assert!(line.join(2).is_some() && line.is_empty());
+    }
+}
