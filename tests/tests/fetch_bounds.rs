@@ -2,6 +2,7 @@
 //!
 //! covers: queue
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -321,4 +322,75 @@ fn connections_to_origins_take_half_of_a_workers_and_the_rest_wait() {
         ended += usize::from(frame.kind <= HEADERS && frame.flags & END_STREAM != 0);
     }
     assert_eq!(origin.count(), 100);
+}
+
+/// Most memory that a server's worker process has held so far, MB.
+fn memory_peak(server: &Server) -> usize {
+    let worker = server.workers()[0];
+    let status = std::fs::read_to_string(format!("/proc/{worker}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its peak");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("kilobytes") >> 10
+}
+
+/// Gzip that comes to `length` zeros.
+fn bomb(length: usize) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&vec![0; length]).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[test]
+fn bodies_that_are_unpacked_are_held_within_the_bounds_of_their_zone() {
+    const LENGTH: usize = 24 << 20;
+    let packed = bomb(LENGTH);
+    let site = Cached { zone: "memory=16m", ..Cached::default() };
+    let (server, _origin) = site.start(move |call| {
+        call.answer("Content-Type: application/x-zeros\nContent-Encoding: gzip", &packed);
+    });
+    let before = memory_peak(&server);
+    let targets: Vec<_> = (0..12).map(|number| format!("/{number}")).collect();
+    let clients = targets.iter().map(|target| {
+        let (port, request) = (server.port, Request::get(target));
+        thread::spawn(move || {
+            let mut client = Client::connect(port);
+            client.send(request.bytes());
+            assert_eq!(client.head().status, 200);
+            // Until the end, without holding it here.
+            let mut zeros = 0;
+            while zeros < LENGTH {
+                let piece = client.some();
+                assert!(!piece.is_empty(), "cut after {zeros} bytes");
+                zeros += piece.iter().filter(|byte| **byte == 0).count();
+            }
+        })
+    });
+    for client in clients.collect::<Vec<_>>() {
+        client.join().expect("a whole body");
+    }
+    let grown = memory_peak(&server) - before;
+    // The zone's own 16 MB, and what sockets, allocator and decoders take.
+    assert!(grown < 48, "{grown} MB more");
+}
+
+#[test]
+fn bodies_that_nobody_reads_on_are_held_within_the_bounds_of_their_zone() {
+    let packed = bomb(24 << 20);
+    let site = Cached { zone: "memory=16m", ..Cached::default() };
+    let (server, origin) = site.start(move |call| {
+        call.answer("Content-Type: application/x-zeros\nContent-Encoding: gzip", &packed);
+    });
+    let before = memory_peak(&server);
+    let mut stalled = Vec::new();
+    for number in 0..12 {
+        let mut client = server.connect();
+        client.send(Request::get(&format!("/{number}")).bytes());
+        assert_eq!(client.head().status, 200);
+        stalled.push(client);
+    }
+    assert_eq!(origin.count(), 12);
+    // Others are served meanwhile, and get theirs whole.
+    let whole = server.get("/one-more");
+    assert_eq!((whole.status, whole.body.len()), (200, 24 << 20));
+    let grown = memory_peak(&server) - before;
+    assert!(grown < 48, "{grown} MB more");
 }

@@ -51,6 +51,14 @@ impl Ledger {
         self.arriving.fetch_update(Relaxed, Relaxed, fits).is_ok()
     }
 
+    /// As [`Ledger::try_arrive`], for a body that is too long to be held and goes on to disk and readers: false where arriving
+    /// bodies would hold more than a quarter of the cap, so that those that can be held have room.
+    pub(crate) fn try_pass(&self, bytes: usize) -> bool {
+        let limit = self.limit() / 4;
+        let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= limit);
+        self.arriving.fetch_update(Relaxed, Relaxed, fits).is_ok()
+    }
+
     pub(crate) fn arrived(&self, bytes: usize) {
         let before = self.arriving.fetch_sub(bytes, Relaxed);
         debug_assert!(before >= bytes, "{bytes} bytes arrived of {before}");

@@ -5,6 +5,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
+use bytes::Bytes;
+use myriad_encode::StreamDecoder;
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{
@@ -515,11 +517,15 @@ async fn store(
             Some(Ok(piece)) => {
                 pace.took(piece.len());
                 arrived += piece.len() as u64;
-                let Ok(piece) = page::decoded(decoder.as_mut(), piece) else {
-                    exchange.request.log(Level::Error, format_args!("upstream sent a broken content coding"));
-                    return writer.fail(StoreFailure(502));
-                };
-                writer.push(piece);
+                match fill(&mut writer, decoder.as_mut(), piece).await {
+                    Filling::Wanted => {}
+                    Filling::Abandoned => return,
+                    Filling::Corrupt => {
+                        let what = format_args!("upstream sent a broken content coding");
+                        exchange.request.log(Level::Error, what);
+                        return writer.fail(StoreFailure(502));
+                    }
+                }
             }
             Some(Err(error)) => {
                 exchange.request.log(Level::Error, format_args!("{error}"));
@@ -541,6 +547,38 @@ async fn store(
         beside.store(exchange, meta.clone(), &body);
     }
     complete(exchange, writer, meta);
+}
+
+/// How a piece of a body has gone into the zone.
+enum Filling {
+    /// The next one is wanted.
+    Wanted,
+    /// Nobody wants more.
+    Abandoned,
+    /// Its coding is broken.
+    Corrupt,
+}
+
+/// Stores a piece of a body. One that comes to much is stored a window at a time, each of which waits until it is wanted.
+async fn fill(
+    writer: &mut BodyWriter<PageMeta>,
+    mut decoder: Option<&mut StreamDecoder>,
+    mut piece: Bytes,
+) -> Filling {
+    loop {
+        let Ok((window, drained)) = page::decoded(decoder.as_deref_mut(), &mut piece) else {
+            return Filling::Corrupt;
+        };
+        writer.push(window);
+        if drained {
+            return Filling::Wanted;
+        }
+        // Unpacking is work: others have their turn between two windows.
+        tokio::task::yield_now().await;
+        if let Capacity::Abandoned = stored::capacity(writer).await {
+            return Filling::Abandoned;
+        }
+    }
 }
 
 /// The page is whole: its tag, its first encoding, and into the store.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use myriad_encode::{Coding, CodingSet, Level, StreamDecoder, coding_from_token, compress};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
@@ -32,6 +32,8 @@ const COMPRESSED_AT_MOST: u64 = 8 << 20;
 const HOT: u32 = 8;
 /// Most bytes that a page compressed by its origin may become.
 const DECODED_AT_MOST: u64 = 64 << 20;
+/// Bytes of it that come out at once.
+const DECODED_WINDOW: usize = 64 << 10;
 
 /// What is kept of an origin's head.
 pub(crate) fn meta_of(
@@ -171,15 +173,19 @@ pub(crate) fn decoder(coding: Coding) -> Option<StreamDecoder> {
     StreamDecoder::new(coding, DECODED_AT_MOST).ok()
 }
 
-/// A piece as it is stored: undone where the origin coded it.
+/// The next of what a piece comes to as it is stored, undone where the origin coded it: at most some [`DECODED_WINDOW`] bytes, for
+/// few may come to gigabytes. Takes off `piece` what it has read; the flag says that all of it has come out.
 pub(crate) fn decoded(
     decoder: Option<&mut StreamDecoder>,
-    piece: Bytes,
-) -> Result<Bytes, myriad_encode::DecodeError> {
-    let Some(decoder) = decoder else { return Ok(piece) };
-    let mut out = Vec::with_capacity(piece.len() * 4);
-    decoder.push(&piece, &mut out)?;
-    Ok(Bytes::from(out))
+    piece: &mut Bytes,
+) -> Result<(Bytes, bool), myriad_encode::DecodeError> {
+    let Some(decoder) = decoder else { return Ok((std::mem::take(piece), true)) };
+    let mut out = Vec::with_capacity((piece.len() * 4).min(DECODED_WINDOW));
+    let (taken, drained) = decoder.push_up_to(piece, &mut out, DECODED_WINDOW)?;
+    piece.advance(taken);
+    // What is held is what is counted.
+    out.shrink_to_fit();
+    Ok((Bytes::from(out), drained))
 }
 
 /// Which variant an answer is, by its `Vary`; `apart` where it lies with those for other codings.

@@ -61,7 +61,7 @@ pub use pool::DiskPool;
 pub(crate) use pool::Tend;
 pub(crate) use purges::Banning;
 pub(crate) use shelf::Above;
-pub(crate) use spill::Spill;
+pub(crate) use spill::{BACKLOG, Spill};
 pub(crate) use stage::Stage;
 pub use stored_body::{BodyReader, OpenBody, Opening, ReadError, StoredBody};
 pub(crate) use ticket::Ticket;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -11,8 +11,8 @@ use super::format::HEADER;
 use super::shelf::Shelf;
 use super::stage::Stage;
 
-/// Bytes that may wait to be written.
-const BACKLOG: usize = 4 << 20;
+/// Bytes that may wait to be written. A disk that does not keep up holds the fetch back so long.
+pub(crate) const BACKLOG: usize = 4 << 20;
 
 /// What is done with the finished file; `None` where it was given up.
 type End = Box<dyn FnOnce(Option<Stage>) + Send>;
@@ -58,19 +58,11 @@ impl Spill {
         !self.0.state.lock().given_up
     }
 
-    /// Whether as much waits to be written as may.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.0.state.lock().bytes >= BACKLOG
-    }
-
-    /// Waits until more may come. A disk that does not keep up holds the fetch back so long.
-    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Bytes that wait to be written, none where the file is given up; the task is called when there are fewer.
+    pub(crate) fn watch(&self, cx: &Context<'_>) -> usize {
         let mut state = self.0.state.lock();
-        if state.given_up || state.bytes < BACKLOG {
-            return Poll::Ready(());
-        }
         state.waker = Some(cx.waker().clone());
-        Poll::Pending
+        state.bytes
     }
 
     /// The body is whole.

@@ -34,6 +34,18 @@ impl<M: Metadata> Lead<M> {
         charged
     }
 
+    /// Reserves room for more of an oversized body, as far as there is any.
+    pub(crate) fn charge_passing(&mut self, bytes: usize) {
+        if self.zone.reserve_passing(self.flight.key.as_ref(), bytes) {
+            self.charged += bytes;
+        }
+    }
+
+    /// Bytes that are charged.
+    pub(crate) fn charged(&self) -> usize {
+        self.charged
+    }
+
     /// Gives back what is charged beyond `bytes`.
     pub(crate) fn charge_at_most(&mut self, bytes: usize) {
         let surplus = self.charged.saturating_sub(bytes);
@@ -71,9 +83,9 @@ impl<M: Metadata> Lead<M> {
         stored
     }
 
-    /// The readers of an oversized body drain what is left of it; the claim is held until it has come to disk.
+    /// The readers of an oversized body drain what is left of it; the claim is held until it has come to disk, and so is what
+    /// is charged for bytes that wait to be written.
     pub(crate) fn end_stream(&mut self) {
-        self.charge_at_most(0);
         let wakers = {
             let mut state = self.flight.state.lock();
             state.end_oversized();

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::lead::Lead;
 use super::state::{Phase, Stream};
 use super::{Abort, Admission, Capacity, Completed, Completion, Failure, FlightReader, Push, Unstored};
-use crate::disk::Spill;
+use crate::disk::{BACKLOG, Spill};
 use crate::{Body, Metadata, Object, Selection};
 
 /// What one piece of an arriving body costs beside its bytes.
@@ -67,7 +67,15 @@ impl<M: Metadata> FlightWriter<M> {
             Push::Ok => Phase::Streaming(stream),
             Push::Oversized => Phase::Oversized(stream),
         });
-        let mut writer = BodyWriter { lead: self.lead, selection, mode, len: 0, whole: None, spill: None };
+        let mut writer = BodyWriter {
+            lead: self.lead,
+            selection,
+            mode,
+            len: 0,
+            whole: None,
+            spill: None,
+            waits_for_disk: false,
+        };
         if mode == Push::Oversized {
             writer.begin_spill(length.unwrap_or(0));
         }
@@ -118,6 +126,8 @@ pub struct BodyWriter<M: Metadata> {
     whole: Option<Body>,
     /// The way to disk of an oversized body, and the hash of what has gone it.
     spill: Option<Box<(Spill, Xxh3Default)>>,
+    /// Whether the next piece was last found to wait for the disk.
+    waits_for_disk: bool,
 }
 
 impl<M: Metadata> BodyWriter<M> {
@@ -147,6 +157,9 @@ impl<M: Metadata> BodyWriter<M> {
                 || !self.lead.charge(piece.len() + PIECE_OVERHEAD))
         {
             self.turn_oversized();
+        }
+        if self.mode == Push::Oversized {
+            self.lead.charge_passing(piece.len());
         }
         self.len = len;
         // Nor may an oversized body be complete with what was made of it before.
@@ -203,7 +216,7 @@ impl<M: Metadata> BodyWriter<M> {
 
     /// Whether the next piece waits for the disk rather than for readers.
     pub fn is_disk_behind(&self) -> bool {
-        self.spill.as_deref().is_some_and(|(spill, _)| spill.is_behind())
+        self.is_spilling() && self.waits_for_disk
     }
 
     /// Gives up the way to disk, for a disk that keeps the body's readers waiting.
@@ -212,8 +225,9 @@ impl<M: Metadata> BodyWriter<M> {
         self.lead.zone.note_unstored(&self.lead.flight);
     }
 
-    /// Waits until the next piece is wanted: at once while the body is collected, within a window of the slowest
-    /// reader once it is oversized.
+    /// Waits until the next piece is wanted: at once while the body is collected. Once it is oversized, within a window of the
+    /// slowest reader and a backlog of the disk; and where the zone has no room for what is held, only when nothing is held
+    /// beyond what it had room for.
     pub fn poll_capacity(&mut self, cx: &mut Context<'_>) -> Poll<Capacity> {
         if self.mode == Push::Ok {
             return Poll::Ready(Capacity::Ready);
@@ -221,29 +235,28 @@ impl<M: Metadata> BodyWriter<M> {
         if self.spill.is_some() && !self.is_spilling() {
             self.give_up_disk();
         }
+        let unwritten = self.spill.as_deref().map(|(spill, _)| spill.watch(cx));
         let window = self.lead.zone.limits().stream_window_bytes;
         let (buffered, read) = {
             let mut state = self.lead.flight.state.lock();
-            let (buffered, read) = state.backlog();
-            if read && buffered >= window {
+            if state.is_read() {
                 state.wait_for_readers(cx);
             }
-            (buffered, read)
+            state.backlog()
         };
-        self.lead.charge_at_most(buffered);
-        if let Some((spill, _)) = self.spill.as_deref() {
-            if spill.poll_ready(cx).is_pending() {
-                return Poll::Pending;
-            }
-            if !read {
-                // Nobody waits for it any more, but the next visitor will.
-                return Poll::Ready(Capacity::Ready);
-            }
-        }
-        match read {
-            false => Poll::Ready(Capacity::Abandoned),
-            true if buffered < window => Poll::Ready(Capacity::Ready),
-            true => Poll::Pending,
+        // Both hold the same bytes, each up to where it has come.
+        let held = buffered.max(unwritten.unwrap_or(0));
+        self.lead.charge_at_most(held);
+        let is_crowded = held > self.lead.charged();
+        let disk_is_behind = unwritten.is_some_and(|bytes| bytes >= BACKLOG || is_crowded && bytes > 0);
+        self.waits_for_disk = disk_is_behind;
+        match (read, unwritten) {
+            (false, None) => Poll::Ready(Capacity::Abandoned),
+            _ if disk_is_behind => Poll::Pending,
+            // Nobody waits for it any more, but the next visitor will.
+            (false, Some(_)) => Poll::Ready(Capacity::Ready),
+            (true, _) if buffered < window && !is_crowded => Poll::Ready(Capacity::Ready),
+            (true, _) => Poll::Pending,
         }
     }
 

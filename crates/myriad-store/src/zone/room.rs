@@ -24,9 +24,16 @@ impl<M: Metadata> Zone<M> {
 
     /// Reserves `bytes` for a body on its way; such bodies get half of the cap at most.
     pub(crate) fn reserve_arriving(&self, key: Hashed<'_>, bytes: usize) -> bool {
-        if !self.inner.ledger.try_arrive(bytes) {
-            return false;
-        }
+        self.inner.ledger.try_arrive(bytes) && self.reserve_counted(key, bytes)
+    }
+
+    /// Reserves `bytes` for a body that is too long to be held; such bodies get a quarter of the cap at most.
+    pub(crate) fn reserve_passing(&self, key: Hashed<'_>, bytes: usize) -> bool {
+        self.inner.ledger.try_pass(bytes) && self.reserve_counted(key, bytes)
+    }
+
+    /// Reserves what is counted as on its way; where that fails, it is no longer.
+    fn reserve_counted(&self, key: Hashed<'_>, bytes: usize) -> bool {
         let reserved = self.reserve(key, bytes);
         if !reserved {
             self.arrived(bytes);
