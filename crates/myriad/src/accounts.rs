@@ -2,7 +2,8 @@
 //!
 //! Names that only a directory service knows are not found: such users are named by number.
 
-use std::fs;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Gid, Uid};
 
@@ -51,6 +52,19 @@ impl Account {
             }
         }
         Ok(Self { uid, gid, groups: all })
+    }
+
+    /// Whether the mode of a file gives this account a right: 4 to read, 2 to write, 1 to enter or run. Lists of rights (ACLs) are
+    /// not asked: they show as a group's.
+    pub(crate) fn may(&self, known: &Metadata, right: u32) -> bool {
+        let shift = if self.uid == known.uid() {
+            6
+        } else if self.gid == known.gid() || self.groups.contains(&known.gid()) {
+            3
+        } else {
+            0
+        };
+        known.mode() >> shift & right != 0
     }
 
     /// Becomes this account for good. To be called while the process has one thread: Linux keeps these ids per

@@ -17,6 +17,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [--listen ADDRESS] [--name HOST]... [--prefix DIR]
               [--user NAME] [-tTq] [--explain URL ...]
               [--domain HOST... [--email ADDRESS] [--acme-staging]]
+       myriad wordpress --site 'NAMES DIR PHP [https]'... | --sites FILE ...
        myriad wordpress --print [--root DIR --php ...]
        myriad wordpress status | reload | stop [--prefix DIR]
        myriad certificates [-p prefix] [-c filename] | wordpress ...
@@ -57,6 +58,9 @@ myriad wordpress serves a WordPress site without a configuration file:
   --https-listen ADDR
                 : where visitors connect by https (default: 443, or 8443)
   --self-signed : serve HTTPS with a certificate made here, for trying out
+  --site LINE   : one of several sites: NAME[,NAME]... DIR PHP, and https
+                  behind them for a certificate; may be repeated
+  --sites FILE  : a file with such a line for each site
   --print       : print the configuration that would run and exit;
                   alone: the preset with {{placeholders}}
 ";

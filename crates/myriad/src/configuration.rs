@@ -14,6 +14,7 @@ use myriad_serve::error_log::Level;
 use crate::paths::Paths;
 use crate::pidfile::reason;
 use crate::report::Finding;
+use crate::wordpress::Preset;
 
 /// Where a configuration is read from, again at every reload.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct Origin {
     /// `-g`.
     pub(crate) directives: Vec<u8>,
     /// The text of the main file where none is on disk (`myriad wordpress`).
-    pub(crate) preset: Option<Vec<u8>>,
+    pub(crate) preset: Option<Preset>,
 }
 
 /// A configuration that was found sound, with the text it came from.
@@ -43,6 +44,14 @@ pub(crate) type Host = ((String, u16), Vec<SocketAddr>);
 const UNWRITTEN: (&str, u16) = ("", 0);
 
 impl Origin {
+    /// Where it is read from at a reload, and what may be wrong there: of a preset everything that its command line names is read
+    /// again.
+    pub(crate) fn renewed(&self) -> Result<(Self, Vec<String>), String> {
+        let Some(preset) = &self.preset else { return Ok((self.clone(), Vec::new())) };
+        let (preset, warnings) = preset.renewed()?;
+        Ok((Self { preset: Some(preset), ..self.clone() }, warnings))
+    }
+
     /// Reads, parses and checks everything; every error comes back at once, rendered, possibly of several lines.
     pub(crate) fn load(&self) -> Result<Configuration, Vec<Finding>> {
         self.examine().into_configuration()
@@ -80,8 +89,8 @@ impl Origin {
     fn parse(&self) -> Parsed {
         let path = &self.paths.configuration;
         match &self.preset {
-            Some(text) => {
-                let loader = MemoryLoader::with(path.clone(), text.clone());
+            Some(preset) => {
+                let loader = MemoryLoader::with(path.clone(), preset.text.clone());
                 myriad_conf::parse(&loader, path, &self.directives)
             }
             None => myriad_conf::parse(&Files, path, &self.directives),

@@ -224,7 +224,7 @@ fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnos
     let mut text = format!("the workers' user \"{user}\" may not connect to \"{}\"", origin.written);
     let above = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     let closed = above.filter_map(|folder| Some((folder, fs::metadata(folder).ok()?)));
-    let closed = closed.filter(|(_, known)| account.is_some_and(|account| !may(account, known, 0o1))).last();
+    let closed = closed.filter(|(_, known)| account.is_some_and(|account| !account.may(known, 0o1))).last();
     let help = if let Some((folder, known)) = closed {
         let _ = write!(text, ": the folder \"{}\" ({}) is closed to it", folder.display(), rights(&known));
         "let that user enter the folder (chmod o+x, or its group), or write \"user\" with one who may"
@@ -242,16 +242,4 @@ fn rights(known: &fs::Metadata) -> String {
     let user = accounts::name_of(known.uid()).unwrap_or_else(|| known.uid().to_string());
     let group = accounts::group_name_of(known.gid()).unwrap_or_else(|| known.gid().to_string());
     format!("mode {:04o}, owner {user}:{group}", known.mode() & 0o7777)
-}
-
-/// Whether the mode gives an account a right.
-fn may(account: &Account, known: &fs::Metadata, right: u32) -> bool {
-    let shift = if account.uid == known.uid() {
-        6
-    } else if account.gid == known.gid() || account.groups.contains(&known.gid()) {
-        3
-    } else {
-        0
-    };
-    known.mode() >> shift & right != 0
 }

@@ -20,7 +20,7 @@ use crate::paths::Paths;
 use crate::pidfile::{self, reason};
 use crate::report::{Finding, report, say};
 use crate::supervisor::Supervisor;
-use crate::wordpress::SelfSigned;
+use crate::wordpress::{Preset, SelfSigned};
 use crate::{accounts, certificates, folders, listeners, origins, version, wordpress};
 
 /// Does what the arguments (without the program's name) say; the exit status is nginx's: 0 or 1.
@@ -71,6 +71,7 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
     if asked.print {
         return print(&site.text);
     }
+    let preset = Preset::new(&site, asked);
     let prepared = wordpress::prepare(&site.prefix);
     let made = prepared.and_then(|()| site.self_signed.as_ref().map_or(Ok(()), SelfSigned::make));
     made.map_err(|error| {
@@ -78,7 +79,7 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
     })?;
     let configuration = wordpress::name(&site.prefix);
     let paths = Paths { prefix: site.prefix, configuration, error_log: None };
-    Ok(Some(Origin { paths, directives: Vec::new(), preset: Some(site.text) }))
+    Ok(Some(Origin { paths, directives: Vec::new(), preset: Some(preset) }))
 }
 
 /// Standard output may be a file or a pipe that ends early.

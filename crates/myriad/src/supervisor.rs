@@ -283,7 +283,10 @@ impl Supervisor {
     }
 
     fn take_new_configuration(&mut self) -> Result<(), Vec<Finding>> {
-        let origin = self.current.origin.clone();
+        let (origin, warnings) = self.current.origin.renewed().map_err(|error| vec![error.into()])?;
+        for warning in warnings {
+            self.log(Level::Warn, &warning);
+        }
         let configuration = origin.load()?;
         for warning in configuration.warnings() {
             self.log(warning.level, &warning.text);

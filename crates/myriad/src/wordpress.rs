@@ -2,6 +2,7 @@
 
 mod https;
 mod running;
+mod sites;
 mod user;
 mod values;
 
@@ -30,6 +31,11 @@ pub(crate) struct Options {
     prefix: Option<PathBuf>,
     user: Option<String>,
     https: Https,
+    /// `--site`, each a line as in the file of `--sites`.
+    sites: Vec<String>,
+    sites_file: Option<PathBuf>,
+    /// Who serves already, at a reload: another user could not go on with the cache.
+    serving: Option<Choice>,
     /// `--print`: show the configuration instead of running it.
     pub(crate) print: bool,
 }
@@ -45,6 +51,44 @@ pub(crate) struct Site {
     pub(crate) warnings: Vec<String>,
     /// A certificate to be made before the start.
     pub(crate) self_signed: Option<SelfSigned>,
+    choice: Option<Choice>,
+}
+
+/// What `myriad wordpress` runs: the text, and what makes it anew at a reload.
+#[derive(Clone, Debug)]
+pub(crate) struct Preset {
+    pub(crate) text: Vec<u8>,
+    options: Options,
+}
+
+impl Preset {
+    /// Of a site that was just made of these options.
+    pub(crate) fn new(site: &Site, options: &Options) -> Self {
+        let options = Options { serving: site.choice.clone(), ..options.clone() };
+        Self { text: site.text.clone(), options }
+    }
+
+    /// Reads everything again that the options name: files of sites, folders, sockets. Returns what may be wrong, too.
+    ///
+    /// # Errors
+    /// As at the start.
+    pub(crate) fn renewed(&self) -> Result<(Self, Vec<String>), String> {
+        let site = self.options.site()?;
+        if let Some(certificate) = &site.self_signed {
+            certificate.make().map_err(|error| format!("wordpress: --self-signed: {error}"))?;
+        }
+        Ok((Self { text: site.text, ..self.clone() }, site.warnings))
+    }
+}
+
+/// One of the sites, its values checked.
+#[derive(Clone, Debug)]
+struct Checked {
+    names: Vec<String>,
+    domains: Vec<String>,
+    root: PathBuf,
+    php: String,
+    zone: String,
 }
 
 /// Reads the arguments after the word `wordpress`.
@@ -70,7 +114,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
             }
             "-h" | "--help" => options.help = true,
             "--root" | "--php" | "--listen" | "--name" | "--prefix" | "--user" | "--domain" | "--email"
-            | "--acme-directory" | "--acme-ca" | "--https-listen" => {
+            | "--acme-directory" | "--acme-ca" | "--https-listen" | "--site" | "--sites" => {
                 let is_glued = glued.is_some();
                 let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
                 site.set(name, values::given(name, value, is_glued)?);
@@ -81,14 +125,8 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
             }
         }
     }
-    if !options.help && !site.is_template() && site.root.as_os_str().is_empty() {
-        return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
-    }
-    if !options.help && !site.is_template() && site.php.is_empty() {
-        return Err(
-            "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
-                .into(),
-        );
+    if !options.help && !site.is_template() {
+        site.check_whole()?;
     }
     site.check()?;
     options.wordpress = Some(site);
@@ -106,9 +144,44 @@ impl Options {
         self.print && *self == Self { print: true, ..Self::default() }
     }
 
+    /// Whether they name one site, or several.
+    fn check_whole(&self) -> Result<(), String> {
+        if self.is_several() {
+            let of_one = [
+                ("--root", !self.root.as_os_str().is_empty()),
+                ("--php", !self.php.is_empty()),
+                ("--name", !self.names.is_empty()),
+                ("--domain", !self.https.domains.is_empty()),
+            ];
+            return match of_one.iter().find(|(_, given)| *given) {
+                Some((option, _)) => Err(format!(
+                    "wordpress: {option} is for one site: of several each has its own in its line of --site or --sites"
+                )),
+                None => Ok(()),
+            };
+        }
+        if self.root.as_os_str().is_empty() {
+            return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
+        }
+        if self.php.is_empty() {
+            return Err(
+                "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether sites are named by lines.
+    fn is_several(&self) -> bool {
+        !self.sites.is_empty() || self.sites_file.is_some()
+    }
+
     /// Values that are none, and options that make no sense together.
     fn check(&self) -> Result<(), String> {
-        self.https.check()?;
+        if !self.is_several() {
+            self.https.check()?;
+        }
         self.names.iter().try_for_each(|name| values::name(name))?;
         self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))
     }
@@ -123,70 +196,122 @@ impl Options {
             "--listen" => self.listen = Some(value),
             "--name" => values::add_names(&mut self.names, &value),
             "--prefix" => self.prefix = Some(value.into()),
+            "--site" => self.sites.push(value),
+            "--sites" => self.sites_file = Some(value.into()),
             _ => self.user = Some(value),
         }
     }
 
-    /// Checks the site and fills in the preset; an error says what to do about it.
+    /// Checks the sites and fills in the preset; an error says what to do about it.
     pub(crate) fn site(&self) -> Result<Site, String> {
-        let root = checked_root(&self.root)?;
         let mut warnings = Vec::new();
-        let php = php_address(&self.php, &mut warnings)?;
+        let sites = self.checked(&mut warnings)?;
+        let domains = sites.iter().flat_map(|site| site.domains.clone()).collect();
+        let https = Https { domains, ..self.https.clone() };
+        https.check()?;
         let as_root = rustix::process::geteuid().is_root();
         let prefix = std::path::absolute(self.prefix.clone().unwrap_or_else(|| default_prefix(as_root)))
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
-        let listen = self.plain_listen(as_root, &mut warnings);
-        warnings.extend(self.https.uncovered(&self.names));
-        let mut names = self.names.clone();
-        self.https.domains.iter().for_each(|domain| values::add_names(&mut names, domain));
-        let https = self.https.fill(&prefix, as_root, &names)?;
-        let names = if names.is_empty() { "_".into() } else { names.join(" ") };
         self.check_user(as_root, &mut warnings)?;
-        let user = as_root.then(|| self.worker_user(&php, &root, &mut warnings));
-        let words = [
-            ("--listen", self.listen.as_deref().unwrap_or_default()),
-            ("--name", names.as_str()),
-            ("--user", self.user.as_deref().unwrap_or_default()),
-        ];
-        for (option, value) in words.into_iter().chain(self.https.words()) {
+        let choice = as_root.then(|| self.worker_user(&sites, &mut warnings));
+        let words = [("--listen", &self.listen), ("--user", &self.user)];
+        let words = words.into_iter().filter_map(|(option, value)| Some((option, value.as_deref()?)));
+        for (option, value) in words.chain(https.words()) {
             if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$', '\n']) {
                 return Err(format!("wordpress: {option} \"{value}\" holds a character that none has"));
             }
         }
+        let listens = (self.plain_listens(&https, as_root, &mut warnings), https.listens(as_root));
         // Certificates that come are worth a line.
-        let level = if self.https.domains.is_empty() { "warn" } else { "notice" };
-        let process = process_directives(&prefix, user.as_ref(), level)?;
-        let preset = fill(
-            PRESET,
-            &[
-                ("listen", &listen),
-                ("issuer", &https.issuer),
-                ("https", &https.server),
-                ("server_name", &names),
-                ("root", &quoted(&root)?),
-                ("php", &quoted(Path::new(&php))?),
-                ("cache", &quoted(&prefix.join("cache/wordpress"))?),
-            ],
-        );
-        let self_signed = https.self_signed;
-        Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed })
+        let level = if https.domains.is_empty() { "warn" } else { "notice" };
+        let process = process_directives(&prefix, choice.as_ref(), level)?;
+        let preset = self.filled(&sites, &https, &prefix, &listens)?;
+        let names: Vec<String> = sites.iter().flat_map(|site| site.names.clone()).collect();
+        let self_signed = https.self_signed(&prefix, &names);
+        Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
+    }
+
+    /// The sites that are named, with folders and addresses that there are.
+    fn checked(&self, warnings: &mut Vec<String>) -> Result<Vec<Checked>, String> {
+        if !self.is_several() {
+            warnings.extend(self.https.uncovered(&self.names));
+            let domains = self.https.domains.clone();
+            let mut names = self.names.clone();
+            for domain in &domains {
+                values::add_names(&mut names, domain);
+            }
+            let root = checked_root(&self.root, "--root")?;
+            let php = php_address(&self.php, "--php", warnings)?;
+            return Ok(vec![Checked { names, domains, root, php, zone: "wordpress".to_owned() }]);
+        }
+        let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
+        let zones = sites::zones(&lines);
+        let checked = lines.into_iter().zip(zones).map(|(line, zone)| {
+            let at = |text: String| {
+                format!("wordpress: {}: {}", line.place, text.trim_start_matches("wordpress: "))
+            };
+            let mut said = Vec::new();
+            let root = checked_root(&line.root, "folder").map_err(at)?;
+            let php = php_address(&line.php, "php", &mut said).map_err(at)?;
+            warnings.extend(said.into_iter().map(at));
+            let domains = if line.https { line.names.clone() } else { Vec::new() };
+            Ok(Checked { names: line.names.clone(), domains, root, php, zone })
+        });
+        checked.collect()
+    }
+
+    /// The preset for these sites; `listens` is where visitors connect by http, and by https.
+    fn filled(
+        &self,
+        sites: &[Checked],
+        https: &Https,
+        prefix: &Path,
+        (plain, tls): &(Vec<String>, Vec<String>),
+    ) -> Result<String, String> {
+        let bare = |listens: &[String]| -> Vec<String> {
+            listens.iter().map(|listen| sites::bare(listen)).collect()
+        };
+        let (unknown_names, plain, tls) = if self.is_several() {
+            (sites::unknown_names(&[&plain[..], &tls[..]].concat()), bare(plain), bare(tls))
+        } else {
+            (String::new(), plain.clone(), tls.clone())
+        };
+        let listen = plain.join(";\n        listen ");
+        let cache = prefix.join("cache");
+        let of_site = |site: &Checked| -> Result<Vec<(&str, String)>, String> {
+            let names = if site.names.is_empty() { "_".to_owned() } else { site.names.join(" ") };
+            Ok(vec![
+                ("listen", listen.clone()),
+                ("https", https.server(prefix, &tls, &site.domains)?),
+                ("server_name", names),
+                ("root", quoted(&site.root)?),
+                ("php", quoted(Path::new(&site.php))?),
+                ("cache", quoted(&cache.join(&site.zone))?),
+                ("zone", site.zone.clone()),
+            ])
+        };
+        let of_sites = sites.iter().map(of_site).collect::<Result<Vec<_>, _>>()?;
+        let of_all = [("issuer", https.issuers(prefix)?), ("unknown_names", unknown_names)];
+        Ok(fill(PRESET, &of_all, &of_sites))
     }
 
     /// Where visitors connect by http.
-    fn plain_listen(&self, as_root: bool, warnings: &mut Vec<String>) -> String {
+    fn plain_listens(&self, https: &Https, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
         let listen = self.listen.as_deref().unwrap_or(usual);
-        if self.https.domains.is_empty() {
-            return listen.to_owned();
+        let mut listens = vec![listen.to_owned()];
+        if https.domains.is_empty() {
+            return listens;
         }
         if https::port(listen) != Some("80") {
             warnings.push(format!(
                 "wordpress: authorities ask for {} on port 80, and --listen is {listen}: see to it that port 80 leads there",
-                self.https.domains.join(", ")
+                https.domains.join(", ")
             ));
         }
         let both = self.listen.is_none() && https::has_ipv6();
-        if both { format!("{usual};\n        listen [::]:{usual}") } else { listen.to_owned() }
+        listens.extend(both.then(|| format!("[::]:{usual}")));
+        listens
     }
 
     /// `--user` names somebody whom root can become.
@@ -204,10 +329,15 @@ impl Options {
     }
 
     /// Whose rights the worker has.
-    fn worker_user(&self, php: &str, root: &Path, warnings: &mut Vec<String>) -> Choice {
-        let socket = php.strip_prefix("unix:").map(PathBuf::from);
-        let need = Need { socket, root: root.to_owned() };
-        self.user.as_deref().map_or_else(|| user::choose(&[need], warnings), Choice::of)
+    fn worker_user(&self, sites: &[Checked], warnings: &mut Vec<String>) -> Choice {
+        if let Some(choice) = self.user.as_deref().map(Choice::of).or_else(|| self.serving.clone()) {
+            return choice;
+        }
+        let needs = sites.iter().map(|site| Need {
+            socket: site.php.strip_prefix("unix:").map(PathBuf::from),
+            root: site.root.clone(),
+        });
+        user::choose(&needs.collect::<Vec<_>>(), warnings)
     }
 }
 
@@ -244,10 +374,11 @@ fn default_prefix(as_root: bool) -> PathBuf {
     }
 }
 
-fn checked_root(root: &Path) -> Result<PathBuf, String> {
+/// The folder of a site; `option` is what named it.
+fn checked_root(root: &Path, option: &str) -> Result<PathBuf, String> {
     let root = root.canonicalize().map_err(|error| {
         format!(
-            "wordpress: --root {}: {error}; name the folder that WordPress was unpacked into",
+            "wordpress: {option} {}: {error}; name the folder that WordPress was unpacked into",
             root.display()
         )
     })?;
@@ -255,7 +386,7 @@ fn checked_root(root: &Path) -> Result<PathBuf, String> {
         if !root.join(part).exists() {
             return Err(format!(
                 "wordpress: {} holds no {part}, so it is not WordPress's folder; \
-                 --root names the folder with index.php, wp-admin, wp-content and wp-includes",
+                 {option} names the folder with index.php, wp-admin, wp-content and wp-includes",
                 root.display()
             ));
         }
@@ -263,23 +394,23 @@ fn checked_root(root: &Path) -> Result<PathBuf, String> {
     Ok(root)
 }
 
-/// php-fpm's address as `fastcgi_pass` takes it: a path becomes `unix:PATH`.
-fn php_address(given: &str, warnings: &mut Vec<String>) -> Result<String, String> {
+/// php-fpm's address as `fastcgi_pass` takes it: a path becomes `unix:PATH`; `option` is what named it.
+fn php_address(given: &str, option: &str, warnings: &mut Vec<String>) -> Result<String, String> {
     let path = given.strip_prefix("unix:").unwrap_or(given);
     if !path.contains('/') {
         return match given.to_socket_addrs() {
             Ok(_) => Ok(given.to_owned()),
             Err(error) => Err(format!(
-                "wordpress: --php {given}: {error}; give a socket's path such as /run/php/php-fpm.sock, or HOST:PORT"
+                "wordpress: {option} {given}: {error}; give a socket's path such as /run/php/php-fpm.sock, or HOST:PORT"
             )),
         };
     }
-    let path = std::path::absolute(path).map_err(|error| format!("wordpress: --php {given}: {error}"))?;
+    let path = std::path::absolute(path).map_err(|error| format!("wordpress: {option} {given}: {error}"))?;
     match std::fs::metadata(&path) {
         Ok(metadata) if metadata.file_type().is_socket() => {}
-        Ok(_) => return Err(format!("wordpress: --php {given} is not a socket")),
+        Ok(_) => return Err(format!("wordpress: {option} {given} is not a socket")),
         Err(error) => warnings.push(format!(
-            "wordpress: --php {given}: {error}; pages will answer 502 until php-fpm listens there"
+            "wordpress: {option} {given}: {error}; pages will answer 502 until php-fpm listens there"
         )),
     }
     Ok(format!("unix:{}", path.display()))
@@ -307,8 +438,28 @@ fn quoted(path: &Path) -> Result<String, String> {
     Ok(word)
 }
 
+/// What begins and ends the part of the preset that stands once for each site.
+const EACH_SITE: (&str, &str) = ("{{each site}}", "{{end}}");
+
+/// Fills in the preset: what stands for all once, the parts of a site for each.
+fn fill(preset: &str, of_all: &[(&str, String)], of_sites: &[Vec<(&str, String)>]) -> String {
+    let mut text = String::with_capacity(preset.len() + 4096);
+    let mut lines = preset.split_inclusive('\n');
+    while let Some(line) = lines.next() {
+        if line.trim() != EACH_SITE.0 {
+            text.push_str(&fill_lines(line, of_all));
+            continue;
+        }
+        let part: String = lines.by_ref().take_while(|line| line.trim() != EACH_SITE.1).collect();
+        for values in of_sites {
+            text.push_str(&fill_lines(&part, values));
+        }
+    }
+    text
+}
+
 /// Replaces the tokens outside comments; what is filled in is never searched again.
-fn fill(preset: &str, values: &[(&str, &str)]) -> String {
+fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
     let mut text = String::with_capacity(preset.len() + 256);
     for line in preset.split_inclusive('\n') {
         if line.trim_start().starts_with('#') {
@@ -355,19 +506,16 @@ mod tests {
 
     #[test]
     fn every_token_of_the_preset_is_filled_in() {
-        let values = [
-            ("listen", "L"),
-            ("issuer", ""),
-            ("https", "H;"),
-            ("server_name", "N"),
-            ("root", "R"),
-            ("php", "P"),
-            ("cache", "C"),
-        ];
-        let text = fill(PRESET, &values);
+        let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("php", "P")];
+        let site = names.into_iter().chain([("cache", "C"), ("zone", "Z")]);
+        let site: Vec<_> = site.map(|(name, value)| (name, value.to_owned())).collect();
+        let of_all = [("issuer", String::new()), ("unknown_names", "U;".to_owned())];
+        let text = fill(PRESET, &of_all, &[site.clone(), site]);
         let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
         assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
-        assert!(code.iter().any(|line| line.trim() == "root R;"), "the root is named");
+        assert_eq!(code.iter().filter(|line| line.trim() == "root R;").count(), 2, "each has its root");
+        assert_eq!(text.matches("keys_zone=Z:").count(), 2);
+        assert_eq!(text.matches("\n    U;\n").count(), 1);
         assert!(code.iter().any(|line| line.trim() == "H;"));
     }
 
@@ -384,7 +532,8 @@ mod tests {
 
     #[test]
     fn a_value_that_looks_like_a_token_stays_as_it_is() {
-        assert_eq!(fill("root {{root}};", &[("root", "{{php}}"), ("php", "no")]), "root {{php}};");
+        let values = [("root", "{{php}}".to_owned()), ("php", "no".to_owned())];
+        assert_eq!(fill_lines("root {{root}};", &values), "root {{php}};");
     }
 
     #[test]
@@ -399,7 +548,7 @@ mod tests {
     fn a_folder_without_wordpress_is_refused_with_a_remedy() {
         let folder = std::env::temp_dir().join(format!("myriad-no-wordpress-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("folder");
-        let error = checked_root(&folder).expect_err("refused");
+        let error = checked_root(&folder, "--root").expect_err("refused");
         assert!(error.contains("holds no index.php") && error.contains("--root names"), "{error}");
         std::fs::remove_dir_all(&folder).expect("clean");
     }
@@ -407,11 +556,14 @@ mod tests {
     #[test]
     fn an_absent_socket_warns_and_a_plain_file_is_refused() {
         let mut warnings = Vec::new();
-        assert_eq!(php_address("/nowhere/php.sock", &mut warnings).as_deref(), Ok("unix:/nowhere/php.sock"));
+        assert_eq!(
+            php_address("/nowhere/php.sock", "--php", &mut warnings).as_deref(),
+            Ok("unix:/nowhere/php.sock")
+        );
         assert!(warnings[0].contains("502 until php-fpm listens"));
-        assert!(php_address("/etc/passwd", &mut warnings).is_err());
-        assert_eq!(php_address("127.0.0.1:9000", &mut warnings).as_deref(), Ok("127.0.0.1:9000"));
-        assert!(php_address("nonsense", &mut warnings).is_err());
+        assert!(php_address("/etc/passwd", "--php", &mut warnings).is_err());
+        assert_eq!(php_address("127.0.0.1:9000", "--php", &mut warnings).as_deref(), Ok("127.0.0.1:9000"));
+        assert!(php_address("nonsense", "--php", &mut warnings).is_err());
     }
 
     fn arguments(words: &[&str]) -> Result<cli::Options, String> {

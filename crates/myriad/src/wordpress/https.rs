@@ -41,17 +41,6 @@ pub(super) struct Https {
     pub(super) listen: Option<String>,
 }
 
-/// What it makes of the preset.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Filled {
-    /// In `http`.
-    pub(super) issuer: String,
-    /// In the server.
-    pub(super) server: String,
-    /// What is to be made before the start.
-    pub(super) self_signed: Option<SelfSigned>,
-}
-
 /// A certificate for trying out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SelfSigned {
@@ -92,7 +81,7 @@ impl Https {
         ];
         if let Some((option, _)) = of_acme.iter().find(|(_, given)| *given && self.domains.is_empty()) {
             return Err(format!(
-                "wordpress: {option} goes with --domain, which names what a certificate is for"
+                "wordpress: {option} goes with --domain, or `https` in a line of --sites: they name what a certificate is for"
             ));
         }
         if self.self_signed && !self.domains.is_empty() {
@@ -148,49 +137,71 @@ impl Https {
         words
     }
 
-    /// The directives; `plain` is where visitors connect by http, `names` what the site is called.
-    pub(super) fn fill(&self, prefix: &Path, as_root: bool, names: &[String]) -> Result<Filled, String> {
-        if !self.is_on() {
-            return Ok(Filled::default());
-        }
+    /// Where visitors connect by https, as `listen` takes it; nowhere where HTTPS is not asked for.
+    pub(super) fn listens(&self, as_root: bool) -> Vec<String> {
         let usual = if as_root { "443" } else { "8443" };
         let listen = self.listen.as_deref().unwrap_or(usual);
-        let mut server = format!("listen {listen} ssl;\n");
-        if self.listen.is_none() && has_ipv6() {
-            let _ = writeln!(server, "        listen [::]:{usual} ssl;");
+        let both = self.listen.is_none() && has_ipv6();
+        let mut listens = Vec::new();
+        if self.is_on() {
+            listens.push(format!("{listen} ssl"));
+            listens.extend(both.then(|| format!("[::]:{usual} ssl")));
         }
-        server.push_str("        http2 on;\n");
+        if !self.domains.is_empty() && port(listen).is_some() {
+            // Browsers are told of HTTP/3 by `Alt-Svc`, and go on with HTTP/2 where its packets do not come through.
+            listens.push(format!("{listen} quic reuseport"));
+            listens.extend(both.then(|| format!("[::]:{usual} quic reuseport")));
+        }
+        listens
+    }
+
+    /// The directives of a server that listens there and has a certificate for these domains; none for a site that has none.
+    pub(super) fn server(
+        &self,
+        prefix: &Path,
+        listens: &[String],
+        domains: &[String],
+    ) -> Result<String, String> {
+        let mut server = String::new();
+        if listens.is_empty() || (domains.is_empty() && !self.self_signed) {
+            return Ok(server);
+        }
+        for listen in listens {
+            let _ = write!(server, "listen {listen};\n        ");
+        }
+        server.push_str("http2 on;\n");
         server.push_str(MODERN);
         if self.self_signed {
-            let path = prefix.join("self-signed.pem");
-            let word = quoted(&path)?;
+            let word = quoted(&self_signed_path(prefix))?;
             let _ = write!(server, "        ssl_certificate {word};\n        ssl_certificate_key {word};");
-            return Ok(Filled {
-                issuer: String::new(),
-                server,
-                self_signed: Some(SelfSigned { path, names: names.to_vec() }),
-            });
+            return Ok(server);
         }
-        if let Some(port) = port(listen) {
-            // Browsers are told of HTTP/3 by `Alt-Svc`, and go on with HTTP/2 where its packets do not come through.
-            let _ = writeln!(server, "        listen {listen} quic reuseport;");
-            if self.listen.is_none() && has_ipv6() {
-                let _ = writeln!(server, "        listen [::]:{port} quic reuseport;");
-            }
-        }
-        let (name, uri) = self.issuer();
+        let port = port(&listens[0]).filter(|port| *port != "443");
         let _ = write!(
             server,
-            "        acme_certificate {name} {};\n        ssl_certificate $acme_certificate;\n        \
+            "        acme_certificate {} {};\n        ssl_certificate $acme_certificate;\n        \
              ssl_certificate_key $acme_certificate_key;\n\n        \
              # Once the certificate is there everybody is led to https, and browsers remember it for half a year.\n        \
              https_only on{};",
-            self.domains.join(" "),
-            port(listen)
-                .filter(|port| *port != "443")
-                .map(|port| format!(" port={port}"))
-                .unwrap_or_default(),
+            self.issuer().0,
+            domains.join(" "),
+            port.map(|port| format!(" port={port}")).unwrap_or_default(),
         );
+        Ok(server)
+    }
+
+    /// What is to be made before the start: a certificate for these names.
+    pub(super) fn self_signed(&self, prefix: &Path, names: &[String]) -> Option<SelfSigned> {
+        let made = || SelfSigned { path: self_signed_path(prefix), names: names.to_vec() };
+        self.self_signed.then(made)
+    }
+
+    /// Who issues certificates, in `http`.
+    pub(super) fn issuers(&self, prefix: &Path) -> Result<String, String> {
+        if self.domains.is_empty() {
+            return Ok(String::new());
+        }
+        let (name, uri) = self.issuer();
         let mut issuer = format!("acme_issuer {name} {{\n        uri {uri};\n");
         if let Some(email) = &self.email {
             let _ = writeln!(issuer, "        contact {email};");
@@ -206,7 +217,7 @@ impl Https {
             "        state_path {};\n        accept_terms_of_service;\n    }}",
             quoted(&prefix.join("acme").join(name))?
         );
-        Ok(Filled { issuer, server, self_signed: None })
+        Ok(issuer)
     }
 
     fn issuer(&self) -> (&'static str, &str) {
@@ -216,6 +227,10 @@ impl Https {
             None => LETS_ENCRYPT,
         }
     }
+}
+
+fn self_signed_path(prefix: &Path) -> PathBuf {
+    prefix.join("self-signed.pem")
 }
 
 /// The port of an address as `listen` takes it; none on a unix socket.
@@ -306,22 +321,26 @@ mod tests {
     fn domain_brings_issuer_certificate_and_redirect() {
         let https =
             https(&[("--domain", "a.test,www.a.test"), ("--email", "me@a.test"), ("--https-listen", "8443")]);
-        let filled = https.fill(Path::new("/srv/my site"), true, &[]).expect("filled");
+        let prefix = Path::new("/srv/my site");
         assert_eq!(
-            filled.issuer,
+            https.issuers(prefix).expect("an issuer"),
             "acme_issuer letsencrypt {\n        uri https://acme-v02.api.letsencrypt.org/directory;\n        \
              contact me@a.test;\n        state_path \"/srv/my site/acme/letsencrypt\";\n        \
              accept_terms_of_service;\n    }"
         );
+        let server = https.server(prefix, &https.listens(true), &https.domains).expect("a server");
         for part in [
             "listen 8443 ssl;\n",
+            "listen 8443 quic reuseport;\n",
             "http2 on;",
             "acme_certificate letsencrypt a.test www.a.test;",
             "https_only on port=8443;",
         ] {
-            assert!(filled.server.contains(part), "{part}: {}", filled.server);
+            assert!(server.contains(part), "{part}: {server}");
         }
-        assert!(Https::default().fill(Path::new("/"), true, &[]).expect("none") == Filled::default());
+        let none = Https::default();
+        assert!(none.listens(true).is_empty() && none.issuers(prefix).expect("none").is_empty());
+        assert_eq!(https.server(prefix, &https.listens(true), &[]).as_deref(), Ok(""));
     }
 
     #[test]

@@ -128,20 +128,8 @@ fn name(account: &Account) -> String {
     accounts::name_of(account.uid).unwrap_or_else(|| account.uid.to_string())
 }
 
-/// Whether an account has a right to a file, and may go there. Lists of rights (ACLs) are not asked: they show as a group's.
+/// Whether an account has a right to a file, and may go there.
 fn may(account: &Account, path: &Path, wanted: u32) -> bool {
-    allows(account, path, wanted) && path.ancestors().skip(1).all(|folder| allows(account, folder, ENTER))
-}
-
-fn allows(account: &Account, path: &Path, wanted: u32) -> bool {
-    let Ok(known) = metadata(path) else { return false };
-    let is_group = account.gid == known.gid() || account.groups.contains(&known.gid());
-    let shift = if account.uid == known.uid() {
-        6
-    } else if is_group {
-        3
-    } else {
-        0
-    };
-    known.mode() >> shift & wanted == wanted
+    let allows = |path: &Path, right| metadata(path).is_ok_and(|known| account.may(&known, right));
+    allows(path, wanted) && path.ancestors().skip(1).all(|folder| allows(folder, ENTER))
 }

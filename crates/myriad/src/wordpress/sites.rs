@@ -1,0 +1,216 @@
+//! Several sites in one process: `--site` and `--sites`, a line for each.
+//!
+//! ```text
+//! # names                      folder      php               certificate
+//! example.com,www.example.com  /var/www/a  /run/php/a.sock   https
+//! example.org                  /var/www/b  127.0.0.1:9001
+//! ```
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::values;
+
+/// The words of a line, for messages.
+const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, and `https` behind them for a certificate";
+
+/// A site as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Where it is written, for messages.
+    pub(super) place: String,
+    pub(super) names: Vec<String>,
+    pub(super) root: PathBuf,
+    pub(super) php: String,
+    /// Whether a certificate is issued for its names.
+    pub(super) https: bool,
+}
+
+/// Reads what `--site` said, each time, and the file of `--sites`.
+///
+/// # Errors
+/// The file cannot be read, or a line makes no sense; the sentence begins with its place.
+pub(super) fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, String> {
+    let mut lines = Vec::new();
+    for (index, text) in said.iter().enumerate() {
+        let place = format!("--site {}", index + 1);
+        let line = Line::parse(text, &place, Path::new(""))?;
+        lines.push(line.ok_or_else(|| format!("wordpress: {place}: no site: {FORM}"))?);
+    }
+    if let Some(path) = file {
+        let name = path.display();
+        let text = fs::read_to_string(path).map_err(|error| format!("wordpress: --sites {name}: {error}"))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for (index, text) in text.lines().enumerate() {
+            lines.extend(Line::parse(text, &format!("{name}:{}", index + 1), folder)?);
+        }
+        if lines.is_empty() {
+            return Err(format!("wordpress: --sites {name}: no site: {FORM}"));
+        }
+    }
+    each_name_once(&lines)?;
+    Ok(lines)
+}
+
+/// A name leads to one site.
+fn each_name_once(lines: &[Line]) -> Result<(), String> {
+    let mut known: Vec<(String, &str)> = Vec::new();
+    for line in lines {
+        for name in &line.names {
+            let lower = name.to_ascii_lowercase();
+            if let Some((_, first)) = known.iter().find(|(known, _)| *known == lower) {
+                return Err(format!("wordpress: {}: \"{name}\" is the name of {first}, too", line.place));
+            }
+            known.push((lower, &line.place));
+        }
+    }
+    Ok(())
+}
+
+impl Line {
+    /// None for an empty line; `folder` is where relative paths begin.
+    fn parse(text: &str, place: &str, folder: &Path) -> Result<Option<Self>, String> {
+        let failed = |why: String| format!("wordpress: {place}: {}", why.trim_start_matches("wordpress: "));
+        let words = words(text).map_err(&failed)?;
+        let (list, root, php, https) = match &words[..] {
+            [] => return Ok(None),
+            [names, root, php] => (names, root, php, false),
+            [names, root, php, word] if word == "https" => (names, root, php, true),
+            [_, _, _, word, ..] => return Err(failed(format!("\"{word}\" is too much: {FORM}"))),
+            [..] => return Err(failed(format!("something is missing: {FORM}"))),
+        };
+        let mut names = Vec::new();
+        values::add_names(&mut names, list);
+        if let Some(name) = names.iter().find(|name| *name == "_") {
+            return Err(failed(format!("\"{name}\" is no name: of several sites each has names of its own")));
+        }
+        let check = if https { values::domain } else { values::name };
+        names.iter().try_for_each(|name| check(name)).map_err(&failed)?;
+        if names.is_empty() {
+            return Err(failed(format!("no name: {FORM}")));
+        }
+        // A path, as `--php` takes it; relative ones begin where the file is.
+        let php = match php.strip_prefix("unix:").unwrap_or(php) {
+            path if path.contains('/') => folder.join(path).to_string_lossy().into_owned(),
+            address => address.to_owned(),
+        };
+        Ok(Some(Self { place: place.to_owned(), names, root: folder.join(root), php, https }))
+    }
+}
+
+/// The words of a line up to a `#` that begins one; quotation marks hold blanks together.
+fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() && !rest.starts_with('#') {
+        let (word, after) = match rest.strip_prefix('"') {
+            Some(inner) => inner.split_once('"').ok_or("a quotation mark has no other")?,
+            None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        };
+        words.push(word.to_owned());
+        rest = after.trim_start();
+    }
+    Ok(words)
+}
+
+/// Names of zones and of their folders: the first name of each site, without what a folder or a zone cannot hold.
+pub(super) fn zones(lines: &[Line]) -> Vec<String> {
+    let mut zones: Vec<String> = Vec::new();
+    for line in lines {
+        let first = line.names[0].to_ascii_lowercase();
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_');
+        let name = first.trim_start_matches('.').replace(|letter| !plain(letter), "_");
+        let taken = |name: &String| zones.contains(name);
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        zones.extend(names.find(|name| !taken(name)));
+    }
+    zones
+}
+
+/// Where one of several servers listens: options of the socket are said once, by the server of unknown names.
+pub(super) fn bare(listen: &str) -> String {
+    let mut words = listen.split(' ');
+    let address = words.next().unwrap_or_default().to_owned();
+    words.filter(|word| matches!(*word, "ssl" | "quic")).fold(address, |all, word| all + " " + word)
+}
+
+/// The server of names that no site has.
+pub(super) fn unknown_names(listens: &[String]) -> String {
+    let mut text =
+        "# Names that no site has are misdirected (RFC 9110 section 15.5.20).\n    server {\n".to_owned();
+    for listen in listens {
+        let _ = writeln!(text, "        listen {listen} default_server;");
+    }
+    if listens.iter().any(|listen| listen.split(' ').any(|word| word == "ssl")) {
+        text.push_str("        http2 on;\n        ssl_reject_handshake on;\n");
+    }
+    text.push_str("        server_name _;\n        return 421;\n    }\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Option<Line>, String> {
+        Line::parse(text, "sites:7", Path::new("/etc/myriad"))
+    }
+
+    #[test]
+    fn line_is_names_folder_php_and_perhaps_https() {
+        let line = parsed("a.test,www.a.test /var/www/a unix:/run/a.sock https  # the shop").expect("sound");
+        let line = line.expect("a site");
+        assert_eq!(line.names, ["a.test", "www.a.test"]);
+        assert_eq!((line.root.as_path(), line.php.as_str()), (Path::new("/var/www/a"), "/run/a.sock"));
+        assert!(line.https);
+        let line = parsed("  *.b.test\t\"b c\" 127.0.0.1:9000").expect("sound").expect("a site");
+        assert_eq!(
+            (line.root.as_path(), line.php.as_str()),
+            (Path::new("/etc/myriad/b c"), "127.0.0.1:9000")
+        );
+        assert!(!line.https);
+        for nothing in ["", "  ", "# a.test /a /b"] {
+            assert_eq!(parsed(nothing), Ok(None));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told_with_its_place() {
+        for (text, part) in [
+            ("a.test /a", "something is missing"),
+            ("a.test /a /b tls", "\"tls\" is too much"),
+            ("a.test /a /b https more", "\"https\" is too much"),
+            ("_ /a /b", "names of its own"),
+            (", /a /b", "no name"),
+            ("http://a.test /a /b", "is no host name"),
+            ("*.a.test /a /b https", "is a wildcard"),
+            ("a.test \"/a /b", "quotation mark"),
+        ] {
+            let error = parsed(text).expect_err(text);
+            assert!(error.starts_with("wordpress: sites:7: ") && error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn name_leads_to_one_site_and_zones_have_names_of_their_own() {
+        let said = ["a.test,b.test /a /b", "c.test,B.test /c /d"].map(str::to_owned);
+        let error = read(&said, None).expect_err("twice");
+        assert_eq!(error, "wordpress: --site 2: \"B.test\" is the name of --site 1, too");
+        let said = ["A.test /a /b", ".a.test /a /b", "*.a.test /a /b", "[::1] /a /b"].map(str::to_owned);
+        let lines = read(&said, None).expect("sound");
+        assert_eq!(zones(&lines), ["a.test", "a.test-2", "_.a.test", "__1"]);
+    }
+
+    #[test]
+    fn options_of_a_socket_are_said_once() {
+        assert_eq!(bare("443 quic reuseport"), "443 quic");
+        assert_eq!(bare("[::]:443 ssl"), "[::]:443 ssl");
+        assert_eq!(bare("80 backlog=5"), "80");
+        let text = unknown_names(&["80".into(), "443 ssl".into(), "443 quic reuseport".into()]);
+        assert_eq!(text.matches(" default_server;").count(), 3, "{text}");
+        assert!(text.contains("ssl_reject_handshake on;") && text.contains("return 421;"), "{text}");
+        assert!(!unknown_names(&["80".into()]).contains("ssl"));
+    }
+}
