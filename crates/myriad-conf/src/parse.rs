@@ -146,8 +146,7 @@ impl Parser<'_> {
                 }
                 Token::Bad(diagnostic) => self.error(diagnostic),
                 Token::End(span) => match Self::node(&mut words) {
-                    Some(node) if is_include(&node) => self.include(&node, &mut nodes),
-                    Some(node) => self.push(node, &mut nodes),
+                    Some(node) => self.end(node, &mut nodes),
                     None => self.error(Diagnostic::error(span, "unexpected \";\"")),
                 },
                 Token::Open(span) => {
@@ -166,7 +165,7 @@ impl Parser<'_> {
                 }
                 Token::Close(span) => {
                     if let Some(node) = Self::node(&mut words) {
-                        self.error(unfinished(&node, span, "unexpected \"}\""));
+                        self.unfinished(node, &mut nodes, (span, "unexpected \"}\""));
                     }
                     if opened.is_some() {
                         return nodes;
@@ -181,11 +180,8 @@ impl Parser<'_> {
                         self.parsed.unbalanced.push(span.file);
                     }
                     if let Some(node) = Self::node(&mut words) {
-                        self.error(unfinished(
-                            &node,
-                            span,
-                            "unexpected end of file, expecting \";\" or \"}\"",
-                        ));
+                        let message = "unexpected end of file, expecting \";\" or \"}\"";
+                        self.unfinished(node, &mut nodes, (span, message));
                     } else if let Some(block) = opened {
                         let message = "unexpected end of file, expecting \"}\"";
                         self.error(
@@ -216,6 +212,27 @@ impl Parser<'_> {
         let args: Vec<Word> = words.collect();
         let span = args.last().map_or(name.span, |last| name.span.to(last.span));
         Some(Node { name, args, block: None, span })
+    }
+
+    /// A directive that neither `;` nor `{` ends is read as if a `;` did: what follows from its absence is no error of its own.
+    fn unfinished(&mut self, node: Node, nodes: &mut Vec<Node>, (at, message): (Span, &str)) {
+        let name = String::from_utf8_lossy(&node.name.text).into_owned();
+        self.error(
+            Diagnostic::error(at, message)
+                .related(node.span, format!("\"{name}\" starts here"))
+                .help("is a `;` missing before this point?"),
+        );
+        self.parsed.unfinished.push(node.span);
+        self.end(node, nodes);
+    }
+
+    /// A directive with its `;`.
+    fn end(&mut self, node: Node, nodes: &mut Vec<Node>) {
+        if is_include(&node) {
+            self.include(&node, nodes);
+        } else {
+            self.push(node, nodes);
+        }
     }
 
     fn push(&mut self, node: Node, nodes: &mut Vec<Node>) {
@@ -260,14 +277,6 @@ impl Parser<'_> {
 
 fn is_include(node: &Node) -> bool {
     node.name.text == b"include" && !node.name.quoted
-}
-
-/// A directive that neither `;` nor `{` ends.
-fn unfinished(node: &Node, at: Span, message: &str) -> Diagnostic {
-    let name = String::from_utf8_lossy(&node.name.text).into_owned();
-    Diagnostic::error(at, message)
-        .related(node.span, format!("\"{name}\" starts here"))
-        .help("is a `;` missing before this point?")
 }
 
 /// Skips to the `}` of a block that is not read.

@@ -59,6 +59,8 @@ pub struct Parsed {
     pub sources: Vec<Source>,
     /// What stopped the syntax from being understood; [`crate::build`] reports these with its own.
     pub errors: Vec<Diagnostic>,
+    /// Directives that nothing ends, each with its error; they are in the tree as if a `;` stood there.
+    pub unfinished: Vec<Span>,
     /// The files in which a brace is missing or too many, so that blocks may not hold what they were meant to hold.
     pub unbalanced: Vec<FileId>,
 }

@@ -16,6 +16,8 @@ pub(super) struct Lost {
     /// Text was not understood at all: any name may have stood there.
     is_anything: bool,
     unbalanced: Vec<FileId>,
+    /// Directives that may hold words of the next one; sorted.
+    unfinished: Vec<Span>,
 }
 
 impl Lost {
@@ -23,14 +25,16 @@ impl Lost {
     pub(super) fn by(parsed: &Parsed, findings: &[Diagnostic]) -> Self {
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
         // What nothing defines has itself defined nothing.
-        let mut at: Vec<Span> =
-            errors.filter(|error| error.doubt.is_none()).map(|error| error.span).collect();
+        let at = errors.filter(|error| error.doubt.is_none()).map(|error| error.span);
+        let mut at: Vec<Span> = at.chain(parsed.unfinished.iter().copied()).collect();
         at.sort_unstable();
         let mut lost = Self {
             names: HashSet::new(),
-            is_anything: !parsed.errors.is_empty(),
+            is_anything: parsed.errors.len() > parsed.unfinished.len(),
             unbalanced: parsed.unbalanced.clone(),
+            unfinished: parsed.unfinished.clone(),
         };
+        lost.unfinished.sort_unstable();
         if !at.is_empty() {
             lost.of_nodes(&parsed.nodes, &at);
         }
@@ -39,6 +43,14 @@ impl Lost {
 
     /// Whether an error may follow from one that took something away.
     pub(super) fn explains(&self, finding: &Diagnostic) -> bool {
+        // Of the last one that begins no later.
+        let before = self
+            .unfinished
+            .partition_point(|span| (span.file, span.start) <= (finding.span.file, finding.span.start));
+        let around = before.checked_sub(1).map(|at| self.unfinished[at]);
+        if around.is_some_and(|around| around.file == finding.span.file && finding.span.end <= around.end) {
+            return true;
+        }
         match finding.doubt.as_deref() {
             Some(Doubt::Name(name)) => {
                 self.is_anything || self.names.contains(&name.to_ascii_lowercase().into_bytes())

@@ -12,6 +12,8 @@ mod level;
 mod location;
 mod lost;
 
+use std::collections::HashSet;
+
 use crate::{
     diagnostic::{Diagnostic, Severity},
     model::{HttpConf, MainConf, Model},
@@ -48,14 +50,13 @@ impl Survey {
     /// Adds what a later stage found in the model. An error that one of those before it explains is left out, as is one that
     /// is there already: many levels inherit one directive.
     pub fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>) {
-        for finding in found {
-            let is_known =
-                |known: &Diagnostic| known.span == finding.span && known.message == finding.message;
-            if !self.lost.explains(&finding) && !self.findings.iter().any(is_known) {
-                self.findings.push(finding);
-            }
-        }
+        let of = |finding: &Diagnostic| (finding.span, finding.message.clone());
+        let mut known: HashSet<(Span, String)> = self.findings.iter().map(of).collect();
+        let found = found.into_iter().filter(|finding| !self.lost.explains(finding));
+        let new: Vec<Diagnostic> = found.filter(|finding| known.insert(of(finding))).collect();
+        self.findings.extend(new);
         self.findings.sort_by_key(|finding| finding.span);
+        self.uncounted += bound(&mut self.findings, MAX_FINDINGS);
     }
 
     /// The model, its warnings and hints with it.
@@ -116,7 +117,9 @@ pub fn survey(parsed: &Parsed) -> Survey {
     }
     let mut findings = builder.findings;
     let lost = Lost::by(parsed, &findings);
-    findings.retain(|finding| !lost.explains(finding));
+    // Those of the parser come first, and follow from nothing.
+    let own = findings.split_off(parsed.errors.len());
+    findings.extend(own.into_iter().filter(|finding| !lost.explains(finding)));
     findings.sort_by_key(|finding| finding.span);
     let uncounted = bound(&mut findings, MAX_FINDINGS);
     Survey { model: Model { main, http, warnings: Vec::new() }, findings, lost, uncounted }
