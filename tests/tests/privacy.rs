@@ -269,3 +269,35 @@ fn the_page_that_php_makes_for_a_stranger_holds_nothing_of_another_request() {
         );
     }
 }
+
+/// An application behind a firewall, which refuses what it does not like of a request.
+fn refusing(call: &mut Call) {
+    if call.param("HTTP_X_BAD") == "yes" {
+        return call.answer(
+            "Status: 400 Bad Request\r\nCache-Control: max-age=600\r\nContent-Type: text/plain",
+            "bad",
+        );
+    }
+    if call.param("HTTP_X_LARGE").len() > 4000 || !call.param("HTTP_X_60").is_empty() {
+        return call.answer("Status: 403 Forbidden\r\nContent-Type: text/plain", "too large");
+    }
+    call.answer("Content-Type: text/plain", "fine");
+}
+
+#[test]
+fn an_error_that_one_visitor_s_request_caused_is_nobody_else_s_page() {
+    let (server, _origin) = with("fastcgi_cache_valid any 1h;").start(refusing);
+    let large = Request::get("/large").field("X-Large", &"x".repeat(4500));
+    let many =
+        (1..=60).fold(Request::get("/many"), |request, number| request.field(&format!("X-{number}"), "x"));
+    let bad = Request::get("/bad").field("X-Bad", "yes");
+    for (request, status, page) in [(bad, 400, "/bad"), (large, 403, "/large"), (many, 403, "/many")] {
+        for _ in 0..2 {
+            assert_eq!(server.fetch(&request).status, status, "{page}");
+        }
+        for cache in ["MISS", "HIT"] {
+            let answer = server.get(page);
+            assert_eq!((answer.status, answer.cache()), (200, cache), "{page}: {}", answer.text());
+        }
+    }
+}

@@ -4,6 +4,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
 use crate::freshness::freshness;
+use crate::request_errors::is_of_the_request;
 use crate::validity::{Freshness, Source, is_private};
 use crate::{Rules, UseStale, VaryError, VaryRule, rfc9111};
 
@@ -28,6 +29,8 @@ pub struct ResponseFacts<'a> {
     pub uses: u64,
     /// Whether a page of a status below 500 is stored under the key, fresh or within its grace.
     pub usable_page: bool,
+    /// Whether the request that was sent is one of [`is_large_request`](crate::is_large_request).
+    pub large_request: bool,
     /// How long the head took to come, in ms (RFC 9111 §4.2.3).
     pub delay_ms: u64,
 }
@@ -131,6 +134,10 @@ pub enum Refusal {
     NoValidity,
     /// A server error, while a usable page is stored.
     ServerError,
+    /// The status says something of the request (400, 405, 411 to 417, 431, 501), and no `*_cache_valid` names it.
+    RequestError,
+    /// An error of the client's (4xx) in answer to a request so large that origins commonly refuse it.
+    LargeRequest,
     /// Fewer requests than `*_cache_min_uses`.
     MinUses,
 }
@@ -161,6 +168,8 @@ impl Refusal {
             Refusal::Expired => "expired",
             Refusal::NoValidity => "no validity",
             Refusal::ServerError => "server error",
+            Refusal::RequestError => "request error",
+            Refusal::LargeRequest => "large request",
             Refusal::MinUses => "min_uses",
         }
     }
@@ -200,8 +209,16 @@ impl Refusal {
             | Refusal::Authorization
             | Refusal::NoCache
             | Refusal::ServerError
+            | Refusal::RequestError
+            | Refusal::LargeRequest
             | Refusal::MinUses => false,
         }
+    }
+
+    /// Whether the answer says something of the request that was sent and nothing of the page: whoever else waits for the
+    /// page finds out for themselves, and what is stored of it stays.
+    pub const fn is_of_the_request(self) -> bool {
+        matches!(self, Refusal::RequestError | Refusal::LargeRequest)
     }
 
     /// How long to remember for the key that its answers are not stored, in ms; 0 where the verdict says nothing of the
@@ -212,6 +229,8 @@ impl Refusal {
             | Refusal::PersonalRequest
             | Refusal::Authorization
             | Refusal::ServerError
+            | Refusal::RequestError
+            | Refusal::LargeRequest
             | Refusal::MinUses => 0,
             _ => HIT_FOR_MISS_MS,
         }
@@ -251,7 +270,11 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
     if response.no_cache {
         return Err(Refusal::NoCache);
     }
+    if response.large_request && (400..500).contains(&response.status) {
+        return Err(Refusal::LargeRequest);
+    }
     let freshness = match freshness(response.status, response.fields, rules, now, response.delay_ms) {
+        Err(_) if is_of_the_request(response.status) => return Err(Refusal::RequestError),
         Err(why) => negative(response.status, why, rules, now)?,
         Ok(freshness) => freshness,
     };

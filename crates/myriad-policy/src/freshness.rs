@@ -5,6 +5,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known};
 
+use crate::request_errors::{is_named, is_of_the_request};
 use crate::validity::{Freshness, Source, is_private, lifetime, positive, stale_windows, x_accel_expires};
 use crate::{Refusal, Rules, rfc9111};
 
@@ -53,6 +54,10 @@ fn validity(
     rules: &Rules,
     now: u64,
 ) -> Result<(u64, Source), Refusal> {
+    // No word of the origin's own: an application that gives every answer a lifetime gives one to these as well.
+    if is_of_the_request(status) && !is_named(status, rules) {
+        return Err(Refusal::RequestError);
+    }
     if let Some(until) = x_accel_expires(fields, rules, now) {
         return until.map(|until| (until, Source::XAccelExpires));
     }

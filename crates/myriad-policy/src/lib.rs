@@ -16,6 +16,7 @@ mod freshness;
 mod other_codings;
 mod personal;
 mod purge;
+mod request_errors;
 mod reuse;
 mod rfc9111;
 mod rules;
@@ -33,6 +34,7 @@ pub use freshness::freshness;
 pub use other_codings::{other_codings, varies_by_coding};
 pub use personal::PersonalCookies;
 pub use purge::{Command, Subject, Tags, What, Wildcard, is_forwarded, litespeed, wanted};
+pub use request_errors::is_large_request;
 pub use reuse::{Failure, Reuse, StoredFacts, reuse};
 pub use rfc9111::{Invalidated, invalidates, wants_stored_only};
 pub use rules::{

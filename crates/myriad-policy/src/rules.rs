@@ -3,6 +3,7 @@
 use myriad_http::Method;
 
 use crate::PersonalCookies;
+use crate::request_errors::is_of_the_request;
 
 /// The cache directives of one location, resolved.
 #[derive(Clone, Debug)]
@@ -74,13 +75,13 @@ impl Rules {
     pub fn valid_at(&self, status: u16) -> Option<usize> {
         self.valid.iter().position(|rule| match rule.status {
             StatusMatch::Code(code) => code == status,
-            StatusMatch::Any => status < 500,
+            StatusMatch::Any => status < 500 && !is_of_the_request(status),
         })
     }
 
     /// The validity that `*_cache_valid` gives to `status`, in ms; `None` where no entry matches.
     ///
-    /// `any` does not reach server errors: a 5xx needs its own code.
+    /// `any` reaches neither server errors nor those that say something of the request: they need their own code.
     pub fn valid_for(&self, status: u16) -> Option<u64> {
         self.valid_at(status).map(|at| self.valid[at].ms)
     }
@@ -255,8 +256,11 @@ mod tests {
         assert_eq!(rules.valid_for(404), Some(10));
         assert_eq!(rules.valid_for(200), Some(60));
         assert_eq!(rules.valid_for(503), Some(5));
-        for status in (500..600).filter(|status| *status != 503) {
+        for status in (500..600).filter(|status| *status != 503).chain([400, 405, 431]).chain(411..=417) {
             assert_eq!(rules.valid_for(status), None, "{status}");
+        }
+        for status in [401, 403, 410, 418, 429, 451] {
+            assert_eq!(rules.valid_for(status), Some(60), "{status}");
         }
         assert_eq!(Rules::default().valid_for(200), None);
     }

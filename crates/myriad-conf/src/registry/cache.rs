@@ -44,7 +44,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "How long an answer is fresh.",
         )
         .repeats()
-        .differs("`any` does not store a 5xx; the time may hold variables, and where it comes to nothing or 0 nothing is stored; it ends on a tick of 64 ms rather than of a second"),
+        .differs("`any` stores neither a 5xx nor what says something of the request (400, 405, 411 to 417, 431); these and 501 need their own code, whatever the answer says of its freshness; the time may hold variables, and where it comes to nothing or 0 nothing is stored; it ends on a tick of 64 ms rather than of a second"),
     ),
     FamilyRow::both(
         Directive::new(

@@ -14,6 +14,7 @@ fn facts(status: u16, fields: &Fields) -> ResponseFacts<'_> {
         no_cache: false,
         uses: 1,
         usable_page: false,
+        large_request: false,
         delay_ms: 0,
     }
 }
@@ -162,7 +163,7 @@ fn a_server_error_never_takes_the_place_of_a_usable_page() {
 
 #[test]
 fn a_server_error_is_stored_only_by_its_own_code_or_by_its_own_word() {
-    for status in 500..600 {
+    for status in (500..600).filter(|status| *status != 501) {
         assert_eq!(judged(status, &[], &greedy()), Admission::Refuse(Refusal::NoValidity), "{status}");
     }
     let mut rules = greedy();
@@ -170,6 +171,56 @@ fn a_server_error_is_stored_only_by_its_own_code_or_by_its_own_word() {
     assert!(matches!(judged(503, &[], &rules), Admission::Store(lifetime) if lifetime.valid_ms == 1_000));
     let own_word = judged(503, &[("Cache-Control", "max-age=3")], &Rules::default());
     assert!(matches!(own_word, Admission::Store(lifetime) if lifetime.valid_ms == 3_000));
+}
+
+#[test]
+fn an_error_of_the_request_is_stored_only_by_its_own_code() {
+    let words = [("Cache-Control", "public, max-age=60"), ("X-Accel-Expires", "60"), ("Age", "1")];
+    for status in [400, 405, 411, 412, 413, 414, 415, 416, 417, 431, 501] {
+        for word in words {
+            let any = Rules { ignore: IgnoreHeaders::default(), ..greedy() };
+            assert_eq!(
+                judged(status, &[word], &any),
+                Admission::Refuse(Refusal::RequestError),
+                "{status} {word:?}"
+            );
+            let mut named = any.clone();
+            named.valid.push(ValidFor { status: StatusMatch::Code(status), ms: 1_000 });
+            assert!(matches!(judged(status, &[word], &named), Admission::Store(_)), "{status} {word:?}");
+        }
+        let rfc9111 = Rules { rfc9111: true, ..Rules::default() };
+        let explicit = judged(status, &words[..1], &rfc9111);
+        assert!(matches!(explicit, Admission::Store(lifetime) if lifetime.valid_ms == 60_000), "{status}");
+        let any = Rules { rfc9111: true, ..greedy() };
+        for fields in [&[][..], &[("Cache-Control", "no-store")], &[("Cache-Control", "max-age=0")]] {
+            assert_eq!(
+                judged(status, fields, &any),
+                Admission::Refuse(Refusal::RequestError),
+                "{status} {fields:?}"
+            );
+        }
+    }
+    assert!(matches!(judged(404, &[], &greedy()), Admission::Store(_)));
+    assert!(Refusal::RequestError.is_of_the_request() && !Refusal::NoValidity.is_of_the_request());
+}
+
+#[test]
+fn a_large_request_stores_no_client_error_and_any_other_answer() {
+    for rfc9111 in [false, true] {
+        let mut rules = Rules { rfc9111, ..greedy() };
+        rules.valid.insert(0, ValidFor { status: StatusMatch::Code(403), ms: 1_000 });
+        let fields: Fields = [("Cache-Control", "max-age=60")].into_iter().collect();
+        for status in [200, 301, 400, 403, 404, 431, 499] {
+            let verdict =
+                admit(&ResponseFacts { large_request: true, ..facts(status, &fields) }, &rules, NOW);
+            let expected = if status < 400 { None } else { Some(Refusal::LargeRequest) };
+            let refusal = match verdict {
+                Admission::Store(_) => None,
+                Admission::Refuse(why) => Some(why),
+            };
+            assert_eq!(refusal, expected, "{status}");
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@ use myriad_encode::StreamDecoder;
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{
-    Admission, CacheStatus, EntityTag, Failure, Lifetime, Refusal, ResponseFacts, admit, takes_back,
+    Admission, CacheStatus, EntityTag, Failure, Lifetime, Refusal, ResponseFacts, admit, is_large_request,
+    takes_back,
 };
 use myriad_script::Builtin;
 use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef, Push};
@@ -381,7 +382,10 @@ async fn take(
             }
         }
         Admission::Refuse(why) => {
-            if status >= 500 || stays {
+            if why.is_of_the_request() && !stays {
+                // The waiters ask anew, each as they would have: one of them leads.
+                drop(writer);
+            } else if status >= 500 || stays {
                 writer.fail(StoreFailure(status));
             } else {
                 let of_the_answer = why == Refusal::NoCache && is_kept_out_for_all(exchange, place, cache);
@@ -465,6 +469,7 @@ fn judge(
         // Requests below `*_cache_min_uses` do not come here.
         uses: u64::MAX,
         usable_page,
+        large_request: is_large_request(fields),
         delay_ms: arrival.delay_ms,
     };
     admit(&facts, &rules, arrival.now)

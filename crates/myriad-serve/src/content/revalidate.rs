@@ -47,6 +47,7 @@ pub(crate) fn confirm(
         no_cache: false,
         uses: u64::MAX,
         usable_page: false,
+        large_request: false,
         piece: stored.meta().status == 206,
         delay_ms: arrival.delay_ms,
     };
