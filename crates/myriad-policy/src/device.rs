@@ -34,6 +34,36 @@ impl DeviceClass {
         }
     }
 
+    /// The field by which browsers say whether they run on a telephone (User-Agent Client Hints), `?1` or `?0`.
+    pub(crate) const HINT: &'static [u8] = b"sec-ch-ua-mobile";
+
+    /// A browser that stands for the class: what origins are told where pages are shared within it, so that no odd agent, a
+    /// scanner's or one that was made up, makes the page of others.
+    pub const fn user_agent(self) -> &'static [u8] {
+        match self {
+            Self::Desktop => {
+                b"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
+            }
+            Self::Mobile => {
+                b"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"
+            }
+            Self::Tablet => {
+                b"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
+            }
+        }
+    }
+
+    /// What `Sec-CH-UA-Mobile` says where that is the contrary of the class: WordPress believes it before the words. Where
+    /// both say the same, the field changes nothing, and those who send it share the page of those who do not.
+    pub(crate) fn contrary_hint(request: &Fields) -> Option<&'static [u8]> {
+        let hint = request.get(Self::HINT)?;
+        match (Self::of(request), hint == b"?1") {
+            (Self::Desktop, true) => Some(b"?1"),
+            (Self::Mobile | Self::Tablet, false) => Some(b"?0"),
+            _ => None,
+        }
+    }
+
     /// `desktop`, `mobile` or `tablet`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,22 +74,12 @@ impl DeviceClass {
     }
 }
 
-/// Appends what a page may follow from where it varies by `User-Agent`: the class, and what the browser says by
-/// `Sec-CH-UA-Mobile` (User-Agent Client Hints), which WordPress believes before the words. Who sends a field twice gets
-/// variants apart from everybody's, whichever of them the application believed.
+/// Appends what a page may follow from where it varies by `User-Agent`: the class, and whether the browser says the
+/// contrary of it by `Sec-CH-UA-Mobile`. The origin is told no more than that ([`DeviceClass::user_agent`]).
 pub(crate) fn write_class(request: &Fields, out: &mut Vec<u8>) {
     out.extend_from_slice(DeviceClass::of(request).as_str().as_bytes());
-    let mut hints = request.get_all(HINT);
-    out.push(match (hints.next(), hints.next()) {
-        (None, _) => 0,
-        (Some(b"?1"), None) => 1,
-        (Some(_), None) => 2,
-        (Some(_), Some(_)) => 3,
-    });
-    out.push(u8::from(request.known_all(Known::UserAgent).nth(1).is_some()));
+    out.push(u8::from(DeviceClass::contrary_hint(request).is_some()));
 }
-
-const HINT: &[u8] = b"sec-ch-ua-mobile";
 
 #[cfg(test)]
 mod tests {
@@ -134,22 +154,34 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_comes_twice_fills_no_page_of_others() {
-        let key = |fields: &[(&str, &str)]| {
-            let mut head = Fields::new();
-            for (name, value) in fields {
-                head.push(name.as_bytes(), value.as_bytes());
+    fn the_browser_that_stands_for_a_class_is_of_it_and_wordpress_says_the_same_of_both() {
+        for agent in ["", "sqlmap/1.8", "Mobile<script>", "Firefox", "Android", "iPad; Mobile", "Mobile"] {
+            for hint in [None, Some("?0"), Some("?1"), Some("x")] {
+                let mut fields = Fields::new();
+                fields.push(b"User-Agent", agent.as_bytes());
+                if let Some(hint) = hint {
+                    fields.push(DeviceClass::HINT, hint.as_bytes());
+                }
+                let mut told = Fields::new();
+                told.push(b"User-Agent", DeviceClass::of(&fields).user_agent());
+                let contrary = DeviceClass::contrary_hint(&fields);
+                if let Some(hint) = contrary {
+                    told.push(DeviceClass::HINT, hint);
+                }
+                let key = |fields: &Fields| {
+                    let mut key = Vec::new();
+                    write_class(fields, &mut key);
+                    key
+                };
+                assert_eq!(key(&told), key(&fields), "{agent} {hint:?}");
+                let stands = std::str::from_utf8(DeviceClass::of(&fields).user_agent()).expect("text");
+                let contrary = contrary.map(|hint| std::str::from_utf8(hint).expect("text"));
+                assert_eq!(
+                    wordpress_says_mobile(stands, contrary),
+                    wordpress_says_mobile(agent, hint),
+                    "{agent} {hint:?}"
+                );
             }
-            let mut key = Vec::new();
-            write_class(&head, &mut key);
-            key
-        };
-        let (desk, phone) = (("User-Agent", "Firefox"), ("User-Agent", "Mobile"));
-        let (yes, no) = (("Sec-CH-UA-Mobile", "?1"), ("Sec-CH-UA-Mobile", "?0"));
-        let honest =
-            [key(&[desk]), key(&[phone]), key(&[desk, no]), key(&[phone, yes]), key(&[desk, yes]), key(&[])];
-        for twice in [&[desk, phone][..], &[phone, desk], &[desk, desk], &[desk, yes, no], &[desk, no, yes]] {
-            assert!(!honest.contains(&key(twice)), "{twice:?}");
         }
     }
 }

@@ -13,6 +13,7 @@ mod bypass;
 mod device;
 mod early;
 mod freshness;
+mod languages;
 mod other_codings;
 mod personal;
 mod purge;
@@ -20,6 +21,7 @@ mod request_errors;
 mod reuse;
 mod rfc9111;
 mod rules;
+mod shared_fetch;
 mod status;
 mod stored_fields;
 mod validators;
@@ -40,6 +42,7 @@ pub use rfc9111::{Invalidated, invalidates, wants_stored_only};
 pub use rules::{
     Grace, IgnoreHeaders, Invalidate, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor,
 };
+pub use shared_fetch::{KeyedInput, SharedFetch, Told};
 pub use status::CacheStatus;
 pub use stored_fields::{StoredFields, is_updated};
 pub use validators::{

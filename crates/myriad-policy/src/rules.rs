@@ -2,8 +2,8 @@
 
 use myriad_http::Method;
 
-use crate::PersonalCookies;
 use crate::request_errors::is_of_the_request;
+use crate::{PersonalCookies, SharedFetch};
 
 /// The cache directives of one location, resolved.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Rules {
     pub rfc9111: bool,
     /// `cache_device_class`: what varies by `User-Agent` has a variant for each class of device.
     pub device_class: bool,
+    /// `shared_fetch_headers`: what the origin of a page for everybody is told of the visitor who caused its fetch.
+    pub shared_fetch: SharedFetch,
     /// `*_cache_stale`: how long after its validity a page may serve stale.
     pub grace: Grace,
     /// `*_cache_invalidate`: what the answer to an unsafe method makes of stored pages; `cache_rfc9111` implies
@@ -61,6 +63,7 @@ impl Default for Rules {
             authorization_in_key: false,
             rfc9111: false,
             device_class: false,
+            shared_fetch: SharedFetch::default(),
             grace: Grace::default(),
             invalidate: Invalidate::default(),
             negative: Vec::new(),

@@ -3,9 +3,8 @@
 //! `Accept-Encoding` is none of them: the encodings are stored with the page and chosen when it is served.
 
 use myriad_http::{Fields, Known};
-use smallvec::SmallVec;
 
-use crate::{Rules, device, other_codings};
+use crate::{Rules, device, languages, other_codings};
 
 /// The most bytes of field names that a rule keeps; nginx keeps 128 bytes of `Vary`.
 const NAMES_MAX: usize = 256;
@@ -33,15 +32,22 @@ pub enum VaryError {
 pub struct VariantTooLong;
 
 /// What stands for `User-Agent` in a rule by device classes: no field has this name.
-const BY_DEVICE: &[u8] = b":device";
+pub(crate) const BY_DEVICE: &[u8] = b":device";
 
 /// What stands for `Accept-Encoding` in the rule of pages for codings that are not made here: no field has this name.
 const BY_CODINGS: &[u8] = b":codings";
 
 impl VaryRule {
-    /// The rule that an answer's fields make: by device classes for `User-Agent` where `cache_device_class` says so.
+    /// The rule that an answer's fields make: by device classes for `User-Agent` where `cache_device_class` says so, and
+    /// never by `Cookie` where shared fetches send no cookies, nor by what the key holds: what the origin was not told makes
+    /// no variants, nor does what is told apart already.
     pub fn of(answer: &Fields, rules: &Rules) -> Result<VaryRule, VaryError> {
         let mut rule = VaryRule::parse(answer.known_all(Known::Vary))?;
+        let shared = &rules.shared_fetch;
+        let is_told = |name: &[u8]| !(shared.on && name == b"cookie" || shared.is_keyed(name));
+        if !rule.names.iter().all(|name| is_told(name)) {
+            rule = rule.only(is_told);
+        }
         if rules.device_class {
             let agent = rule.names.iter_mut().find(|name| ***name == *b"user-agent");
             if let Some(name) = agent {
@@ -59,6 +65,32 @@ impl VaryRule {
         names.push(BY_CODINGS.into());
         names.sort_unstable();
         VaryRule { names: names.into() }
+    }
+
+    /// The rule by the names of both.
+    #[must_use]
+    pub fn and(self, other: &VaryRule) -> VaryRule {
+        let mut names = self.names.into_vec();
+        names.extend(other.names.iter().cloned());
+        names.sort_unstable();
+        names.dedup();
+        VaryRule { names: names.into() }
+    }
+
+    /// This rule's names for which `keep` is true, which are in lower case.
+    #[must_use]
+    pub fn only(&self, mut keep: impl FnMut(&[u8]) -> bool) -> VaryRule {
+        VaryRule { names: self.names.iter().filter(|name| keep(name)).cloned().collect() }
+    }
+
+    /// Whether a field of that name is among those of the rule.
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether it tells classes of devices apart.
+    pub(crate) fn by_device(&self) -> bool {
+        self.has(BY_DEVICE)
     }
 
     /// Reads the values of all `Vary` fields of an answer.
@@ -127,7 +159,12 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
     out.push(1);
     let length_at = out.len();
     out.extend_from_slice(&[0; 4]);
-    if name == b"accept-language" && write_languages(request.get_all(name), out) {
+    if name == b"accept-language" {
+        match languages::ordered(values) {
+            Some(ordered) => languages::write(&ordered, out),
+            // Lists of that length are not told apart: the value is too long for any variant.
+            None => out.resize(length_at + VARIANT_MAX + 1, 0),
+        }
         return close_value(length_at, out);
     }
     for (number, value) in values.enumerate() {
@@ -154,50 +191,6 @@ fn write_codings(request: &Fields, out: &mut Vec<u8>) {
 fn close_value(length_at: usize, out: &mut [u8]) {
     let length = (out.len() - length_at - 4) as u32;
     out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
-}
-
-/// The most languages that are put in order; more are no browser's.
-const LANGUAGES_MAX: usize = 32;
-
-/// Appends the languages of `Accept-Language` in one spelling: in lower case, the most wanted first, and those that are
-/// wanted alike in the order of their names, for no server may rely on another (RFC 9110 §12.5.4). False, and nothing
-/// appended, where they are too many.
-fn write_languages<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) -> bool {
-    let mut languages: SmallVec<[(u16, &[u8]); 8]> = SmallVec::new();
-    for member in values.flat_map(|value| value.split(|byte| *byte == b',')) {
-        let (name, weight) = match member.iter().position(|byte| *byte == b';') {
-            Some(at) => (&member[..at], weight_of(&member[at + 1..])),
-            None => (member, 1000),
-        };
-        let name = name.trim_ascii();
-        if name.is_empty() {
-            continue;
-        }
-        if languages.len() == LANGUAGES_MAX {
-            return false;
-        }
-        languages.push((weight, name));
-    }
-    let lower = |name: &'a [u8]| name.iter().map(u8::to_ascii_lowercase);
-    languages.sort_by(|(weight, name), (other_weight, other)| {
-        other_weight.cmp(weight).then_with(|| lower(name).cmp(lower(other)))
-    });
-    for (weight, name) in languages {
-        out.extend(lower(name));
-        out.push(b';');
-        out.extend_from_slice(&weight.to_le_bytes());
-    }
-    true
-}
-
-/// The thousandths that `q=` gives; what is no weight counts for 1.
-fn weight_of(parameters: &[u8]) -> u16 {
-    let text = parameters.trim_ascii();
-    let Some(text) = text.strip_prefix(b"q=").or_else(|| text.strip_prefix(b"Q=")) else { return 1000 };
-    let (whole, fraction) = text.split_at(text.len().min(1));
-    let thousandths = fraction.iter().skip(1).chain(b"000").take(3);
-    let digits = thousandths.fold(0, |sum, digit| sum * 10 + u16::from(digit.wrapping_sub(b'0').min(9)));
-    if whole == b"0" { digits } else { 1000 }
 }
 
 /// Appends `value` without white space at its ends and around commas, and with other runs of it as one space; what

@@ -37,6 +37,7 @@ mod referers;
 mod resolver;
 mod rewrite;
 mod server;
+mod shared_fetch;
 mod slice;
 mod ssi;
 mod stub_status;
@@ -283,6 +284,7 @@ pub fn directives() -> &'static [Directive] {
             ("resolver", resolver::ROWS),
             ("early_hints", early_hints::ROWS),
             ("cache", cache::OWN),
+            ("shared_fetch", shared_fetch::ROWS),
             ("tls", tls::ROWS),
             ("http2", http2::ROWS),
             ("acme", acme::ROWS),

@@ -1,6 +1,6 @@
 //! The cache part of the upstream family, and Myriad's own cache rules.
 
-use super::Network;
+use super::{Network, SharedFetchSettings};
 use crate::text::Text;
 
 /// `*_cache`.
@@ -194,6 +194,8 @@ pub struct CacheRules {
     pub rfc9111: bool,
     /// `cache_device_class`: variants by device classes instead of by `User-Agent`.
     pub device_class: bool,
+    /// `shared_fetch_headers`, `cache_key_field`, `cache_key_cookie`.
+    pub shared_fetch: SharedFetchSettings,
     /// `cache_debug`.
     pub debug: CacheDebug,
     /// `*_cache_purge` where it names no zone.

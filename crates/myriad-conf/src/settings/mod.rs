@@ -23,6 +23,7 @@ mod origin_tls;
 mod realip;
 mod referers;
 mod resolver;
+mod shared_fetch;
 mod ssi;
 mod syslog;
 mod tls;
@@ -55,6 +56,7 @@ pub use origin::{
 };
 pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
+pub use shared_fetch::{KeyedInput, SharedFetchSettings};
 pub use ssi::SsiSettings;
 pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};

@@ -137,6 +137,24 @@ fn personal_cookies_add_replace_or_end_the_list() {
 }
 
 #[test]
+fn what_a_shared_fetch_tells_is_inherited_and_replaced_as_a_list() {
+    let inside = |outer: &str, inner: &str| {
+        let http = http(&format!("{outer} server {{ {inner} }}"));
+        http.servers[0].settings.cache_rules.shared_fetch.clone()
+    };
+    assert!(!inside("", "").on);
+    assert!(inside("shared_fetch_headers on;", "").on);
+    let named = inside("shared_fetch_headers on X-A;", "shared_fetch_headers X-B; shared_fetch_headers X-C;");
+    assert!(named.on);
+    assert_eq!(texts(&named.fields), ["X-B", "X-C"]);
+    assert!(!inside("shared_fetch_headers X-A;", "shared_fetch_headers off;").on);
+    let keyed = inside("cache_key_field Accept-Language en de;", "");
+    assert_eq!(texts(&keyed.keyed[0].values), ["en", "de"]);
+    let replaced = inside("cache_key_field Accept-Language;", "cache_key_cookie currency EUR;");
+    assert_eq!((replaced.keyed.len(), replaced.keyed[0].cookie), (1, true), "they are one list");
+}
+
+#[test]
 fn upstreams_hold_servers_balance_and_keepalive() {
     let http = http(
         "upstream a { server 127.0.0.1; server php.example:9000 weight=3 max_fails=0 fail_timeout=5s max_conns=7 backup;

@@ -132,6 +132,7 @@ impl Compile<'_> {
             authorization_in_key,
             rfc9111: settings.cache_rules.rfc9111,
             device_class: settings.cache_rules.device_class,
+            shared_fetch: self.shared_fetch(settings, key),
             grace: cache.stale.map_or_else(Grace::default, |stale| Grace {
                 refresh_ms: stale.refresh,
                 failure_ms: stale.failure,

@@ -21,6 +21,7 @@ mod resolver;
 mod rewriting;
 mod scripts;
 mod server;
+mod shared_fetch;
 mod shortcut;
 mod timeouts;
 mod tls;
@@ -221,6 +222,7 @@ impl<'a> Compile<'a> {
         });
         let variables = match scripts.finish() {
             Ok(names) => {
+                shared_fetch::tell_devices(&mut places, &names);
                 shortcut = shortcut::of(&names);
                 for place in &mut places {
                     place.shortcut = shortcut::suits(place, &formats, &names);

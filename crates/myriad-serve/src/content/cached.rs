@@ -20,7 +20,9 @@ use super::fetch::{self, NoAnswer, Own};
 use super::nominated::Nominated;
 use super::reader::FlightBody;
 use super::stored::{self, Reading};
-use super::{Step, Work, error, origin, other_codings, page, page_key, proxy_fields, purge, upload, way};
+use super::{
+    Step, Work, error, origin, other_codings, page, page_key, proxy_fields, purge, told, upload, way,
+};
 use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
@@ -115,7 +117,7 @@ fn look_up(
     page_key::write(request, frame, cache)?;
     if let Some(reason) = reason {
         request.cache.status = reason.status();
-        if hides_fields(&exchange.request, origin) {
+        if hides_fields(&exchange.request, origin) || told::is_own(exchange, cache)? {
             return Ok(Step::Wait(Work::Origin));
         }
         return Ok(lead_alone(exchange, origin, cache, None));
@@ -254,7 +256,8 @@ fn stale_or_fetch(
     if cache.rules.rfc9111 && wants_stored_only(exchange.request.head.fields()) {
         return Step::Error(504);
     }
-    if hides_fields(&exchange.request, origin) {
+    // A text of `*_no_cache` that cannot be made keeps the answer out.
+    if hides_fields(&exchange.request, origin) || told::is_own(exchange, cache).unwrap_or(true) {
         return Step::Wait(Work::Origin);
     }
     // What an origin answers to a name and a password may be for them alone: nobody waits for it.
@@ -328,6 +331,10 @@ fn claim(exchange: &mut Exchange, origin: &OriginPlace, cache: &CachePlace, stal
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             Step::Wait(Work::Page(Wait { reader, own: None, stale, patience }))
         }
+        // What was for one visitor a moment ago is, most likely, for this one too.
+        Claim::Pass if cache.rules.shared_fetch.hides_cookies(exchange.request.head.fields()) => {
+            Step::Wait(Work::Origin)
+        }
         Claim::Pass => lead_alone(exchange, origin, cache, stale.as_ref()),
     }
 }
@@ -377,7 +384,12 @@ pub(crate) async fn wait(exchange: &mut Exchange, wait: Wait) -> Step {
             exchange.request.cache.status = Some(CacheStatus::Revalidated);
             follow(exchange, origin, cache, reader, stale, None).await
         }
-        Ok(Own::Unconfirmed) => Step::Wait(Work::Origin),
+        Ok(Own::Apart(varies)) if exchange.request.retries < 3 => {
+            exchange.request.retries += 1;
+            exchange.request.cache.varies = Some(varies);
+            claim(exchange, origin, cache, stale)
+        }
+        Ok(Own::Unconfirmed | Own::Incomplete | Own::Apart(_)) => Step::Wait(Work::Origin),
         Ok(Own::Refused(response)) => {
             let status = response.head.status;
             match stale_after(exchange, origin, cache, stale, Failure::Http(status)) {

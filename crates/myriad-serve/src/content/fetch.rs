@@ -10,11 +10,11 @@ use myriad_encode::StreamDecoder;
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
 use myriad_policy::{
-    Admission, CacheStatus, EntityTag, Failure, Lifetime, Refusal, ResponseFacts, admit, is_large_request,
-    takes_back,
+    Admission, CacheStatus, EntityTag, Failure, Lifetime, Refusal, ResponseFacts, Told, admit,
+    is_large_request, takes_back,
 };
 use myriad_script::Builtin;
-use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef, Push};
+use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, KeyRef, Push, Selection};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, OriginResponse, RequestPayload, Sent};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -25,7 +25,7 @@ use super::other_codings::{self, Beside};
 use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::revalidate::{self, Confirmed};
-use super::{group, origin, page, purge, stored, validity};
+use super::{group, origin, page, purge, stored, told, validity};
 use crate::error_log::Level;
 use crate::exchange::variables::Source;
 use crate::exchange::{Exchange, Request};
@@ -39,6 +39,10 @@ pub(crate) enum Own {
     Confirmed,
     /// The page that was stored is confirmed, but what came with that is for this visitor alone, who has to ask.
     Unconfirmed,
+    /// The answer is for one visitor alone, and was made without what this one says, who has to ask.
+    Incomplete,
+    /// The page on its way into the cache is another variant than this visitor's: it varies by these fields.
+    Apart(Vec<u8>),
     /// The answer is for this visitor alone.
     Refused(OriginResponse),
     /// There is no answer.
@@ -122,6 +126,8 @@ struct Sought {
     /// Whether what the origin says may be for its visitor alone: the request has bypassed the cache, or has a name and a
     /// password.
     own_request: bool,
+    /// What the origin is told in the place of the request's fields.
+    told: Option<Told>,
 }
 
 /// An answer that is to be stored.
@@ -133,8 +139,8 @@ struct Admitted {
     pace: Pace,
     /// Its place among the fetches that fill the zone.
     fetching: Fetching,
-    /// Whether its key is that for other codings.
-    apart: bool,
+    /// Which variant it is.
+    selection: Option<Selection>,
     /// The other key that it is stored under.
     beside: Option<other_codings::Admitted>,
 }
@@ -225,7 +231,8 @@ fn begin(
     };
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
-    let purpose = Purpose::Store(confirmable);
+    let told = told::of(&exchange.request, cache, writer.previous());
+    let purpose = Purpose::Store { confirms: confirmable, told: told.as_ref().map(|told| &told.fields) };
     let request = match params::make(exchange, origin, purpose, payload, attempts) {
         // Behind a stale page: whoever has no page at all comes first.
         Ok(request) => OriginRequest { queues: own.is_some(), ..request },
@@ -243,7 +250,8 @@ fn begin(
     let own_request = exchange.request.cache.status == Some(CacheStatus::Bypass)
         || exchange.request.head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key;
     let exchange = exchange.snapshot();
-    let sought = Sought { method: request.method, usable_page, conditional, apart, beside, own_request };
+    let sought =
+        Sought { method: request.method, usable_page, conditional, apart, beside, own_request, told };
     let job = Job { exchange, writer, request, entry, chosen, own, spent, sought };
     Some(tokio::task::spawn_local(run(job)))
 }
@@ -348,7 +356,7 @@ async fn take(
     sought: Sought,
     answered: Answered,
 ) {
-    let Sought { method, usable_page, conditional, apart, beside, own_request } = sought;
+    let Sought { method, usable_page, conditional, apart, beside, own_request, told } = sought;
     let Answered { response, fetching, asked } = answered;
     purge::by_origin(exchange, Some(cache), &response.head).await;
     let now = myriad_net::clock::now_ms();
@@ -373,6 +381,10 @@ async fn take(
     // The waiters would only find the same: they get their stale pages, or the status. What is stored stays for the next
     // failure, though the answer could be stored as well (`*_cache_use_stale http_404`).
     let stays = usable_page && cache.rules.use_stale.on_status(status);
+    let hides_own = told::hides_own(&exchange.request, cache, told.as_ref(), status, &response.head.fields);
+    let refused = |response| if hides_own { Own::Incomplete } else { Own::Refused(response) };
+    let selection =
+        page::selection(&response.head.fields, &cache.rules, &exchange.request, told.as_ref(), apart);
     let verdict = judge(exchange, place, cache, &response.head, method, usable_page, arrival);
     match verdict {
         Admission::Store(_) if stays => {
@@ -396,19 +408,20 @@ async fn take(
                 writer.uncacheable(now, why.hit_for_miss_ms());
             }
             if let Some(own) = own {
-                let _ = own.send(Own::Refused(response));
+                let _ = own.send(refused(response));
             }
         }
-        Admission::Store(_) if page::is_untellable(&response.head.fields, cache, exchange) => {
+        Admission::Store(_) if page::is_untellable(selection.as_ref()) => {
             writer.uncacheable(now, 0);
             if let Some(own) = own {
-                let _ = own.send(Own::Refused(response));
+                let _ = own.send(refused(response));
             }
         }
         Admission::Store(lifetime) => {
             let pace = Pace::new(origin::limit_rate(exchange, place));
-            let beside = beside.and_then(|beside| beside.admit(exchange, cache, &response.head.fields));
-            let admitted = Admitted { response, lifetime, now, pace, fetching, apart, beside };
+            let beside =
+                beside.and_then(|beside| beside.admit(exchange, cache, &response.head.fields, told.as_ref()));
+            let admitted = Admitted { response, lifetime, now, pace, fetching, selection, beside };
             store(exchange, place, cache, writer, own, admitted).await;
         }
     }
@@ -490,12 +503,13 @@ async fn store(
     own: Option<oneshot::Sender<Own>>,
     admitted: Admitted,
 ) {
-    let Admitted { response, lifetime, now, mut pace, fetching, apart, beside } = admitted;
+    let Admitted { response, lifetime, now, mut pace, fetching, selection, beside } = admitted;
     let mut fetching = Some(fetching);
     let OriginResponse { head, mut body, .. } = response;
     let meta =
         page::meta_of(&head, place, &cache.rules, lifetime, now, &page::marks_of(&exchange.request, &head));
-    let selection = page::selection(&head.fields, &cache.rules, exchange.request.head.fields(), apart);
+    let varies = selection.as_ref().filter(|own| told::is_of_others(&exchange.request, Some(*own)));
+    let varies = varies.map(|selection| selection.selector.to_vec());
     let length = head.known(Known::ContentLength).and_then(origin::parse_length);
     let coding = page::origin_coding(&head);
     let admission = myriad_store::Admission {
@@ -505,7 +519,7 @@ async fn store(
     };
     let mut writer = writer.admit(admission);
     if let Some(own) = own {
-        let _ = own.send(Own::Admitted(head));
+        let _ = own.send(varies.map_or(Own::Admitted(head), Own::Apart));
     }
     let mut decoder = coding.and_then(page::decoder);
     let mut arrived = 0;

@@ -34,6 +34,7 @@ mod static_file;
 mod stored;
 pub(crate) mod streamed;
 mod stub_status;
+mod told;
 mod unbuffered;
 mod upgrade;
 mod upload;

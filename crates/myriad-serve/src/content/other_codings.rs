@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use myriad_http::{Fields, Known};
-use myriad_policy::{other_codings, varies_by_coding};
+use myriad_policy::{Told, other_codings, varies_by_coding};
 use myriad_store::{Admission, Body, FlightWriter, KeyRef, Selection};
 
 use super::page_key::CODINGS;
@@ -142,12 +142,17 @@ impl Beside {
 
     /// Goes on where an answer with these fields belongs here. What came in a coding that cannot be undone came so because
     /// this client named it, whatever `Vary` says: it is no page for everybody.
-    pub(super) fn admit(self, exchange: &Exchange, cache: &CachePlace, fields: &Fields) -> Option<Admitted> {
+    pub(super) fn admit(
+        self,
+        exchange: &Exchange,
+        cache: &CachePlace,
+        fields: &Fields,
+        told: Option<&Told>,
+    ) -> Option<Admitted> {
         let is_for = varies_by_coding(fields.known_all(Known::Vary)) == self.apart
             && (self.apart || !page::is_opaque(fields));
-        let asked = exchange.request.head.fields();
         is_for.then(|| Admitted {
-            selection: page::selection(fields, &cache.rules, asked, self.apart),
+            selection: page::selection(fields, &cache.rules, &exchange.request, told, self.apart),
             writer: self.writer,
         })
     }

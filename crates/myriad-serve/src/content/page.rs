@@ -10,7 +10,7 @@ use myriad_http::date::parse_http_date;
 use myriad_http::uri::parse_host;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::ResponseBody;
-use myriad_policy::{Encoding, EntityTag, Lifetime, Rules, StoredFields, Subject, Tags, VaryRule};
+use myriad_policy::{Encoding, EntityTag, Lifetime, Rules, StoredFields, Subject, Tags, Told, VaryRule};
 use myriad_store::{ALTERNATIVES, Alternative, Body, Segments, Selection};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64_with_seed};
 
@@ -20,8 +20,8 @@ use crate::error_log;
 use crate::exchange::{Exchange, Request};
 use crate::output::{self, Answer, Source};
 use crate::runtime::{
-    CachePlace, Marks, OriginPlace, Page, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, STRONG_GZIP,
-    TextEnds, alternative, slot,
+    Marks, OriginPlace, Page, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, STRONG_GZIP, TextEnds,
+    alternative, slot,
 };
 
 /// Most bytes of a page that are compressed on the worker's own time, as it is stored.
@@ -188,22 +188,31 @@ pub(crate) fn decoded(
     Ok((Bytes::from(out), drained))
 }
 
-/// Which variant an answer is, by its `Vary`; `apart` where it lies with those for other codings.
-pub(crate) fn selection(fields: &Fields, rules: &Rules, request: &Fields, apart: bool) -> Option<Selection> {
+/// Which variant an answer is, by its `Vary` and what its origin was told; `apart` where it lies with those for other codings.
+pub(crate) fn selection(
+    fields: &Fields,
+    rules: &Rules,
+    request: &Request,
+    told: Option<&Told>,
+    apart: bool,
+) -> Option<Selection> {
     if rules.ignore.vary {
         return None;
     }
-    let rule = VaryRule::of(fields, rules).ok()?;
+    let mut rule = VaryRule::of(fields, rules).ok()?;
+    if let Some(told) = told {
+        rule = rule.and(&told.varies);
+    }
     let rule = Some(if apart { rule.by_codings() } else { rule }).filter(|rule| !rule.is_empty())?;
     let selector = rule.names().collect::<Vec<_>>().join(&b","[..]);
     let mut variant = Vec::new();
-    cached::write_variant(&selector, request, &mut variant);
+    let sent = told.map_or(request.head.fields(), |told| &told.fields);
+    cached::write_variant(&selector, sent, &mut variant);
     Some(Selection { selector: selector.into(), variant: variant.into() })
 }
 
-/// Whether the fields that an answer varies by are too long in this request for its variant to be told from others.
-pub(crate) fn is_untellable(fields: &Fields, cache: &CachePlace, exchange: &Exchange) -> bool {
-    let selection = selection(fields, &cache.rules, exchange.request.head.fields(), false);
+/// Whether the fields that an answer varies by are too long in its request for the variant to be told from others.
+pub(crate) fn is_untellable(selection: Option<&Selection>) -> bool {
     selection.is_some_and(|selection| *selection.variant == *cached::NO_VARIANT)
 }
 

@@ -15,6 +15,8 @@ pub(super) const CODINGS: &[u8] = b"\0codings";
 const HOST: &[u8] = b"\0host=";
 const SUBREQUEST: &[u8] = b"\0subrequest=";
 const ARGUMENTS: &[u8] = b"\0args=";
+const FIELD: &[u8] = b"\0field=";
+const COOKIE: &[u8] = b"\0cookie=";
 
 /// Makes the key of the request's page in `request.cache.key`.
 pub(super) fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Result<(), EvalError> {
@@ -28,6 +30,7 @@ pub(super) fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace
     if !cache.host_in_key {
         tell_hosts_apart(request, &mut key);
     }
+    tell_inputs_apart(request, cache, &mut key);
     request.cache.key = key;
     Ok(())
 }
@@ -60,6 +63,17 @@ fn tell_subrequests_apart(request: &Request, key: &mut Vec<u8>) {
     if request.slice.get().is_none() {
         append(SUBREQUEST, &request.uri, key);
         append(ARGUMENTS, &request.args, key);
+    }
+}
+
+/// `cache_key_field`, `cache_key_cookie`. A request without any of these has the key that it would have anyway.
+fn tell_inputs_apart(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
+    for input in &cache.rules.shared_fetch.keyed {
+        let value = input.value(request.head.fields());
+        if !value.is_empty() {
+            let part = if input.cookie { COOKIE } else { FIELD };
+            append(part, &[&input.name, &b"="[..], &value].concat(), key);
+        }
     }
 }
 

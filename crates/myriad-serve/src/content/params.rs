@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use myriad_fastcgi::Params;
-use myriad_http::{Known, Method};
+use myriad_http::{Fields, Known, Method};
 use myriad_script::EvalError;
 use myriad_upstream::{Affinity, Attempts, OriginRequest, Protocol, RequestPayload};
 
@@ -41,26 +41,42 @@ impl fmt::Display for MakeError {
 pub(crate) enum Purpose<'a> {
     /// For one visitor: everything is passed on.
     Visitor,
-    /// To be stored: what asks for a part, a confirmation or an encoding is left out, and HEAD becomes GET. With a page,
-    /// the origin is asked to confirm that. A page for other codings alone is asked for in those.
-    Store(Option<&'a Page>),
+    /// To be stored: what asks for a part, a confirmation or an encoding is left out, and HEAD becomes GET. A page for other
+    /// codings alone is asked for in those.
+    Store {
+        /// The page that the origin is asked to confirm.
+        confirms: Option<&'a Page>,
+        /// What it is told in the place of the client's fields.
+        told: Option<&'a Fields>,
+    },
 }
 
 impl Purpose<'_> {
     /// Whether a field of the client's is left out.
     pub(super) fn leaves_out(self, known: Option<Known>) -> bool {
-        matches!(self, Purpose::Store(_)) && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
+        matches!(self, Purpose::Store { .. }) && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
     }
 
     /// The codings that the origin is asked to choose from.
     pub(super) fn codings(self, request: &Request) -> Option<&[u8]> {
-        if matches!(self, Purpose::Store(_)) { other_codings::told(request) } else { None }
+        if matches!(self, Purpose::Store { .. }) { other_codings::told(request) } else { None }
+    }
+
+    /// The client's fields, or what is told in their place.
+    pub(super) fn fields<'r>(self, request: &'r Request) -> &'r Fields
+    where
+        Self: 'r,
+    {
+        match self {
+            Purpose::Store { told: Some(told), .. } => told,
+            _ => request.head.fields(),
+        }
     }
 
     /// The conditions on which the origin need not send the page again.
     pub(super) fn conditions(self) -> Conditions {
         match self {
-            Purpose::Store(Some(page)) => conditions(page),
+            Purpose::Store { confirms: Some(page), .. } => conditions(page),
             _ => Conditions::new(),
         }
     }
@@ -150,7 +166,7 @@ fn fastcgi(
         }
     }
     let method = match (purpose, exchange.request.head.method()) {
-        (Purpose::Store(_), Method::Head) => Method::Get,
+        (Purpose::Store { .. }, Method::Head) => Method::Get,
         (_, method) => method,
     };
     let params = Bytes::from(params.into_bytes());
@@ -159,7 +175,7 @@ fn fastcgi(
 
 /// The client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` never goes: applications take it for a setting.
 fn push_fields(exchange: &Exchange, origin: &OriginPlace, purpose: Purpose<'_>, params: &mut Params) {
-    let fields = exchange.request.head.fields();
+    let fields = purpose.fields(&exchange.request);
     let mut name = Vec::with_capacity(64);
     let mut seen: Vec<Known> = Vec::new();
     let mut others: Vec<(Vec<u8>, &[u8])> = Vec::new();

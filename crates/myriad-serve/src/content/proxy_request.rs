@@ -179,7 +179,7 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
 
 /// The client's own fields, but for those that the configuration writes and those that end at this server.
 fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
-    let fields = request.head.fields();
+    let fields = purpose.fields(request);
     let nominated = Nominated::of(fields);
     for (known, name, value) in fields.iter_known() {
         if purpose.leaves_out(known) || http.replaced.has(known, name) || nominated.has(name) {

@@ -126,6 +126,8 @@ pub(crate) struct CacheFacts {
     pub key: Vec<u8>,
     /// A page that is no longer fresh, to stand in for a failure.
     pub stale: Option<Page>,
+    /// By which fields the page varies, where that was found out by asking for it.
+    pub varies: Option<Vec<u8>>,
     /// The codings of a client that takes none of those that are made here.
     pub codings: Option<Box<OtherCodings>>,
     /// The refresh of the stale page that is served.

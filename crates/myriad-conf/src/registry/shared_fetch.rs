@@ -1,0 +1,111 @@
+//! What a fetch of a page for everybody tells its origin, and what of a visitor's request its key holds.
+
+use super::{Arguments, Contexts, Directive, Done, Set, at_least};
+use crate::settings::{KeyedInput, Settings};
+
+pub(super) static ROWS: &[Directive] = &[
+    Directive::new(
+        "shared_fetch_headers",
+        Contexts::HSL,
+        at_least(1),
+        Set::Settings(shared_fetch_headers),
+        "Whether a fetch of a page for everybody sends its origin listed fields only (on), and names that the list gains.",
+    )
+    .default("off")
+    .repeats()
+    .own(),
+    Directive::new(
+        "cache_key_field",
+        Contexts::HSL,
+        at_least(1),
+        Set::Settings(cache_key_field),
+        "A field that keys of pages hold, and the values that count; a shared fetch passes it on as the key has it.",
+    )
+    .repeats()
+    .group("cache_key_input")
+    .own(),
+    Directive::new(
+        "cache_key_cookie",
+        Contexts::HSL,
+        at_least(1),
+        Set::Settings(cache_key_cookie),
+        "A cookie that keys of pages hold, and the values that count; a shared fetch passes it on as the key has it.",
+    )
+    .repeats()
+    .group("cache_key_input")
+    .own(),
+];
+
+fn shared_fetch_headers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let shared = &mut settings.cache_rules.shared_fetch;
+    args.start(&mut shared.fields);
+    if args.first {
+        shared.on = false;
+    }
+    for index in 0..args.len() {
+        match args.bytes(index) {
+            b"off" if args.len() == 1 && args.first => return Ok(()),
+            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every name")),
+            b"on" => {}
+            name if name.eq_ignore_ascii_case(b"cookie") => {
+                return Err(args
+                    .error(index, "cookies would make everybody's page one visitor's")
+                    .help("put those that matter into the key: cache_key_cookie NAME;"));
+            }
+            name if !is_token(name) => return Err(args.invalid(index, "on, off or the name of a field")),
+            _ => shared.fields.push(args.text(index)?),
+        }
+    }
+    shared.on = true;
+    Ok(())
+}
+
+fn cache_key_field(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    if args.bytes(0).eq_ignore_ascii_case(b"cookie") {
+        return Err(args
+            .error(0, "a key with all cookies is one visitor's")
+            .help("name one: cache_key_cookie NAME;"));
+    }
+    keyed(settings, args, false)
+}
+
+fn cache_key_cookie(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    keyed(settings, args, true)
+}
+
+fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Done {
+    let list = &mut settings.cache_rules.shared_fetch.keyed;
+    args.start(list);
+    let name = args.text(0)?;
+    // `$http_NAME` reads a field, so that its name has the letters of a variable.
+    let is_field = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
+    if !is_token(name.bytes()) || !cookie && !is_field(name.bytes()) {
+        let what =
+            if cookie { "the name of a cookie" } else { "the name of a field: letters, digits and hyphens" };
+        return Err(args.invalid(0, what));
+    }
+    let is_value = |value: &[u8]| {
+        !value.is_empty() && value.iter().all(|byte| byte.is_ascii_graphic() && !b";,".contains(byte))
+    };
+    let mut values = Vec::new();
+    for index in 1..args.len() {
+        if !is_value(args.bytes(index)) {
+            return Err(args.invalid(index, "a value as it is sent"));
+        }
+        values.push(args.text(index)?);
+    }
+    if list
+        .iter()
+        .any(|other| other.cookie == cookie && other.name.bytes().eq_ignore_ascii_case(name.bytes()))
+    {
+        return Err(args.error(0, format!("\"{}\" is in the key already", name.lossy())));
+    }
+    list.push(KeyedInput { cookie, name, values });
+    Ok(())
+}
+
+/// RFC 9110 section 5.6.2.
+fn is_token(name: &[u8]) -> bool {
+    !name.is_empty()
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
+}

@@ -1,0 +1,170 @@
+//! `Accept-Language`, by what it means: which languages a visitor wants, the most wanted first.
+//!
+//! RFC 9110 §12.5.4 orders languages by weight. Of those that weigh the same, applications take the one that stands first,
+//! so their order counts too; how far two weights lie apart does not. What is left is one spelling for all lists that lead to
+//! the same choice: `en-GB,en;q=0.9,de;q=0.8` and `EN-gb, en;q=0.5, de;q=0.1, en;q=0.1` are one list.
+
+use smallvec::SmallVec;
+
+/// The most languages that are put in order; more are no browser's, and are not told apart.
+const MOST: usize = 16;
+
+/// A language of a list, and how much it is wanted, in thousandths.
+pub(crate) type Language<'a> = (u16, &'a [u8]);
+
+/// The languages of a list, each once, the most wanted first, those that are refused (`q=0`) last and by name; none where
+/// they are too many.
+pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<SmallVec<[Language<'a>; MOST]>> {
+    let mut languages: SmallVec<[Language<'a>; MOST]> = SmallVec::new();
+    for member in values.flat_map(|value| value.split(|byte| *byte == b',')) {
+        let (name, weight) = match member.iter().position(|byte| *byte == b';') {
+            Some(at) => (&member[..at], weight_of(&member[at + 1..])),
+            None => (member, 1000),
+        };
+        let name = name.trim_ascii();
+        if name.is_empty() {
+            continue;
+        }
+        if languages.len() == MOST {
+            return None;
+        }
+        languages.push((weight, name));
+    }
+    languages.sort_by(|(weight, name), (other_weight, other)| {
+        let by_name = || if *weight == 0 { lower(name).cmp(lower(other)) } else { std::cmp::Ordering::Equal };
+        other_weight.cmp(weight).then_with(by_name)
+    });
+    let mut at = 0;
+    while at < languages.len() {
+        let name = languages[at].1;
+        if languages[..at].iter().any(|(_, earlier)| earlier.eq_ignore_ascii_case(name)) {
+            languages.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+    Some(languages)
+}
+
+/// Appends the list in its one spelling, without weights: `en-gb,en,de;q=0`.
+pub(crate) fn write(languages: &[Language<'_>], out: &mut Vec<u8>) {
+    for (number, (weight, name)) in languages.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        out.extend(lower(name));
+        if *weight == 0 {
+            out.extend_from_slice(b";q=0");
+        }
+    }
+}
+
+/// The list as a field that says the same: the weights fall from 1 by twentieths.
+pub(crate) fn weighted(languages: &[Language<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (number, (weight, name)) in languages.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        out.extend(lower(name));
+        match (*weight, number) {
+            (0, _) => out.extend_from_slice(b";q=0"),
+            (_, 0) => {}
+            _ => out.extend_from_slice(format!(";q=0.{:02}", 100 - 5 * number).as_bytes()),
+        }
+    }
+    out
+}
+
+/// The one of `offered` that a list wants most (RFC 4647 §3.4, lookup): a range matches itself and, cut at its hyphens from
+/// the end, what is broader. None where it wants none of them.
+pub(crate) fn best<'o>(values: impl Iterator<Item = &'o [u8]>, offered: &'o [Box<[u8]>]) -> Option<&'o [u8]> {
+    let list = ordered(values)?;
+    let refused =
+        |name: &[u8]| list.iter().any(|(weight, own)| *weight == 0 && own.eq_ignore_ascii_case(name));
+    let wanted = list.iter().filter(|(weight, _)| *weight > 0);
+    for (_, range) in wanted {
+        let mut range = *range;
+        loop {
+            let found = offered.iter().find(|name| name.eq_ignore_ascii_case(range) && !refused(name));
+            if let Some(found) = found {
+                return Some(found);
+            }
+            let Some(hyphen) = range.iter().rposition(|byte| *byte == b'-') else { break };
+            range = &range[..hyphen];
+        }
+    }
+    None
+}
+
+fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    name.iter().map(u8::to_ascii_lowercase)
+}
+
+/// The thousandths that `q=` gives; what is no weight counts for 1.
+fn weight_of(parameters: &[u8]) -> u16 {
+    let text = parameters.trim_ascii();
+    let Some(text) = text.strip_prefix(b"q=").or_else(|| text.strip_prefix(b"Q=")) else { return 1000 };
+    let (whole, fraction) = text.split_at(text.len().min(1));
+    let thousandths = fraction.iter().skip(1).chain(b"000").take(3);
+    let digits = thousandths.fold(0, |sum, digit| sum * 10 + u16::from(digit.wrapping_sub(b'0').min(9)));
+    if whole == b"0" { digits } else { 1000 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelled(value: &str) -> String {
+        let mut out = Vec::new();
+        write(&ordered([value.as_bytes()].into_iter()).expect("few"), &mut out);
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn lists_that_mean_the_same_are_one_and_those_that_differ_are_not() {
+        for same in [
+            "en-gb,en,de",
+            "en-GB, en;q=0.9, de;q=0.8",
+            "EN-gb,en;q=0.5,de;q=0.1",
+            "de;q=0.1, en;q=0.5, en-GB;q=1.0",
+            "en-GB, en, de",
+            "en-GB, en, en;q=0.3, de, EN-GB;q=0.1",
+            " , en-GB,,en;Q=0.999 ,de;q=0.2 ",
+        ] {
+            assert_eq!(spelled(same), "en-gb,en,de", "{same}");
+        }
+        assert_eq!(spelled("de, en"), "de,en", "applications take the first of two that weigh the same");
+        assert_eq!(spelled("en, de"), "en,de");
+        assert_eq!(spelled("en;q=0.5, de;q=0.5"), "en,de");
+        assert_eq!(spelled("fr;q=0, de;q=0, *"), "*,de;q=0,fr;q=0");
+        assert_eq!(spelled("en, <x>"), "en,<x>", "what is no language is told apart all the same");
+    }
+
+    #[test]
+    fn the_field_that_the_origin_is_told_says_the_same() {
+        for value in ["en", "de;q=0.1,en", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p", "fr;q=0, *;q=0.4", "x;q=0"] {
+            let list = ordered([value.as_bytes()].into_iter()).expect("few");
+            let told = String::from_utf8(weighted(&list)).expect("text");
+            assert_eq!(spelled(&told), spelled(value), "{told}");
+        }
+        let many = vec!["en"; MOST + 1].join(",");
+        assert!(ordered([many.as_bytes()].into_iter()).is_none());
+    }
+
+    #[test]
+    fn the_language_that_is_wanted_most_is_chosen() {
+        let offered: Vec<Box<[u8]>> = ["en", "de", "pt-BR"].map(|name| name.as_bytes().into()).into();
+        let best = |value: &str| {
+            let best = super::best([value.as_bytes()].into_iter(), &offered);
+            String::from_utf8(best.unwrap_or_default().to_vec()).expect("text")
+        };
+        assert_eq!(best("de-AT, en;q=0.5"), "de");
+        assert_eq!(best("fr, en;q=0.1, de;q=0.2"), "de");
+        assert_eq!(best("PT-br"), "pt-BR");
+        assert_eq!(best("pt"), "", "a broader range asks for no narrower language");
+        assert_eq!(best("fr, *"), "");
+        assert_eq!(best("en;q=0, en-US, de;q=0.1"), "de");
+        assert_eq!(best(""), "");
+    }
+}

@@ -1,0 +1,73 @@
+//! What a fetch of a page for everybody tells its origin, and what of a request its key holds.
+
+use std::cell::RefCell;
+
+use myriad_conf::Text;
+use myriad_conf::settings::{self as conf, Settings};
+use myriad_http::Known;
+use myriad_policy::{KeyedInput, SharedFetch};
+use myriad_script::Template;
+
+use super::Compile;
+use crate::exchange::variables::{Source, VariableNames};
+use crate::runtime::{CachePlace, Caches, Handler, Place};
+
+/// Finds out for each place whether its key follows from the visitor's browser: then the origin is told its class of devices.
+/// Maps are looked through; what `set` or a regex made may come of the browser wherever the rules read that at all.
+pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames) {
+    let is_browser =
+        |source: &Source| matches!(source, Source::DeviceClass | Source::Field(Known::UserAgent));
+    if !names.read_by_rules().any(is_browser) {
+        return;
+    }
+    let tell = |cache: &mut CachePlace| {
+        cache.rules.shared_fetch.device = !cache.key.reads_only(|id| !is_browser(names.source(id)));
+    };
+    for place in places {
+        let Handler::Origin(origin) = &mut place.handler else { continue };
+        match &mut origin.cache {
+            Caches::None => {}
+            Caches::One(cache) => tell(cache),
+            Caches::Named(named) => named.places.iter_mut().for_each(|(_, cache)| tell(cache)),
+        }
+    }
+}
+
+impl Compile<'_> {
+    /// The rules of a place, but for what only the whole configuration shows ([`tell_devices`]). A field or cookie that the
+    /// key reads as it was sent is told apart by it, so that it goes to the origin.
+    pub(super) fn shared_fetch(&mut self, settings: &Settings, key: &Template) -> SharedFetch {
+        let shared = &settings.cache_rules.shared_fetch;
+        let names = self.scripts.catalogue();
+        let sources = RefCell::new(Vec::new());
+        key.reads(|id| {
+            sources.borrow_mut().push(names.source(id).clone());
+            false
+        });
+        let mut fields: Vec<Box<[u8]>> =
+            shared.fields.iter().map(|name| name.bytes().to_ascii_lowercase().into()).collect();
+        let mut cookies = Vec::new();
+        for source in sources.into_inner() {
+            match source {
+                Source::Field(known) => fields.push(known.as_str().to_ascii_lowercase().into_bytes().into()),
+                Source::OtherField(name) => fields.push(name.as_bytes().into()),
+                Source::Cookie(name) => cookies.push(name),
+                _ => {}
+            }
+        }
+        let keyed = shared.keyed.iter().map(|input| self.keyed_input(input)).collect();
+        SharedFetch { on: shared.on, fields, cookies, device: false, keyed }
+    }
+
+    fn keyed_input(&mut self, input: &conf::KeyedInput) -> KeyedInput {
+        // What the rules of a place read is what requests are told apart by before their key is made.
+        let name = input.name.lossy().to_ascii_lowercase().replace('-', "_");
+        let variable = if input.cookie { "$http_cookie".to_owned() } else { format!("$http_{name}") };
+        self.in_rules(|compile| compile.template(&Text::new(variable, input.name.span)));
+        KeyedInput {
+            cookie: input.cookie,
+            name: input.name.bytes().into(),
+            values: input.values.iter().map(|value| value.bytes().into()).collect(),
+        }
+    }
+}
