@@ -145,7 +145,7 @@ fn tells_host(origin: &OriginSettings) -> bool {
 }
 
 /// The names of the variables of a text, in their order; `None` where a `$` names none.
-fn variables(text: &str) -> Option<Vec<&str>> {
+pub(super) fn variables(text: &str) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('$') {

@@ -11,6 +11,7 @@ mod http;
 mod level;
 mod location;
 mod lost;
+mod unkeyed;
 
 use std::collections::HashSet;
 
@@ -114,6 +115,7 @@ pub fn survey(parsed: &Parsed) -> Survey {
         builder.check_servers(http);
         builder.check_zones(http);
         builder.hint_at_keys(http);
+        builder.hint_at_unkeyed_input(http);
     }
     let mut findings = builder.findings;
     let lost = Lost::by(parsed, &findings);

@@ -1,0 +1,86 @@
+//! Hints at what a visitor says, reaches the origin of everybody's page, and is in no key.
+
+use super::Builder;
+use super::hints::variables;
+use crate::{
+    diagnostic::Diagnostic,
+    model::HttpConf,
+    settings::{CacheZone, Handler, OriginSettings, Settings},
+    span::Span,
+    text::Text,
+};
+
+impl Builder<'_> {
+    /// Pages whose fetch tells the origin everything that one visitor says, and what a configuration tells it besides the
+    /// list of `shared_fetch_headers`. Each is said once for a file.
+    pub(super) fn hint_at_unkeyed_input(&mut self, http: &HttpConf) {
+        let mut said: Vec<(Span, bool)> = Vec::new();
+        for settings in http.levels() {
+            let Some((zone, origin)) = cached(settings) else { continue };
+            let on = settings.cache_rules.shared_fetch.on;
+            let hint = if on {
+                let Some(param) = unkeyed(settings, origin) else { continue };
+                hint_at_param(param)
+            } else if origin.pass_request_headers {
+                hint_at_all(zone)
+            } else {
+                continue;
+            };
+            if !said.iter().any(|(span, of_param)| span.file == hint.span.file && *of_param == on) {
+                said.push((hint.span, on));
+                self.findings.push(hint);
+            }
+        }
+    }
+}
+
+fn hint_at_all(zone: &Text) -> Diagnostic {
+    let message = format!(
+        "the fetch of a page for everybody in \"{}\" tells the origin all fields and cookies of the visitor who caused it, and what one made up may stand in the page of all",
+        zone.lossy()
+    );
+    Diagnostic::hint(zone.span, message).help(
+        "write shared_fetch_headers on; and put into the key what pages follow from: cache_key_field Accept-Language en de;",
+    )
+}
+
+fn hint_at_param(param: &Text) -> Diagnostic {
+    let message = format!(
+        "\"{}\" tells the origin of everybody's page what a visitor says, and the key does not hold it",
+        param.lossy()
+    );
+    let help = "put it into the key, or leave it to shared_fetch_headers, which keeps what is in no key from shared fetches";
+    Diagnostic::hint(param.span, message).help(help)
+}
+
+fn cached(settings: &Settings) -> Option<(&Text, &OriginSettings)> {
+    let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return None };
+    let origin = settings.origin(*protocol);
+    match &origin.cache.zone {
+        CacheZone::Zone(zone) => Some((zone, origin)),
+        CacheZone::Off => None,
+    }
+}
+
+/// The value of the first parameter or field that says what the visitor said, where the key does not.
+fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Text> {
+    let key = origin.cache.key.as_ref().map(|key| key.lossy().into_owned()).unwrap_or_default();
+    let key = variables(&key).unwrap_or_default();
+    let keyed = &settings.cache_rules.shared_fetch.keyed;
+    let is_keyed = |name: &str| {
+        key.contains(&name)
+            || keyed.iter().any(|input| {
+                let prefix = if input.cookie { "cookie_" } else { "http_" };
+                name == format!("{prefix}{}", input.name.lossy().to_ascii_lowercase().replace('-', "_"))
+            })
+    };
+    let is_said = |name: &str| {
+        let is_field = name.starts_with("http_") && name != "http_host" || name.starts_with("cookie_");
+        (is_field || name == "proxy_add_x_forwarded_for") && !is_keyed(name)
+    };
+    let values = origin.parameters.iter().map(|param| &param.value);
+    values.into_iter().find(|value| {
+        let text = value.lossy();
+        variables(&text).is_some_and(|names| names.iter().any(|name| is_said(name)))
+    })
+}
