@@ -3,6 +3,8 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use crate::{Answer, PATIENCE, Request};
 
 /// One connection.
@@ -85,6 +87,18 @@ impl Client {
         };
         self.in_response = false;
         Ok(answer)
+    }
+
+    /// Whether something has come, or the other side has closed; looked at without waiting.
+    pub fn has_input(&mut self) -> bool {
+        let mut polled = [PollFd::new(&self.stream, PollFlags::IN)];
+        !self.buffer.is_empty() || poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
+    }
+
+    /// Reads some bytes and drops them: how many there were, 0 at the end.
+    pub fn read_some(&mut self) -> io::Result<usize> {
+        let held = std::mem::take(&mut self.buffer).len();
+        if held > 0 { Ok(held) } else { self.stream.read(&mut [0; 16384]) }
     }
 
     /// Reads whatever comes next, at least one byte; nothing at the end.

@@ -14,6 +14,7 @@ use myriad_http::h1::{ChunkedDecoder, Framing};
 use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::multiplex::Feed;
+use crate::patience::{AS_MOVED, MinRate, Patience, Terms};
 use crate::work::Input;
 
 /// Largest piece given out at once, bytes; also what a streaming upload holds in memory.
@@ -28,8 +29,8 @@ pub(crate) struct BodyState {
     received: u64,
     expect_continue: bool,
     failed: bool,
-    /// Nothing has come since the client was last asked: its time runs.
-    waiting: bool,
+    /// How long the client is waited for.
+    patience: Patience,
 }
 
 enum BodyFraming {
@@ -56,8 +57,8 @@ struct Inner {
     state: RefCell<BodyState>,
     /// Largest body accepted, bytes (`client_max_body_size`), 0 for any.
     limit: Cell<u64>,
-    /// `client_body_timeout`, milliseconds, 0 for none.
-    timeout_ms: Cell<u64>,
+    /// `client_body_timeout` and `client_min_rate`.
+    terms: Cell<Terms>,
     /// The body's own: the answer may be under way at the same time, and has its own time-out.
     deadline: Deadline,
 }
@@ -84,12 +85,19 @@ impl RequestBody {
             Framing::Length(left) => BodyFraming::Length { left },
             Framing::Chunked => BodyFraming::Chunked { decoder: ChunkedDecoder::default(), done: false },
         };
-        let state = BodyState { framing, input, received: 0, expect_continue, failed: false, waiting: false };
+        let state = BodyState {
+            framing,
+            input,
+            received: 0,
+            expect_continue,
+            failed: false,
+            patience: Patience::default(),
+        };
         let inner = Inner {
             connection,
             state: RefCell::new(state),
             limit: Cell::new(0),
-            timeout_ms: Cell::new(60_000),
+            terms: Cell::new(Terms::default()),
             deadline: Deadline::new(),
         };
         Self { source: Source::Socket(Rc::new(inner)) }
@@ -129,16 +137,17 @@ impl RequestBody {
         }
     }
 
-    /// Sets `client_max_body_size` (bytes, 0 for any) and `client_body_timeout` (milliseconds, 0 for none), once the
-    /// location is known.
-    pub fn configure(&self, limit: u64, timeout_ms: u64) {
+    /// Sets `client_max_body_size` (bytes, 0 for any), `client_body_timeout` (milliseconds, 0 for none) and `client_min_rate`,
+    /// once the location is known.
+    pub fn configure(&self, limit: u64, timeout_ms: u64, rate: MinRate) {
+        let terms = Terms { silence_ms: timeout_ms, rate };
         match &self.source {
             Source::Nothing => {}
             Source::Socket(inner) => {
                 inner.limit.set(limit);
-                inner.timeout_ms.set(timeout_ms);
+                inner.terms.set(terms);
             }
-            Source::Stream(feed) => feed.configure(limit, timeout_ms),
+            Source::Stream(feed) => feed.configure(limit, terms),
         }
     }
 
@@ -294,17 +303,15 @@ impl Inner {
             Poll::Ready(Ok(count)) => {
                 state.input.filled(count);
                 // An origin that is slow to take the body must not count against the client.
-                self.deadline.clear();
                 self.connection.go_on();
-                state.waiting = false;
-                Poll::Ready(Ok(()))
+                let rate = self.terms.get().rate;
+                let is_slow = state.patience.moved(count as u64, &self.deadline, rate, AS_MOVED);
+                Poll::Ready(if is_slow { Err(BodyError::Timeout) } else { Ok(()) })
             }
             Poll::Pending => {
-                if !std::mem::replace(&mut state.waiting, true) {
-                    self.deadline.set(self.timeout_ms.get());
-                    self.connection.stall();
-                }
-                self.deadline.poll_expired(cx).map(|()| Err(BodyError::Timeout))
+                self.connection.stall();
+                let lapse = state.patience.poll(&self.deadline, self.terms.get(), AS_MOVED, cx);
+                lapse.map(|_| Err(BodyError::Timeout))
             }
         }
     }

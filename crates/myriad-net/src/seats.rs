@@ -25,6 +25,16 @@ const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
 /// Connections that one walk gathers at least; an eighth of all where that is more.
 const GATHER: usize = 32;
 
+thread_local! {
+    /// Whether this thread's worker has more than three quarters of its connections.
+    static PRESSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the worker of this thread has more than three quarters of its connections.
+pub(crate) fn is_pressed() -> bool {
+    PRESSED.get()
+}
+
 /// The seats of one worker. Cheap to clone; stays on the worker's thread.
 #[derive(Clone)]
 pub struct Seats(Rc<Inner>);
@@ -241,10 +251,16 @@ impl Client {
 impl Inner {
     fn sit(&self) {
         self.taken.set(self.taken.get() + 1);
+        self.weigh();
+    }
+
+    fn weigh(&self) {
+        PRESSED.set(self.taken.get() > self.most / 4 * 3);
     }
 
     fn rise(&self) {
         self.taken.set(self.taken.get() - 1);
+        self.weigh();
         self.changed.notify_one();
     }
 }

@@ -83,6 +83,11 @@ pub trait Service: 'static {
         None
     }
 
+    /// A client took less of an answer than `client_min_rate`, and its connection was reset; for the error log.
+    fn client_too_slow(&self, connection: &Connection) {
+        let _ = connection;
+    }
+
     /// A panic broke a connection off, whose requests under way are lost; for the error log.
     fn connection_lost(&self, connection: &Connection, panic: &str) {
         let _ = (connection, panic);

@@ -21,6 +21,8 @@ pub struct TcpInfo {
     pub snd_cwnd: u32,
     /// The receive window, bytes.
     pub rcv_space: u32,
+    /// Bytes that the other end has acknowledged; none from kernels before 4.1.
+    pub bytes_acked: Option<u64>,
 }
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -83,8 +85,15 @@ fn read(answer: &[u8]) -> Option<TcpInfo> {
         let info = attributes.get(4..length)?;
         if kind == INET_DIAG_INFO {
             let number = |at: usize| Some(u32::from_ne_bytes(info.get(at..at + 4)?.try_into().ok()?));
-            let (rtt, rttvar) = (number(68)?, number(72)?);
-            return Some(TcpInfo { rtt, rttvar, snd_cwnd: number(80)?, rcv_space: number(96)? });
+            let bytes_acked =
+                info.get(120..128).and_then(|bytes| bytes.try_into().ok()).map(u64::from_ne_bytes);
+            return Some(TcpInfo {
+                rtt: number(68)?,
+                rttvar: number(72)?,
+                snd_cwnd: number(80)?,
+                rcv_space: number(96)?,
+                bytes_acked,
+            });
         }
         attributes = attributes.get(length.next_multiple_of(4)..)?;
     }
@@ -106,6 +115,10 @@ mod tests {
             let local = server.local_addr().expect("an address");
             let info = TcpInfo::of(local, peer).expect("the kernel's figures");
             assert!(info.snd_cwnd > 0 && info.rcv_space > 0, "{info:?}");
+            let before = info.bytes_acked.expect("a kernel of these days");
+            std::io::Write::write_all(&mut &server, b"hello").expect("room");
+            std::io::Read::read_exact(&mut &client, &mut [0; 5]).expect("five bytes");
+            assert_eq!(TcpInfo::of(local, peer).and_then(|info| info.bytes_acked), Some(before + 5));
             let mut nobody = peer;
             nobody.set_port(1);
             assert_eq!(TcpInfo::of(local, nobody), None);

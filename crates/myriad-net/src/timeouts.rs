@@ -1,5 +1,7 @@
 //! How long a connection's driver waits for its client.
 
+use crate::patience::MinRate;
+
 /// How long the driver waits; all in milliseconds, 0 for no limit unless said otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
@@ -15,12 +17,14 @@ pub struct Timeouts {
     pub lingering_idle_ms: u64,
     /// `lingering_close always`: linger also where nothing more is expected of the client.
     pub lingering_always: bool,
+    /// `client_min_rate`.
+    pub min_rate: MinRate,
     /// `reset_timedout_connection`: close with a reset when a client times out, and on 444.
     pub reset_timed_out: bool,
 }
 
 impl Default for Timeouts {
-    /// nginx's defaults.
+    /// nginx's defaults, and that of `client_min_rate`.
     fn default() -> Self {
         Self {
             keepalive_ms: 75_000,
@@ -29,6 +33,7 @@ impl Default for Timeouts {
             lingering_ms: 30_000,
             lingering_idle_ms: 5_000,
             lingering_always: false,
+            min_rate: MinRate { bytes_per_second: 100, grace_ms: 30_000, under_pressure: true },
             reset_timed_out: false,
         }
     }

@@ -110,6 +110,7 @@ pub(crate) fn settings(runtime: &Runtime, connection: &Connection) -> Option<Qui
         stream_buffer: http3.stream_buffer_size,
         retry: http3.retry,
         gso: http3.gso,
+        min_rate: server.limits.timeouts.min_rate,
         idle_ms: server.limits.timeouts.keepalive_ms,
         handshake_ms: server.limits.header_timeout_ms,
     })

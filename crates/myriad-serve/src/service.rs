@@ -177,6 +177,13 @@ impl Service for SiteService {
         self.log_client(connection, format_args!("{reason} while processing HTTP/3 connection"));
     }
 
+    fn client_too_slow(&self, connection: &Connection) {
+        self.log_client(
+            connection,
+            format_args!("client was slower than \"client_min_rate\" while sending to client"),
+        );
+    }
+
     fn connection_lost(&self, connection: &Connection, panic: &str) {
         let log = &self.current().runtime.zone_log;
         log.write(Level::Alert, Some(connection.id), format_args!("a panic ended a connection: {panic}"));

@@ -1,7 +1,7 @@
 //! Reading from and writing to the client: limits, time-outs, keep-alive.
 
 use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, between, set};
-use crate::settings::{BodyInFile, ClientSettings, LargeBuffers, Lingering, Settings, TempPath};
+use crate::settings::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, Settings, TempPath};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
@@ -102,6 +102,14 @@ pub(super) static ROWS: &[Directive] = &[
         "How long to wait between two writes to the client.",
     )
     .default("60s"),
+    Directive::new(
+        "client_min_rate",
+        HSL,
+        between(1, 3),
+        Set::Settings(client_min_rate),
+        "How many bytes a second a client moves at least, of a head, a body or an answer, while it is waited for.",
+    )
+    .default("100 grace=30s pressure"),
     Directive::new(
         "keepalive_timeout",
         HSL,
@@ -233,6 +241,26 @@ fn client_body_in_file_only(settings: &mut Settings, args: &mut Arguments<'_>) -
 fn client_body_temp_path(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let levels = (1..args.len()).map(|index| args.within(index, 1, 3)).collect::<Result<_, _>>()?;
     settings.client.body_temp_path = TempPath { path: args.text(0)?, levels };
+    Ok(())
+}
+
+fn client_min_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    if args.bytes(0) == b"off" {
+        settings.client.min_rate = None;
+        return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "nothing behind `off`")) };
+    }
+    let mut rate = MinRate { rate: args.size(0)?, under_pressure: false, ..MinRate::default() };
+    if rate.rate == 0 {
+        return Err(args.invalid(0, "at least one byte a second, or `off`"));
+    }
+    for index in 1..args.len() {
+        match args.bytes(index) {
+            b"pressure" => rate.under_pressure = true,
+            [b'g', b'r', b'a', b'c', b'e', b'=', ..] => rate.grace = args.millis_after(index, 6)?,
+            _ => return Err(args.invalid(index, "`grace=TIME` or `pressure`")),
+        }
+    }
+    settings.client.min_rate = Some(rate);
     Ok(())
 }
 

@@ -35,6 +35,23 @@ pub enum BodyInFile {
     On,
 }
 
+/// `client_min_rate RATE grace=TIME`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MinRate {
+    /// Bytes a second, at least 1.
+    pub rate: u64,
+    /// `grace=`: how long the client was waited for when it is judged, milliseconds.
+    pub grace: u64,
+    /// `pressure`: only while a worker has more than three quarters of its connections.
+    pub under_pressure: bool,
+}
+
+impl Default for MinRate {
+    fn default() -> Self {
+        Self { rate: 100, grace: 30_000, under_pressure: true }
+    }
+}
+
 /// A folder of temporary files, as in `client_body_temp_path PATH 1 2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TempPath {
@@ -69,6 +86,8 @@ pub struct ClientSettings {
     pub body_in_single_buffer: bool,
     /// `send_timeout`, between two writes.
     pub send_timeout: u64,
+    /// `client_min_rate`; none for as slow as it likes.
+    pub min_rate: Option<MinRate>,
     /// `keepalive_timeout`; 0 closes after each answer.
     pub keepalive_timeout: u64,
     /// Second argument of `keepalive_timeout`, in seconds, for the `Keep-Alive` field.
@@ -119,6 +138,7 @@ impl Default for ClientSettings {
             body_temp_path: TempPath { path: Text::builtin("client_body_temp"), levels: Vec::new() },
             body_in_single_buffer: false,
             send_timeout: 60_000,
+            min_rate: Some(MinRate::default()),
             keepalive_timeout: 75_000,
             keepalive_header_s: None,
             keepalive_min_timeout: 0,

@@ -34,7 +34,7 @@ pub use cache::{
     CacheDebug, CacheInvalidate, CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone,
     PersonalCookies, PurgeCondition, PurgeSettings, PurgeStyle, StaleTimes, StaleWhen,
 };
-pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, TempPath};
+pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, TempPath};
 pub use content::{
     ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, IfModifiedSince, OpenFileCache,
     OpenFileSettings, ServerTokens, TryFiles, TryFilesEnd, Types,

@@ -1,6 +1,6 @@
 use myriad_conf::{
     model::{MainConf, RewriteStep, WorkerProcesses},
-    settings::{Handler, Satisfy},
+    settings::{Handler, MinRate, Satisfy},
 };
 
 use crate::{http, model, server, texts};
@@ -46,6 +46,21 @@ fn a_value_holds_below_unless_set_again_wherever_it_stands() {
     assert_eq!(first.locations[1].settings.client.keepalive_header_s, None);
     assert_eq!(timeout(&http.servers[1].settings), 2_000);
     assert_eq!(http.servers[1].settings.client.send_timeout, 60_000);
+}
+
+#[test]
+fn a_rate_for_clients_holds_always_where_it_is_written_and_under_pressure_else() {
+    let rate = |rate, grace, under_pressure| Some(MinRate { rate, grace, under_pressure });
+    let http = http(
+        "server { } server { client_min_rate 2k; location /off { client_min_rate off; }
+           location /own { client_min_rate 50 pressure grace=1m; } }",
+    );
+    let of = |settings: &myriad_conf::Settings| settings.client.min_rate;
+    assert_eq!(of(&http.servers[0].settings), rate(100, 30_000, true));
+    let second = &http.servers[1];
+    assert_eq!(of(&second.settings), rate(2048, 30_000, false));
+    assert_eq!(of(&second.locations[0].settings), None);
+    assert_eq!(of(&second.locations[1].settings), rate(50, 60_000, true));
 }
 
 #[test]

@@ -208,8 +208,12 @@ impl<S: Service> Parts<S> {
             work.input = input;
         }
         if !progress.complete {
-            if timeouts.reset_timed_out && (progress.timed_out || response.drop_connection) {
+            let is_late = progress.timed_out || response.drop_connection;
+            if progress.too_slow || timeouts.reset_timed_out && is_late {
                 connection.socket.reset_on_close();
+            }
+            if progress.too_slow {
+                service.client_too_slow(&connection);
             }
             return After::Close;
         }

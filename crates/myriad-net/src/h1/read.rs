@@ -8,7 +8,8 @@ use myriad_http::h2::PREFACE;
 use myriad_http::proxy_protocol::{self, Preface};
 
 use crate::connection::Connection;
-use crate::deadline;
+use crate::deadline::{self, Deadline};
+use crate::patience::{AS_MOVED, MinRate, Patience, Terms};
 use crate::service::{ConnectionEvent, Rejection, Service};
 use crate::work::{self, Work};
 
@@ -36,8 +37,14 @@ pub(super) async fn head<S: Service>(
     }
     // Before TLS the handshake has read it.
     let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
-    let mut reader = HeadReader { work: carried, announced, first, timed: first, began: None, parsed: 0 };
+    let mut reader =
+        HeadReader { work: carried, announced, first, timed: first, began: None, slow: None, parsed: 0 };
     poll_fn(|cx| reader.poll(service, connection, cx)).await
+}
+
+/// What holds of clients whose server is not known yet.
+fn min_rate<S: Service>(service: &S, connection: &Connection) -> MinRate {
+    service.limits(connection).timeouts.min_rate
 }
 
 /// A part of a head is there. The end is told of whatever comes, be it a panic.
@@ -66,6 +73,8 @@ struct HeadReader<'a, S: Service> {
     timed: bool,
     /// Whether a part of a head is there, and was told of.
     began: Option<Began<'a, S>>,
+    /// How fast the rest of it comes.
+    slow: Option<Box<(Deadline, Patience)>>,
     /// Bytes that were there at the last parse, so that a parse is made only when there are more.
     parsed: usize,
 }
@@ -83,9 +92,17 @@ impl<'a, S: Service> HeadReader<'a, S> {
                 service.limits(connection).head.total
             };
             match connection.socket.poll_read(cx, work.input.room(most)) {
-                Poll::Ready(Ok(count)) if count > 0 => work.input.filled(count),
+                Poll::Ready(Ok(count)) if count > 0 => {
+                    work.input.filled(count);
+                    if let Some(slow) = &mut self.slow {
+                        let rate = min_rate(service, connection);
+                        if slow.1.moved(count as u64, &slow.0, rate, AS_MOVED) {
+                            return Poll::Ready(self.timed_out());
+                        }
+                    }
+                }
                 Poll::Ready(_) => return Poll::Ready(self.closed()),
-                Poll::Pending => return self.idle(connection, cx),
+                Poll::Pending => return self.idle(service, connection, cx),
             }
         }
     }
@@ -136,6 +153,7 @@ impl<'a, S: Service> HeadReader<'a, S> {
             Ok(Parsed::Partial) => {
                 self.parsed = work.input.len();
                 self.began.get_or_insert_with(|| Began::new(service));
+                self.slow.get_or_insert_default();
                 if !self.timed {
                     self.timed = true;
                     connection.deadline.set(limits.header_timeout_ms);
@@ -153,7 +171,7 @@ impl<'a, S: Service> HeadReader<'a, S> {
         Read::Closed
     }
 
-    fn idle(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
+    fn idle(&mut self, service: &S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
         let waiting = self.work.as_ref().is_none_or(|work| work.input.is_empty());
         if waiting {
             if let Some(work) = self.work.take() {
@@ -165,12 +183,25 @@ impl<'a, S: Service> HeadReader<'a, S> {
         } else {
             connection.stall();
         }
+        if let Some(slow) = &mut self.slow {
+            let terms = Terms { silence_ms: 0, rate: min_rate(service, connection) };
+            if slow.1.poll(&slow.0, terms, AS_MOVED, cx).is_ready() {
+                return Poll::Ready(self.timed_out());
+            }
+        }
         match connection.deadline.poll_expired(cx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(()) => Poll::Ready(match self.work.take() {
-                Some(work) if !self.announced => Read::Rejected(work, Rejection::TimedOut),
-                _ => self.closed(),
-            }),
+            Poll::Ready(()) => Poll::Ready(self.timed_out()),
+        }
+    }
+
+    fn timed_out(&mut self) -> Read {
+        match self.work.take() {
+            Some(work) if !self.announced => Read::Rejected(work, Rejection::TimedOut),
+            work => {
+                self.work = work;
+                self.closed()
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use myriad_http::h1::encode_chunk_head;
 
 use crate::connection::Connection;
 use crate::pace::Pace;
+use crate::patience::{Lapse, Patience, Terms};
 use crate::response::{Response, ResponseBody};
 
 /// Most bytes gathered before they are written.
@@ -33,6 +34,8 @@ pub(super) struct Progress {
     pub(super) client_closed: bool,
     /// The client took nothing for `send_timeout`.
     pub(super) timed_out: bool,
+    /// The client took less than `client_min_rate`.
+    pub(super) too_slow: bool,
 }
 
 /// Completes the head with the connection's own fields. Returns whether the connection stays open.
@@ -88,6 +91,7 @@ pub(super) fn now<T>(
         complete,
         client_closed,
         timed_out: false,
+        too_slow: false,
     };
     match connection.socket.poll_write(&mut cx, &io[..=slices.len()]) {
         Poll::Ready(Ok(written)) if written == total => Some(progress(written, true, false)),
@@ -107,17 +111,23 @@ pub(super) async fn rest<T>(
     head_only: bool,
 ) -> Progress {
     let mut sender = Sender::new(response, head_only);
-    connection.deadline.set(response.timeouts.send_ms);
-    let send_ms = response.timeouts.send_ms;
+    // What is armed is the head's time, or that of the request before.
+    connection.deadline.clear();
+    let terms = Terms { silence_ms: response.timeouts.send_ms, rate: response.timeouts.min_rate };
     poll_fn(|cx| {
         let mut trailers = |out: &mut Vec<u8>| {
             if let Some(write) = response.trailers {
                 write(&mut response.ticket, out);
             }
         };
-        sender.poll(connection, send_ms, &mut trailers, cx)
+        sender.poll(connection, terms, &mut trailers, cx)
     })
     .await
+}
+
+/// What the client has had of all that was written to its connection.
+fn taken(connection: &Connection) -> impl Fn() -> Option<u64> {
+    || connection.tcp_info()?.bytes_acked
 }
 
 /// What is still to be sent, in order: the queue, then the file or the stream.
@@ -130,6 +140,8 @@ struct Sender {
     chunked: bool,
     failed: bool,
     pace: Option<Pace>,
+    /// How long the client is waited for.
+    patience: Patience,
     /// The rate held the last piece back, not the client.
     is_paced: bool,
     /// Nothing has been sent yet, and nothing is before so much has been gathered.
@@ -154,6 +166,7 @@ impl Sender {
             chunked: response.chunked,
             failed: false,
             pace: response.rate.filter(|_| !head_only).map(Pace::new),
+            patience: Patience::default(),
             is_paced: false,
             postponed: response.postponed && !head_only,
         };
@@ -194,7 +207,7 @@ impl Sender {
     fn poll(
         &mut self,
         connection: &Connection,
-        send_ms: u64,
+        terms: Terms,
         trailers: &mut dyn FnMut(&mut Vec<u8>),
         cx: &mut Context<'_>,
     ) -> Poll<Progress> {
@@ -213,27 +226,37 @@ impl Sender {
                 // Nothing to write until the origin goes on, and nobody left to write it to.
                 return Poll::Ready(self.progress(false, true));
             } else {
-                connection.deadline.clear();
-                connection.go_on();
+                if self.moved(connection, 0, terms) {
+                    return Poll::Ready(self.too_slow());
+                }
                 return Poll::Pending;
             };
             match step {
                 Poll::Ready(Ok(written)) => {
                     self.written += written as u64;
-                    connection.deadline.set(send_ms);
-                    connection.go_on();
+                    if self.moved(connection, written, terms) {
+                        return Poll::Ready(self.too_slow());
+                    }
                 }
                 Poll::Ready(Err(_)) => return Poll::Ready(self.progress(false, true)),
                 // While a rate holds bytes back, no write would tell that nobody waits for them any more.
                 Poll::Pending if self.pace.is_some() && connection.socket.poll_closed(cx).is_ready() => {
                     return Poll::Ready(self.progress(false, true));
                 }
+                Poll::Pending if self.is_paced => {
+                    return if self.moved(connection, 0, terms) {
+                        Poll::Ready(self.too_slow())
+                    } else {
+                        Poll::Pending
+                    };
+                }
                 Poll::Pending => {
-                    if !self.is_paced {
-                        connection.stall();
-                    }
-                    ready!(connection.deadline.poll_expired(cx));
-                    return Poll::Ready(Progress { timed_out: true, ..self.progress(false, true) });
+                    connection.stall();
+                    let lapse = self.patience.poll(&connection.deadline, terms, &taken(connection), cx);
+                    return Poll::Ready(match ready!(lapse) {
+                        Lapse::Silent => Progress { timed_out: true, ..self.progress(false, true) },
+                        Lapse::Slow => self.too_slow(),
+                    });
                 }
             }
         }
@@ -248,7 +271,24 @@ impl Sender {
     }
 
     fn progress(&self, complete: bool, client_closed: bool) -> Progress {
-        Progress { head: self.head, written: self.written, complete, client_closed, timed_out: false }
+        Progress {
+            head: self.head,
+            written: self.written,
+            complete,
+            client_closed,
+            timed_out: false,
+            too_slow: false,
+        }
+    }
+
+    /// So much has been written, and the client is not waited for. Whether it has taken too little.
+    fn moved(&mut self, connection: &Connection, bytes: usize, terms: Terms) -> bool {
+        connection.go_on();
+        self.patience.moved(bytes as u64, &connection.deadline, terms.rate, &taken(connection))
+    }
+
+    fn too_slow(&self) -> Progress {
+        Progress { too_slow: true, ..self.progress(false, true) }
     }
 
     /// Ends the postponement once there is enough to send, or all of it; what broke off before is not sent.

@@ -13,7 +13,8 @@ use super::read::READ_AHEAD_STREAM;
 use super::wake::Woken;
 use crate::clock::now_ms;
 use crate::connection::Connection;
-use crate::deadline;
+use crate::deadline::{self, Deadline};
+use crate::patience::{AS_MOVED, Lapse, Patience, Terms};
 use crate::service::{Service, StreamLimits};
 use crate::timeouts::Timeouts;
 
@@ -35,8 +36,21 @@ pub(super) enum End {
     Gone,
     /// It takes nothing any more.
     TimedOut,
+    /// It takes too little.
+    TooSlow,
     /// The client has been told.
     Said,
+}
+
+/// Why nothing more is written.
+enum WriteEnd {
+    Gone,
+    TooSlow,
+}
+
+/// What the client has had of all that was written to its connection.
+fn taken(connection: &Connection) -> impl Fn() -> Option<u64> {
+    || connection.tcp_info()?.bytes_acked
 }
 
 /// What the deadline of the connection is set for.
@@ -80,6 +94,10 @@ pub(super) struct Driver<S: Service> {
     /// Streams that are to be looked at; kept for its memory.
     streams: Vec<u32>,
     clock: Clock,
+    /// How long the client is waited for to take what is written.
+    sending: Patience,
+    /// How fast a header block comes that has come in part.
+    pub(super) head: Option<Box<(Deadline, Patience)>>,
     /// When the connection began, in reloads: those of before one are to connect anew.
     epoch: u32,
     /// The client broke a rule: what is under way is given up.
@@ -109,6 +127,8 @@ impl<S: Service> Driver<S> {
             read_ahead: 0,
             streams: Vec::new(),
             clock: Clock::Off,
+            sending: Patience::default(),
+            head: None,
             epoch: deadline::epoch(),
             failed: false,
         }
@@ -141,7 +161,8 @@ impl<S: Service> Driver<S> {
             }
             match self.write(cx) {
                 Ok(written) => moved |= written,
-                Err(_) => return Poll::Ready(End::Gone),
+                Err(WriteEnd::Gone) => return Poll::Ready(End::Gone),
+                Err(WriteEnd::TooSlow) => return Poll::Ready(End::TooSlow),
             }
             if self.is_over() {
                 return Poll::Ready(End::Said);
@@ -177,7 +198,7 @@ impl<S: Service> Driver<S> {
     }
 
     /// Writes what there is; tells whether anything left.
-    fn write(&mut self, cx: &mut Context<'_>) -> std::io::Result<bool> {
+    fn write(&mut self, cx: &mut Context<'_>) -> Result<bool, WriteEnd> {
         let mut moved = false;
         loop {
             if !self.failed {
@@ -192,7 +213,7 @@ impl<S: Service> Driver<S> {
             let count = output.slices(&mut slices);
             match self.connection.socket.poll_write(cx, &slices[..count]) {
                 Poll::Ready(written) => {
-                    let written = written?;
+                    let written = written.map_err(|_| WriteEnd::Gone)?;
                     output.advance(written);
                     self.written += written as u64;
                     self.settle();
@@ -200,6 +221,10 @@ impl<S: Service> Driver<S> {
                     if self.clock == Clock::Sending {
                         // Whoever still takes something is given time again.
                         self.clock = Clock::Off;
+                    }
+                    if self.sending.is_waiting() && self.has_taken_too_little(written) {
+                        self.late(Lapse::Slow);
+                        return Err(WriteEnd::TooSlow);
                     }
                     // Others have woken meanwhile, and pieces of bodies are wanted.
                     if self.exchanges.iter().any(Exchange::is_pulling) {
@@ -248,30 +273,35 @@ impl<S: Service> Driver<S> {
         crate::work::give_head(response.head.text);
     }
 
-    /// Gives up the streams whose clients have kept their windows shut for too long; whether there were any.
+    /// Gives up the streams whose clients have kept their windows shut for too long, or open them too little; whether there
+    /// were any.
     fn reset_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         let mut stalled = Vec::new();
         for exchange in &mut self.exchanges {
             let Stage::Sending(sending) = &exchange.stage else { continue };
-            if !self.codec.is_stalled(exchange.stream) {
-                exchange.stalled = None;
+            let is_shut = self.codec.is_stalled(exchange.stream);
+            if !is_shut && exchange.stalled.is_none() {
                 continue;
             }
-            let send_ms = sending.response.timeouts.send_ms;
-            let deadline = exchange.stalled.get_or_insert_with(|| {
-                let deadline = Box::<deadline::Deadline>::default();
-                deadline.set(send_ms);
-                deadline
-            });
-            if deadline.poll_expired(cx).is_ready() {
-                stalled.push(exchange.stream);
-            }
+            let sent = self.codec.sent_so_far(exchange.stream).body;
+            let timeouts = &sending.response.timeouts;
+            let terms = Terms { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
+            let lapse = exchange.stalled.get_or_insert_default().look(sent, is_shut, terms, cx);
+            stalled.extend(lapse.map(|lapse| (exchange.stream, lapse)));
         }
-        for stream in &stalled {
-            self.service.http2_failed(&self.connection, "client timed out");
+        for (stream, lapse) in &stalled {
+            self.late(*lapse);
             self.codec.reset(*stream, ErrorCode::Protocol);
         }
         !stalled.is_empty()
+    }
+
+    /// Tells of a client that is waited for no more.
+    fn late(&self, lapse: Lapse) {
+        match lapse {
+            Lapse::Silent => self.service.http2_failed(&self.connection, "client timed out"),
+            Lapse::Slow => self.service.client_too_slow(&self.connection),
+        }
     }
 
     /// Nothing moves: sets the deadline, and looks whether it has passed.
@@ -297,7 +327,12 @@ impl<S: Service> Driver<S> {
         if self.connection.has_given_way() && clock == Clock::Sending {
             return Poll::Ready(End::TimedOut);
         }
-        if self.connection.deadline.poll_expired(cx).is_pending() {
+        if clock == Clock::Sending {
+            return self.await_taking(cx);
+        }
+        if matches!(clock, Clock::Head(_)) && self.head_is_slow(cx) {
+            // As one that takes too long.
+        } else if self.connection.deadline.poll_expired(cx).is_pending() {
             return Poll::Pending;
         }
         self.clock = Clock::Off;
@@ -321,6 +356,31 @@ impl<S: Service> Driver<S> {
         self.poll(cx)
     }
 
+    /// Whether a client that was waited for, and takes so much now, took too little.
+    fn has_taken_too_little(&mut self, written: usize) -> bool {
+        let rate = self.timeouts().min_rate;
+        let (deadline, taken) = (&self.connection.deadline, taken(&self.connection));
+        self.sending.moved(written as u64, deadline, rate, &taken)
+    }
+
+    /// Waits for the client to take what is written.
+    fn await_taking(&mut self, cx: &Context<'_>) -> Poll<End> {
+        let timeouts = self.timeouts();
+        let terms = Terms { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
+        let (deadline, taken) = (&self.connection.deadline, taken(&self.connection));
+        self.sending.poll(deadline, terms, &taken, cx).map(|lapse| {
+            self.late(lapse);
+            if lapse == Lapse::Slow { End::TooSlow } else { End::TimedOut }
+        })
+    }
+
+    /// Whether a header block comes too slowly; what comes of anything else meanwhile counts for it.
+    fn head_is_slow(&mut self, cx: &Context<'_>) -> bool {
+        let terms = Terms { silence_ms: 0, rate: self.timeouts().min_rate };
+        let head = self.head.get_or_insert_default();
+        head.1.poll(&head.0, terms, AS_MOVED, cx).is_ready()
+    }
+
     /// Tells others whether the connection waits for its client.
     fn stand(&self, clock: Clock) {
         let connection = &self.connection;
@@ -335,13 +395,14 @@ impl<S: Service> Driver<S> {
     fn wind(&mut self, clock: Clock) {
         let limits = self.service.limits(&self.connection);
         self.connection.deadline.set(match clock {
-            Clock::Off => 0,
+            // The time for taking what is written is set as the client is waited for.
+            Clock::Off | Clock::Sending => 0,
             Clock::Tails => TAILS_MS,
             Clock::First | Clock::Head(_) => limits.header_timeout_ms,
             // 0 closes at once, by the GOAWAY that was said with the first request.
             Clock::Idle => limits.timeouts.keepalive_ms,
-            Clock::Sending => limits.timeouts.send_ms,
         });
+        self.head = None;
         match clock {
             Clock::Tails => self.codec.await_lingering(),
             Clock::Idle => self.rest(),

@@ -9,11 +9,12 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
 use super::wake::{StreamWaker, Woken};
 use crate::deadline::Deadline;
 use crate::multiplex::{Feed, Outgoing};
+use crate::patience::{AS_MOVED, Lapse, Patience, Terms};
 use crate::response::{Head, Response, Sent};
 
 /// A request that is not over.
@@ -29,10 +30,39 @@ pub(super) struct Exchange<T> {
     pub(super) stage: Stage<T>,
     /// Made when something has to be waited for.
     waker: Option<(Arc<StreamWaker>, Waker)>,
-    /// Runs while the client keeps the windows shut.
-    pub(super) stalled: Option<Box<Deadline>>,
+    /// How long the client keeps the windows shut; made when it does so first.
+    pub(super) stalled: Option<Box<Stalled>>,
     /// The client may send more of the body ahead than at first.
     pub(super) is_widened: bool,
+}
+
+/// How an answer goes that had to wait for a window.
+#[derive(Default)]
+pub(super) struct Stalled {
+    deadline: Deadline,
+    patience: Patience,
+    /// Bytes of the body that were sent when this was looked at last.
+    sent: u64,
+    /// A window is shut.
+    pub(super) is_shut: bool,
+}
+
+impl Stalled {
+    /// So much of the body has been sent by now, and the windows stand so. Why the client has no more time, where it has none.
+    pub(super) fn look(&mut self, sent: u64, is_shut: bool, terms: Terms, cx: &Context<'_>) -> Option<Lapse> {
+        let moved = sent - std::mem::replace(&mut self.sent, sent);
+        if (moved > 0 || !is_shut) && self.patience.moved(moved, &self.deadline, terms.rate, AS_MOVED) {
+            return Some(Lapse::Slow);
+        }
+        self.is_shut = is_shut;
+        if !is_shut {
+            return None;
+        }
+        match self.patience.poll(&self.deadline, terms, AS_MOVED, cx) {
+            Poll::Ready(lapse) => Some(lapse),
+            Poll::Pending => None,
+        }
+    }
 }
 
 pub(super) enum Stage<T> {
@@ -99,7 +129,7 @@ impl<T> Exchange<T> {
     pub(super) fn awaits_client(&self) -> bool {
         match &self.stage {
             Stage::Waiting(_) => self.feed.as_ref().is_some_and(Feed::is_awaited),
-            Stage::Sending(_) => self.stalled.is_some(),
+            Stage::Sending(_) => self.stalled.as_ref().is_some_and(|stalled| stalled.is_shut),
         }
     }
 

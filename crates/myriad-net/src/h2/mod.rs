@@ -35,6 +35,7 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
     let timeouts = driver.timeouts();
     drop(driver);
     match end {
+        End::TooSlow => connection.socket.reset_on_close(),
         End::TimedOut if timeouts.reset_timed_out => connection.socket.reset_on_close(),
         End::Said if timeouts.lingering_ms > 0 && !connection.has_given_way() => {
             linger::run(&connection, timeouts).await;

@@ -11,6 +11,7 @@ use myriad_http::{Known, Method, ParseError, RequestHead};
 use super::driver::Driver;
 use super::exchange::{Exchange, Stage};
 use crate::multiplex::Feed;
+use crate::patience::AS_MOVED;
 use crate::request_body::RequestBody;
 use crate::service::{Outcome, Rejection, Service};
 
@@ -59,6 +60,11 @@ impl<S: Service> Driver<S> {
                 }
                 return Poll::Ready(false);
             };
+            if let Some(head) = &mut self.head {
+                // A verdict is for the next look.
+                let rate = crate::patience::MinRate::NONE;
+                let _ = head.1.moved(count as u64, &head.0, rate, AS_MOVED);
+            }
             count
         };
         let input = &desk.buffer[..held + count];

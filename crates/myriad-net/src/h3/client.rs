@@ -22,6 +22,7 @@ use super::sending::Scratch;
 use super::settings::QuicSettings;
 use crate::connection::Connection;
 use crate::deadline;
+use crate::patience::MinRate;
 use crate::seats::Guard;
 use crate::service::{ConnectionEvent, Service};
 
@@ -85,6 +86,10 @@ pub(super) struct Client<S: Service> {
     active: Instant,
     /// `client_header_timeout`, none for no limit.
     head_timeout: Option<Duration>,
+    /// The grace of `client_min_rate`, none for no rate.
+    head_grace: Option<Duration>,
+    /// `client_min_rate`, for heads.
+    min_rate: MinRate,
     /// When its requests were last looked through for those that do not get on.
     looked: Instant,
     /// When a request has waited long enough for its end, if one waits.
@@ -127,6 +132,8 @@ impl<S: Service> Client<S> {
             resets: Resets::new(settings.streams),
             active: now,
             head_timeout: (settings.handshake_ms > 0).then_some(timeout),
+            head_grace: settings.head_grace(),
+            min_rate: settings.min_rate,
             looked: now,
             held_until: None,
             marked: false,
@@ -209,8 +216,9 @@ impl<S: Service> Client<S> {
         if self.held_until.is_some() {
             return self.held_until;
         }
-        let apart = self.idle / 2;
-        Some(self.looked + self.head_timeout.map_or(apart, |timeout| timeout.min(apart)))
+        let apart =
+            [self.head_timeout, self.head_grace].into_iter().flatten().fold(self.idle / 2, Duration::min);
+        Some(self.looked + apart)
     }
 
     /// Its time has come, perhaps.
@@ -259,11 +267,15 @@ impl<S: Service> Client<S> {
         self.held_until = Some(self.held_until.map_or(until, |known| known.min(until)));
     }
 
-    /// Ends requests whose heads have not come within `client_header_timeout`.
+    /// Ends requests whose heads have not come within `client_header_timeout`, or come slower than `client_min_rate`.
     fn end_late_heads(&mut self, around: &mut Around<'_, S>) {
-        let Some(timeout) = self.head_timeout else { return };
+        let rate = self.min_rate;
         let is_late = |stream: &RequestStream<S::Ticket>| {
-            matches!(stream.work, Work::Reading | Work::Held(_)) && stream.opened + timeout <= around.now
+            let age = around.now.saturating_duration_since(stream.opened);
+            let is_over = self.head_timeout.is_some_and(|timeout| timeout <= age);
+            let is_slow = matches!(stream.work, Work::Reading)
+                && rate.is_missed(stream.head_bytes, age.as_millis() as u64);
+            matches!(stream.work, Work::Reading | Work::Held(_)) && (is_over || is_slow)
         };
         let late: Vec<StreamId> =
             self.streams.iter().filter(|(_, stream)| is_late(stream)).map(|(id, _)| *id).collect();

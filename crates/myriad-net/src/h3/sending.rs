@@ -9,6 +9,7 @@ use quinn_proto::{Connection as Quic, StreamId, WriteError};
 
 use crate::deadline::Deadline;
 use crate::multiplex::Outgoing;
+use crate::patience::{AS_MOVED, Lapse, Patience, Terms};
 use crate::response::{Response, ResponseBody, Sent};
 use crate::work;
 
@@ -28,6 +29,8 @@ pub(super) enum Ended {
     Unwanted,
     /// The client took nothing for `send_timeout`.
     TimedOut,
+    /// The client took less than `client_min_rate`.
+    TooSlow,
 }
 
 /// What is still to be sent, in order.
@@ -47,7 +50,8 @@ pub(super) struct Sending<T> {
     /// Bytes of frames around the body.
     framing: u64,
     written: u64,
-    deadline: Option<Deadline>,
+    /// How long the client is waited for; made when it is waited for first.
+    patience: Option<Box<(Deadline, Patience)>>,
     trailers: bool,
 }
 
@@ -81,7 +85,7 @@ impl<T> Sending<T> {
             head,
             framing,
             written: 0,
-            deadline: None,
+            patience: None,
         };
         sending.push(Bytes::from(out));
         sending
@@ -113,15 +117,16 @@ impl<T> Sending<T> {
                 if self.ended {
                     return Poll::Ready(self.finish(quic, id));
                 }
-                self.deadline = None;
-                return Poll::Pending;
+                return if self.moved(0) { Poll::Ready(Ended::TooSlow) } else { Poll::Pending };
             }
             match quic.send_stream(id).write_chunks(self.queue.make_contiguous()) {
                 Ok(written) => {
                     self.queue.drain(..written.chunks);
                     self.queued -= written.bytes;
                     self.written += written.bytes as u64;
-                    self.deadline = None;
+                    if self.moved(written.bytes as u64) {
+                        return Poll::Ready(Ended::TooSlow);
+                    }
                 }
                 Err(WriteError::Blocked) => return self.poll_patience(cx),
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
@@ -133,13 +138,20 @@ impl<T> Sending<T> {
 
     /// `send_timeout`: the stream is full, and nobody takes anything off it.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
-        let send_ms = self.response.timeouts.send_ms;
-        let deadline = self.deadline.get_or_insert_with(|| {
-            let deadline = Deadline::new();
-            deadline.set(send_ms);
-            deadline
-        });
-        deadline.poll_expired(cx).map(|()| Ended::TimedOut)
+        let timeouts = &self.response.timeouts;
+        let terms = Terms { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
+        let (deadline, patience) = &mut **self.patience.get_or_insert_default();
+        patience.poll(deadline, terms, AS_MOVED, cx).map(|lapse| match lapse {
+            Lapse::Silent => Ended::TimedOut,
+            Lapse::Slow => Ended::TooSlow,
+        })
+    }
+
+    /// So much went into the stream, and the client is not waited for. Whether that was too little.
+    fn moved(&mut self, bytes: u64) -> bool {
+        let rate = self.response.timeouts.min_rate;
+        let waited = self.patience.as_deref_mut();
+        waited.is_some_and(|(deadline, patience)| patience.moved(bytes, deadline, rate, AS_MOVED))
     }
 
     fn finish(&mut self, quic: &mut Quic, id: StreamId) -> Ended {
@@ -196,7 +208,7 @@ impl<T> Sending<T> {
             body_bytes: (self.written - head).saturating_sub(self.framing),
             bytes: self.written,
             complete: ended == Ended::Whole,
-            client_closed: matches!(ended, Ended::Unwanted | Ended::TimedOut),
+            client_closed: matches!(ended, Ended::Unwanted | Ended::TimedOut | Ended::TooSlow),
             kept: true,
             ..Sent::default()
         }

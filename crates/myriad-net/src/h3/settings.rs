@@ -9,6 +9,7 @@ use super::client::SEND_WINDOW;
 use super::proof::Proof;
 use super::tls::{ChooseTls, Crypto};
 use super::tokens::QuicTokens;
+use crate::patience::MinRate;
 
 /// One-way streams that a client may open: HTTP/3 needs three, and some clients try whether others are borne.
 const ONE_WAY: u32 = 8;
@@ -31,11 +32,19 @@ pub struct QuicSettings {
     pub gso: bool,
     /// `keepalive_timeout`: how long a connection without a request is kept, milliseconds.
     pub idle_ms: u64,
+    /// `client_min_rate`, for heads.
+    pub min_rate: MinRate,
     /// `client_header_timeout`: how long a handshake may take, milliseconds; 0 for no limit.
     pub handshake_ms: u64,
 }
 
 impl QuicSettings {
+    /// When a head is looked at that has not come whole; none where it may come as slowly as it does.
+    pub(super) fn head_grace(&self) -> Option<Duration> {
+        let rate = self.min_rate;
+        (rate.bytes_per_second > 0).then(|| Duration::from_millis(u64::from(rate.grace_ms)))
+    }
+
     /// How long a connection without a request is kept. One that ends with its first answer waits for the request, as long as
     /// for the handshake.
     pub(super) fn idle(&self) -> Duration {

@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 use myriad_http::body::BodyError;
 
 use crate::deadline::Deadline;
+use crate::patience::{AS_MOVED, Patience, Terms};
 
 /// Shorter pieces than this are joined as they come, bytes: a body in frames of one byte would cost a hundred times its
 /// length.
@@ -26,8 +27,8 @@ struct Inner {
     state: RefCell<State>,
     /// Largest body accepted, bytes (`client_max_body_size`), 0 for any.
     limit: Cell<u64>,
-    /// `client_body_timeout`, milliseconds, 0 for none.
-    timeout_ms: Cell<u64>,
+    /// `client_body_timeout` and `client_min_rate`.
+    terms: Cell<Terms>,
     deadline: Deadline,
 }
 
@@ -44,7 +45,9 @@ struct State {
     announced: Option<u64>,
     ended: bool,
     failed: Option<BodyError>,
-    /// Nothing has come since the client was last asked: its time runs.
+    /// How long the client is waited for.
+    patience: Patience,
+    /// The client is waited for.
     waiting: bool,
     /// Taken out, and not yet told of.
     released: usize,
@@ -67,7 +70,7 @@ impl Feed {
             inner: Rc::new(Inner {
                 state: RefCell::new(state),
                 limit: Cell::new(0),
-                timeout_ms: Cell::new(60_000),
+                terms: Cell::new(Terms::default()),
                 deadline: Deadline::new(),
             }),
         }
@@ -169,9 +172,9 @@ impl Feed {
         to_come.map(|to_come| to_come + state.held)
     }
 
-    pub(crate) fn configure(&self, limit: u64, timeout_ms: u64) {
+    pub(crate) fn configure(&self, limit: u64, terms: Terms) {
         self.inner.limit.set(limit);
-        self.inner.timeout_ms.set(timeout_ms);
+        self.inner.terms.set(terms);
     }
 
     /// Whether all of it has come.
@@ -192,7 +195,7 @@ impl Feed {
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        let Inner { state, limit, timeout_ms, deadline } = &*self.inner;
+        let Inner { state, limit, terms, deadline } = &*self.inner;
         let mut state = state.borrow_mut();
         if let Some(error) = &state.failed {
             return Poll::Ready(Some(Err(error.clone())));
@@ -204,9 +207,11 @@ impl Feed {
         }
         if state.held > 0 {
             // An origin that is slow to take the body must not count against the client.
-            deadline.clear();
             state.waiting = false;
             let piece = state.pieces.pop_front().unwrap_or_else(|| state.tail.split().freeze());
+            if state.patience.moved(piece.len() as u64, deadline, terms.get().rate, AS_MOVED) {
+                return state.time_out();
+            }
             state.release(piece.len());
             return Poll::Ready(Some(Ok(piece)));
         }
@@ -219,14 +224,11 @@ impl Feed {
             state.wake_driver();
         }
         state.reader = Some(cx.waker().clone());
-        if !std::mem::replace(&mut state.waiting, true) {
-            deadline.set(timeout_ms.get());
-        }
-        if deadline.poll_expired(cx).is_pending() {
+        state.waiting = true;
+        if state.patience.poll(deadline, terms.get(), AS_MOVED, cx).is_pending() {
             return Poll::Pending;
         }
-        state.failed = Some(BodyError::Timeout);
-        Poll::Ready(Some(Err(BodyError::Timeout)))
+        state.time_out()
     }
 }
 
@@ -244,6 +246,12 @@ impl State {
         self.held -= count as u64;
         self.released += count;
         self.wake_driver();
+    }
+
+    fn time_out(&mut self) -> Poll<Option<Result<Bytes, BodyError>>> {
+        self.failed = Some(BodyError::Timeout);
+        self.drop_held();
+        Poll::Ready(Some(Err(BodyError::Timeout)))
     }
 
     fn drop_held(&mut self) {
@@ -313,7 +321,7 @@ mod tests {
     #[test]
     fn what_is_too_large_or_broken_off_is_dropped_and_stays_an_error() {
         let feed = Feed::new(None, false);
-        feed.configure(3, 0);
+        feed.configure(3, Terms::default());
         feed.push(b"abcd");
         for _ in 0..2 {
             assert_eq!(poll(&feed), Poll::Ready(Some(Err(BodyError::TooLarge))));

@@ -1,7 +1,17 @@
 //! How long a client is waited for.
 
-use myriad_conf::settings::{ClientSettings, Lingering};
-use myriad_net::Timeouts;
+use myriad_conf::settings::{self, ClientSettings, Lingering};
+use myriad_net::{MinRate, Timeouts};
+
+/// `client_min_rate`. What does not fit is more than any client moves, or waits.
+fn min_rate(conf: Option<settings::MinRate>) -> MinRate {
+    let fit = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    conf.map_or(MinRate::NONE, |rate| MinRate {
+        bytes_per_second: fit(rate.rate),
+        grace_ms: fit(rate.grace),
+        under_pressure: rate.under_pressure,
+    })
+}
 
 /// The connection's time-outs.
 pub(super) fn timeouts(client: &ClientSettings) -> Timeouts {
@@ -12,6 +22,7 @@ pub(super) fn timeouts(client: &ClientSettings) -> Timeouts {
         lingering_ms: if client.lingering_close == Lingering::Off { 0 } else { client.lingering_time },
         lingering_idle_ms: client.lingering_timeout,
         lingering_always: client.lingering_close == Lingering::Always,
+        min_rate: min_rate(client.min_rate),
         reset_timed_out: client.reset_timedout_connection,
     }
 }

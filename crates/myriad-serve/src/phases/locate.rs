@@ -107,7 +107,7 @@ fn arrived(exchange: &mut Exchange) -> Step {
         log(format_args!("location found, uri: \"{uri}\", args: \"{args}\""));
     });
     let place = request.place();
-    request.body.configure(place.max_body, place.body_timeout_ms);
+    request.body.configure(place.max_body, place.body_timeout_ms, place.timeouts.min_rate);
     if place.gate.is_some() {
         return gate::begin(exchange);
     }

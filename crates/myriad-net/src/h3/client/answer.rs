@@ -165,8 +165,10 @@ impl<S: Service> Client<S> {
         sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, Feed::received);
         let keeps = sending.response.timeouts.keepalive_ms > 0 && !sending.response.close;
         around.service.finish(around.head, &self.connection, sending.response.ticket, &sent);
-        if ended == Ended::TimedOut {
-            around.service.http3_failed(&self.connection, &"client timed out");
+        match ended {
+            Ended::TimedOut => around.service.http3_failed(&self.connection, &"client timed out"),
+            Ended::TooSlow => around.service.client_too_slow(&self.connection),
+            _ => {}
         }
         if ended == Ended::Whole {
             self.resets.answered();

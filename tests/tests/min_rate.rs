@@ -1,0 +1,204 @@
+//! `client_min_rate`: heads, bodies and readers that are too slow, and clients that are slow and honest.
+//!
+//! covers: client_min_rate
+
+use std::io::Read;
+use std::time::Duration;
+
+use myriad_tests::frames::{DATA, END_HEADERS, END_STREAM, HEADERS, Hand, RST_STREAM, WINDOW_UPDATE, head};
+use myriad_tests::{Client, Origin, Place, Request, Server, wait_for};
+
+/// Larger than all buffers of the kernel between two programs.
+const LARGE: usize = 32 << 20;
+
+fn start(rate: &str) -> (Server, Origin) {
+    let origin = Origin::start(|call| {
+        let length = call.body.len();
+        call.answer("Content-Type: text/plain", format!("{length} bytes"));
+    });
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    place.set("RATE", rate);
+    place.write("html/large", vec![b'x'; LARGE]);
+    let server = Server::start_with(
+        place,
+        "worker_processes 1; events { worker_connections 16; }",
+        "access_log @DIR@/access.log; client_min_rate @RATE@; client_max_body_size 0; lingering_close off;
+         server { listen 127.0.0.1:@PORT@; http2 on; root @DIR@/html;
+           location /here { return 200 here; } location /upload { fastcgi_pass @ORIGIN@; } }",
+    );
+    (server, origin)
+}
+
+/// Too fast a rate for a byte now and then, and a grace that is soon over.
+const STRICT: &str = "2k grace=1s";
+
+/// Sends a byte now and then until the other side has had enough.
+fn trickle(client: &mut Client, byte: u8) {
+    for _ in 0..1000 {
+        if client.try_send([byte]).is_err() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        if client.has_input() {
+            return;
+        }
+    }
+    panic!("nobody minds");
+}
+
+#[test]
+fn head_that_trickles_in_is_answered_with_408() {
+    let (server, _origin) = start(STRICT);
+    let mut client = server.connect();
+    client.send("GET /here HTTP/1.1\r\nHost: a\r\nX-Long: ");
+    trickle(&mut client, b'x');
+    assert_eq!(client.answer().status, 408);
+}
+
+#[test]
+fn body_that_trickles_in_is_answered_with_408() {
+    let (server, _origin) = start(STRICT);
+    for head in ["Content-Length: 100000", "Transfer-Encoding: chunked"] {
+        let mut client = server.connect();
+        client.send(format!("POST /upload HTTP/1.1\r\nHost: a\r\n{head}\r\n\r\n"));
+        if head.starts_with('T') {
+            client.send("10000\r\n");
+        }
+        trickle(&mut client, b'x');
+        assert_eq!(client.answer().status, 408, "{head}");
+    }
+}
+
+#[test]
+fn reader_that_takes_a_byte_now_and_then_is_reset() {
+    let (server, _origin) = start(STRICT);
+    let mut client = server.connect();
+    client.send(Request::get("/large").bytes());
+    server.log_has("client was slower than \"client_min_rate\"");
+    // What lies in the kernel's buffers is lost with the connection.
+    let mut read = 0;
+    let broken = loop {
+        match client.read_some() {
+            Ok(0) => break false,
+            Ok(count) => read += count,
+            Err(_) => break true,
+        }
+    };
+    assert!(broken && read < LARGE, "{read} bytes");
+}
+
+#[test]
+fn slow_and_honest_clients_are_served_whole() {
+    let (server, _origin) = start("1k grace=1s");
+    let mut reader = server.connect();
+    reader.send(Request::get("/large").bytes());
+    let mut sender = server.connect();
+    sender.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n");
+    // A few seconds, in which some stretches are over.
+    let mut read = 0;
+    for _ in 0..30 {
+        sender.send([b'x'; 1000]);
+        read += reader.read_some().expect("more");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(sender.answer().text(), "30000 bytes");
+    while read < LARGE {
+        let count = reader.read_some().expect("more");
+        assert!(count > 0, "broken off after {read} bytes");
+        read += count;
+    }
+}
+
+#[test]
+fn connections_that_owe_nothing_may_be_silent() {
+    let (server, _origin) = start("1g grace=100ms");
+    let mut idle = server.connect();
+    let mut kept = server.connect();
+    assert_eq!(kept.fetch(&Request::get("/here")).text(), "here");
+    // Others are ended meanwhile.
+    let mut slow = server.connect();
+    slow.send("GET / HT");
+    assert_eq!(slow.answer().status, 408);
+    assert_eq!(idle.fetch(&Request::get("/here")).text(), "here");
+    assert_eq!(kept.fetch(&Request::get("/here")).text(), "here");
+}
+
+#[test]
+fn rate_for_pressure_holds_under_pressure_alone() {
+    let (server, _origin) = start("1g grace=500ms pressure");
+    let mut slow = server.connect();
+    slow.send("GET /here HTTP/1.1\r\nHo");
+    let mut other = server.connect();
+    other.send("GET /here HTTP/1.1\r\nHo");
+    std::thread::sleep(Duration::from_secs(2));
+    slow.send("st: a\r\n\r\n");
+    assert_eq!(slow.answer().text(), "here");
+    // More than three quarters of 16.
+    let others: Vec<Client> = (0..12).map(|_| server.connect()).collect();
+    assert_eq!(other.answer().status, 408);
+    drop(others);
+}
+
+/// Opens the stream's window by a byte now and then until it is reset.
+fn open_slowly(hand: &mut Hand, stream: u32) {
+    let one = 1u32.to_be_bytes();
+    hand.socket.set_read_timeout(Some(Duration::from_millis(100))).expect("a time-out");
+    let mut seen: Vec<u8> = Vec::new();
+    for _ in 0..300 {
+        if !hand.try_send(WINDOW_UPDATE, 0, stream, &one) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let mut piece = [0; 4096];
+        match hand.socket.read(&mut piece) {
+            Ok(0) => return,
+            Ok(count) => seen.extend(&piece[..count]),
+            Err(_) => {}
+        }
+        // RST_STREAM of that stream: its length, kind, flags, number.
+        let reset = [&[0, 0, 4, RST_STREAM, 0][..], &stream.to_be_bytes()].concat();
+        if seen.windows(reset.len()).any(|window| window == reset) {
+            return;
+        }
+    }
+    panic!("nobody minds");
+}
+
+#[test]
+fn streams_whose_windows_open_by_a_byte_are_reset() {
+    let (server, _origin) = start(STRICT);
+    // SETTINGS_INITIAL_WINDOW_SIZE
+    let mut hand = Hand::greet(server.port, &[(4, 0)]);
+    hand.get(1, "/large", &[]);
+    open_slowly(&mut hand, 1);
+    server.log_has("client was slower than \"client_min_rate\"");
+    assert_eq!(server.get("/here").text(), "here");
+}
+
+#[test]
+fn reader_of_http2_who_takes_nothing_off_the_socket_is_reset() {
+    let (server, _origin) = start(STRICT);
+    let mut hand = Hand::greet(server.port, &[(4, 0x7fff_ffff)]);
+    hand.send(WINDOW_UPDATE, 0, 0, &0x7fff_0000u32.to_be_bytes());
+    hand.get(1, "/large", &[]);
+    server.log_has("client was slower than \"client_min_rate\"");
+}
+
+#[test]
+fn bodies_and_heads_of_http2_that_trickle_in_are_ended() {
+    let (server, _origin) = start(STRICT);
+    let mut hand = Hand::greet(server.port, &[]);
+    hand.send(HEADERS, END_HEADERS, 1, &head("POST", "/upload", &[("content-length", "100000")]));
+    for _ in 0..20 {
+        hand.try_send(DATA, 0, 1, b"x");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let answer = hand.wait_for(HEADERS);
+    assert_eq!(answer.stream, 1);
+    wait_for("408 in the access log", || server.read("access.log").contains("\" 408 "));
+    // A block of fields that is announced and does not come.
+    let mut hand = Hand::greet(server.port, &[]);
+    hand.send(HEADERS, END_STREAM, 1, &head("GET", "/here", &[]));
+    assert_eq!(hand.wait_for(RST_STREAM).stream, 1);
+}
