@@ -44,14 +44,15 @@ struct Origin {
 }
 
 /// Warns of origins that nobody stands behind, and of those that the account, which the workers become, cannot reach. Each
-/// address is asked once; what this configuration itself listens at is not.
-pub(crate) fn warnings(model: &Model, account: Option<&Account>) -> Vec<Diagnostic> {
+/// address is asked once; what this configuration itself listens at is not. Sockets that are not there may have been told before.
+pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: bool) -> Vec<Diagnostic> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut known = HashSet::new();
     let mut origins = origins(http);
     origins.retain(|origin| !is_own(http, &origin.address) && known.insert(origin.address.clone()));
     let answers = ask(&origins, account);
     let found = origins.iter().zip(answers).filter_map(|(origin, answer)| Some((origin, answer.err()?)));
+    let found = found.filter(|(_, error)| tells_missing || error.kind() != io::ErrorKind::NotFound);
     let mut warnings: Vec<Diagnostic> =
         found.map(|(origin, error)| warning(origin, &error, account)).collect();
     warnings.sort_by_key(|warning| warning.span);

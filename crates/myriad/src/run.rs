@@ -138,7 +138,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     };
     tell(&log, &configuration.warnings());
     if tries {
-        tell(&log, &unreachable(&configuration));
+        tell(&log, &unreachable(origin, &configuration));
     }
     if !quiet {
         configuration.hints().iter().for_each(Finding::say);
@@ -207,9 +207,11 @@ fn no_folder(path: &Path, paths: &Paths) -> Option<Finding> {
 }
 
 /// Origins of this machine that do not answer, or not to the workers.
-fn unreachable(configuration: &Configuration) -> Vec<Finding> {
+fn unreachable(origin: &Origin, configuration: &Configuration) -> Vec<Finding> {
     let account = generation::account(&configuration.model).ok().flatten();
-    let warnings = origins::warnings(&configuration.model, account.as_ref());
+    // A preset has told of the sockets that are not there, by the option that names them.
+    let tells_missing = origin.preset.is_none();
+    let warnings = origins::warnings(&configuration.model, account.as_ref(), tells_missing);
     Finding::of(&configuration.parsed, &warnings)
 }
 

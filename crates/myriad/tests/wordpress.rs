@@ -18,6 +18,11 @@ fn site_with_wordpress() -> Site {
     site
 }
 
+/// An address that nobody else listens at, as a test of a configuration needs one.
+fn free_address(site: &Site) -> String {
+    format!("127.0.0.1:{}", site.port)
+}
+
 fn command(site: &Site, arguments: &[&str]) -> std::process::Command {
     let mut command = myriad();
     command
@@ -35,16 +40,18 @@ fn print_shows_a_configuration_that_passes_the_test() {
     let socket = site.path("php.sock");
     let _php = UnixListener::bind(&socket).expect("socket");
     let php = socket.to_str().expect("path");
-    let printed =
-        command(&site, &["--php", php, "--listen", "127.0.0.1:8099", "--print"]).output().expect("print");
+    let listen = free_address(&site);
+    let printed = command(&site, &["--php", php, "--listen", &listen, "--print"]).output().expect("print");
     assert!(printed.status.success(), "{}", stderr(&printed));
     let text = stdout(&printed);
-    assert!(text.contains(&format!("fastcgi_pass unix:{php};")) && text.contains("listen 127.0.0.1:8099;"));
+    assert!(
+        text.contains(&format!("fastcgi_pass unix:{php};")) && text.contains(&format!("listen {listen};"))
+    );
     site.write("site.conf", &text);
     let tested =
         myriad().arg("-t").arg("-p").arg(&site.folder).args(["-c", "site.conf"]).output().expect("test");
     assert!(tested.status.success(), "{}", stderr(&tested));
-    let direct = command(&site, &["--php", php, "-t"]).output().expect("test");
+    let direct = command(&site, &["--php", php, "--listen", &listen, "-t"]).output().expect("test");
     assert!(direct.status.success(), "{}", stderr(&direct));
 }
 
@@ -80,9 +87,13 @@ fn a_value_that_is_none_is_refused_by_its_option() {
 #[test]
 fn a_missing_php_socket_is_a_warning() {
     let site = site_with_wordpress();
-    let output = command(&site, &["--php", "/nowhere/php.sock", "-t"]).output().expect("run");
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("[warn]") && stderr(&output).contains("502"), "{}", stderr(&output));
+    let listen = free_address(&site);
+    let output =
+        command(&site, &["--php", "/nowhere/php.sock", "--listen", &listen, "-t"]).output().expect("run");
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("[warn]") && said.contains("502"), "{said}");
+    assert_eq!(said.matches("php.sock").count(), 1, "once: {said}");
 }
 
 #[test]
@@ -218,7 +229,7 @@ fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
     assert!(said.contains(&format!("is in use by process {}: stop that by", first.id())), "{said}");
     assert_eq!(site.read("myriad.pid"), format!("{}\n", first.id()));
     assert!(asked(&site, "status").status.success(), "the control socket is the first one's");
-    let tested = command(&site, &["--php", "127.0.0.1:9", "-t"]).output().expect("test");
+    let tested = command(&site, &["--php", "127.0.0.1:9", "--listen", &port, "-t"]).output().expect("test");
     assert!(tested.status.success(), "a test takes nothing: {}", stderr(&tested));
 
     // What a crash leaves is no obstacle.
@@ -468,7 +479,10 @@ fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
     let (a, b) = (root(&site, "a"), root(&site, "b"));
     let one = format!("a.test,www.a.test {a} 127.0.0.1:9001 https");
     let other = format!("b.test {b} 127.0.0.1:9002");
-    let printed = several(&site, &["--site", &one, "--site", &other, "--email", "me@a.test", "--print"]);
+    let (listen, https) = (free_address(&site), format!("127.0.0.1:{}", support::free_port()));
+    let listens = ["--listen", &listen, "--https-listen", &https];
+    let sites = ["--site", &one, "--site", &other, "--email", "me@a.test", "--print"];
+    let printed = several(&site, &[&sites[..], &listens].concat());
     let printed = { printed }.output().expect("print");
     assert!(printed.status.success(), "{}", stderr(&printed));
     let text = stdout(&printed);
