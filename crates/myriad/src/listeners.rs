@@ -9,15 +9,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use myriad_conf::Model;
 use myriad_conf::model::{KeepAliveProbe, ListenAddress, ListenConf};
+use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with, sockopt,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with, sockopt,
 };
 
 pub(crate) use trial::try_all;
@@ -309,10 +309,7 @@ fn make_unix(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
     let address = SocketAddrUnix::new(path)?;
     let socket = stream_socket(AddressFamily::UNIX)?;
     if let Err(error) = bind(&socket, &address) {
-        // A file that nobody listens behind was left by a process that was killed.
-        let abandoned = error == rustix::io::Errno::ADDRINUSE
-            && UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-        if !abandoned {
+        if error != Errno::ADDRINUSE || !is_abandoned(path, &address) {
             return Err(error.into());
         }
         fs::remove_file(path)?;
@@ -322,6 +319,15 @@ fn make_unix(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
     listen(&socket, backlog(conf))?;
     Ok(socket)
+}
+
+/// Whether a file was left by a process that was killed: a socket that nobody listens behind. The kernel refuses connections to
+/// files of other kinds in the same words.
+fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|known| known.file_type().is_socket());
+    // It does not wait: who listens may be busy.
+    let refuses = |socket| connect(&socket, address) == Err(Errno::CONNREFUSED);
+    is_socket && stream_socket(AddressFamily::UNIX).is_ok_and(refuses)
 }
 
 fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {

@@ -71,6 +71,23 @@ fn a_taken_socket_file_fails_the_test_and_is_left_alone() {
 }
 
 #[test]
+fn a_file_where_a_socket_is_to_be_is_never_removed() {
+    let site = Site::new();
+    let path = site.path("precious");
+    let text = site.configuration("daemon off;");
+    let listen = format!("unix:{}", path.display());
+    site.write("nginx.conf", &text.replace(&format!("127.0.0.1:{}", site.port), &listen));
+    site.write("precious", "text");
+    for arguments in [&["-t"][..], &[]] {
+        let output = site.output(arguments);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("Address already in use") && said.contains("a file of another kind"), "{said}");
+        assert_eq!(site.read("precious"), "text");
+    }
+}
+
+#[test]
 fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
     let site = Site::plain().start();
     let output = site.output(&["-t"]);

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use myriad_conf::model::{ListenAddress, ListenConf};
@@ -67,6 +67,12 @@ pub(super) fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
 /// A sentence about who holds an address.
 fn held(conf: &ListenConf) -> String {
     let look = look_up(conf);
+    if let ListenAddress::Unix(path) = &conf.address
+        && let Ok(known) = fs::symlink_metadata(std::ffi::OsStr::from_bytes(path))
+        && !known.file_type().is_socket()
+    {
+        return "there is a file of another kind: remove it, or name another path".to_owned();
+    }
     let sockets = sockets(conf);
     let Some(socket) = sockets.first() else {
         return format!("who holds it is not to be seen from here; as root: {look}");

@@ -7,10 +7,10 @@ use std::path::Path;
 use myriad_conf::Model;
 use myriad_conf::model::{ListenAddress, ListenConf};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, bind, connect};
+use rustix::net::{AddressFamily, SocketAddrUnix, bind};
 use rustix::process::Pid;
 
-use super::{bound, holder, not_bound, stream_socket, udp, wanted};
+use super::{bound, holder, is_abandoned, not_bound, stream_socket, udp, wanted};
 use crate::report::Finding;
 
 /// Binds each address of a configuration and lets it go at once. One that `running` holds, the server that this configuration
@@ -43,11 +43,7 @@ fn try_unix(path: &Path) -> io::Result<()> {
     let address = SocketAddrUnix::new(path)?;
     match bind(&stream_socket(AddressFamily::UNIX)?, &address) {
         Ok(()) => std::fs::remove_file(path),
-        // One that does not wait: who listens may be busy.
-        Err(Errno::ADDRINUSE) => match connect(&stream_socket(AddressFamily::UNIX)?, &address) {
-            Err(Errno::CONNREFUSED) => Ok(()),
-            _ => Err(Errno::ADDRINUSE.into()),
-        },
+        Err(Errno::ADDRINUSE) if is_abandoned(path, &address) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
