@@ -162,6 +162,17 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         "Cache",
         &[
             (
+                "`Age`",
+                "sent with every stored page that was not fetched or confirmed for this very request, the origin's own added (RFC 9111 \
+                 section 5.1); not where `expires`, or an `add_header` of `Cache-Control` or `Expires`, says from now on for how long it \
+                 is fresh, nor where `*_hide_header Age` is written. nginx passes on what the origin sent, as old as that is",
+            ),
+            (
+                "pages that are taken back",
+                "a refresh that is answered with 2xx to 4xx and may not be stored removes the stale page, unless `*_use_stale` names the \
+                 status ([more](caching.md#stale-pages)); nginx leaves it and serves it on",
+            ),
+            (
                 "personal cookies",
                 "a request that carries one neither reads nor fills a shared page, unless `personal_cookies off` or a key \
                  with `$http_cookie` says otherwise",

@@ -59,7 +59,7 @@ pub struct Lifetime {
     pub valid_ms: u64,
     /// Who gave the validity.
     pub source: Source,
-    /// When the page was made at the origin, for `Age`; only under `cache_rfc9111`.
+    /// When the page was made at the origin, in ms since the epoch, for `Age`; `None` where that is when it came.
     pub born: Option<u64>,
 }
 

@@ -6,8 +6,9 @@ use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known};
 
 use crate::request_errors::{is_named, is_of_the_request};
+use crate::rfc9111::{self, said_age_ms};
 use crate::validity::{Freshness, Source, is_private, lifetime, positive, stale_windows, x_accel_expires};
-use crate::{Refusal, Rules, rfc9111};
+use crate::{Refusal, Rules};
 
 /// What the configuration alone holds valid (`*_cache_valid`) ends on the next of such ticks, ms: pages that were fetched together
 /// are refreshed together, and one of a single second is not asked for more often than a second and its fetch allow. nginx's tick
@@ -17,7 +18,7 @@ const TICK_MS: u64 = 64;
 /// The validity of an answer with `status` and `fields`, or why it has none; `now` in ms since the epoch.
 ///
 /// Judges time only: what else keeps an answer out of the cache is [`admit`](crate::admit)'s. `delay_ms` is how long the
-/// head took to come; it counts only under `cache_rfc9111`.
+/// head took to come; it counts for the age of the answer, and for its freshness only under `cache_rfc9111`.
 pub fn freshness(
     status: u16,
     fields: &Fields,
@@ -43,7 +44,7 @@ pub fn freshness(
         stale_if_error_ms,
         must_revalidate: false,
         source,
-        born: None,
+        born: said_age_ms(fields).map(|age_ms| now.saturating_sub(age_ms.saturating_add(delay_ms))),
     })
 }
 

@@ -117,8 +117,12 @@ pub(crate) fn initial_age_ms(fields: &Fields, now: u64, delay_ms: u64) -> u64 {
     let apparent = now.saturating_sub(date_ms(fields, now));
     // A date has no part of a second: the second that runs is no age.
     let apparent = apparent / 1000 * 1000;
-    let said = fields.known(Known::Age).and_then(age_s).unwrap_or(0).saturating_mul(1000);
-    apparent.max(said.saturating_add(delay_ms))
+    apparent.max(said_age_ms(fields).unwrap_or(0).saturating_add(delay_ms))
+}
+
+/// The age in ms that an answer says it has.
+pub(crate) fn said_age_ms(fields: &Fields) -> Option<u64> {
+    Some(fields.known(Known::Age).and_then(age_s)?.saturating_mul(1000))
 }
 
 /// `Age`: the first of several values counts, what is no number counts for nothing (RFC 9111 §5.1).

@@ -21,8 +21,8 @@ pub struct Freshness {
     pub must_revalidate: bool,
     /// Who gave the validity.
     pub source: Source,
-    /// When the answer was made at the origin, in ms since the epoch, as far as can be told (RFC 9111 §4.2.3); only under
-    /// `cache_rfc9111`.
+    /// When the answer was made at the origin, in ms since the epoch, as far as can be told (RFC 9111 §4.2.3): under
+    /// `cache_rfc9111` always, else where the answer says its age. For others it is the time when it came.
     pub born: Option<u64>,
 }
 

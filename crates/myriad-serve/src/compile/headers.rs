@@ -30,6 +30,7 @@ impl Compile<'_> {
                 }
                 fixed => Expires::fixed(fixed),
             },
+            says_freshness: headers.add.iter().any(says_freshness),
         }
     }
 
@@ -74,6 +75,12 @@ fn debug(settings: &Settings) -> Option<Box<DebugRules>> {
         let from = from.as_ref().map(|from| from.iter().map(|network| compiled(*network)).collect());
         Box::new(DebugRules { from, said_already })
     })
+}
+
+fn says_freshness(field: &settings::AddHeader) -> bool {
+    [&b"cache-control"[..], b"expires", b"age"]
+        .iter()
+        .any(|name| field.name.bytes().eq_ignore_ascii_case(name))
 }
 
 /// As nginx: these two may stand once, so an `add_header` takes the place of what was there. The flag says `always`.

@@ -8,7 +8,7 @@ use myriad_encode::Coding;
 use myriad_http::{Fields, Known, Method};
 use myriad_net::ResponseBody;
 use myriad_policy::{
-    BypassReason, CacheStatus, Failure, Lifetime, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
+    BypassReason, CacheStatus, Failure, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
     wants_stored_only,
 };
 use myriad_store::{Claim, ClaimOptions, FlightEnd, FlightHead, FlightReader, KeyRef};
@@ -492,7 +492,7 @@ fn streaming(
         proxy_fields::rewrite(exchange, origin, &mut answer);
     }
     own_cookies(exchange, origin, &mut answer);
-    write_age(exchange, meta.lifetime(), &mut answer);
+    answer.age_s = meta.lifetime().born.and_then(|born| age_s(exchange, origin, born));
     answer
 }
 
@@ -549,7 +549,7 @@ pub(super) fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Page, s
         return Step::Error(code);
     }
     let redirects = page.meta().redirects;
-    let lifetime = page.meta().lifetime();
+    let born = page.meta().lifetime().born.unwrap_or(page.stored_at());
     let on_disk = stored::body(&mut exchange.request, &page);
     let mut answer = page::answer(&exchange.request, origin, page);
     if let Some(body) = on_disk.filter(|_| answer.coding == Coding::Identity) {
@@ -560,24 +560,25 @@ pub(super) fn serve(exchange: &mut Exchange, origin: &OriginPlace, page: Page, s
         proxy_fields::rewrite_page(exchange, origin, &mut answer);
     }
     own_cookies(exchange, origin, &mut answer);
-    write_age(exchange, lifetime, &mut answer);
+    answer.age_s = age_s(exchange, origin, born);
     Step::Answer(answer)
 }
 
-/// `Age`, where the page was not made or confirmed for this very request (RFC 9111 section 5.1); else what the origin
-/// said of it.
-fn write_age(exchange: &Exchange, lifetime: Lifetime, answer: &mut Answer) {
-    let Some(born) = lifetime.born else { return };
+/// `Age` in seconds of a page that was made at `born`, ms since the epoch: where it was not fetched or confirmed for this very
+/// request (RFC 9111 section 5.1), or came with an age of its own.
+fn age_s(exchange: &Exchange, origin: &OriginPlace, born: u64) -> Option<u64> {
     let request = &exchange.request;
-    if request.cache.status == Some(CacheStatus::Revalidated) {
-        return;
+    if request.cache.status == Some(CacheStatus::Revalidated)
+        || origin.hide.iter().any(|hidden| **hidden == *b"age")
+    {
+        return None;
     }
     let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
     if request.cache.fetched && !head.is_some_and(|head| head.fields.has(Known::Age)) {
-        return;
+        return None;
     }
     let now = request.received_ms.max(myriad_net::clock::now_ms());
-    answer.field(b"Age", (now.saturating_sub(born) / 1000).to_string().as_bytes());
+    Some(now.saturating_sub(born) / 1000)
 }
 
 /// The visitor who caused the fetch gets the cookies that came with it; nobody else does. What another place answered

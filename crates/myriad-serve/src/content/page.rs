@@ -51,8 +51,8 @@ pub(crate) fn meta_of(
     for (known, name, value) in StoredFields::new(fields, rules).iter() {
         let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
             || is_undone(known, coding.is_some(), head.status)
-            // `Age` is counted on from here.
-            || (known == Some(Known::Age) && lifetime.born.is_some());
+            // It is counted on from here.
+            || known == Some(Known::Age);
         if !own_line && !nominated.has(name) && origin::passes(known, name, place, false) {
             // An origin's own spelling of it, such as PHP's, is not sent from elsewhere either.
             lines.extend_from_slice(if known == Some(Known::ContentType) { b"Content-Type" } else { name });

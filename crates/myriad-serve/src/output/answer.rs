@@ -40,6 +40,8 @@ pub(crate) struct Answer {
     pub coding: Coding,
     /// `Content-Length` where the body does not tell it (HEAD of an origin).
     pub length: Option<u64>,
+    /// `Age` of a stored page, in seconds.
+    pub age_s: Option<u64>,
     /// The answer ends the connection.
     pub close: bool,
     /// Close without an answer (`return 444`).
@@ -78,6 +80,7 @@ impl Answer {
             body,
             coding: Coding::Identity,
             length: None,
+            age_s: None,
             close: false,
             dropped: false,
             varies_by_encoding: false,

@@ -64,13 +64,15 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
     let mut head = begin_head(request, place, &answer);
     if site.runtime.reads_sent_fields {
         // `expires $map` and `add_header` may ask for fields of the answer itself.
-        let mut said = begin_head(request, place, &answer);
-        write_fields(place, &answer, encoding, &left_out(place, &answer, false), &mut said);
-        request.answered.fields = said.fields().to_vec();
+        tell_fields(request, place, &answer, encoding);
     }
     request.answered.status = answer.status;
     let expires =
         is_decorated(answer.status) && write_expires(request, frame, modified_s, now_s, head.text());
+    if expires || place.headers.says_freshness {
+        // It counts from now on, whatever the age of the page.
+        answer.age_s = None;
+    }
     write_fields(place, &answer, encoding, &left_out(place, &answer, expires), &mut head);
     // As nginx, which adds fields before it looks at ranges.
     let decorated = if answer.status == 416 { uncut } else { answer.status };
@@ -199,11 +201,22 @@ fn begin_head(request: &Request, place: &Place, answer: &Answer) -> Head {
     head
 }
 
+/// Has `$sent_http_*` read what the answer says so far.
+fn tell_fields(request: &mut Request, place: &Place, answer: &Answer, encoding: Encoding) {
+    let mut said = begin_head(request, place, answer);
+    write_fields(place, answer, encoding, &left_out(place, answer, false), &mut said);
+    request.answered.fields = said.fields().to_vec();
+}
+
+fn says_type(answer: &Answer) -> bool {
+    !matches!(answer.status, 204 | 304)
+}
+
 /// The fields of the answer itself.
 fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &LeftOut, head: &mut Head) {
     let bodiless = matches!(answer.status, 204 | 304) || answer.status < 200;
     if let Some(media_type) = &answer.media_type
-        && !matches!(answer.status, 204 | 304)
+        && says_type(answer)
         && !media_type.is_empty()
     {
         head.field(b"Content-Type", media_type);
@@ -248,6 +261,9 @@ fn write_fields(place: &Place, answer: &Answer, encoding: Encoding, left_out: &L
     }
     if answer.ranges && answer.status == 200 && place.files.max_ranges != 0 {
         head.lines(b"Accept-Ranges: bytes\r\n");
+    }
+    if let Some(age) = answer.age_s {
+        head.number(b"Age", age);
     }
     copy_lines(&answer.lines, left_out, |lines| head.lines(lines));
 }

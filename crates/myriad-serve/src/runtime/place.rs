@@ -325,6 +325,8 @@ pub(crate) struct HeaderRules {
     pub trailers: Vec<AddField>,
     /// `expires`.
     pub expires: Expires,
+    /// Whether an `add_header` says for how long an answer is fresh: from when it is sent.
+    pub says_freshness: bool,
 }
 
 /// One `add_header`.
