@@ -165,6 +165,8 @@ pub(crate) struct Answered {
     pub status: u16,
     /// Field lines, for `$sent_http_*`; kept only where a log format reads them.
     pub fields: Vec<u8>,
+    /// The media type, before `charset` named one behind it: `$sent_http_content_type` until the head is whole.
+    pub unnamed_type: Option<Box<[u8]>>,
     /// Field lines behind the body, for `$sent_trailer_*`.
     pub trailers: Vec<u8>,
     /// The coding that was sent.

@@ -50,6 +50,12 @@ pub(crate) fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<
         filters::apply(request, frame, filters, &mut answer);
     }
     if let Some(rules) = &place.charset {
+        if site.runtime.reads_sent_fields {
+            // `charset $map` may ask for the type that it names one for.
+            tell_fields(request, place, &answer, encoding);
+            request.answered.unnamed_type =
+                answer.media_type().filter(|_| says_type(&answer)).map(Into::into);
+        }
         charset::apply(request, frame, rules, &mut answer);
     }
     if place.filters.is_some() {
@@ -327,6 +333,8 @@ fn keep_facts(request: &mut Request, answer: &Answer, head: &Head) {
     // Logs and trailers may read them, if only through a map.
     if request.site.runtime.reads_sent_fields {
         request.answered.fields = head.fields().to_vec();
+        // As nginx, whose logs see the charset too.
+        request.answered.unnamed_type = None;
     }
 }
 

@@ -238,6 +238,10 @@ fn sent_field(request: &Request, name: &str, out: &mut Vec<u8>) -> bool {
             show(out, format_args!("timeout={}", request.place().keepalive_header_s));
             true
         }
+        "content-type" if let Some(media_type) = &request.answered.unnamed_type => {
+            out.extend_from_slice(media_type);
+            true
+        }
         _ => joined(&request.answered.fields, name, out),
     }
 }
