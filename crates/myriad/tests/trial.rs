@@ -108,6 +108,27 @@ fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
     assert!(said.contains(&format!("held by process {} (", site.pid())) && said.contains("myriad"), "{said}");
 }
 
+/// Who may not look into the server's open files goes by its user.
+#[test]
+fn a_server_of_another_user_is_known_by_that_user() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::plain().start();
+    let test = |site: &Site| stderr(&site.command(&["-t"]).uid(NOBODY).gid(NOBODY).output().expect("output"));
+    let said = test(&site);
+    assert!(said.contains("syntax is ok") && !said.contains("bind()"), "{said}");
+    let other = Site::new();
+    other.write("nginx.conf", &site.read("nginx.conf"));
+    mode(&other.folder, 0o777);
+    let said = test(&other);
+    let wanted = format!(
+        "it is held by a process of the user root (uid 0); to see which, as that user or root: ss -ltnp 'sport = :{}'",
+        site.port
+    );
+    assert!(said.contains("Address already in use") && said.contains(&wanted), "{said}");
+}
+
 #[test]
 fn a_port_of_root_is_refused_to_others_with_the_remedy() {
     let first_free = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").unwrap_or_default();
