@@ -1,0 +1,308 @@
+"""Reads which file of a Rust crate names something of which other, and finds the circles in that.
+
+An arrow runs from the file that names a thing, in a `use` or by a path, to the file that defines the thing, through whatever
+hands the name on: `crate::Zone` is an arrow to the file of `Zone`, not to `lib.rs`. So neither `mod x;` nor `pub use x::Y;` is
+an arrow by itself. What is compiled for tests alone is left out. Calls of methods are not seen, as no type is named there.
+"""
+
+import collections
+import pathlib
+import re
+
+TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*)
+      | (?P<comment>/\*)
+      | (?P<raw>\b[bc]?r(?P<hashes>\#*)".*?"(?P=hashes))
+      | (?P<text>(?:\b[bc])?"(?:[^"\\]|\\.)*")
+      | (?P<character>(?:\bb)?'(?:[^'\\]|\\.[^']*)')
+      | (?P<lifetime>'\w+)
+      | (?P<word>(?:r\#)?[A-Za-z_]\w*)
+      | (?P<sign>::|.)""",
+    re.S | re.X,
+)
+COMMENT_MARK = re.compile(r"/\*|\*/")
+WORD = re.compile(r"[A-Za-z_]")
+ITEMS = {"fn", "struct", "enum", "union", "trait", "type", "const", "static", "macro_rules"}
+BEFORE_NAME = {"mut", "fn", "unsafe", "async", "extern", "!"}
+OPENING, CLOSING = set("([{"), set(")]}")
+
+
+def tokens_of(source):
+    """The words and signs of a source; a text in quotes is one token that begins with a quote."""
+    found, at = [], 0
+    while at < len(source):
+        match = TOKEN.match(source, at)
+        at = match.end()
+        kind = "raw" if match.group("raw") else match.lastgroup
+        if kind == "comment":
+            depth = 1
+            while depth and (mark := COMMENT_MARK.search(source, at)):
+                depth += 1 if mark.group() == "/*" else -1
+                at = mark.end()
+        elif kind == "word":
+            found.append(match.group().removeprefix("r#"))
+        elif kind == "sign":
+            found.append(match.group())
+        elif kind in ("raw", "text", "character"):
+            found.append('"' + match.group().strip('"'))
+    return found
+
+
+def behind_group(tokens, at):
+    """The place behind the bracket that closes the one at `at`."""
+    depth = 0
+    while at < len(tokens):
+        depth += (tokens[at] in OPENING) - (tokens[at] in CLOSING)
+        at += 1
+        if depth == 0:
+            break
+    return at
+
+
+def behind_item(tokens, at):
+    """The place behind the item, field or statement that begins at `at`, with its attributes."""
+    while tokens[at:at + 2] == ["#", "["]:
+        at = behind_group(tokens, at + 1)
+    is_use = "use" in tokens[at:at + 8]
+    while at < len(tokens) and tokens[at] not in CLOSING:
+        if tokens[at] in (";", ","):
+            return at + 1
+        is_body = tokens[at] == "{" and not is_use
+        at = behind_group(tokens, at) if tokens[at] in OPENING else at + 1
+        if is_body:
+            break
+    return at
+
+
+def without_tests(tokens):
+    """The tokens without what is compiled for tests alone."""
+    kept, at = [], 0
+    while at < len(tokens):
+        if tokens[at:at + 4] == ["#", "[", "cfg", "("]:
+            end = behind_group(tokens, at + 1)
+            condition = tokens[at + 4:end - 2]
+            if condition == ["test"] or condition[:3] == ["all", "(", "test"]:
+                at = behind_item(tokens, end)
+                continue
+        kept.append(tokens[at])
+        at += 1
+    return kept
+
+
+class Module:
+    """A module: a file, or a part of one between braces."""
+
+    def __init__(self, file, parent, folder):
+        self.file, self.parent, self.folder = file, parent, folder
+        self.children, self.items = {}, set()
+        self.imports, self.globs = {}, []
+        # What the module names: (path, the name under which a `pub use` hands it on, if one does).
+        self.named = []
+        self.words = collections.Counter()
+
+    def top(self):
+        return self.parent.top() if self.parent else self
+
+    def all(self):
+        yield self
+        for child in self.children.values():
+            yield from child.all()
+
+
+def read_use(tokens, at, prefix, found):
+    """Reads one tree behind `use` into (path, name), the name of `*` being None; gives the place behind it."""
+    path = list(prefix)
+    while at < len(tokens):
+        token = tokens[at]
+        if token == "::":
+            at += 1
+        elif token == "{":
+            at += 1
+            while at < len(tokens) and tokens[at] != "}":
+                at = read_use(tokens, at, path, found)
+                at += at < len(tokens) and tokens[at] == ","
+            return at + 1
+        elif token == "*":
+            found.append((path, None))
+            return at + 1
+        else:
+            path.append(token)
+            at += 1
+            if tokens[at:at + 1] == ["::"]:
+                continue
+            name = path[-1]
+            if name == "self" and len(path) > 1:
+                path, name = path[:-1], path[-2]
+            if tokens[at:at + 1] == ["as"]:
+                name, at = tokens[at + 1], at + 2
+            found.append((path, name))
+            return at
+    return at
+
+
+class Reader:
+    """Reads the tokens of one module into it, and the files that it declares."""
+
+    def __init__(self, module, tokens):
+        self.module, self.tokens = module, tokens
+        self.at, self.depth = 0, 0
+        self.is_public, self.told_path = False, None
+
+    def read(self):
+        while self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            following = self.tokens[self.at + 1:self.at + 3]
+            if token == "#" and self.tokens[self.at + 1:self.at + 4] == ["[", "path", "="]:
+                self.told_path = self.tokens[self.at + 4].strip('"')
+                self.at = behind_group(self.tokens, self.at + 1)
+            elif token == "pub":
+                self.is_public = True
+                is_bounded = following[:1] == ["("]
+                self.at = behind_group(self.tokens, self.at + 1) if is_bounded else self.at + 1
+            elif token == "use":
+                self.read_import()
+            elif token == "mod" and len(following) == 2 and following[1] in ("{", ";"):
+                self.read_child(*following)
+            elif WORD.match(token):
+                self.read_word(token)
+            else:
+                self.depth += (token in OPENING) - (token in CLOSING)
+                self.at += 1
+
+    def read_import(self):
+        found = []
+        self.at = read_use(self.tokens, self.at + 1, [], found)
+        for path, name in found:
+            if name is None:
+                self.module.globs.append(path)
+            elif name != "_" and (self.depth == 0 or name not in self.module.imports):
+                self.module.imports[name] = path
+            self.module.named.append((path, name if self.is_public else None))
+        self.is_public = False
+
+    def read_child(self, name, opening):
+        module, told = self.module, self.told_path
+        self.is_public, self.told_path = False, None
+        if opening == "{":
+            end = behind_group(self.tokens, self.at + 2)
+            child = module.children[name] = Module(module.file, module, module.folder / name)
+            Reader(child, self.tokens[self.at + 3:end - 1]).read()
+            self.at = end
+            return
+        self.at += 3
+        usual = [module.folder / f"{name}.rs", module.folder / name / "mod.rs"]
+        for path in [module.file.parent / told] if told else usual:
+            if path.exists():
+                module.children[name] = read_file(path, module, module.folder / name)
+
+    def read_word(self, word):
+        tokens, start = self.tokens, self.at
+        before = tokens[start - 1] if start else ""
+        self.is_public = False
+        if word in ITEMS and self.depth == 0:
+            behind = (name for name in tokens[start + 1:start + 5] if name not in BEFORE_NAME)
+            self.module.items.add(next(behind, ""))
+        path, self.at = [word], start + 1
+        while tokens[self.at:self.at + 1] == ["::"] and WORD.match(*tokens[self.at + 1:self.at + 2] or [":"]):
+            path.append(tokens[self.at + 1])
+            self.at += 2
+        if before not in (".", "::"):
+            self.module.words[word] += 1
+            if len(path) > 1:
+                self.module.named.append((path, None))
+
+
+def read_file(path, parent, folder):
+    module = Module(path, parent, folder)
+    Reader(module, without_tests(tokens_of(path.read_text()))).read()
+    return module
+
+
+def look_up(module, name, seen):
+    """What a name stands for in a module: a Module, the path of the file that defines it, or None for another crate's."""
+    if (id(module), name) in seen:
+        return None
+    seen = seen | {(id(module), name)}
+    if name in module.children:
+        return module.children[name]
+    if name in module.items:
+        return module.file
+    if name in module.imports:
+        return resolve(module, module.imports[name], seen)
+    for path in module.globs:
+        target = resolve(module, path, seen)
+        found = look_up(target, name, seen) if isinstance(target, Module) else None
+        if found is not None:
+            return found
+    return None
+
+
+def resolve(module, path, seen=frozenset()):
+    """What a path stands for, as seen from a module; as `look_up`."""
+    here, rest = module, list(path)
+    if rest[0] == "crate":
+        here, rest = module.top(), rest[1:]
+    elif rest[0] in ("self", "super"):
+        while rest and rest[0] in ("self", "super"):
+            here, rest = (here.parent or here) if rest[0] == "super" else here, rest[1:]
+    else:
+        here = look_up(module, rest[0], seen)
+        rest = rest[1:]
+    for name in rest:
+        if not isinstance(here, Module):
+            break
+        found = look_up(here, name, seen)
+        if found is None and name not in here.imports:
+            return here.file  # made by a macro
+        here = found
+    return here
+
+
+def names_by_star(module):
+    """(name, file that defines it) of what a module uses through a `use x::*`."""
+    for path in module.globs:
+        target = resolve(module, path)
+        for name in module.words if isinstance(target, Module) else ():
+            is_own = name in module.items or name in module.imports or name in module.children
+            found = None if is_own else look_up(target, name, frozenset())
+            if isinstance(found, pathlib.Path) and found != module.file:
+                yield name, found
+
+
+def arrows_of(source_folder):
+    """{file: {file: names}} of the crate whose sources are in a folder."""
+    arrows = collections.defaultdict(lambda: collections.defaultdict(set))
+    for root in ("lib.rs", "main.rs"):
+        if not (source_folder / root).exists():
+            continue
+        for module in read_file(source_folder / root, None, source_folder).all():
+            for path, handed_on in module.named:
+                # A name that is only handed on is not used here.
+                if handed_on and not module.words[handed_on]:
+                    continue
+                target = resolve(module, path)
+                if isinstance(target, pathlib.Path) and target != module.file:
+                    arrows[module.file][target].add(path[-1])
+            for name, target in names_by_star(module):
+                arrows[module.file][target].add(name)
+    return arrows
+
+
+def reached(arrows, start):
+    seen, todo = set(), [start]
+    while todo:
+        for target in arrows.get(todo.pop(), ()):
+            if target not in seen:
+                seen.add(target)
+                todo.append(target)
+    return seen
+
+
+def circles_of(arrows):
+    """The sets of files of which each reaches all others, the largest first."""
+    reach = {file: reached(arrows, file) for file in arrows}
+    circles = {
+        frozenset(other for other in reach[file] if file in reach.get(other, ()))
+        for file in arrows if file in reach[file]
+    }
+    return sorted((sorted(circle) for circle in circles), key=lambda circle: (-len(circle), circle))
