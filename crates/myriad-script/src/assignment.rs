@@ -1,15 +1,16 @@
 //! A `set` whose value one request reads and another takes (`auth_request_set`).
 
-use crate::compiler::{Compiler, Target};
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
+use crate::names::{Names, Resolved};
 use crate::template::Template;
+use crate::template::parse::parse;
 
 /// A compiled assignment.
 #[derive(Debug)]
 pub struct Assignment {
-    target: Target,
+    target: Resolved,
     value: Template,
 }
 
@@ -17,9 +18,9 @@ impl Assignment {
     pub(crate) fn compile<C: Catalogue>(
         name: &str,
         value: &str,
-        compiler: &mut Compiler<C>,
+        names: &mut Names<C>,
     ) -> Result<Assignment, ScriptError> {
-        Ok(Assignment { target: compiler.target(name)?, value: compiler.template(value)? })
+        Ok(Assignment { target: names.target(name)?, value: parse(value, names)? })
     }
 
     /// Reads the value in `from` and assigns it in `to`; both frames are of one configuration.
@@ -31,8 +32,8 @@ impl Assignment {
         let mut built = Vec::new();
         self.value.eval(from, from_frame, &mut built)?;
         match &self.target {
-            Target::User(variable) => variable.assign(to_frame, &built),
-            Target::Builtin(id) => to.assign(*id, &built)?,
+            Resolved::User(variable) => variable.assign(to_frame, &built),
+            Resolved::Builtin(id) => to.assign(*id, &built)?,
         }
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! What `if` asks.
 
-use crate::compiler::Compiler;
 use crate::environment::{Catalogue, Environment, FileTest};
 use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
+use crate::names::Names;
 use crate::predicate::is_true;
 use crate::regex::Regex;
+use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
 #[cfg(test)]
@@ -29,14 +30,14 @@ enum Test {
 impl Condition {
     pub(crate) fn compile<C: Catalogue>(
         words: &[&str],
-        compiler: &mut Compiler<C>,
+        names: &mut Names<C>,
     ) -> Result<Condition, ScriptError> {
         let words = without_brackets(words)?;
         let (Some(&first), rest) = (words.first(), words.get(1..).unwrap_or_default()) else {
             return Err(invalid(""));
         };
         if first.len() > 1 && first.starts_with('$') {
-            return compare(first, rest, compiler);
+            return compare(first, rest, names);
         }
         let (kind, negated) = match first.strip_prefix('!') {
             Some(kind) => (kind, true),
@@ -52,7 +53,7 @@ impl Condition {
         let [path] = rest else {
             return Err(invalid(rest.last().unwrap_or(&first)));
         };
-        let test = Test::File { kind, path: compiler.template(path)? };
+        let test = Test::File { kind, path: parse(path, names)? };
         Ok(Condition { test, negated })
     }
 
@@ -124,9 +125,9 @@ fn same(value: &[u8], text: &[u8]) -> bool {
 fn compare<C: Catalogue>(
     variable: &str,
     rest: &[&str],
-    compiler: &mut Compiler<C>,
+    names: &mut Names<C>,
 ) -> Result<Condition, ScriptError> {
-    let subject = compiler.template(variable)?;
+    let subject = parse(variable, names)?;
     if !subject.is_single_variable() {
         return Err(invalid(variable));
     }
@@ -142,8 +143,8 @@ fn compare<C: Catalogue>(
         None => (operator, false),
     };
     let test = match operator {
-        "=" => Test::Equal { subject, text: compiler.template(operand)? },
-        "~" | "~*" => Test::Match { subject, regex: Box::new(compiler.regex(operand, operator == "~*")?) },
+        "=" => Test::Equal { subject, text: parse(operand, names)? },
+        "~" | "~*" => Test::Match { subject, regex: Box::new(names.regex(operand, operator == "~*")?) },
         _ => return Err(ScriptError::new(format!("unexpected \"{}\" in condition", rest[0]))),
     };
     Ok(Condition { test, negated })

@@ -1,15 +1,11 @@
-//! `geo [$address] $variable { … }`.
+//! The table of `geo [$address] $variable { … }`: addresses to values.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use myriad_http::forwarded::forwarded;
 
-use crate::compiler::Compiler;
-use crate::environment::{Builtin, Catalogue, Environment};
-use crate::error::{EvalError, ScriptError};
-use crate::frame::Frame;
-use crate::template::{CaptureForm, Template};
+use crate::error::ScriptError;
 
 mod networks;
 mod ranges;
@@ -22,9 +18,6 @@ use ranges::Ranges;
 /// A compiled table of addresses; values are constants.
 #[derive(Debug)]
 pub(crate) struct Geo {
-    address: Template,
-    /// `X-Forwarded-For`, where there are proxies to trust.
-    forwarded: Option<Template>,
     proxies: Networks<()>,
     proxy_recursive: bool,
     networks: Networks<u32>,
@@ -38,19 +31,9 @@ pub(crate) struct Geo {
 }
 
 impl Geo {
-    pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
-        self.address.reads_within(allowed, depth)
-            && self.forwarded.as_ref().is_none_or(|forwarded| forwarded.reads_within(allowed, depth))
-    }
-
-    pub(crate) fn compile<C: Catalogue>(
-        address: &str,
-        lines: &[Vec<&str>],
-        compiler: &mut Compiler<C>,
-    ) -> Result<Geo, Vec<ScriptError>> {
+    /// Reads the lines of the block; the errors are those of lines that are no part of the table.
+    pub(crate) fn compile(lines: &[Vec<&str>]) -> (Geo, Vec<ScriptError>) {
         let mut geo = Geo {
-            address: compiler.template(address).map_err(|error| vec![error])?,
-            forwarded: None,
             proxies: Networks::default(),
             proxy_recursive: false,
             networks: Networks::default(),
@@ -68,13 +51,12 @@ impl Geo {
             }
         }
         geo.known = HashMap::new();
-        if !geo.proxies.is_empty() {
-            match compiler.template("$http_x_forwarded_for") {
-                Ok(template) => geo.forwarded = Some(template),
-                Err(error) => errors.push(error),
-            }
-        }
-        if errors.is_empty() { Ok(geo) } else { Err(errors) }
+        (geo, errors)
+    }
+
+    /// Whether there are proxies to trust, so that `X-Forwarded-For` is to be read.
+    pub(crate) fn trusts_proxies(&self) -> bool {
+        !self.proxies.is_empty()
     }
 
     fn add(&mut self, line: &[&str]) -> Result<(), ScriptError> {
@@ -119,31 +101,18 @@ impl Geo {
         index
     }
 
-    /// Appends the value for this request.
-    pub(crate) fn eval<E: Environment + ?Sized>(
-        &self,
-        env: &E,
-        frame: &mut Frame,
-        out: &mut Vec<u8>,
-    ) -> Result<(), EvalError> {
-        let parsed = self.address.with_value(env, frame, CaptureForm::Raw, |_, text| Ok(parse(text)))?;
-        // As documented: what is no address counts as the broadcast address.
-        let mut address = parsed.unwrap_or(IpAddr::V4(Ipv4Addr::BROADCAST));
-        if let (Some(forwarded), Some(peer)) = (&self.forwarded, parsed) {
-            address = forwarded
-                .with_value(env, frame, CaptureForm::Raw, |_, list| Ok(self.behind_proxies(peer, list)))?;
-        }
+    /// The value of an address.
+    pub(crate) fn find(&self, address: IpAddr) -> &[u8] {
         let value = match address {
             IpAddr::V4(address) if self.uses_ranges => self.ranges.find(u32::from(address)),
             IpAddr::V6(_) if self.uses_ranges => None,
             address => self.networks.find(address).copied(),
         };
-        out.extend_from_slice(value.map_or(&self.default, |index| &self.values[index as usize]));
-        Ok(())
+        value.map_or(&self.default, |index| &self.values[index as usize])
     }
 
     /// The client behind trusted proxies, from `X-Forwarded-For`.
-    fn behind_proxies(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
+    pub(crate) fn behind_proxies(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some_and(|ip| self.proxies.find(ip.to_canonical()).is_some());
         let told = forwarded(Some(peer), [list].into_iter(), trusted, self.proxy_recursive);
@@ -156,8 +125,11 @@ impl Geo {
     }
 }
 
+/// What is no address counts as the broadcast address, as nginx documents.
+pub(crate) const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::BROADCAST);
+
 /// Reads an address; IPv4 written as IPv6 (`::ffff:1.2.3.4`) is IPv4.
-fn parse(text: &[u8]) -> Option<IpAddr> {
+pub(crate) fn parse(text: &[u8]) -> Option<IpAddr> {
     let address: IpAddr = std::str::from_utf8(text).ok()?.parse().ok()?;
     Some(match address {
         IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),

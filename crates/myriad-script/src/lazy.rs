@@ -3,16 +3,27 @@
 use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
 use crate::frame::Frame;
-use crate::geo::Geo;
+use crate::geo::{self, Geo};
 use crate::map::Map;
 use crate::split_clients::SplitClients;
+use crate::template::{CaptureForm, Template};
+
+pub(crate) mod compile;
 
 /// How to compute a user variable that nothing has set.
 #[derive(Debug)]
 pub(crate) enum Lazy {
     Map(Map),
-    Geo(Geo),
-    SplitClients(SplitClients),
+    Geo {
+        address: Template,
+        /// `X-Forwarded-For`, where there are proxies to trust.
+        forwarded: Option<Template>,
+        table: Geo,
+    },
+    SplitClients {
+        source: Template,
+        table: SplitClients,
+    },
 }
 
 impl Lazy {
@@ -25,8 +36,23 @@ impl Lazy {
     ) -> Result<(), EvalError> {
         match self {
             Lazy::Map(map) => map.eval(env, frame, out),
-            Lazy::Geo(geo) => geo.eval(env, frame, out),
-            Lazy::SplitClients(split) => split.eval(env, frame, out),
+            Lazy::Geo { address, forwarded, table } => {
+                let own = address.with_value(env, frame, CaptureForm::Raw, |_, text| Ok(geo::parse(text)))?;
+                let mut address = own.unwrap_or(geo::NO_ADDRESS);
+                if let (Some(forwarded), Some(peer)) = (forwarded, own) {
+                    address = forwarded.with_value(env, frame, CaptureForm::Raw, |_, list| {
+                        Ok(table.behind_proxies(peer, list))
+                    })?;
+                }
+                out.extend_from_slice(table.find(address));
+                Ok(())
+            }
+            Lazy::SplitClients { source, table } => {
+                source.with_value(env, frame, CaptureForm::Raw, |_, text| {
+                    out.extend_from_slice(table.find(text));
+                    Ok(())
+                })
+            }
         }
     }
 
@@ -34,8 +60,11 @@ impl Lazy {
     pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         match self {
             Lazy::Map(map) => map.reads_only(allowed, depth),
-            Lazy::Geo(geo) => geo.reads_only(allowed, depth),
-            Lazy::SplitClients(split) => split.reads_only(allowed, depth),
+            Lazy::Geo { address, forwarded, .. } => {
+                let mut read = [Some(address), forwarded.as_ref()].into_iter().flatten();
+                read.all(|part| part.reads_within(allowed, depth))
+            }
+            Lazy::SplitClients { source, .. } => source.reads_within(allowed, depth),
         }
     }
 
@@ -43,8 +72,8 @@ impl Lazy {
     pub(crate) fn is_volatile(&self) -> bool {
         match self {
             Lazy::Map(map) => map.is_volatile(),
-            Lazy::Geo(geo) => geo.is_volatile(),
-            Lazy::SplitClients(_) => false,
+            Lazy::Geo { table, .. } => table.is_volatile(),
+            Lazy::SplitClients { .. } => false,
         }
     }
 }

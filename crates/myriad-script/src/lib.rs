@@ -8,6 +8,9 @@
 //!
 //! Compiling takes two passes, because the language lets a map be written after its use: first `declare_*` every
 //! name, then compile; [`Compiler::finish`] binds the maps and reports names that were declared but never defined.
+//!
+//! Four files need each other, as the language does: a template reads variables, a variable may be computed, by a map among
+//! others, and a map's source and values are templates. What is compiled stands above them, on `names`; `Compiler` on top.
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +25,7 @@ mod geo;
 mod hostnames;
 mod lazy;
 mod map;
+mod names;
 mod predicate;
 mod program;
 mod regex;

@@ -1,14 +1,14 @@
 //! `map source $variable { … }`.
 
-use crate::compiler::Compiler;
-use crate::environment::{Builtin, Catalogue, Environment};
-use crate::error::{EvalError, ScriptError};
+use crate::environment::{Builtin, Environment};
+use crate::error::EvalError;
 use crate::frame::Frame;
-use crate::hostnames::{Hostnames, RefusedHostname};
+use crate::hostnames::Hostnames;
 use crate::regex::Regex;
 use crate::template::{CaptureForm, Template};
 use crate::trace::Trace;
 
+pub(crate) mod compile;
 #[cfg(test)]
 mod tests;
 
@@ -31,86 +31,6 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    pub(crate) fn compile<C: Catalogue>(
-        variable: &str,
-        source: &str,
-        lines: &[Vec<&str>],
-        compiler: &mut Compiler<C>,
-    ) -> Result<Map, Vec<ScriptError>> {
-        compiler.declare_map_captures(lines)?;
-        let mut errors = Vec::new();
-        let source = compiler.template(source).unwrap_or_else(|error| {
-            errors.push(error);
-            Template::constant(b"")
-        });
-        let mut map = Map {
-            variable: variable.into(),
-            keys: Vec::new(),
-            source,
-            names: Hostnames::default(),
-            regexes: Vec::new(),
-            values: Vec::new(),
-            default: Template::constant(b""),
-            // Order does not matter to those who write it last.
-            hostnames: lines.iter().any(|line| line.as_slice() == ["hostnames"]),
-            volatile: lines.iter().any(|line| line.as_slice() == ["volatile"]),
-        };
-        let mut defaults = 0;
-        for (item, line) in lines.iter().enumerate() {
-            if let Err(error) = map.add(line, &mut defaults, compiler) {
-                errors.push(error.in_item(item));
-            }
-        }
-        if errors.is_empty() { Ok(map) } else { Err(errors) }
-    }
-
-    fn add<C: Catalogue>(
-        &mut self,
-        line: &[&str],
-        defaults: &mut u32,
-        compiler: &mut Compiler<C>,
-    ) -> Result<(), ScriptError> {
-        let &[key, value] = line else {
-            return match line {
-                ["hostnames" | "volatile"] => Ok(()),
-                _ => Err(ScriptError::new("invalid number of the map parameters")),
-            };
-        };
-        let value = compiler.template(value)?;
-        if key == "default" {
-            *defaults += 1;
-            if *defaults > 1 {
-                return Err(ScriptError::new("duplicate default map parameter"));
-            }
-            self.default = value;
-            return Ok(());
-        }
-        let index = self.values.len() as u32;
-        if let Some(pattern) = key.strip_prefix('~') {
-            let (pattern, caseless) = match pattern.strip_prefix('*') {
-                Some(pattern) => (pattern, true),
-                None => (pattern, false),
-            };
-            self.regexes.push((compiler.regex(pattern, caseless)?, index));
-        } else {
-            // A backslash lets a name look like a parameter, a pattern or a wildcard: `\default`, `\~x`.
-            let added = match key.strip_prefix('\\') {
-                Some(name) => self.names.insert_exact(name, index),
-                None if self.hostnames => self.names.insert(key, index),
-                None => self.names.insert_exact(key, index),
-            };
-            added.map_err(|refused| match refused {
-                RefusedHostname::Conflict => ScriptError::new(format!("conflicting parameter \"{key}\"")),
-                RefusedHostname::Invalid => {
-                    ScriptError::new(format!("invalid hostname or wildcard \"{key}\""))
-                }
-            })?;
-        }
-        self.values.push(value);
-        self.keys.push(key.into());
-        Ok(())
-    }
-
     pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         [&self.source, &self.default]
             .into_iter()

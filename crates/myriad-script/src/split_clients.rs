@@ -1,31 +1,18 @@
-//! `split_clients source $variable { 10% a; * b; }`.
+//! The table of `split_clients source $variable { 10% a; * b; }`: hashes to values.
 
-use crate::compiler::Compiler;
-use crate::environment::{Builtin, Catalogue, Environment};
-use crate::error::{EvalError, ScriptError};
-use crate::frame::Frame;
-use crate::template::{CaptureForm, Template};
+use crate::error::ScriptError;
 
 /// A compiled split.
 #[derive(Debug)]
 pub(crate) struct SplitClients {
-    source: Template,
     /// Upper bound (exclusive) of the hashes that take the value; `None` takes all that are left.
     parts: Vec<(Option<u32>, Box<[u8]>)>,
 }
 
 impl SplitClients {
-    pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
-        self.source.reads_within(allowed, depth)
-    }
-
-    pub(crate) fn compile<C: Catalogue>(
-        source: &str,
-        lines: &[Vec<&str>],
-        compiler: &mut Compiler<C>,
-    ) -> Result<SplitClients, Vec<ScriptError>> {
-        let source = compiler.template(source).map_err(|error| vec![error])?;
-        let mut split = SplitClients { source, parts: Vec::new() };
+    /// Reads the lines of the block.
+    pub(crate) fn compile(lines: &[Vec<&str>]) -> Result<SplitClients, Vec<ScriptError>> {
+        let mut split = SplitClients { parts: Vec::new() };
         let mut errors = Vec::new();
         let (mut sum, mut bound) = (0, 0);
         for (item, line) in lines.iter().enumerate() {
@@ -54,19 +41,11 @@ impl SplitClients {
         Ok(())
     }
 
-    /// Appends the value for this request; nothing where no part takes it.
-    pub(crate) fn eval<E: Environment + ?Sized>(
-        &self,
-        env: &E,
-        frame: &mut Frame,
-        out: &mut Vec<u8>,
-    ) -> Result<(), EvalError> {
-        let hash = self.source.with_value(env, frame, CaptureForm::Raw, |_, text| Ok(murmur_hash2(text)))?;
-        if let Some((_, value)) = self.parts.iter().find(|(upper, _)| upper.is_none_or(|upper| hash < upper))
-        {
-            out.extend_from_slice(value);
-        }
-        Ok(())
+    /// The value of a text; empty where no part takes it.
+    pub(crate) fn find(&self, text: &[u8]) -> &[u8] {
+        let hash = murmur_hash2(text);
+        let part = self.parts.iter().find(|(upper, _)| upper.is_none_or(|upper| hash < upper));
+        part.map_or(b"", |(_, value)| value)
     }
 }
 

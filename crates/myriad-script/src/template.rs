@@ -8,11 +8,9 @@ use crate::escape::escape_args;
 use crate::frame::Frame;
 use crate::variable::Variable;
 
-mod parse;
+pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use parse::{Resolve, Resolved, parse};
 
 /// A compiled text with variables, as nginx's complex value.
 #[derive(Debug, Clone)]

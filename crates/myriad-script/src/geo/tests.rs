@@ -1,6 +1,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::*;
+use crate::frame::Frame;
 use crate::testing::{Request, compiler};
 
 fn located(lines: &[&str], address: &str, forwarded: &str) -> String {

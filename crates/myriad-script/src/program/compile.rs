@@ -1,25 +1,28 @@
 //! Directives of the rewrite module to steps.
 
-use super::rewrite::Rewrite;
-use super::{Program, Step, StepKind, StepSource, Tagged};
-use crate::compiler::Compiler;
-use crate::condition::pattern_of;
+use super::Program;
+use super::rewrite::{Rewrite, is_absolute};
+use super::source::{StepKind, StepSource};
+use super::step::{Step, Tagged};
+use crate::condition::{Condition, pattern_of};
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
+use crate::names::Names;
+use crate::template::parse::parse;
 
 /// Declares the variables of `set` and of named groups, in blocks too.
 pub(crate) fn declare<C: Catalogue>(
-    compiler: &mut Compiler<C>,
+    names: &mut Names<C>,
     sources: &[StepSource<'_>],
 ) -> Result<(), Vec<ScriptError>> {
     let mut errors = Vec::new();
     for source in sources {
         let declared = match &source.kind {
-            StepKind::Set { variable, .. } => compiler.declare_set(variable),
-            StepKind::Rewrite { pattern, .. } => compiler.declare_captures(pattern),
+            StepKind::Set { variable, .. } => names.target(variable).map(drop),
+            StepKind::Rewrite { pattern, .. } => names.declare_captures(pattern),
             StepKind::If { condition, block, .. } => {
-                errors.extend(declare(compiler, block).err().into_iter().flatten());
-                pattern_of(condition).map_or(Ok(()), |pattern| compiler.declare_captures(pattern))
+                errors.extend(declare(names, block).err().into_iter().flatten());
+                pattern_of(condition).map_or(Ok(()), |pattern| names.declare_captures(pattern))
             }
             StepKind::Return { .. } | StepKind::Break => Ok(()),
         };
@@ -29,24 +32,24 @@ pub(crate) fn declare<C: Catalogue>(
 }
 
 /// Compiles a block, and reports all of its errors together.
-pub(crate) fn compile_program<C: Catalogue>(
-    compiler: &mut Compiler<C>,
+pub(crate) fn program<C: Catalogue>(
+    names: &mut Names<C>,
     sources: &[StepSource<'_>],
 ) -> Result<Program, Vec<ScriptError>> {
-    declare(compiler, sources)?;
+    declare(names, sources)?;
     let mut errors = Vec::new();
-    let steps = steps(compiler, sources, &mut errors);
+    let steps = steps(names, sources, &mut errors);
     if errors.is_empty() { Ok(Program { steps }) } else { Err(errors) }
 }
 
 fn steps<C: Catalogue>(
-    compiler: &mut Compiler<C>,
+    names: &mut Names<C>,
     sources: &[StepSource<'_>],
     errors: &mut Vec<ScriptError>,
 ) -> Box<[Tagged]> {
     let mut steps = Vec::with_capacity(sources.len());
     for source in sources {
-        match step(compiler, source, errors) {
+        match step(names, source, errors) {
             Ok(step) => steps.push(Tagged { step, tag: source.tag }),
             Err(error) => errors.push(error.in_item(source.tag)),
         }
@@ -55,7 +58,7 @@ fn steps<C: Catalogue>(
 }
 
 fn step<C: Catalogue>(
-    compiler: &mut Compiler<C>,
+    names: &mut Names<C>,
     source: &StepSource<'_>,
     errors: &mut Vec<ScriptError>,
 ) -> Result<Step, ScriptError> {
@@ -66,35 +69,31 @@ fn step<C: Catalogue>(
             }
             Step::Set {
                 name: (*variable).into(),
-                target: compiler.target(variable)?,
-                value: compiler.template(value)?,
+                target: names.target(variable)?,
+                value: parse(value, names)?,
             }
         }
         StepKind::Rewrite { pattern, replacement, flag } => {
-            Step::Rewrite(Box::new(Rewrite::compile(pattern, replacement, *flag, compiler)?))
+            Step::Rewrite(Box::new(Rewrite::compile(pattern, replacement, *flag, names)?))
         }
-        StepKind::Return { code, text } => answer(compiler, code, *text)?,
+        StepKind::Return { code, text } => answer(names, code, *text)?,
         StepKind::Break => Step::Break,
         StepKind::If { condition, block, id } => {
-            let condition = compiler.condition(condition);
-            let steps = steps(compiler, block, errors);
+            let condition = Condition::compile(condition, names);
+            let steps = steps(names, block, errors);
             Step::If { condition: condition?, steps, id: *id }
         }
     })
 }
 
 /// `return`: a code alone, a code and a text, or a URL alone (302).
-fn answer<C: Catalogue>(
-    compiler: &mut Compiler<C>,
-    code: &str,
-    text: Option<&str>,
-) -> Result<Step, ScriptError> {
+fn answer<C: Catalogue>(names: &mut Names<C>, code: &str, text: Option<&str>) -> Result<Step, ScriptError> {
     if let Some(status) = status(code) {
-        let text = text.map(|text| compiler.template(text)).transpose()?;
+        let text = text.map(|text| parse(text, names)).transpose()?;
         return Ok(Step::Return { status, text });
     }
     if text.is_none() && is_absolute(code) {
-        return Ok(Step::Return { status: 302, text: Some(compiler.template(code)?) });
+        return Ok(Step::Return { status: 302, text: Some(parse(code, names)?) });
     }
     Err(ScriptError::new(format!("invalid return code \"{code}\"")))
 }
@@ -102,9 +101,4 @@ fn answer<C: Catalogue>(
 fn status(code: &str) -> Option<u16> {
     let digits = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| code.parse().ok()).flatten().filter(|status| *status <= 999)
-}
-
-/// The three beginnings by which nginx knows a URL.
-pub(super) fn is_absolute(text: &str) -> bool {
-    ["http://", "https://", "$scheme"].iter().any(|start| text.starts_with(start))
 }

@@ -1,12 +1,12 @@
 //! One `rewrite` directive.
 
-use super::compile::is_absolute;
-use crate::compiler::Compiler;
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, MOST_TEXT, ScriptError};
 use crate::escape::{escape_controls, unescape_redirect};
 use crate::frame::Frame;
+use crate::names::Names;
 use crate::regex::Regex;
+use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
 /// What follows a match.
@@ -38,7 +38,7 @@ impl Rewrite {
         pattern: &str,
         replacement: &str,
         flag: Option<&str>,
-        compiler: &mut Compiler<C>,
+        names: &mut Names<C>,
     ) -> Result<Rewrite, ScriptError> {
         let (text, keeps_args) = match replacement.strip_suffix('?') {
             Some(text) => (text, false),
@@ -54,18 +54,18 @@ impl Rewrite {
             Some("break") => After::Break,
             Some(other) => return Err(ScriptError::new(format!("invalid parameter \"{other}\""))),
         };
-        let regex = compiler.regex(pattern, false)?;
+        let regex = names.regex(pattern, false)?;
         let redirects = matches!(after, After::Redirect(_));
         let (path, args) = match text.split_once('?') {
             Some((path, args)) if !redirects => {
                 let shift = path.len() + 1;
-                let args = compiler.template(args).map_err(|mut error| {
+                let args = parse(args, names).map_err(|mut error| {
                     error.offset += shift;
                     error
                 })?;
-                (compiler.template(path)?, Some(args))
+                (parse(path, names)?, Some(args))
             }
-            _ => (compiler.template(text)?, None),
+            _ => (parse(text, names)?, None),
         };
         Ok(Rewrite { regex, path, args, keeps_args, has_args: text.contains('?'), after })
     }
@@ -167,4 +167,9 @@ impl Rewrite {
         }
         Ok(())
     }
+}
+
+/// The three beginnings by which nginx knows a URL.
+pub(super) fn is_absolute(text: &str) -> bool {
+    ["http://", "https://", "$scheme"].iter().any(|start| text.starts_with(start))
 }

@@ -1,12 +1,12 @@
 //! Running the steps of a program.
 
 use super::rewrite::After;
-use super::{Action, Flow, IfId, Step, Tagged};
-use crate::compiler::Target;
+use super::step::{Action, Flow, IfId, Step, Tagged};
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::escape::escape_controls;
 use crate::frame::Frame;
+use crate::names::Resolved;
 use crate::template::{CaptureForm, Template};
 use crate::trace::{RuleOutcome, Trace};
 
@@ -109,12 +109,12 @@ impl Run {
     #[inline]
     fn set<E: Environment + ?Sized>(
         &self,
-        (name, target): (&str, &Target),
+        (name, target): (&str, &Resolved),
         value: &Template,
         env: &mut E,
         frame: &mut Frame,
     ) -> Result<(), EvalError> {
-        if let (Target::User(variable), Some(text)) = (target, value.as_static()) {
+        if let (Resolved::User(variable), Some(text)) = (target, value.as_static()) {
             variable.assign(frame, text);
             return Ok(());
         }
@@ -122,8 +122,8 @@ impl Run {
         let result = value.eval_bounded(env, frame, &mut built, self.captures, || set_of(name));
         if result.is_ok() {
             match target {
-                Target::User(variable) => frame.store(variable.slot(), &mut built, false),
-                Target::Builtin(id) => env.assign(*id, &built)?,
+                Resolved::User(variable) => frame.store(variable.slot(), &mut built, false),
+                Resolved::Builtin(id) => env.assign(*id, &built)?,
             }
         }
         frame.give_buffer(built);

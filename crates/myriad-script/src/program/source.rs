@@ -1,6 +1,6 @@
 //! The directives of the rewrite module as text.
 
-use super::IfId;
+use super::step::IfId;
 
 /// One directive, with the embedder's mark by which errors name it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::frame::Frame;
 use crate::testing::{Request, compiler};
 
 #[test]

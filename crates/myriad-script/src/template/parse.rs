@@ -1,26 +1,12 @@
 //! Reading `$name`, `${name}` and `$1` out of a text, by nginx's rules: there is no way to write a literal `$`.
 
-use std::sync::Arc;
-
 use super::{Part, Template};
-use crate::environment::Builtin;
+use crate::environment::Catalogue;
 use crate::error::ScriptError;
-use crate::variable::Variable;
-
-/// What a name stands for.
-#[derive(Debug, Clone)]
-pub(crate) enum Resolved {
-    User(Arc<Variable>),
-    Builtin(Builtin),
-}
-
-/// Finds what a lower-case name stands for; the error lacks only its place.
-pub(crate) trait Resolve {
-    fn resolve(&mut self, name: &str) -> Result<Resolved, ScriptError>;
-}
+use crate::names::{Names, Resolved};
 
 /// Compiles a text; `offset` of an error points at the `$`.
-pub(crate) fn parse(text: &str, names: &mut dyn Resolve) -> Result<Template, ScriptError> {
+pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut Names<C>) -> Result<Template, ScriptError> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
@@ -39,7 +25,7 @@ pub(crate) fn parse(text: &str, names: &mut dyn Resolve) -> Result<Template, Scr
 }
 
 /// Reads one reference after its `$`; gives what follows it.
-fn reference<'t>(text: &'t str, names: &mut dyn Resolve) -> Result<(Part, &'t str), ScriptError> {
+fn reference<'t, C: Catalogue>(text: &'t str, names: &mut Names<C>) -> Result<(Part, &'t str), ScriptError> {
     if let Some(digit @ b'1'..=b'9') = text.as_bytes().first() {
         return Ok((Part::Capture(digit - b'0'), &text[1..]));
     }

@@ -1,0 +1,47 @@
+//! Blocks of `map`, `geo` and `split_clients` to what computes their variables.
+
+use super::Lazy;
+use crate::environment::Catalogue;
+use crate::error::ScriptError;
+use crate::geo::Geo;
+use crate::map::Map;
+use crate::names::Names;
+use crate::split_clients::SplitClients;
+use crate::template::parse::parse;
+
+/// Compiles `map source $variable { lines }`.
+pub(crate) fn map<C: Catalogue>(
+    variable: &str,
+    source: &str,
+    lines: &[Vec<&str>],
+    names: &mut Names<C>,
+) -> Result<Lazy, Vec<ScriptError>> {
+    Map::compile(variable, source, lines, names).map(Lazy::Map)
+}
+
+/// Compiles `geo $address $variable { lines }`.
+pub(crate) fn geo<C: Catalogue>(
+    address: &str,
+    lines: &[Vec<&str>],
+    names: &mut Names<C>,
+) -> Result<Lazy, Vec<ScriptError>> {
+    let address = parse(address, names).map_err(|error| vec![error])?;
+    let (table, mut errors) = Geo::compile(lines);
+    let forwarded = table.trusts_proxies().then(|| parse("$http_x_forwarded_for", names)).transpose();
+    match forwarded {
+        Ok(forwarded) if errors.is_empty() => return Ok(Lazy::Geo { address, forwarded, table }),
+        Ok(_) => {}
+        Err(error) => errors.push(error),
+    }
+    Err(errors)
+}
+
+/// Compiles `split_clients source $variable { lines }`.
+pub(crate) fn split_clients<C: Catalogue>(
+    source: &str,
+    lines: &[Vec<&str>],
+    names: &mut Names<C>,
+) -> Result<Lazy, Vec<ScriptError>> {
+    let source = parse(source, names).map_err(|error| vec![error])?;
+    Ok(Lazy::SplitClients { source, table: SplitClients::compile(lines)? })
+}

@@ -1,0 +1,125 @@
+//! What names stand for while a configuration is compiled: the embedder's variables, and those that the configuration makes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::environment::{Builtin, Catalogue, Role};
+use crate::error::ScriptError;
+use crate::regex::{Regex, group_names};
+use crate::suggestion::nearest;
+use crate::variable::Variable;
+
+/// What a name stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Resolved {
+    User(Arc<Variable>),
+    Builtin(Builtin),
+}
+
+/// The names of one configuration. Names that are resolved are lower-case and bear no `$`; those that are declared may have
+/// either.
+#[derive(Debug)]
+pub(crate) struct Names<C> {
+    catalogue: C,
+    user: HashMap<Box<str>, Arc<Variable>>,
+    /// Regexes compiled so far, each of which has a place of its own in a thread's memory.
+    regexes: usize,
+}
+
+impl<C: Catalogue> Names<C> {
+    pub(crate) fn new(catalogue: C) -> Names<C> {
+        Names { catalogue, user: HashMap::new(), regexes: 0 }
+    }
+
+    pub(crate) fn catalogue(&self) -> &C {
+        &self.catalogue
+    }
+
+    pub(crate) fn into_catalogue(self) -> C {
+        self.catalogue
+    }
+
+    /// The user variables declared so far.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &Arc<Variable>> {
+        self.user.values()
+    }
+
+    /// Finds what a name in a text stands for; the error lacks only its place.
+    pub(crate) fn resolve(&mut self, name: &str) -> Result<Resolved, ScriptError> {
+        if let Some(variable) = self.user.get(name) {
+            return Ok(Resolved::User(Arc::clone(variable)));
+        }
+        if let Some((id, _)) = self.catalogue.builtin(name) {
+            return Ok(Resolved::Builtin(id));
+        }
+        if let Some(reason) = self.catalogue.refusal(name) {
+            return Err(ScriptError::new(format!("the variable \"${name}\" is refused: {reason}")));
+        }
+        let known = self.user.keys().map(AsRef::as_ref).chain(self.catalogue.names().iter().copied());
+        let mut message = format!("unknown \"{name}\" variable");
+        if let Some(near) = nearest(name, known) {
+            message.push_str(", did you mean \"$");
+            message.push_str(near);
+            message.push_str("\"?");
+        }
+        Err(ScriptError::new(message).undefined(name))
+    }
+
+    /// Where `set $name` goes.
+    pub(crate) fn target(&mut self, name: &str) -> Result<Resolved, ScriptError> {
+        let lower = lower_name(name)?;
+        match self.catalogue.builtin(&lower) {
+            Some((id, Role::Assignable)) => Ok(Resolved::Builtin(id)),
+            _ => self.assigned(name).map(Resolved::User),
+        }
+    }
+
+    /// Makes or finds a user variable that something besides a map gives values.
+    pub(crate) fn assigned(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
+        let variable = self.own(name)?;
+        variable.mark_assigned();
+        Ok(variable)
+    }
+
+    /// Makes or finds the user variable of a name.
+    pub(crate) fn own(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
+        let lower = lower_name(name)?;
+        if let Some(variable) = self.user.get(lower.as_str()) {
+            return Ok(Arc::clone(variable));
+        }
+        let shadowed = match self.catalogue.builtin(&lower) {
+            Some((_, Role::Fixed | Role::Assignable)) => {
+                return Err(ScriptError::new(format!("the duplicate \"{lower}\" variable")));
+            }
+            Some((id, Role::Shadowable)) => Some(id),
+            None => None,
+        };
+        let variable = Variable::new(&lower, self.user.len() as u32, shadowed);
+        self.user.insert(lower.into_boxed_str(), Arc::clone(&variable));
+        Ok(variable)
+    }
+
+    /// Makes the variables of a pattern's named groups; errors of the pattern itself wait for [`Self::regex`].
+    pub(crate) fn declare_captures(&mut self, pattern: &str) -> Result<(), ScriptError> {
+        for name in group_names(pattern) {
+            self.own(&name)?;
+        }
+        Ok(())
+    }
+
+    /// Compiles a regular expression (without `~`); its named groups become variables.
+    pub(crate) fn regex(&mut self, pattern: &str, caseless: bool) -> Result<Regex, ScriptError> {
+        let index = self.regexes;
+        self.regexes += 1;
+        Regex::compile(pattern, caseless, index, |name| Ok(self.assigned(name)?.slot()))
+    }
+}
+
+/// A name without `$` and in lower case; refuses what no reference could name.
+fn lower_name(name: &str) -> Result<String, ScriptError> {
+    let bare = name.strip_prefix('$').unwrap_or(name);
+    if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return Err(ScriptError::new(format!("invalid variable name \"{name}\"")));
+    }
+    Ok(bare.to_ascii_lowercase())
+}
