@@ -6,46 +6,53 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use parking_lot::Mutex;
+
 use super::faults::Operation;
+use super::files::make_folder;
 use super::options::DiskEvent;
 use super::purge_log;
 use super::sequence;
 use super::shelf::Shelf;
-use parking_lot::Mutex;
 
-/// The folder that is used, whatever its name leads to by now, and the first number of this start.
-#[derive(Debug, Default)]
+/// The folder that is used, whatever its name leads to by now.
+#[derive(Debug)]
 pub(crate) struct Folder {
+    shelf: Arc<Shelf>,
+    /// Its descriptor, and the first number of this start.
     held: Mutex<Option<(File, u64)>>,
     /// It was told that somebody removed it.
     is_told: AtomicBool,
-    /// It says another seed than that of this run, which does not write into it.
-    pub(crate) is_foreign: AtomicBool,
 }
 
-impl Shelf {
+impl Folder {
+    pub(crate) fn new(shelf: &Arc<Shelf>) -> Self {
+        Self { shelf: Arc::clone(shelf), held: Mutex::default(), is_told: AtomicBool::new(false) }
+    }
+
     /// From here on this is the folder. If it has gone again meanwhile, the one before is kept: that tells of the removal.
-    pub(crate) fn take_folder(&self, epoch: u64) -> io::Result<()> {
-        self.hold_folder(self.open_folder()?, epoch);
+    pub(crate) fn take(&self, epoch: u64) -> io::Result<()> {
+        self.hold(self.open()?, epoch);
         Ok(())
     }
 
-    pub(crate) fn open_folder(&self) -> io::Result<File> {
-        self.faults.pass(Operation::Open, &self.root)?;
-        File::open(&self.root)
+    pub(crate) fn open(&self) -> io::Result<File> {
+        let files = &self.shelf.files;
+        files.faults.pass(Operation::Open, &files.root)?;
+        File::open(&files.root)
     }
 
-    pub(crate) fn hold_folder(&self, file: File, epoch: u64) {
-        *self.folder.held.lock() = Some((file, epoch));
+    pub(crate) fn hold(&self, file: File, epoch: u64) {
+        *self.held.lock() = Some((file, epoch));
     }
 
     /// Whether the folder was removed, or another one was put into its place: nothing that was in it can come back, unlike one that
     /// was only moved, or whose file system is not there for now.
     pub(crate) fn is_removed(&self) -> bool {
-        let held = self.folder.held.lock();
+        let held = self.held.lock();
         let Some((file, _)) = &*held else { return false };
         let Ok(own) = file.metadata() else { return false };
-        let is_replaced = match fs::symlink_metadata(&self.root) {
+        let is_replaced = match fs::symlink_metadata(&self.shelf.files.root) {
             Ok(named) if (own.dev(), own.ino()) == (named.dev(), named.ino()) => return false,
             Ok(named) => named.is_dir() && named.dev() == own.dev(),
             Err(_) => false,
@@ -56,56 +63,61 @@ impl Shelf {
 
     /// Has the folder say again which start is the newest, as far as is known here: another process may have said so already.
     pub(crate) fn restore_sequence(&self, epoch: u64) -> io::Result<()> {
-        let _locked = purge_log::lock(&self.root)?;
-        self.keep_seed()?;
-        let newest = sequence::read(&sequence::path(&self.root)).map_or(epoch, |newest| newest.max(epoch));
-        sequence::write(&self.root, newest)
+        let _locked = purge_log::lock(&self.shelf.files.root)?;
+        self.shelf.lease.keep_seed(&self.shelf.files, &self.shelf.health)?;
+        let newest =
+            sequence::read(&sequence::path(&self.shelf.files.root)).map_or(epoch, |newest| newest.max(epoch));
+        sequence::write(&self.shelf.files.root, newest)
     }
 
     /// Makes the folder anew; whether there is one.
-    fn remake_folder(&self) -> bool {
-        let Some(epoch) = self.folder.held.lock().as_ref().map(|(_, epoch)| *epoch) else { return false };
-        let made = Self::make_folder(&self.root)
+    fn remake(&self) -> bool {
+        let Some(epoch) = self.held.lock().as_ref().map(|(_, epoch)| *epoch) else { return false };
+        let made = make_folder(&self.shelf.files.root)
             .and_then(|()| self.restore_sequence(epoch))
-            .and_then(|()| self.take_folder(epoch));
+            .and_then(|()| self.take(epoch));
         match made {
             Ok(()) => {
-                self.watch.forget();
-                self.turn.leave();
-                self.keep_turn(epoch);
+                self.shelf.files.watch.forget();
+                self.shelf.lease.leave();
+                self.shelf.keep_lease(epoch);
             }
             // Whoever is told of the removal may make it: that is no failure yet.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => self.put_writing_off(),
-            Err(error) => self.failed("mkdir()", &self.root, error),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => self.shelf.health.put_writing_off(),
+            Err(error) => self.shelf.health.failed("mkdir()", &self.shelf.files.root, error),
         }
         !self.is_removed()
     }
 
     /// Clears the zone where somebody removed the folder, and makes that anew.
-    pub(crate) fn notice_removed_folder(self: &Arc<Self>) {
+    pub(crate) fn notice_removed(&self) {
         if !self.is_removed() {
             return;
         }
-        let is_news = !self.folder.is_told.swap(true, Relaxed);
-        if !is_news && !self.is_time_to_write() {
+        let is_news = !self.is_told.swap(true, Relaxed);
+        if !is_news && !self.shelf.health.is_time_to_write() {
             return;
         }
-        let is_made = self.remake_folder();
+        let is_made = self.remake();
         if is_news || !is_made {
-            self.tell(&DiskEvent::Removed { path: self.root.clone(), is_made, is_news });
+            self.shelf.health.tell(&DiskEvent::Removed {
+                path: self.shelf.files.root.clone(),
+                is_made,
+                is_news,
+            });
         }
         if is_news {
-            if let Some(above) = self.above.upgrade() {
-                above.forget_all();
+            if let Some(memory) = self.shelf.memory.upgrade() {
+                memory.forget_all();
             }
             // What is being written is meant as well.
-            let gone = self.catalogue.lock().remove_all();
-            self.counts.vanished.fetch_add(gone as u64, Relaxed);
-            self.bury_soon();
+            let gone = self.shelf.catalogue.lock().remove_all();
+            self.shelf.counts.vanished.fetch_add(gone as u64, Relaxed);
+            self.shelf.bury_soon();
         }
         if is_made {
-            self.folder.is_told.store(false, Relaxed);
-            self.trouble_is_over();
+            self.is_told.store(false, Relaxed);
+            self.shelf.health.trouble_is_over();
         }
     }
 }

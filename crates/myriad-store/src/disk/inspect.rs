@@ -78,14 +78,14 @@ impl<M: Metadata> Tier<M> {
             None => main,
             Some(variant) => Name::of_variant(key.bytes(), catalogue.marker(main)?.family, variant),
         };
-        catalogue.find(name).map(|_| self.shelf.path(name))
+        catalogue.find(name).map(|_| self.shelf.files.path(name))
     }
 
     /// Reads what a file says of its page.
     pub(crate) fn read_page(&self, name: Name) -> Option<DiskPage<M>> {
-        let file = read::open(&self.shelf, name).ok()?;
-        let (header, len) = read::header(&self.shelf, &file).ok()?;
-        let is_void = header.generation < self.shelf.barrier.load(Relaxed);
+        let file = read::open(&self.shelf.files, name).ok()?;
+        let (header, len) = read::header(&self.shelf.files, &file).ok()?;
+        let is_void = header.generation < self.shelf.files.barrier.load(Relaxed);
         if header.kind != Kind::Object || is_void || len - header.head_at() > MOST_AROUND {
             return None;
         }
@@ -112,7 +112,7 @@ impl<M: Metadata> Tier<M> {
             },
             body_len: header.body_len,
             encodings: encodings.collect::<Option<_>>()?,
-            file: self.shelf.path(name),
+            file: self.shelf.files.path(name),
         })
     }
 }

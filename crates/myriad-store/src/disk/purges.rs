@@ -19,15 +19,18 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::catalogue::{Filed, Role};
+use super::first_stretch::FirstStretch;
+use super::folder::Folder;
 use super::format::Kind;
+use super::memory_tier::MemoryTier;
 use super::name::Name;
 use super::options::DiskEvent;
 use super::purge_log::{self, PurgeLog};
 use super::read;
 use super::sequence;
-use super::shelf::{Above, Shelf};
+use super::shelf::Shelf;
 use super::ticket::{Giver, ticket};
-use crate::ban::{Book, Entry, Exact, Softened, Verdict};
+use crate::ban::{Book, Entry, Exact, Verdict};
 use crate::{Count, Purge, PurgeError, Purged, Purging};
 
 /// Files that bear a label which are taken in one hold of the catalogue's lock.
@@ -42,43 +45,6 @@ const ASKING: Duration = Duration::from_millis(100);
 const FIRST_STRETCH: Duration = Duration::from_millis(200);
 /// Milliseconds between two tries to forget purges.
 const SETTLE_MS: u64 = 30_000;
-
-/// What purges need of the memory tier. Called with no lock of the shelf held but a stripe.
-pub(crate) trait Banning: Send + Sync {
-    /// The purges of the runs before hold from now on. Returns those of this run that cover what is in the folder as well,
-    /// under the numbers that they have now; where some were lost, everything is purged.
-    fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<Entry>;
-    /// The purges of another process hold from now on, over what was fetched before; under which numbers.
-    fn adopt_purges(&self, news: &Book) -> Book;
-    /// Finds in memory what a purge names exactly.
-    fn take_exact(self: Arc<Self>, exact: &Exact);
-    /// Pages of a key or a label were found in a snapshot, for a purge that may be counting such.
-    fn note_found(&self, key: Option<u128>, labels: &[u64], purge: Purge, count: usize);
-    /// How many pages a purge covered; those that are found later are not counted.
-    fn end_count(&self, exact: &Exact) -> usize;
-    /// Pages that soft purges have covered in memory since the last call.
-    fn take_softened(&self) -> Vec<Softened>;
-    /// What the purges after `since` say of a page by its key and labels, rules apart.
-    fn judge_marks(&self, since: u64, key: u128, labels: &[u64]) -> Verdict;
-    /// What the purges after `since` say of a page in a file, and the newest of them; those after `count` count it.
-    fn ask_file(&self, filed: &Filed, since: u64, count: Option<u64>) -> (Verdict, u64);
-    /// Whether pages are being counted for a purge of keys or labels.
-    fn is_counting(&self) -> bool;
-    /// Whether a newer page than that of a file is in memory.
-    fn holds_newer(&self, filed: &Filed) -> bool;
-    /// The newest purge by rule; zero where there is none.
-    fn newest_rule(&self) -> u64;
-    /// The newest purge by rule below a number; zero where there is none.
-    fn newest_rule_before(&self, number: u64) -> u64;
-    /// All that is in memory was asked by the rules up to this number.
-    fn asked_in_memory(&self) -> u64;
-    /// The number at which the oldest fetch under way began whose page may be stored.
-    fn oldest_flight(&self) -> u64;
-    /// Whether so many purges are kept that no fetch may keep them from being forgotten.
-    fn is_crowded(&self) -> bool;
-    /// What began to be fetched before a number is not stored.
-    fn let_fetches_go(&self, number: u64);
-}
 
 /// A purge that is to be written down.
 pub(crate) struct Waiting {
@@ -122,8 +88,11 @@ struct Syncing {
 }
 
 /// The purges of a folder.
-#[derive(Default)]
 pub(crate) struct Purges {
+    shelf: Arc<Shelf>,
+    folder: Arc<Folder>,
+    /// Ends once a folder with little in it is known.
+    pub(crate) first_stretch: FirstStretch,
     /// `None` until the folder can be used.
     log: Mutex<Option<PurgeLog>>,
     queue: Mutex<Queue>,
@@ -137,6 +106,20 @@ pub(crate) struct Purges {
 }
 
 impl Purges {
+    pub(crate) fn new(shelf: &Arc<Shelf>, folder: &Arc<Folder>) -> Self {
+        Self {
+            shelf: Arc::clone(shelf),
+            folder: Arc::clone(folder),
+            first_stretch: FirstStretch::default(),
+            log: Mutex::default(),
+            queue: Mutex::default(),
+            round: Mutex::default(),
+            asked: AtomicU64::new(0),
+            settled: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
+        }
+    }
+
     pub(crate) fn asked(&self) -> u64 {
         self.asked.load(SeqCst)
     }
@@ -156,25 +139,26 @@ impl Purges {
     pub(crate) fn is_log_free(&self) -> bool {
         self.log.try_lock().is_some()
     }
-}
 
-impl Shelf {
     /// Reads the purges of the runs before: they hold before the first file is read. Returns the newest number among them.
-    pub(crate) fn open_purges(&self) -> io::Result<(PurgeLog, bool)> {
-        let (log, found) = PurgeLog::open(&self.root)?;
+    pub(crate) fn open(&self) -> io::Result<(PurgeLog, bool)> {
+        let (log, found) = PurgeLog::open(&self.shelf.files.root)?;
         if found.is_damaged {
-            self.tell(&DiskEvent::PurgesDamaged { path: purge_log::path(&self.root), all: found.is_lost });
+            self.shelf.health.tell(&DiskEvent::PurgesDamaged {
+                path: purge_log::path(&self.shelf.files.root),
+                all: found.is_lost,
+            });
         }
         Ok((log, found.is_lost))
     }
 
-    pub(crate) fn begin_purges(&self, mut log: PurgeLog, is_lost: bool) -> io::Result<()> {
-        let Some(above) = self.above.upgrade() else { return Ok(()) };
-        let early = above.begin_purges(&log.book, is_lost);
+    pub(crate) fn begin(&self, mut log: PurgeLog, is_lost: bool) -> io::Result<()> {
+        let Some(memory) = self.shelf.memory.upgrade() else { return Ok(()) };
+        let early = memory.begin_purges(&log.book, is_lost);
         if !early.is_empty() || log.is_behind() {
             log.append(&early)?;
         }
-        *self.purges.log.lock() = Some(log);
+        *self.log.lock() = Some(log);
         Ok(())
     }
 
@@ -182,22 +166,22 @@ impl Shelf {
     pub(crate) fn purge(self: &Arc<Self>, entry: Entry, exact: Option<Arc<Exact>>) -> Purging {
         let (end, ticket) = ticket();
         let begins = {
-            let mut queue = self.purges.queue.lock();
+            let mut queue = self.queue.lock();
             queue.waiting.push(Waiting { entry, exact, end });
             !std::mem::replace(&mut queue.running, true)
         };
         if begins {
-            let shelf = Arc::clone(self);
-            self.pool.urgent(Box::new(move || shelf.run_purges()));
+            let purges = Arc::clone(self);
+            self.shelf.pool.urgent(Box::new(move || purges.run()));
         }
         Purging::waiting(ticket)
     }
 
     /// All that came while the ones before were being written share one `fdatasync`.
-    fn run_purges(self: &Arc<Self>) {
+    fn run(&self) {
         loop {
             let batch = {
-                let mut queue = self.purges.queue.lock();
+                let mut queue = self.queue.lock();
                 queue.running = !queue.waiting.is_empty();
                 std::mem::take(&mut queue.waiting)
             };
@@ -222,14 +206,14 @@ impl Shelf {
     }
 
     /// Purges the pages of keys whose files are of the past, for the next start alone; this run is over.
-    pub(crate) fn void(self: &Arc<Self>, late: Vec<u128>) {
-        let Some(above) = self.above.upgrade() else { return };
+    pub(crate) fn void(&self, late: Vec<u128>) {
+        let Some(memory) = self.shelf.memory.upgrade() else { return };
         let keys: Vec<u128> = {
-            let catalogue = self.catalogue.lock();
+            let catalogue = self.shelf.catalogue.lock();
             let late = late.into_iter().filter(|hash| catalogue.of_hash(*hash).next().is_some());
             late.chain(catalogue.unfinished()).collect()
         };
-        let number = above.sequence();
+        let number = memory.sequence();
         let entry =
             |keys: &[u128]| Entry::Exact { number, purge: Purge::Hard, keys: keys.into(), labels: [].into() };
         let entries: Vec<Entry> = keys.chunks(TAKEN).map(entry).collect();
@@ -239,53 +223,53 @@ impl Shelf {
         }
     }
 
-    fn write_down(self: &Arc<Self>, entries: &[Entry]) -> io::Result<()> {
-        let mut logged = self.purges.with_log(|log| log.append(entries));
-        if logged.is_err() && self.is_removed() {
+    fn write_down(&self, entries: &[Entry]) -> io::Result<()> {
+        let mut logged = self.with_log(|log| log.append(entries));
+        if logged.is_err() && self.folder.is_removed() {
             // What was in the folder cannot come back, whether or not there is a log in the next one. The log is not held
-            // meanwhile: whoever takes the turn takes the recovery, and that one takes the log.
-            self.notice_removed_folder();
-            logged = if self.is_removed() { Ok(()) } else { self.purges.with_log(PurgeLog::write_anew) };
+            // meanwhile: the new folder gets its seed and number under the lock of the log.
+            self.folder.notice_removed();
+            logged = if self.folder.is_removed() { Ok(()) } else { self.with_log(PurgeLog::write_anew) };
         }
         if let Err(error) = &logged {
             let told = io::Error::new(error.kind(), error.to_string());
-            self.failed("write()", &purge_log::path(&self.root), told);
+            self.shelf.health.failed("write()", &purge_log::path(&self.shelf.files.root), told);
         }
         logged
     }
 
     /// Takes what a purge names exactly out of memory and folder, or makes it stale, and counts it. Of a folder that cannot be
     /// written nothing more will be known in a moment: then nobody waits for that.
-    fn take_exact(self: &Arc<Self>, exact: &Exact, is_written: bool) -> Count {
-        let Some(above) = self.above.upgrade() else { return Count::AtLeast(0) };
-        Arc::clone(&above).take_exact(exact);
+    fn take_exact(&self, exact: &Exact, is_written: bool) -> Count {
+        let Some(memory) = self.shelf.memory.upgrade() else { return Count::AtLeast(0) };
+        Arc::clone(&memory).take_exact(exact);
         // What memory has counted is not counted again.
-        self.note_softened(&*above);
-        if is_written && !exact.labels.is_empty() && self.pool.has_keeper() {
+        self.note_softened(&*memory);
+        if is_written && !exact.labels.is_empty() && self.shelf.pool.has_keeper() {
             self.first_stretch.wait(FIRST_STRETCH);
         }
-        let was_complete = self.catalogue.lock().complete;
+        let was_complete = self.shelf.catalogue.lock().complete;
         let mut count = 0;
         for (key, name) in exact.keys.iter().zip(&exact.names) {
-            count += self.take_key(&*above, *key, *name, exact.number, exact.purge);
+            count += self.take_key(&*memory, *key, *name, exact.number, exact.purge);
         }
         for label in &exact.labels {
-            count += self.take_label(&*above, *label, exact.number, exact.purge);
+            count += self.take_label(&*memory, *label, exact.number, exact.purge);
         }
-        if self.catalogue.lock().doomed() > 0 {
-            self.bury_soon();
+        if self.shelf.catalogue.lock().doomed() > 0 {
+            self.shelf.bury_soon();
         }
         exact.count.fetch_add(count, Relaxed);
-        let count = above.end_count(exact);
+        let count = memory.end_count(exact);
         // Of a key, the files are known without a catalogue.
         if was_complete || exact.labels.is_empty() { Count::Exact(count) } else { Count::AtLeast(count) }
     }
 
-    fn take_label(&self, above: &dyn Above, label: u64, number: u64, purge: Purge) -> usize {
+    fn take_label(&self, memory: &dyn MemoryTier, label: u64, number: u64, purge: Purge) -> usize {
         let (mut count, mut after) = (0, None);
         loop {
-            let (next, files) = self.catalogue.lock().bearing(label, after, number, TAKEN);
-            count += self.take_files(above, &files, number, purge);
+            let (next, files) = self.shelf.catalogue.lock().bearing(label, after, number, TAKEN);
+            count += self.take_files(memory, &files, number, purge);
             match next {
                 Some(next) => after = Some(next),
                 None => return count,
@@ -293,19 +277,19 @@ impl Shelf {
         }
     }
 
-    fn take_files(&self, above: &dyn Above, files: &[Filed], number: u64, purge: Purge) -> usize {
+    fn take_files(&self, memory: &dyn MemoryTier, files: &[Filed], number: u64, purge: Purge) -> usize {
         let mut count = 0;
         for filed in files {
-            let is_page = !self.is_superseded(above, filed);
+            let is_page = !self.is_superseded(memory, filed);
             // What a rule before it has covered, and no one has found yet, is not there any more for this one.
-            let since = filed.generation.max(self.purges.asked());
-            if above.newest_rule_before(number) > since {
-                let counted = self.catalogue.lock().softened_by(filed.name);
-                let (verdict, newest) = above.ask_file(filed, since, is_page.then_some(since.max(counted)));
-                self.obey(filed, verdict, newest);
+            let since = filed.generation.max(self.asked());
+            if memory.newest_rule_before(number) > since {
+                let counted = self.shelf.catalogue.lock().softened_by(filed.name);
+                let (verdict, newest) = memory.ask_file(filed, since, is_page.then_some(since.max(counted)));
+                self.shelf.obey(filed, verdict, newest);
                 continue;
             }
-            let mut catalogue = self.catalogue.lock();
+            let mut catalogue = self.shelf.catalogue.lock();
             if catalogue.get(filed.name).is_none_or(|now| now.generation != filed.generation) {
                 continue;
             }
@@ -322,24 +306,24 @@ impl Shelf {
     }
 
     /// Whether memory has a newer page that is yet to be written in the place of a file: that is the page, not the file.
-    fn is_superseded(&self, above: &dyn Above, filed: &Filed) -> bool {
+    fn is_superseded(&self, memory: &dyn MemoryTier, filed: &Filed) -> bool {
         let hash = filed.key_hash();
-        if !self.catalogue.lock().is_being_written(hash) {
+        if !self.shelf.catalogue.lock().is_being_written(hash) {
             return false;
         }
-        above.holds_newer(filed)
+        memory.holds_newer(filed)
     }
 
-    fn take_key(&self, above: &dyn Above, key: u128, main: Name, number: u64, purge: Purge) -> usize {
+    fn take_key(&self, memory: &dyn MemoryTier, key: u128, main: Name, number: u64, purge: Purge) -> usize {
         let (files, is_unknown) = {
-            let catalogue = self.catalogue.lock();
+            let catalogue = self.shelf.catalogue.lock();
             let is_known = catalogue.complete || catalogue.find(main).is_some() || catalogue.is_doomed(main);
             (catalogue.of_hash(key).copied().collect::<Vec<_>>(), !is_known)
         };
         // A key's own file is known by its name before the walk has come to it.
         let is_found = is_unknown
-            && read::open(self, main).is_ok_and(|file| {
-                read::header(self, &file).is_ok_and(|(header, _)| {
+            && read::open(&self.shelf.files, main).is_ok_and(|file| {
+                read::header(&self.shelf.files, &file).is_ok_and(|(header, _)| {
                     header.kind == Kind::Object && header.key_hash == key && header.generation < number
                 })
             });
@@ -347,9 +331,9 @@ impl Shelf {
         let pages: Vec<Filed> =
             files.iter().filter(is_page).filter(|filed| filed.generation < number).copied().collect();
         let has_newer = files.iter().filter(is_page).any(|filed| filed.generation >= number);
-        let count = self.take_files(above, &pages, number, purge) + usize::from(is_found);
+        let count = self.take_files(memory, &pages, number, purge) + usize::from(is_found);
         if purge == Purge::Hard {
-            let mut catalogue = self.catalogue.lock();
+            let mut catalogue = self.shelf.catalogue.lock();
             if is_found && catalogue.find(main).is_none() {
                 catalogue.doom_unknown(main, key);
             }
@@ -361,28 +345,30 @@ impl Shelf {
     }
 
     /// What another process that uses the folder has purged holds here as well.
-    fn adopt_purges(&self, above: &Arc<dyn Above>) {
-        let news = match self.purges.log.lock().as_mut().map(PurgeLog::take_news) {
+    fn adopt(&self, memory: &Arc<dyn MemoryTier>) {
+        let news = match self.log.lock().as_mut().map(PurgeLog::take_news) {
             None => return,
             Some(Ok(news)) => news,
-            Some(Err(error)) => return self.troubled("read()", &purge_log::path(&self.root), error),
+            Some(Err(error)) => {
+                return self.shelf.health.troubled("read()", &purge_log::path(&self.shelf.files.root), error);
+            }
         };
         if news.is_empty() {
             return;
         }
-        let numbered = above.adopt_purges(&news);
+        let numbered = memory.adopt_purges(&news);
         for exact in numbered.exact() {
-            Arc::clone(above).take_exact(&exact);
+            Arc::clone(memory).take_exact(&exact);
         }
         self.recall_book(&numbered);
-        if let Some(log) = self.purges.log.lock().as_mut() {
+        if let Some(log) = self.log.lock().as_mut() {
             log.adopt(&numbered);
         }
     }
 
     /// The purges of the runs before, over what a snapshot tells of the files.
-    pub(crate) fn recall_purges(&self) {
-        let book = match &*self.purges.log.lock() {
+    pub(crate) fn recall(&self) {
+        let book = match &*self.log.lock() {
             Some(log) => log.book.clone(),
             None => return,
         };
@@ -390,94 +376,82 @@ impl Shelf {
     }
 
     fn recall_book(&self, book: &Book) {
-        let Some(above) = self.above.upgrade() else { return };
+        let Some(memory) = self.shelf.memory.upgrade() else { return };
         let both = |hard: u64, soft: u64| [(soft, Purge::Soft), (hard, Purge::Hard)];
         for (label, numbers) in &book.labels {
             for (number, purge) in both(numbers.hard, numbers.soft) {
-                let count = self.take_label(&*above, *label, number, purge);
-                above.note_found(None, &[*label], purge, count);
+                let count = self.take_label(&*memory, *label, number, purge);
+                memory.note_found(None, &[*label], purge, count);
             }
         }
         for (key, numbers) in &book.keys {
-            let main = self.catalogue.lock().of_hash(*key).next().map(|filed| filed.name);
+            let main = self.shelf.catalogue.lock().of_hash(*key).next().map(|filed| filed.name);
             for (number, purge) in both(numbers.hard, numbers.soft) {
-                let count = main.map_or(0, |main| self.take_key(&*above, *key, main, number, purge));
-                above.note_found(Some(*key), &[], purge, count);
+                let count = main.map_or(0, |main| self.take_key(&*memory, *key, main, number, purge));
+                memory.note_found(Some(*key), &[], purge, count);
             }
-        }
-    }
-
-    /// What a purge says of a file that was just entered, or is about to be used.
-    pub(crate) fn obey(&self, filed: &Filed, verdict: Verdict, number: u64) {
-        let is_same = |now: Option<Filed>| now.is_some_and(|now| now.generation == filed.generation);
-        let mut catalogue = self.catalogue.lock();
-        if !is_same(catalogue.get(filed.name)) {
-            return;
-        }
-        match verdict {
-            Verdict::Stays => {}
-            Verdict::Goes => catalogue.doom(filed.name),
-            Verdict::Stale => _ = catalogue.soften(filed.name, number),
         }
     }
 
     /// Has the purges of another process hold here, where that one sees to the files. What is purged counts as gone here, so that
     /// no purge need be kept for it: nothing may be written on it meanwhile.
-    pub(crate) fn tend_purges_beside(&self) {
-        let Some(above) = self.above.upgrade() else { return };
-        let mut round = self.purges.round.lock();
+    pub(crate) fn tend_without_lease(&self) {
+        let Some(memory) = self.shelf.memory.upgrade() else { return };
+        let mut round = self.round.lock();
         self.write_behind();
-        self.adopt_purges(&above);
-        self.note_softened(&*above);
+        self.adopt(&memory);
+        self.note_softened(&*memory);
         while self.write_softened() {}
-        self.ask_files(&mut round, &*above);
-        self.settle_beside(&mut round, &*above);
+        self.ask_files(&mut round, &*memory);
+        self.settle_in_memory(&mut round, &*memory);
     }
 
     /// Takes the numbers of a newer start, as whose process is gone that had them: what it has written is removed.
     pub(crate) fn renumber(&self) -> io::Result<(u64, Option<u64>)> {
-        let mut log = self.purges.log.lock();
+        let mut log = self.log.lock();
         let log = log.as_mut().ok_or_else(|| io::Error::other("the folder cannot be used"))?;
-        let _locked = purge_log::lock(&self.root)?;
-        let numbers = sequence::begin(&self.root, log.book.newest())?;
+        let _locked = purge_log::lock(&self.shelf.files.root)?;
+        let numbers = sequence::begin(&self.shelf.files.root, log.book.newest())?;
         log.epoch = numbers.0;
-        if let Some(above) = self.above.upgrade() {
-            above.sequence_at_least(numbers.0);
+        if let Some(memory) = self.shelf.memory.upgrade() {
+            memory.sequence_at_least(numbers.0);
         }
         Ok(numbers)
     }
 
     /// Does a bounded part of what purges want done; whether there is more.
-    pub(crate) fn tend_purges(self: &Arc<Self>) -> bool {
-        let Some(above) = self.above.upgrade() else { return false };
-        let mut round = self.purges.round.lock();
+    pub(crate) fn tend(self: &Arc<Self>) -> bool {
+        let Some(memory) = self.shelf.memory.upgrade() else { return false };
+        let mut round = self.round.lock();
         self.write_behind();
-        self.adopt_purges(&above);
-        self.note_softened(&*above);
+        self.adopt(&memory);
+        self.note_softened(&*memory);
         let softened = self.write_softened();
-        let asked = self.ask_files(&mut round, &*above);
-        self.settle(&mut round, &*above);
+        let asked = self.ask_files(&mut round, &*memory);
+        self.settle(&mut round, &*memory);
         softened || asked
     }
 
     /// Writes down what could not be before.
     fn write_behind(&self) {
-        let mut log = self.purges.log.lock();
+        let mut log = self.log.lock();
         let behind = log.as_mut().filter(|log| log.is_behind());
         if let Some(log) = behind
-            && self.is_time_to_write()
+            && self.shelf.health.is_time_to_write()
         {
             match log.write_anew() {
-                Ok(()) => self.works(),
-                Err(error) => self.failed("write()", &purge_log::path(&self.root), error),
+                Ok(()) => self.shelf.health.works(),
+                Err(error) => {
+                    self.shelf.health.failed("write()", &purge_log::path(&self.shelf.files.root), error);
+                }
             }
         }
     }
 
     /// Notes what soft purges have covered in memory: a file is its page's if it is of the same fetch.
-    fn note_softened(&self, above: &dyn Above) {
-        for softened in above.take_softened() {
-            let mut catalogue = self.catalogue.lock();
+    fn note_softened(&self, memory: &dyn MemoryTier) {
+        for softened in memory.take_softened() {
+            let mut catalogue = self.shelf.catalogue.lock();
             let mut files = catalogue.of_hash(softened.key).filter(|filed| filed.role != Role::Marker);
             let of_page = files.find(|filed| filed.generation == softened.generation).map(|filed| filed.name);
             drop(files);
@@ -486,23 +460,23 @@ impl Shelf {
     }
 
     fn write_softened(&self) -> bool {
-        let softened = self.catalogue.lock().take_softened(SOFTENED);
+        let softened = self.shelf.catalogue.lock().take_softened(SOFTENED);
         for filed in &softened {
             self.expire(filed);
         }
-        self.catalogue.lock().has_unwritten()
+        self.shelf.catalogue.lock().has_unwritten()
     }
 
     /// Has a file say that its page is stale. One that cannot goes; so does one that another process may write.
     fn expire(&self, filed: &Filed) {
-        let expired = self.turn.is_held() && {
-            let _stripe = self.stripe(filed.key_hash());
-            let now = self.catalogue.lock().get(filed.name);
+        let expired = self.shelf.lease.is_held() && {
+            let _stripe = self.shelf.stripe(filed.key_hash());
+            let now = self.shelf.catalogue.lock().get(filed.name);
             now.is_none_or(|now| now.generation != filed.generation) || self.write_expired(filed).is_some()
         };
         if !expired {
-            self.obey(filed, Verdict::Goes, 0);
-            self.bury(filed.name, filed.key_hash());
+            self.shelf.obey(filed, Verdict::Goes, 0);
+            self.shelf.bury(filed.name, filed.key_hash());
         }
     }
 
@@ -510,8 +484,8 @@ impl Shelf {
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let mut open = File::options();
         let open = open.read(true).write(true).custom_flags(flags.bits() as i32);
-        let file = open.open(self.path(filed.name)).ok()?;
-        let (mut header, _) = read::header(self, &file).ok()?;
+        let file = open.open(self.shelf.files.path(filed.name)).ok()?;
+        let (mut header, _) = read::header(&self.shelf.files, &file).ok()?;
         if header.generation != filed.generation {
             return None;
         }
@@ -520,25 +494,25 @@ impl Shelf {
     }
 
     /// Asks files whether rules cover them; whether there are more to ask.
-    fn ask_files(&self, round: &mut Round, above: &dyn Above) -> bool {
-        let asked = self.purges.asked();
+    fn ask_files(&self, round: &mut Round, memory: &dyn MemoryTier) -> bool {
+        let asked = self.asked();
         if round.asking.is_none() {
-            let newest = above.newest_rule();
+            let newest = memory.newest_rule();
             // Memory is asked first, so that what is in both is counted there.
             let may_begin =
-                newest > asked && above.asked_in_memory() >= newest && self.catalogue.lock().complete;
+                newest > asked && memory.asked_in_memory() >= newest && self.shelf.catalogue.lock().complete;
             round.asking = may_begin.then_some((newest, 0));
         }
         let Some((upto, first)) = round.asking else { return false };
         let (began, mut read) = (Instant::now(), 0);
-        let last = self.catalogue.lock().slots();
+        let last = self.shelf.catalogue.lock().slots();
         let end = first.saturating_add(LOOKED_AT).min(last);
         let mut slot = first;
         while slot < end && read < READ && began.elapsed() < ASKING {
             let slots = slot..slot.saturating_add(64).min(end);
             slot = slots.end;
             let files: Vec<(Filed, u64)> = {
-                let catalogue = self.catalogue.lock();
+                let catalogue = self.shelf.catalogue.lock();
                 let files = slots.filter_map(|slot| catalogue.at(slot));
                 let old = files.filter(|filed| filed.role != Role::Marker && filed.generation < upto);
                 // What a soft purge has counted it does not count again.
@@ -547,36 +521,36 @@ impl Shelf {
             read += files.len();
             for (filed, counted) in files {
                 let since = filed.generation.max(asked);
-                let count = (!self.is_superseded(above, &filed)).then_some(since.max(counted));
-                let (verdict, newest) = above.ask_file(&filed, since, count);
+                let count = (!self.is_superseded(memory, &filed)).then_some(since.max(counted));
+                let (verdict, newest) = memory.ask_file(&filed, since, count);
                 match verdict {
                     Verdict::Stays => {}
                     // Whoever counts at this moment must not count it again.
-                    Verdict::Stale if above.is_counting() => self.obey(&filed, verdict, newest),
+                    Verdict::Stale if memory.is_counting() => self.shelf.obey(&filed, verdict, newest),
                     Verdict::Stale => self.expire(&filed),
                     Verdict::Goes => {
-                        self.obey(&filed, Verdict::Goes, 0);
-                        self.bury(filed.name, filed.key_hash());
+                        self.shelf.obey(&filed, Verdict::Goes, 0);
+                        self.shelf.bury(filed.name, filed.key_hash());
                     }
                 }
             }
         }
         round.asking = (slot < last).then_some((upto, slot));
         if round.asking.is_none() {
-            self.purges.asked.store(upto, SeqCst);
+            self.asked.store(upto, SeqCst);
         }
         round.asking.is_some()
     }
 
     /// Forgets the purges that nothing can come back from.
-    fn settle(self: &Arc<Self>, round: &mut Round, above: &dyn Above) {
+    fn settle(self: &Arc<Self>, round: &mut Round, memory: &dyn MemoryTier) {
         match &mut round.settling {
-            None => round.settling = self.begin_settling(round, above),
+            None => round.settling = self.begin_settling(round, memory),
             Some(settling) => match &settling.sync {
                 None => self.sync_when_gone(settling),
                 Some(sync) if sync.ended.load(SeqCst) => {
                     if sync.done.load(SeqCst) {
-                        self.forget_purges(settling.upto);
+                        self.forget(settling.upto);
                     }
                     round.settling = None;
                 }
@@ -585,13 +559,13 @@ impl Shelf {
         }
     }
 
-    fn begin_settling(&self, round: &mut Round, above: &dyn Above) -> Option<Settling> {
-        let now = self.now();
+    fn begin_settling(&self, round: &mut Round, memory: &dyn MemoryTier) -> Option<Settling> {
+        let now = self.shelf.health.now();
         if now < round.settle_at {
             return None;
         }
         let oldest = {
-            let log = self.purges.log.lock();
+            let log = self.log.lock();
             let log = log.as_ref()?;
             // What is on its way in a newer process, that one knows.
             if log.newer_start().is_some() {
@@ -599,8 +573,8 @@ impl Shelf {
             }
             log.book.oldest()?
         };
-        let upto = self.settled_upto(round, above);
-        let catalogue = self.catalogue.lock();
+        let upto = self.settled_upto(round, memory);
+        let catalogue = self.shelf.catalogue.lock();
         if oldest > upto || !catalogue.complete || catalogue.has_unwritten() {
             return None;
         }
@@ -609,39 +583,39 @@ impl Shelf {
     }
 
     /// While another process writes, purges are forgotten in memory alone: the log says them until that one has seen to the files.
-    fn settle_beside(&self, round: &mut Round, above: &dyn Above) {
-        if self.now() < round.settle_at {
+    fn settle_in_memory(&self, round: &mut Round, memory: &dyn MemoryTier) {
+        if self.shelf.health.now() < round.settle_at {
             return;
         }
-        let upto = self.settled_upto(round, above);
-        let mut catalogue = self.catalogue.lock();
+        let upto = self.settled_upto(round, memory);
+        let mut catalogue = self.shelf.catalogue.lock();
         // What this one does not know of yet it would ask for by its name.
         if catalogue.complete && !catalogue.has_unwritten() {
             catalogue.forget_softened(upto);
-            self.purges.settled.fetch_max(upto, SeqCst);
+            self.settled.fetch_max(upto, SeqCst);
         }
     }
 
     /// The newest purge by which all was asked that is in memory, in the catalogue or on its way there.
-    fn settled_upto(&self, round: &mut Round, above: &dyn Above) -> u64 {
-        round.settle_at = self.now().saturating_add(SETTLE_MS);
-        let asked = self.purges.asked();
+    fn settled_upto(&self, round: &mut Round, memory: &dyn MemoryTier) -> u64 {
+        round.settle_at = self.shelf.health.now().saturating_add(SETTLE_MS);
+        let asked = self.asked();
         // A purge that is made from here on has a higher number.
-        let newest = above.sequence().saturating_sub(1);
-        let upto = if above.newest_rule() > asked { asked } else { newest };
+        let newest = memory.sequence().saturating_sub(1);
+        let upto = if memory.newest_rule() > asked { asked } else { newest };
         let tried_at = std::mem::replace(&mut round.tried_at, newest);
-        if above.is_crowded() {
+        if memory.is_crowded() {
             // A reader who takes his time over a long body would keep all of them.
-            above.let_fetches_go(upto.min(tried_at));
+            memory.let_fetches_go(upto.min(tried_at));
         }
-        let upto = upto.min(above.oldest_flight().saturating_sub(1));
-        self.note_softened(above);
+        let upto = upto.min(memory.oldest_flight().saturating_sub(1));
+        self.note_softened(memory);
         upto
     }
 
     fn sync_when_gone(self: &Arc<Self>, settling: &mut Settling) {
         {
-            let catalogue = self.catalogue.lock();
+            let catalogue = self.shelf.catalogue.lock();
             settling.doomed.retain(|name| catalogue.is_doomed(*name));
             if !settling.doomed.is_empty() || catalogue.oldest_write() < settling.writes {
                 return;
@@ -649,28 +623,29 @@ impl Shelf {
         }
         let sync = Arc::<Syncing>::default();
         settling.sync = Some(Arc::clone(&sync));
-        let (shelf, for_job) = (Arc::clone(self), Arc::clone(&sync));
+        let (purges, for_job) = (Arc::clone(self), Arc::clone(&sync));
         let job = move || {
-            let synced = File::open(&shelf.root).is_ok_and(|root| rustix::fs::syncfs(&root).is_ok());
-            shelf.purges.syncs.fetch_add(u64::from(synced), SeqCst);
+            let synced =
+                File::open(&purges.shelf.files.root).is_ok_and(|root| rustix::fs::syncfs(&root).is_ok());
+            purges.syncs.fetch_add(u64::from(synced), SeqCst);
             for_job.done.store(synced, SeqCst);
             for_job.ended.store(true, SeqCst);
         };
-        if self.pool.write(0, Box::new(job)).is_err() {
+        if self.shelf.pool.write(0, Box::new(job)).is_err() {
             sync.ended.store(true, SeqCst);
         }
     }
 
-    fn forget_purges(&self, upto: u64) {
+    fn forget(&self, upto: u64) {
         {
-            let mut log = self.purges.log.lock();
+            let mut log = self.log.lock();
             let Some(log) = log.as_mut() else { return };
             log.book.drop_through(upto);
             if let Err(error) = log.write_anew() {
-                self.failed("write()", &purge_log::path(&self.root), error);
+                self.shelf.health.failed("write()", &purge_log::path(&self.shelf.files.root), error);
             }
         }
-        self.catalogue.lock().forget_softened(upto);
-        self.purges.settled.fetch_max(upto, SeqCst);
+        self.shelf.catalogue.lock().forget_softened(upto);
+        self.settled.fetch_max(upto, SeqCst);
     }
 }

@@ -7,12 +7,11 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::files::make_folder;
 use super::purge_log;
-use super::shelf::Shelf;
 use crate::key::Seed;
 
 /// The file; `rm -rf cache/*` passes by it.
@@ -24,7 +23,7 @@ pub(crate) fn path(root: &Path) -> PathBuf {
 /// unless it turns out to have one.
 pub(crate) fn take(root: &Path, own: Seed) -> Seed {
     let shared = || {
-        Shelf::make_folder(root)?;
+        make_folder(root)?;
         let _locked = purge_log::lock(root)?;
         if let Some(seed) = read(root)? {
             return Ok(seed);
@@ -36,7 +35,7 @@ pub(crate) fn take(root: &Path, own: Seed) -> Seed {
 }
 
 /// What a folder says; `None` where it has no seed, or a damaged one.
-fn read(root: &Path) -> io::Result<Option<Seed>> {
+pub(crate) fn read(root: &Path) -> io::Result<Option<Seed>> {
     match fs::read(path(root)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         bytes => Ok(parse(&bytes?)),
@@ -48,7 +47,7 @@ fn parse(bytes: &[u8]) -> Option<Seed> {
     (xxh3_64(seed).to_le_bytes() == *sum).then(|| Seed(u64::from_le_bytes(*seed)))
 }
 
-fn write(root: &Path, Seed(seed): Seed) -> io::Result<()> {
+pub(crate) fn write(root: &Path, Seed(seed): Seed) -> io::Result<()> {
     let seed = seed.to_le_bytes();
     let aside = root.join(".seed.new");
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
@@ -57,35 +56,6 @@ fn write(root: &Path, Seed(seed): Seed) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&aside, path(root))?;
     File::open(root)?.sync_all()
-}
-
-impl Shelf {
-    /// Has the folder say the seed of this run, where it says none. One that says another, or does not tell, is left alone:
-    /// its files need that one. To be called under the lock of the log.
-    pub(crate) fn keep_seed(&self) -> io::Result<()> {
-        let error = match read(&self.root) {
-            Ok(Some(seed)) if seed == self.seed => return Ok(()),
-            Ok(None) => return write(&self.root, self.seed),
-            Ok(Some(_)) => {
-                self.folder.is_foreign.store(true, Relaxed);
-                self.turn.leave();
-                io::Error::other("it is not the seed of this run: the folder is used from the next start on")
-            }
-            Err(error) => error,
-        };
-        let kind = error.kind();
-        self.failed("open()", &path(&self.root), error);
-        Err(kind.into())
-    }
-
-    /// Whether the folder says the seed of this run.
-    pub(crate) fn says_own_seed(&self) -> bool {
-        let says_own = read(&self.root).is_ok_and(|seed| seed == Some(self.seed));
-        if says_own {
-            self.folder.is_foreign.store(false, Relaxed);
-        }
-        says_own
-    }
 }
 
 #[cfg(test)]

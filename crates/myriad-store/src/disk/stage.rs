@@ -9,7 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::catalogue::{Filed, Role, blocks_of, halves};
 use super::faults::Operation;
+use super::files::make_folder;
 use super::format::{HEADER, Kind, PIECE, PieceSums, Sections, variant_hash};
+use super::load;
 use super::name::Name;
 use super::shelf::Shelf;
 
@@ -62,8 +64,8 @@ impl Stage {
     /// Begins a file in room that was made for it.
     fn create(shelf: &Arc<Shelf>, blocks: u32) -> Result<Self, Unwritten> {
         let (path, created) = loop {
-            let path = shelf.temporary().join(format!("{:x}", shelf.next_temporary.fetch_add(1, Relaxed)));
-            match shelf.faults.pass(Operation::Create, &path).and_then(|()| create(&path)) {
+            let path = shelf.files.temporary().join(format!("{:x}", shelf.files.next_number()));
+            match shelf.files.faults.pass(Operation::Create, &path).and_then(|()| create(&path)) {
                 // Left by a start whose number was lost.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 created => break (path, created),
@@ -81,7 +83,7 @@ impl Stage {
             }),
             Err(error) => {
                 shelf.catalogue.lock().return_blocks(blocks);
-                shelf.failed("open()", &path, error);
+                shelf.health.failed("open()", &path, error);
                 Err(Unwritten::Failed)
             }
         }
@@ -103,9 +105,9 @@ impl Stage {
     }
 
     fn write_at(&self, bytes: &[u8], at: u64) -> Result<(), Unwritten> {
-        let pass = self.shelf.faults.pass(Operation::Write, &self.path);
+        let pass = self.shelf.files.faults.pass(Operation::Write, &self.path);
         pass.and_then(|()| self.file.write_all_at(bytes, at)).map_err(|error| {
-            self.shelf.failed("write()", &self.path, error);
+            self.shelf.health.failed("write()", &self.path, error);
             Unwritten::Failed
         })
     }
@@ -143,7 +145,7 @@ impl Stage {
             for_marker.make(placing.sections.len() + HEADER as u64)?;
         }
         // Another process may have taken over since it was begun.
-        let Some(turn) = shelf.turn.hold() else { return Err(Unwritten::Failed) };
+        let Some(lease) = shelf.lease.hold() else { return Err(Unwritten::Failed) };
         let stripe = shelf.stripe(hash);
         let main = Name::of_key(key);
         let selection = placing.variant.map(|variant| (placing.sections.selector, variant));
@@ -197,10 +199,10 @@ impl Stage {
             shelf.catalogue.lock().doom_unknown(name, hash);
         } else {
             shelf.counts.writes.fetch_add(1, Relaxed);
-            shelf.works();
+            shelf.health.works();
         }
         drop(stripe);
-        drop(turn);
+        drop(lease);
         if role == Role::Variant {
             shelf.keep_variants(hash, Some(name));
         }
@@ -208,23 +210,23 @@ impl Stage {
     }
 
     fn name(&mut self, name: Name) -> Result<(), Unwritten> {
-        let path = self.shelf.path(name);
-        let pass = self.shelf.faults.pass(Operation::Rename, &path);
+        let path = self.shelf.files.path(name);
+        let pass = self.shelf.files.faults.pass(Operation::Rename, &path);
         let mut renamed = pass.and_then(|()| fs::rename(&self.path, &path));
         if matches!(&renamed, Err(error) if error.kind() == ErrorKind::NotFound) {
-            let folder = path.parent().unwrap_or(&self.shelf.root);
-            renamed = Shelf::make_folder(folder).and_then(|()| fs::rename(&self.path, &path));
+            let folder = path.parent().unwrap_or(&self.shelf.files.root);
+            renamed = make_folder(folder).and_then(|()| fs::rename(&self.path, &path));
         }
         match renamed {
             Ok(()) => {
                 self.named = true;
-                self.shelf.watch.look_at(&self.shelf, name);
+                self.shelf.files.watch(name);
                 Ok(())
             }
             // The temporary file was removed under us.
             Err(error) if error.kind() == ErrorKind::NotFound => Err(Unwritten::Failed),
             Err(error) => {
-                self.shelf.failed("rename()", &path, error);
+                self.shelf.health.failed("rename()", &path, error);
                 Err(Unwritten::Failed)
             }
         }
@@ -246,7 +248,7 @@ fn create(path: &Path) -> io::Result<File> {
     let open = || OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
     match open() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Shelf::make_folder(path.parent().unwrap_or(path))?;
+            make_folder(path.parent().unwrap_or(path))?;
             open()
         }
         opened => opened,
@@ -279,7 +281,7 @@ impl Drop for Room<'_> {
 }
 
 fn marker_file(shelf: &Shelf, name: Name, sections: &Sections<'_>, generation: u64, blocks: u32) -> Filed {
-    let used_s = (shelf.now() / 1000) as u32;
+    let used_s = (shelf.health.now() / 1000) as u32;
     let hash = halves(sections.key_hash);
     Filed {
         name,
@@ -309,8 +311,8 @@ fn family(
     };
     let known = known.unwrap_or_else(|| {
         // Watched before it is read: whoever removes it means all variants of its family.
-        shelf.watch.look_at(shelf, main);
-        super::read::marker(shelf, main, sections.key)
+        shelf.files.watch(main);
+        load::marker(shelf, main, sections.key)
     });
     if let Some((selector, family)) = known
         && *selector == *sections.selector

@@ -4,91 +4,28 @@ use std::fmt;
 use std::fs::File;
 use std::future::Future;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 
-use super::FormatError;
-use super::faults::Operation;
-use super::format::{HEADER, Header, PIECE, check_pieces, read_pieces};
+use super::body_file::{BodyFile, Damage};
+use super::format::{FormatError, Header, PIECE};
 use super::name::Name;
-use super::read::{self, Unread};
+use super::read::Unread;
 use super::shelf::Shelf;
 use super::ticket::{Ticket, ticket};
 
 /// A body on disk. It holds no file open: [`Self::open`] finds it again, and knows whether it is the same.
 pub struct StoredBody {
     shelf: Arc<Shelf>,
-    place: Place,
-}
-
-/// Where a body is, and how it is told from others of the same name.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    name: Name,
-    key_hash: u128,
-    generation: u64,
-    len: u64,
-    pieces_sum: u64,
-}
-
-impl Place {
-    /// Opens the file, and reads the checksums of the pieces.
-    fn open(&self, shelf: &Shelf) -> Result<(File, Box<[u64]>), Unread> {
-        let file = read::open(shelf, self.name)?;
-        let (header, _) = read::header(shelf, &file)?;
-        // A file that was replaced is well, only not this one.
-        if (header.body_len, header.pieces_sum) != (self.len, self.pieces_sum) {
-            return Err(Unread::Missing);
-        }
-        let mut bytes = vec![0; (header.pieces() * 8) as usize];
-        file.read_exact_at(&mut bytes, header.pieces_at())?;
-        Ok((file, read_pieces(&header, &bytes)?))
-    }
-
-    /// Reads a piece.
-    fn piece(&self, shelf: &Shelf, file: &File, sums: &[u64], index: u64) -> Result<Vec<u8>, Unread> {
-        let start = index * PIECE;
-        let mut bytes = vec![0; (self.len - start).min(PIECE) as usize];
-        shelf.faults.pass(Operation::Read, &shelf.root)?;
-        file.read_exact_at(&mut bytes, HEADER as u64 + start)?;
-        check_pieces(&bytes, sums.get(index as usize..=index as usize).unwrap_or_default())?;
-        Ok(bytes)
-    }
-}
-
-/// A body that was found damaged: in a piece, or in what says what it is.
-#[derive(Debug)]
-pub(crate) struct Damage {
-    place: Place,
-    piece: Option<u64>,
-}
-
-impl Damage {
-    pub(crate) fn name(&self) -> Name {
-        self.place.name
-    }
-
-    pub(crate) fn key_hash(&self) -> u128 {
-        self.place.key_hash
-    }
-
-    /// Whether it is there still. The stripe of its key must be held: what was there may have been replaced, or changed while
-    /// it was read.
-    pub(crate) fn persists(&self, shelf: &Shelf) -> bool {
-        let read = self.place.open(shelf).and_then(|(file, sums)| {
-            self.piece.map(|index| self.place.piece(shelf, &file, &sums, index)).transpose()
-        });
-        matches!(read, Err(Unread::Unfit(_)))
-    }
+    place: BodyFile,
 }
 
 impl StoredBody {
     pub(crate) fn new(shelf: &Arc<Shelf>, name: Name, header: &Header) -> Arc<Self> {
-        let place = Place {
+        let place = BodyFile {
             name,
             key_hash: header.key_hash,
             generation: header.generation,
@@ -103,7 +40,7 @@ impl StoredBody {
     }
 
     pub(crate) fn is_same(&self, other: &StoredBody) -> bool {
-        let is_it = |place: &Place| (place.name, place.len, place.pieces_sum);
+        let is_it = |place: &BodyFile| (place.name, place.len, place.pieces_sum);
         is_it(&self.place) == is_it(&other.place)
     }
 
@@ -122,7 +59,7 @@ impl StoredBody {
     /// Opens it on this thread, which must be one of the disk's.
     pub(crate) fn open_now(&self) -> Option<OpenBody> {
         let Self { shelf, place } = self;
-        match place.open(shelf) {
+        match place.open(&shelf.files) {
             Ok((file, sums)) => {
                 Some(OpenBody(Arc::new(Opened { shelf: Arc::clone(shelf), place: *place, file, sums })))
             }
@@ -131,7 +68,7 @@ impl StoredBody {
                 None
             }
             Err(Unread::Unfit(_)) => {
-                shelf.note_damage(Damage { place: *place, piece: None });
+                shelf.suspect(Damage { body: *place, piece: None });
                 None
             }
             Err(Unread::Failed(error)) => {
@@ -139,13 +76,6 @@ impl StoredBody {
                 None
             }
         }
-    }
-}
-
-impl Shelf {
-    fn note_damage(&self, damage: Damage) {
-        self.damaged.lock().push(damage);
-        self.pool.rouse();
     }
 }
 
@@ -175,7 +105,7 @@ impl Future for Opening {
 
 struct Opened {
     shelf: Arc<Shelf>,
-    place: Place,
+    place: BodyFile,
     file: File,
     sums: Box<[u64]>,
 }
@@ -205,7 +135,7 @@ impl OpenBody {
     pub(crate) fn piece(&self, at: u64, end: u64) -> Result<Bytes, ReadError> {
         let Opened { shelf, place, file, sums } = &*self.0;
         let index = at / PIECE;
-        match place.piece(shelf, file, sums, index) {
+        match place.piece(&shelf.files, file, sums, index) {
             Ok(bytes) => {
                 let start = index * PIECE;
                 let rest = (at - start) as usize..((end - start) as usize).min(bytes.len());
@@ -217,7 +147,7 @@ impl OpenBody {
                 Err(ReadError(text))
             }
             Err(_) => {
-                shelf.note_damage(Damage { place: *place, piece: Some(index) });
+                shelf.suspect(Damage { body: *place, piece: Some(index) });
                 Err(ReadError(FormatError::Damaged.to_string()))
             }
         }

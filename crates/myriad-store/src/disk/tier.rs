@@ -9,13 +9,18 @@ use parking_lot::Mutex;
 
 use super::backlog::Backlog;
 use super::catalogue::{Filed, Role, Sought, blocks_of, halves};
-use super::format::{HEADER, Kind, PIECE, Sections, variant_hash, write_encoding};
+use super::folder::Folder;
+use super::format::{FormatError, HEADER, Kind, PIECE, Sections, variant_hash, write_encoding};
+use super::keeper::Keeper;
+use super::load::{self, Loaded};
+use super::memory_tier::MemoryTier;
 use super::name::Name;
+use super::options::DiskOptions;
 use super::pool::DiskPool;
-use super::read::{self, Loaded, Unread};
-use super::shelf::{Above, Shelf};
+use super::purges::Purges;
+use super::read::{self, Unread};
+use super::shelf::Shelf;
 use super::stage::{Placing, Stage, Unwritten};
-use super::{DiskOptions, FormatError};
 use crate::ban::Verdict;
 use crate::flight::{Abort, Lead, Phase};
 use crate::key::{Hashed, Seed};
@@ -44,15 +49,27 @@ type Changed = HashMap<(u128, u64), u64>;
 
 pub(crate) struct Tier<M: Metadata> {
     pub(crate) shelf: Arc<Shelf>,
+    pub(crate) purges: Arc<Purges>,
+    pub(crate) keeper: Arc<Keeper>,
     pub(super) codec: Codec<M>,
     changed: Mutex<Changed>,
     backlog: Backlog,
 }
 
 impl<M: Persist> Tier<M> {
-    pub(crate) fn new(options: DiskOptions, seed: Seed, pool: &DiskPool, above: Weak<dyn Above>) -> Self {
+    pub(crate) fn new(
+        options: DiskOptions,
+        seed: Seed,
+        pool: &DiskPool,
+        memory: Weak<dyn MemoryTier>,
+    ) -> Self {
+        let shelf = Arc::new(Shelf::new(options, seed, M::VERSION, pool, memory));
+        let folder = Arc::new(Folder::new(&shelf));
+        let purges = Arc::new(Purges::new(&shelf, &folder));
         Self {
-            shelf: Arc::new(Shelf::new(options, seed, M::VERSION, pool, above)),
+            keeper: Arc::new(Keeper::new(&shelf, &folder, &purges)),
+            shelf,
+            purges,
             codec: Codec {
                 encode: M::encode,
                 decode: M::decode,
@@ -69,12 +86,12 @@ impl<M: Metadata> Tier<M> {
     /// What the catalogue knows a page by: hash of the key, and variant.
     fn named<'o>(&self, object: &'o Object<M>) -> (u128, Option<&'o [u8]>) {
         let variant = object.selection().map(|selection| &*selection.variant);
-        (self.shelf.seed.hash(object.key()), variant)
+        (self.shelf.files.seed.hash(object.key()), variant)
     }
 
     /// Where the page for a request may be.
     pub(crate) fn seek(&self, key: Hashed<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<Name> {
-        if !self.shelf.begun.load(Relaxed) {
+        if !self.shelf.health.has_begun() {
             return None;
         }
         match self.shelf.catalogue.lock().seek(key.bytes(), key.hash(), variant) {
@@ -95,8 +112,8 @@ impl<M: Metadata> Tier<M> {
         let (tier, zone) = (Arc::clone(self), zone.clone());
         let job = move || {
             // The key is in the file; it is read again once a purge of the key would be noticed.
-            let Ok(loaded) = read::load(&tier.shelf, name, 0) else { return };
-            let lead = zone.lead_of_load(tier.shelf.seed.hashed(&loaded.key), now);
+            let Ok(loaded) = load::load(&tier.shelf, name, 0) else { return };
+            let lead = zone.lead_of_load(tier.shelf.files.seed.hashed(&loaded.key), now);
             if let Some(lead) = lead {
                 tier.load_now(name, zone.limits().max_object_bytes, now, lead);
             }
@@ -118,7 +135,7 @@ impl<M: Metadata> Tier<M> {
         let shelf = &self.shelf;
         let key = &lead.flight.key;
         let hash = key.as_ref().hash();
-        let loaded = match read::load(shelf, name, most_in_memory) {
+        let loaded = match load::load(shelf, name, most_in_memory) {
             Ok(loaded) => loaded,
             Err(Unread::Missing) => {
                 shelf.check_presence(name);
@@ -127,8 +144,8 @@ impl<M: Metadata> Tier<M> {
             Err(Unread::Unfit(why)) => {
                 let _stripe = shelf.stripe(hash);
                 // It may have been replaced by a sound one while it was read.
-                if read::load(shelf, name, most_in_memory).is_err() {
-                    shelf.set_aside(name, why);
+                if load::load(shelf, name, most_in_memory).is_err() {
+                    shelf.quarantine(name, why);
                 }
                 return None;
             }
@@ -142,8 +159,8 @@ impl<M: Metadata> Tier<M> {
             // Two keys of one MD5: the page is another's.
             return None;
         }
-        let is_void = loaded.header.generation < shelf.barrier.load(Relaxed)
-            || shelf.above.upgrade().is_none_or(|above| loaded.header.generation >= above.sequence());
+        let is_void = loaded.header.generation < shelf.files.barrier.load(Relaxed)
+            || shelf.memory.upgrade().is_none_or(|memory| loaded.header.generation >= memory.sequence());
         if is_void {
             shelf.catalogue.lock().doom_unknown(name, hash);
             shelf.bury(name, hash);
@@ -156,7 +173,7 @@ impl<M: Metadata> Tier<M> {
         let restored = self.restore(loaded, now);
         if restored.is_none() {
             let _stripe = shelf.stripe(hash);
-            shelf.set_aside(name, FormatError::Foreign);
+            shelf.quarantine(name, FormatError::Foreign);
         }
         Some(Object::restored(key.bytes(), restored?))
     }
@@ -172,8 +189,8 @@ impl<M: Metadata> Tier<M> {
         };
         let stripe = shelf.stripe(key_hash);
         // Watched first, then looked at: its removal must not fall between the two.
-        shelf.watch.look_at(shelf, name);
-        if std::fs::symlink_metadata(shelf.path(name)).is_err() {
+        shelf.files.watch(name);
+        if std::fs::symlink_metadata(shelf.files.path(name)).is_err() {
             drop(stripe);
             shelf.check_presence(name);
             return None;
@@ -204,8 +221,8 @@ impl<M: Metadata> Tier<M> {
         }
         if role != Role::Marker && catalogue.get(name).is_some_and(|filed| filed.generation != generation) {
             // Replaced while it was read; or what was there before came back with a power loss, and no index knows it.
-            let is_replaced = read::open(shelf, name).is_ok_and(|file| {
-                read::header(shelf, &file).is_ok_and(|(header, _)| header.generation != generation)
+            let is_replaced = read::open(&shelf.files, name).is_ok_and(|file| {
+                read::header(&shelf.files, &file).is_ok_and(|(header, _)| header.generation != generation)
             });
             if !is_replaced {
                 catalogue.doom(name);
@@ -225,7 +242,7 @@ impl<M: Metadata> Tier<M> {
         // What a soft purge has counted it does not count again, however often it is read.
         let counted = self.shelf.catalogue.lock().softened_by(name);
         let Some((verdict, number)) = zone.judge_filed(object, count.then_some(counted)) else { return true };
-        let hash = self.shelf.seed.hash(object.key());
+        let hash = self.shelf.files.seed.hash(object.key());
         let filed = self.shelf.catalogue.lock().get(name);
         if let Some(filed) = filed.filter(|filed| filed.generation == object.generation()) {
             self.shelf.obey(&filed, verdict, number);
@@ -242,7 +259,7 @@ impl<M: Metadata> Tier<M> {
         filed: &Filed,
         judge: impl FnOnce(&[u8], M::View<'_>) -> Verdict,
     ) -> Verdict {
-        let asked = read::head(&self.shelf, filed.name, |header, head| {
+        let asked = read::head(&self.shelf.files, filed.name, |header, head| {
             // Replaced since by a page that was asked on its way here, or not what it is taken for.
             let is_it = header.generation == filed.generation;
             is_it.then(|| {
@@ -259,7 +276,7 @@ impl<M: Metadata> Tier<M> {
 
     /// A page in memory was purged: its file goes, and what is being written of it.
     pub(crate) fn discard(self: &Arc<Self>, object: &Object<M>) {
-        let hash = self.shelf.seed.hash(object.key());
+        let hash = self.shelf.files.seed.hash(object.key());
         let variant = object.selection().map(|selection| &*selection.variant);
         let bits = variant_hash(variant) as u32;
         let mut catalogue = self.shelf.catalogue.lock();
@@ -318,7 +335,7 @@ impl<M: Metadata> Tier<M> {
 
     /// Has a page written. `is_stored` says, once the write has begun, whether no purge has come before it.
     pub(crate) fn write(self: &Arc<Self>, zone: &Zone<M>, object: &Object<M>, is_stored: impl Fn() -> bool) {
-        let hash = self.shelf.seed.hash(object.key());
+        let hash = self.shelf.files.seed.hash(object.key());
         let variant = object.selection().map(|selection| &*selection.variant);
         // A later page of the same key is on its way.
         let begun = self.shelf.catalogue.lock().begin_write(hash, variant, object.generation());
@@ -333,20 +350,20 @@ impl<M: Metadata> Tier<M> {
                 Ok(()) | Err(Unwritten::Unwanted) => {}
                 Err(Unwritten::NoRoom | Unwritten::Failed) => {
                     tier.abandon(&page, hash, number);
-                    // The turn went while it waited: it may come back.
-                    if !tier.shelf.turn.is_lost() || !tier.backlog.push(hash) {
+                    // The lease went while it waited: it may come back.
+                    if !tier.shelf.lease.is_lost() || !tier.backlog.push(hash) {
                         tier.shelf.counts.dropped.fetch_add(1, Relaxed);
                     }
                 }
             }
         };
-        let may_write = self.shelf.begun.load(Relaxed) && self.shelf.may_write();
+        let may_write = self.shelf.health.has_begun() && self.shelf.may_write();
         if may_write && self.shelf.pool.write(object.weight(), Box::new(job)).is_ok() {
             return;
         }
         self.abandon(object, hash, number);
         // While the folder is another process's, which may end before this one.
-        let is_early = self.shelf.begun.load(Relaxed) && !self.shelf.turn.is_held();
+        let is_early = self.shelf.health.has_begun() && !self.shelf.lease.is_held();
         if !(may_write || is_early) || !self.backlog.push(hash) {
             self.shelf.counts.dropped.fetch_add(1, Relaxed);
         }
@@ -377,14 +394,14 @@ impl<M: Metadata> Tier<M> {
                 Some(_) => return catalogue.doom(name),
                 None if catalogue.complete => return,
                 // A worker does not wait for a disk that has too much to do: whoever removes the file soon sees whether it is there.
-                None if shelf.turn.is_held() && catalogue.doomed() < UNASKED => {
+                None if shelf.lease.is_held() && catalogue.doomed() < UNASKED => {
                     return catalogue.doom_unknown(name, hash);
                 }
                 None => name,
             }
         };
         // What is not there need not be remembered: visitors choose how many such there are.
-        if std::fs::symlink_metadata(shelf.path(name)).is_ok() {
+        if std::fs::symlink_metadata(shelf.files.path(name)).is_ok() {
             let mut catalogue = shelf.catalogue.lock();
             if catalogue.get(name).is_none_or(|filed| filed.generation <= object.generation()) {
                 catalogue.doom_unknown(name, hash);
@@ -442,7 +459,7 @@ impl<M: Metadata> Tier<M> {
         stage.place(Placing {
             sections: Sections {
                 kind: Kind::Object,
-                version: self.shelf.version,
+                version: self.shelf.files.version,
                 generation: object.generation(),
                 family: 0,
                 stored_at: object.stored_at(),
@@ -483,7 +500,7 @@ impl<M: Metadata> Tier<M> {
         match self.place(stage, &object, hash, number) {
             Ok(name) if !self.passes(name, &object, zone, false) => None,
             // By now the file may be a later fetch's, or another process's.
-            Ok(name) => match read::load(&self.shelf, name, 0) {
+            Ok(name) => match load::load(&self.shelf, name, 0) {
                 Ok(loaded) if loaded.header.generation == object.generation() => {
                     object.with_body(loaded.body)
                 }
@@ -503,7 +520,7 @@ impl<M: Metadata> Tier<M> {
         let mut changed = self.changed.lock();
         if changed.len() < CHANGED {
             let due = now.saturating_add(CHANGED_AFTER_MS);
-            let hash = self.shelf.seed.hash(object.key());
+            let hash = self.shelf.files.seed.hash(object.key());
             changed.entry((hash, object.generation())).or_insert(due);
         }
     }
@@ -573,7 +590,7 @@ impl<M: Metadata> Tier<M> {
 
     /// Removes all files, soon. What a recovery has yet to find counts as removed if it was fetched before `sequence`.
     pub(crate) fn clear(&self, sequence: u64) -> usize {
-        self.shelf.barrier.fetch_max(sequence, Relaxed);
+        self.shelf.files.barrier.fetch_max(sequence, Relaxed);
         let count = self.shelf.catalogue.lock().remove_all();
         self.shelf.bury_soon();
         count
@@ -584,17 +601,16 @@ impl<M: Metadata> Tier<M> {
     pub(crate) fn close(&self, patience: Duration) {
         let shelf = &self.shelf;
         shelf.pool.settle(patience);
-        shelf.closed.store(true, Relaxed);
+        shelf.health.closed.store(true, Relaxed);
         // What was begun before that.
         let settled = shelf.pool.settle(patience);
-        if shelf.turn.is_lost() {
+        if shelf.lease.is_lost() {
             // What another process has written is of no past that this one knows.
             return;
         }
         shelf.bury_doomed(BURIED_AT_LAST);
-        let epoch = shelf.rounds.lock().epoch.filter(|_| settled);
-        shelf.write_snapshot(epoch.unwrap_or(0));
-        shelf.void(self.backlog.take(usize::MAX));
-        shelf.turn.leave();
+        self.keeper.write_last_snapshot(settled);
+        self.purges.void(self.backlog.take(usize::MAX));
+        shelf.lease.leave();
     }
 }

@@ -14,7 +14,6 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 use super::name::Name;
-use super::shelf::Shelf;
 
 /// What the events of a moment come to.
 #[derive(Debug, Default)]
@@ -40,12 +39,11 @@ impl Watch {
         Self { descriptor, folders: Mutex::default(), blind }
     }
 
-    /// Watches the folder of a file, and those above it.
-    pub(crate) fn look_at(&self, shelf: &Shelf, name: Name) {
-        let path = shelf.path(name);
-        let mut folder = path.parent();
+    /// Watches the folder of a file, and those above it up to `root`.
+    pub(crate) fn look_at(&self, root: &Path, file: &Path) {
+        let mut folder = file.parent();
         while let Some(next) = folder
-            && next.starts_with(&shelf.root)
+            && next.starts_with(root)
             && self.folder(next)
         {
             folder = next.parent();

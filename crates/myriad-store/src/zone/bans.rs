@@ -51,7 +51,7 @@ impl<M: Metadata> Zone<M> {
             self.note_stale_from(entry.number(), purge, from);
         }
         match (added, self.disk()) {
-            (Ok(entry), Some(disk)) => disk.shelf.purge(entry, None),
+            (Ok(entry), Some(disk)) => disk.purges.purge(entry, None),
             (added, _) => {
                 let purged = |entry: Entry| Purged { number: entry.number(), count: Count::Later };
                 Purging::done(added.map(purged))
@@ -83,7 +83,7 @@ impl<M: Metadata> Zone<M> {
         let (number, purge) = (exact.number, exact.purge);
         if let Some(disk) = self.disk() {
             let (keys, labels) = (exact.keys.clone(), exact.labels.clone());
-            return disk.shelf.purge(Entry::Exact { number, purge, keys, labels }, Some(exact));
+            return disk.purges.purge(Entry::Exact { number, purge, keys, labels }, Some(exact));
         }
         self.take_exact(&exact);
         let count = Count::Exact(self.inner.bans.end_count(&exact));
@@ -159,14 +159,14 @@ impl<M: Metadata> Zone<M> {
 
     /// All pages were asked by the rules up to this number.
     fn asked(&self) -> u64 {
-        let on_disk = self.disk().map_or(u64::MAX, |disk| disk.shelf.purges.asked());
+        let on_disk = self.disk().map_or(u64::MAX, |disk| disk.purges.asked());
         on_disk.min(self.inner.swept_bans.load(SeqCst))
     }
 
     /// Purges with numbers below this are of no concern to any page that is stored.
     fn forgettable(&self) -> u64 {
         let asked = self.asked();
-        let settled = self.disk().map_or(u64::MAX, |disk| disk.shelf.purges.settled());
+        let settled = self.disk().map_or(u64::MAX, |disk| disk.purges.settled());
         let below = if self.inner.bans.newest_test() > asked { asked.saturating_add(1) } else { u64::MAX };
         below.min(settled.saturating_add(1))
     }

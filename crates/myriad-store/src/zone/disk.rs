@@ -11,8 +11,8 @@ use super::claim::Departure;
 use super::{Inner, Zone};
 use crate::ban::{self, Book, Exact, Softened, Verdict};
 use crate::disk::{
-    Above, Banning, DiskLimits, DiskOptions, DiskPool, DiskStats, Filed, Name, Spill, Stage, Tier, secret,
-    variant_hash,
+    DiskLimits, DiskOptions, DiskPool, DiskStats, Filed, MemoryPurges, MemoryTier, Name, Spill, Stage, Tier,
+    secret, variant_hash,
 };
 use crate::flight::Lead;
 use crate::key::Hashed;
@@ -40,9 +40,9 @@ impl<M: Persist> Zone<M> {
         });
         if options.is_none() {
             self.inner.bans.serve_disk();
-            tier.shelf.begin();
-            let shelf: Weak<dyn crate::disk::Tend> = Arc::downgrade(&tier.shelf) as Weak<_>;
-            pool.keep(shelf);
+            tier.keeper.begin();
+            let keeper: Weak<dyn crate::disk::Tend> = Arc::downgrade(&tier.keeper) as Weak<_>;
+            pool.keep(keeper);
         }
     }
 }
@@ -146,7 +146,7 @@ impl<M: Metadata> Zone<M> {
 
     pub(super) fn note_changed(&self, object: &Object<M>) {
         if let Some(disk) = self.disk() {
-            disk.note_changed(object, disk.shelf.now());
+            disk.note_changed(object, disk.shelf.health.now());
         }
     }
 
@@ -170,7 +170,7 @@ impl<M: Metadata> Zone<M> {
     /// A way to disk for a body of at least `len` bytes.
     pub(crate) fn begin_spill(&self, len: u64) -> Option<Spill> {
         let shelf = &self.disk()?.shelf;
-        let fits = shelf.may_write() && shelf.begun.load(Relaxed) && len <= shelf.most_of_one();
+        let fits = shelf.may_write() && shelf.health.has_begun() && len <= shelf.most_of_one();
         fits.then(|| Spill::new(shelf))
     }
 
@@ -244,7 +244,7 @@ fn store_spilled<M: Metadata>(
     }
 }
 
-impl<M: Metadata> Banning for Inner<M> {
+impl<M: Metadata> MemoryPurges for Inner<M> {
     fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<ban::Entry> {
         self.bans.begin(&self.sequence, book, is_lost)
     }
@@ -343,7 +343,7 @@ impl<M: Metadata> Inner<M> {
     }
 }
 
-impl<M: Metadata> Above for Inner<M> {
+impl<M: Metadata> MemoryTier for Inner<M> {
     fn last_used(&self, hash: u128) -> Option<u64> {
         let shard = self.shard_of(hash).lock();
         shard.queue.at(shard.find_hash(hash)?).map(crate::shard::Entry::last_used)

@@ -13,14 +13,14 @@ fn soft_purges_note_nothing_for_a_folder_that_cannot_be_used() {
     let path = folder.path().join("a file");
     fs::write(&path, b"").unwrap();
     let shop = Shop::open(&path);
-    let above = shop.zone.disk().unwrap().shelf.above.upgrade().unwrap();
+    let memory = shop.zone.disk().unwrap().shelf.memory.upgrade().unwrap();
     for id in 0..10 {
         put(&shop.zone, b"/", id, 10, shop.now());
         let _purging = shop.zone.purge(Covered::All, Purge::Soft);
         shop.settle();
         assert!(shop.in_memory(b"/"));
         shop.pool.tend();
-        assert_eq!(above.take_softened().len(), 0, "{id}");
+        assert_eq!(memory.take_softened().len(), 0, "{id}");
     }
 }
 
@@ -50,7 +50,7 @@ impl Shop {
     fn failing(&self, operations: &'static [Operation], error: Errno) -> Arc<AtomicBool> {
         let on = Arc::new(AtomicBool::new(true));
         let asked = Arc::clone(&on);
-        self.zone.disk().unwrap().shelf.faults.inject(move |operation, _| {
+        self.zone.disk().unwrap().shelf.files.faults.inject(move |operation, _| {
             (asked.load(Relaxed) && operations.contains(&operation)).then(|| error.into())
         });
         on
@@ -99,7 +99,7 @@ fn a_disk_that_fails_now_and_then_makes_no_flood_of_lines() {
     shop.recover();
     shop.events.lock().clear();
     let mut number = 0;
-    shop.zone.disk().unwrap().shelf.faults.inject(move |operation, _| {
+    shop.zone.disk().unwrap().shelf.files.faults.inject(move |operation, _| {
         number += u32::from(operation == Operation::Create);
         (operation == Operation::Create && number % 2 == 0).then(|| Errno::NOSPC.into())
     });
@@ -119,7 +119,7 @@ fn room_that_is_gone_halfway_leaves_nothing_behind_wherever_it_is() {
         let shop = Shop::open(folder.path());
         shop.recover();
         let mut number = 0;
-        shop.zone.disk().unwrap().shelf.faults.inject(move |operation, _| {
+        shop.zone.disk().unwrap().shelf.files.faults.inject(move |operation, _| {
             number += u32::from(operations.contains(&operation));
             (number > step && operation != Operation::Remove).then(|| Errno::NOSPC.into())
         });
@@ -353,7 +353,7 @@ fn a_page_that_varies_takes_the_former_one_along_even_where_it_cannot_be_written
             shop.put_variant(b"/v", former, 1, 1);
         }
         let mut number = 0;
-        shop.zone.disk().unwrap().shelf.faults.inject(move |operation, _| {
+        shop.zone.disk().unwrap().shelf.files.faults.inject(move |operation, _| {
             number += u32::from(operations.contains(&operation));
             (number > step && operation != Operation::Remove).then(|| Errno::NOSPC.into())
         });

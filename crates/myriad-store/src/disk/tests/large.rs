@@ -268,7 +268,7 @@ fn a_body_is_not_joined_to_the_head_of_another_fetch() {
     (0..3).for_each(|id| _ = receive(&other, b"/film", 70 + id, 2_000_000, false));
     let later = elsewhere.files().remove(0);
     let mut named = false;
-    shop.zone.disk().unwrap().shelf.faults.inject(move |operation, path| {
+    shop.zone.disk().unwrap().shelf.files.faults.inject(move |operation, path| {
         if named && operation == crate::disk::faults::Operation::Open {
             fs::copy(&later, path).unwrap();
         }

@@ -59,7 +59,7 @@ fn a_page_that_is_not_written_takes_its_former_file_along_unseen_up_to_a_bound()
     drop(shop);
     let shop = Shop::open(folder.path());
     let shelf = &shop.zone.disk().unwrap().shelf;
-    shelf.put_writing_off();
+    shelf.health.put_writing_off();
     let doomed = || shelf.catalogue.lock().doomed();
     shop.put(b"/a", 2, 10);
     shop.put(b"/none", 2, 10);
@@ -85,7 +85,7 @@ fn a_write_that_came_to_nothing_leaves_a_later_page_of_its_key() {
     let former = shop.put(b"/", 1, 10);
     shop.put(b"/", 2, 10);
     let disk = shop.zone.disk().unwrap();
-    let hash = disk.shelf.seed.hash(b"/");
+    let hash = disk.shelf.files.seed.hash(b"/");
     let number = disk.shelf.catalogue.lock().begin_write(hash, None, former.generation()).unwrap();
     disk.abandon(&former, hash, number);
     assert_eq!((shop.stats().files, folder.files().len()), (1, 1));
@@ -147,7 +147,7 @@ fn an_older_page_that_memory_read_before_a_later_one_was_written_is_not_served_a
     // Memory has lost the later one before its write began.
     let later = put(&shop.zone, b"/", 2, 500, shop.now());
     let disk = shop.zone.disk().unwrap();
-    disk.shelf.catalogue.lock().cancel(disk.shelf.seed.hash(key.bytes()), None);
+    disk.shelf.catalogue.lock().cancel(disk.shelf.files.seed.hash(key.bytes()), None);
     shop.zone.forget(&later);
     shop.settle();
     assert_eq!(shop.id(b"/"), Some(1), "of the file that is to be replaced");

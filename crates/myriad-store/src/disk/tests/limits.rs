@@ -154,7 +154,7 @@ fn min_free_is_held_through_a_flood_of_misses_while_others_fill_the_disk() {
         let (folder, others) = (Arc::clone(&folder), Arc::clone(&others));
         move || (100 * 4096_u64).saturating_sub(folder.bytes() + others.load(Relaxed) * 4096)
     };
-    shop.zone.disk().unwrap().shelf.faults.leave_free(free.clone());
+    shop.zone.disk().unwrap().shelf.files.faults.leave_free(free.clone());
     let mut most = 0;
     for id in 0..600_u64 {
         others.store(id / 5, Relaxed);
@@ -220,7 +220,7 @@ fn a_stretch_of_the_sweep_that_is_cut_short_goes_on_after_manager_sleep() {
         shop.put(&n.to_le_bytes(), n, 10);
     }
     shop.now.fetch_add(700_000, Relaxed);
-    let tend = || Arc::clone(&shop.zone.disk().unwrap().shelf).tend();
+    let tend = || Arc::clone(&shop.zone.disk().unwrap().keeper).tend();
     let mut pauses = Vec::new();
     while shop.stats().expired < 150 {
         let before = shop.stats().expired;

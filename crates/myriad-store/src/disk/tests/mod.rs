@@ -7,13 +7,13 @@ mod format;
 mod inspect;
 mod large;
 mod late;
+mod lease;
 mod limits;
 mod model;
 mod purge_model;
 mod purges;
 mod recovery;
 mod removal;
-mod turn;
 
 use std::fs;
 use std::future::Future;
@@ -215,7 +215,7 @@ impl Shop {
 
     /// The process is gone: others may write.
     fn die(&self) {
-        self.zone.disk().unwrap().shelf.turn.leave();
+        self.zone.disk().unwrap().shelf.lease.leave();
     }
 
     fn close(self) {

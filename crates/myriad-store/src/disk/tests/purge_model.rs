@@ -133,7 +133,7 @@ impl Model {
             _ => _ = self.shop.tend(),
         }
         self.note_answers();
-        let syncs = self.shop.zone.disk().unwrap().shelf.purges.syncs.load(Relaxed);
+        let syncs = self.shop.zone.disk().unwrap().purges.syncs.load(Relaxed);
         if syncs != self.syncs {
             (self.syncs, self.durable) = (syncs, self.files());
             self.seen.syncs += 1;

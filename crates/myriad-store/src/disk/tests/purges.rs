@@ -70,14 +70,14 @@ fn purges_wait_for_nothing_while_the_folder_cannot_be_used() {
         report: Arc::new(|_| {}),
     };
     zone.open_disk(options, &pool);
-    let shelf = Arc::clone(&zone.disk().unwrap().shelf);
+    let disk = Arc::clone(zone.disk().unwrap());
     for _ in 0..3 {
         let mut purging = std::pin::pin!(zone.purge(labelled(&[1]), Purge::Hard));
         assert!(pool.settle(std::time::Duration::from_secs(10)));
         let end = ready(purging.as_mut().poll(&mut Context::from_waker(Waker::noop())));
         assert!(matches!(end, Err(PurgeError::Unlogged(_))), "{end:?}");
     }
-    assert!(!shelf.first_stretch.was_waited_for());
+    assert!(!disk.purges.first_stretch.was_waited_for());
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn a_folder_that_comes_after_the_start_with_another_seed_is_left_alone_until_a_r
     shop.events.lock().clear();
     for id in 2..5 {
         // Whatever was in the way before is told of first.
-        shop.zone.disk().unwrap().shelf.trouble_is_over();
+        shop.zone.disk().unwrap().shelf.health.trouble_is_over();
         shop.now.fetch_add(5000, Relaxed);
         shop.pool.tend();
         shop.put(b"/", id, 10);
@@ -200,7 +200,7 @@ fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_u
     newer.close();
     // The number of its start went with it, so that nothing tells of it but the seed.
     fs::remove_file(folder.path().join(".sequence")).unwrap();
-    while older.zone.disk().unwrap().shelf.turn.is_held() {
+    while older.zone.disk().unwrap().shelf.lease.is_held() {
         older.pool.tend();
     }
     older.put(b"/unwritten", 2, 10);

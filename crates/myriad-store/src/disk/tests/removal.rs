@@ -217,7 +217,7 @@ fn the_marker_s_file_stands_for_all_variants() {
 fn where_folders_cannot_be_watched_files_are_looked_at_in_turn() {
     let folder = Folder::new();
     let shop = Shop::open(folder.path());
-    shop.zone.disk().unwrap().shelf.watch.blind.store(true, Relaxed);
+    shop.zone.disk().unwrap().shelf.files.watch.blind.store(true, Relaxed);
     for n in 0..50_u64 {
         shop.put(&n.to_le_bytes(), n, 10);
     }

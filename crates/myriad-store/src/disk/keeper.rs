@@ -4,10 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
+use super::files::make_folder;
+use super::folder::Folder;
+use super::memory_tier::MemoryTier;
 use super::pool::Tend;
-use super::shelf::{Above, Shelf};
+use super::purge_log;
+use super::purges::Purges;
+use super::recover::{Recovery, Start};
+use super::sequence;
+use super::shelf::Shelf;
 use super::snapshot::{self, Snapshot};
-use super::{FormatError, purge_log, sequence};
 use crate::s3_fifo::Standing;
 
 /// How often the folder is looked at while there is nothing else to do.
@@ -24,8 +32,8 @@ const LOOKED_AT: u32 = 1000;
 const REMOVED: u64 = 1000;
 
 /// Where the rounds are.
-#[derive(Debug)]
-pub(crate) struct Rounds {
+#[derive(Debug, Default)]
+struct Rounds {
     /// The next slot of the sweep for what nobody asks for, and when it goes on.
     sweep: u32,
     sweep_at: Option<Instant>,
@@ -33,24 +41,17 @@ pub(crate) struct Rounds {
     presence: Option<u32>,
     slow_at: Option<Instant>,
     snapshot_at: Option<Instant>,
-    /// The first number of this start; none while the folder cannot be written.
-    pub(crate) epoch: Option<u64>,
-    /// That of the start before.
-    pub(crate) former: Option<u64>,
 }
 
-impl Rounds {
-    pub(crate) const fn new() -> Self {
-        Self {
-            sweep: 0,
-            sweep_at: None,
-            presence: None,
-            slow_at: None,
-            snapshot_at: None,
-            epoch: None,
-            former: None,
-        }
-    }
+/// Looks after a folder.
+pub(crate) struct Keeper {
+    shelf: Arc<Shelf>,
+    folder: Arc<Folder>,
+    purges: Arc<Purges>,
+    pub(crate) recovery: Recovery,
+    /// None while the folder cannot be written.
+    start: Mutex<Option<Start>>,
+    rounds: Mutex<Rounds>,
 }
 
 /// Slots that one stretch of the sweep looks at, so that it comes round eight times within `inactive`: more often would cost a
@@ -70,128 +71,122 @@ fn is_due(at: &mut Option<Instant>, after: Duration) -> bool {
     true
 }
 
-impl Shelf {
+impl Keeper {
+    pub(crate) fn new(shelf: &Arc<Shelf>, folder: &Arc<Folder>, purges: &Arc<Purges>) -> Self {
+        Self {
+            recovery: Recovery::new(shelf, folder, purges),
+            shelf: Arc::clone(shelf),
+            folder: Arc::clone(folder),
+            purges: Arc::clone(purges),
+            start: Mutex::default(),
+            rounds: Mutex::default(),
+        }
+    }
+
+    /// The first number of this start; none while the folder cannot be written.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        self.start.lock().map(|start| start.epoch)
+    }
+
     /// Makes the folder and takes the sequence numbers of this start; false where the folder cannot be written.
     pub(crate) fn begin(&self) -> bool {
-        let mut rounds = self.rounds.lock();
-        if rounds.epoch.is_some() {
+        let mut start = self.start.lock();
+        if start.is_some() {
             return true;
         }
-        let begun = Self::make_folder(&self.root).and_then(|()| self.begin_epoch(&mut rounds));
-        drop(rounds);
+        let begun = make_folder(&self.shelf.files.root).and_then(|()| self.begin_epoch(&mut start));
+        drop(start);
         match begun {
             Ok(()) => {
-                self.begun.store(true, Relaxed);
-                self.trouble_is_over();
+                self.shelf.health.begun.store(true, Relaxed);
+                self.shelf.health.trouble_is_over();
                 true
             }
             Err(error) => {
-                self.failed("open()", &sequence::path(&self.root), error);
+                self.shelf.health.failed("open()", &sequence::path(&self.shelf.files.root), error);
                 // There is no file to be told of these.
-                self.above.upgrade().inspect(|above| _ = above.take_softened());
+                self.shelf.memory.upgrade().inspect(|memory| _ = memory.take_softened());
                 false
             }
         }
     }
 
-    fn begin_epoch(&self, rounds: &mut Rounds) -> std::io::Result<()> {
+    fn begin_epoch(&self, start: &mut Option<Start>) -> std::io::Result<()> {
         // Opened first: a start that has its number is not begun again.
-        let folder = self.open_folder()?;
+        let folder = self.folder.open()?;
         // Whoever purges after this knows of this start.
-        let locked = purge_log::lock(&self.root)?;
-        self.keep_seed()?;
-        let (mut log, is_lost) = self.open_purges()?;
-        let (first, former) = sequence::begin(&self.root, log.book.newest())?;
-        log.epoch = first;
-        self.next_temporary.fetch_max(first, Relaxed);
+        let locked = purge_log::lock(&self.shelf.files.root)?;
+        self.shelf.lease.keep_seed(&self.shelf.files, &self.shelf.health)?;
+        let (mut log, is_lost) = self.purges.open()?;
+        let (epoch, former) = sequence::begin(&self.shelf.files.root, log.book.newest())?;
+        log.epoch = epoch;
+        self.shelf.files.number_from(epoch);
         drop(locked);
-        if let Some(above) = self.above.upgrade() {
-            above.sequence_at_least(first);
+        if let Some(memory) = self.shelf.memory.upgrade() {
+            memory.sequence_at_least(epoch);
         }
-        self.begin_purges(log, is_lost)?;
-        (rounds.epoch, rounds.former) = (Some(first), former);
-        self.hold_folder(folder, first);
-        self.keep_turn(first);
+        self.purges.begin(log, is_lost)?;
+        *start = Some(Start { epoch, former });
+        self.folder.hold(folder, epoch);
+        self.shelf.keep_lease(epoch);
         Ok(())
     }
 
-    fn notice_removals(self: &Arc<Self>, rounds: &mut Rounds) {
-        let before = self.counts.vanished.load(Relaxed);
-        self.notice_removed_folder();
-        let gone = self.watch.read();
+    fn notice_removals(&self, rounds: &mut Rounds) {
+        let before = self.shelf.counts.vanished.load(Relaxed);
+        self.folder.notice_removed();
+        let gone = self.shelf.files.watch.read();
         for name in gone.names {
-            self.check_presence(name);
+            self.shelf.check_presence(name);
         }
-        if (gone.any || self.watch.blind.load(Relaxed)) && rounds.presence.is_none() {
+        if (gone.any || self.shelf.files.watch.blind.load(Relaxed)) && rounds.presence.is_none() {
             rounds.presence = Some(0);
         }
         if let Some(first) = rounds.presence {
-            let last = self.catalogue.lock().slots();
+            let last = self.shelf.catalogue.lock().slots();
             let end = first.saturating_add(LOOKED_AT).min(last);
             for slot in first..end {
-                let name = self.catalogue.lock().at(slot).filter(|filed| filed.seen).map(|filed| filed.name);
+                let name =
+                    self.shelf.catalogue.lock().at(slot).filter(|filed| filed.seen).map(|filed| filed.name);
                 if let Some(name) = name {
-                    self.check_presence(name);
+                    self.shelf.check_presence(name);
                 }
             }
             rounds.presence = (end < last).then_some(end);
         }
-        let emptied = self.counts.vanished.load(Relaxed) > before && {
-            let catalogue = self.catalogue.lock();
+        let emptied = self.shelf.counts.vanished.load(Relaxed) > before && {
+            let catalogue = self.shelf.catalogue.lock();
             catalogue.complete && catalogue.len() == 0
         };
         // Pages that had not come to disk yet are meant as well by somebody who removes all files.
-        if emptied && let Some(above) = self.above.upgrade() {
-            above.forget_all();
+        if emptied && let Some(memory) = self.shelf.memory.upgrade() {
+            memory.forget_all();
         }
     }
 
     /// What is done while another process writes: what it purges, and what somebody removes, is gone here as well.
-    fn tend_beside(self: &Arc<Self>) {
-        self.tend_purges_beside();
+    fn tend_without_lease(&self) {
+        self.purges.tend_without_lease();
         self.notice_removals(&mut self.rounds.lock());
-    }
-
-    /// What a newer process has written, which is gone, is removed: this one goes on under numbers of a newer start.
-    pub(crate) fn end_voiding(&self) -> std::io::Result<()> {
-        let (first, former) = self.renumber()?;
-        let mut rounds = self.rounds.lock();
-        (rounds.epoch, rounds.former) = (Some(first), former);
-        drop(rounds);
-        self.take_folder(first)
-    }
-
-    fn set_damaged_aside(&self) {
-        let damaged = std::mem::take(&mut *self.damaged.lock());
-        for damage in damaged {
-            let hash = damage.key_hash();
-            let persists = {
-                let _stripe = self.stripe(hash);
-                damage.persists(self).then(|| self.set_aside(damage.name(), FormatError::Damaged)).is_some()
-            };
-            if persists && let Some(above) = self.above.upgrade() {
-                above.forget(hash);
-            }
-        }
     }
 
     /// Removes what nobody asked for within `inactive`; how long to wait before the next stretch.
     fn sweep(&self, rounds: &mut Rounds) -> Duration {
-        let pace = self.limits.read().manager;
+        let pace = self.shelf.limits.read().manager;
         let sleep = Duration::from_millis(pace.sleep_ms);
         let pause = sleep.max(PAUSE);
         if let Some(at) = rounds.sweep_at.filter(|at| Instant::now() < *at) {
             return at.saturating_duration_since(Instant::now());
         }
-        let Some(above) = self.above.upgrade() else { return pause };
-        let inactive_s = above.inactive_ms() / 1000;
-        let now_s = self.now() / 1000;
+        let Some(memory) = self.shelf.memory.upgrade() else { return pause };
+        let inactive_s = memory.inactive_ms() / 1000;
+        let now_s = self.shelf.health.now() / 1000;
         let (began, mut removed) = (Instant::now(), 0);
-        let last = self.catalogue.lock().slots();
+        let last = self.shelf.catalogue.lock().slots();
         if rounds.sweep >= last {
             rounds.sweep = 0;
         }
-        let end = rounds.sweep.saturating_add(looked_at_once(last, above.inactive_ms(), pause)).min(last);
+        let end = rounds.sweep.saturating_add(looked_at_once(last, memory.inactive_ms(), pause)).min(last);
         while rounds.sweep < end
             && removed < pace.files.max(1)
             && began.elapsed() < Duration::from_millis(pace.threshold_ms.max(1))
@@ -199,21 +194,21 @@ impl Shelf {
             let slots = rounds.sweep..rounds.sweep.saturating_add(64).min(end);
             rounds.sweep = slots.end;
             let old: Vec<_> = {
-                let catalogue = self.catalogue.lock();
+                let catalogue = self.shelf.catalogue.lock();
                 let old = slots.filter_map(|slot| catalogue.at(slot).copied());
                 old.filter(|filed| now_s.saturating_sub(u64::from(filed.used_s)) > inactive_s).collect()
             };
             for filed in old {
                 let hash = filed.key_hash();
-                match above.last_used(hash).map(|used| used / 1000) {
+                match memory.last_used(hash).map(|used| used / 1000) {
                     Some(used) if now_s.saturating_sub(used) <= inactive_s => {
-                        self.catalogue.lock().touch(filed.name, used as u32);
+                        self.shelf.catalogue.lock().touch(filed.name, used as u32);
                     }
                     _ => {
-                        self.catalogue.lock().doom(filed.name);
-                        self.bury(filed.name, hash);
-                        Arc::clone(&above).forget(hash);
-                        self.counts.expired.fetch_add(1, Relaxed);
+                        self.shelf.catalogue.lock().doom(filed.name);
+                        self.shelf.bury(filed.name, hash);
+                        Arc::clone(&memory).forget(hash);
+                        self.shelf.counts.expired.fetch_add(1, Relaxed);
                         removed += 1;
                     }
                 }
@@ -225,10 +220,18 @@ impl Shelf {
         pause
     }
 
+    /// Writes the catalogue at the end of a run, once the round under way has ended. `settled` says that all was written which
+    /// waited for it.
+    pub(crate) fn write_last_snapshot(&self, settled: bool) {
+        drop(self.rounds.lock());
+        let epoch = self.epoch().filter(|_| settled);
+        self.write_snapshot(epoch.unwrap_or(0));
+    }
+
     /// Writes the catalogue, for the next start. The last of a run is believed in all it says.
-    pub(crate) fn write_snapshot(&self, last_of: u64) {
+    fn write_snapshot(&self, last_of: u64) {
         let (files, labels): (Vec<_>, _) = {
-            let catalogue = self.catalogue.lock();
+            let catalogue = self.shelf.catalogue.lock();
             if !catalogue.complete {
                 return;
             }
@@ -236,9 +239,9 @@ impl Shelf {
             (files.collect(), catalogue.all_labels())
         };
         // What was hit was hit in memory, where nobody told the disk of it.
-        let above = self.above.upgrade();
+        let memory = self.shelf.memory.upgrade();
         let warm = |filed: &super::catalogue::Filed| {
-            let used = above.as_ref().and_then(|above| above.last_used(filed.key_hash()));
+            let used = memory.as_ref().and_then(|memory| memory.last_used(filed.key_hash()));
             used.is_some_and(|used| (used / 1000) as u32 > filed.used_s)
         };
         let files = files.into_iter().map(|(filed, standing)| {
@@ -246,51 +249,56 @@ impl Shelf {
             (filed, Standing { uses, ..standing })
         });
         let snapshot = Snapshot { last_of, files: files.collect(), labels };
-        if let Err(error) = snapshot::write(&self.root, self.version, &self.levels, &snapshot) {
-            self.failed("write()", &snapshot::path(&self.root), error);
+        if let Err(error) = snapshot::write(
+            &self.shelf.files.root,
+            self.shelf.files.version,
+            &self.shelf.files.levels,
+            &snapshot,
+        ) {
+            self.shelf.health.failed("write()", &snapshot::path(&self.shelf.files.root), error);
         }
     }
 }
 
-impl Tend for Shelf {
+impl Tend for Keeper {
     fn tend(self: Arc<Self>) -> Duration {
-        if self.closed.load(Relaxed) {
+        if self.shelf.health.is_closed() {
             return PAUSE;
         }
         if !self.begin() {
             return SLOW;
         }
-        let own = self.rounds.lock().epoch.unwrap_or(0);
-        if !self.keep_turn(own) {
-            self.tend_beside();
+        if !self.shelf.keep_lease(self.epoch().unwrap_or(0)) {
+            self.tend_without_lease();
             return PAUSE;
         }
-        let recovering = self.recover();
-        self.first_stretch.end();
+        let recovering = self.recovery.go_on(&self.start);
+        self.purges.first_stretch.end();
         if recovering.is_some() {
             // What was found may be more than there may be.
-            self.keep_limits(u64::MAX);
+            self.shelf.keep_limits(u64::MAX);
         }
-        let late = self.above.upgrade().is_some_and(Above::write_backlog);
-        let busy = self.tend_purges() || late;
+        let late = self.shelf.memory.upgrade().is_some_and(MemoryTier::write_backlog);
+        let busy = self.purges.tend() || late;
         let mut rounds = self.rounds.lock();
         let rounds = &mut *rounds;
         self.notice_removals(rounds);
-        self.set_damaged_aside();
-        self.bury_doomed(REMOVED as usize);
+        self.shelf.quarantine_suspected();
+        self.shelf.bury_doomed(REMOVED as usize);
         let sweep = self.sweep(rounds);
         if is_due(&mut rounds.slow_at, SLOW) {
-            self.end_trouble();
-            self.keep_limits(REMOVED);
-            if let Some(above) = self.above.upgrade() {
-                above.write_changed(self.now());
+            self.shelf.health.end_trouble();
+            self.shelf.keep_limits(REMOVED);
+            if let Some(memory) = self.shelf.memory.upgrade() {
+                memory.write_changed(self.shelf.health.now());
             }
-            if let Some(epoch) = rounds.epoch
-                && !(sequence::path(&self.root).exists() && self.says_own_seed())
-                && self.restore_sequence(epoch).is_err()
+            if let Some(epoch) = self.epoch()
+                && !(sequence::path(&self.shelf.files.root).exists()
+                    && self.shelf.lease.says_own_seed(&self.shelf.files))
+                && self.folder.restore_sequence(epoch).is_err()
             {
                 // The folder itself may have been removed; the next page that is written tells.
-                let _ = Self::make_folder(&self.root);
+                let _ = make_folder(&self.shelf.files.root);
             }
         }
         if rounds.snapshot_at.is_none() {

@@ -1,4 +1,4 @@
-//! Whose turn it is to write, in a folder that two processes use, as during an upgrade of the binary.
+//! The writer lease: which process writes, in a folder that two use, as during an upgrade of the binary.
 //!
 //! ```text
 //!   starts --> waits --> writes --> a newer one starts: waits --> that one is gone: writes
@@ -16,17 +16,19 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
+use super::files::Files;
+use super::health::Health;
+use super::secret;
 use super::sequence::{self, EPOCH};
-use super::shelf::Shelf;
 
-/// How long a newer process may take to come for its turn. Then it counts as gone; should it come nevertheless, it waits.
+/// How long a newer process may take to come for the lease. Then it counts as gone; should it come nevertheless, it waits.
 const COMES_WITHIN: Duration = Duration::from_secs(10);
 
 /// The file; `rm -rf cache/*` passes by it.
@@ -45,19 +47,21 @@ fn take(root: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The first number of the start whose process had the turn last; zero where nobody had it.
+/// The first number of the start whose process had the lease last; zero where nobody had it.
 fn last_of(lock: &File) -> u64 {
     let mut number = [0; 8];
     lock.read_exact_at(&mut number, 0).map_or(0, |()| u64::from_le_bytes(number))
 }
 
-/// The turn of one process.
+/// The lease as one process sees it.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
+pub(crate) struct WriterLease {
     /// The lock. Whoever gives a file its name, or removes one, reads this meanwhile.
     lock: RwLock<Option<File>>,
     is_held: AtomicBool,
     was_held: AtomicBool,
+    /// The folder says another seed than that of this run, which does not write into it.
+    is_foreign: AtomicBool,
     waiting: Mutex<Waiting>,
 }
 
@@ -68,9 +72,11 @@ struct Waiting {
     missed: bool,
     /// The newest start whose process is gone.
     gone: u64,
+    /// Files of fetches that began with this number or later are to be removed: a process wrote them that is gone.
+    void: Option<u64>,
 }
 
-impl Turn {
+impl WriterLease {
     pub(crate) fn is_held(&self) -> bool {
         self.is_held.load(SeqCst)
     }
@@ -80,17 +86,22 @@ impl Turn {
         !self.is_held() && self.was_held.load(SeqCst)
     }
 
-    /// Nobody else gets the turn while this lives; `None` where another has it, or is about to. Never waits, so that it may be
+    /// Nobody else gets the lease while this lives; `None` where another has it, or is about to. Never waits, so that it may be
     /// asked under any lock.
     pub(crate) fn hold(&self) -> Option<RwLockReadGuard<'_, Option<File>>> {
         self.lock.try_read().filter(|lock| lock.is_some())
     }
 
-    /// Leaves the turn to others, once what is being written has its name.
+    /// Leaves the lease to others, once what is being written has its name.
     pub(crate) fn leave(&self) {
         self.is_held.store(false, SeqCst);
         *self.lock.write() = None;
         self.waiting.lock().since = None;
+    }
+
+    /// From which number on files are to be removed, if another process has left such; told once.
+    pub(crate) fn take_void(&self) -> Option<u64> {
+        self.waiting.lock().void.take()
     }
 
     /// Whether the lock is still the file of its name: somebody may have removed the folder.
@@ -110,41 +121,40 @@ impl Turn {
     fn is_news(&self) -> bool {
         !std::mem::replace(&mut self.waiting.lock().missed, true)
     }
-}
 
-impl Shelf {
-    /// Takes the turn where it is free, and leaves it to a newer process; whether this one may write. `own` is the first number
+    /// Takes the lease where it is free, and leaves it to a newer process; whether this one may write. `own` is the first number
     /// of its start.
-    pub(crate) fn keep_turn(&self, own: u64) -> bool {
-        if self.folder.is_foreign.load(Relaxed) && !self.says_own_seed() {
+    pub(crate) fn keep(&self, files: &Files, health: &Health, own: u64) -> bool {
+        if self.is_foreign.load(SeqCst) && !self.says_own_seed(files) {
             return false;
         }
-        let newest = sequence::read(&sequence::path(&self.root)).unwrap_or(own);
-        if self.turn.is_held() {
-            let is_last = newest <= own.max(self.turn.waiting.lock().gone);
-            if is_last && (self.turn.is_there(&self.root) || self.turn.is_news()) {
+        let root = &files.root;
+        let newest = sequence::read(&sequence::path(root)).unwrap_or(own);
+        if self.is_held() {
+            let is_last = newest <= own.max(self.waiting.lock().gone);
+            if is_last && (self.is_there(root) || self.is_news()) {
                 return true;
             }
-            self.turn.leave();
+            self.leave();
             if !is_last {
                 return false;
             }
         }
-        match take(&self.root) {
-            Ok(Some(lock)) => self.begin_turn(lock, own, newest),
+        match take(root) {
+            Ok(Some(lock)) => self.begin(lock, (root, health), own, newest),
             Ok(None) => false,
             // Somebody removed the folder, which is noticed elsewhere.
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => {
-                self.troubled("flock()", &path(&self.root), error);
+                health.troubled("flock()", &path(root), error);
                 false
             }
         }
     }
 
-    fn begin_turn(&self, lock: File, own: u64, newest: u64) -> bool {
+    fn begin(&self, lock: File, (root, health): (&Path, &Health), own: u64, newest: u64) -> bool {
         {
-            let mut waiting = self.turn.waiting.lock();
+            let mut waiting = self.waiting.lock();
             let since = *waiting.since.get_or_insert_with(Instant::now);
             let is_newer = newest > own.max(waiting.gone);
             if is_newer && last_of(&lock) < newest && since.elapsed() < COMES_WITHIN {
@@ -152,16 +162,43 @@ impl Shelf {
             }
             if is_newer {
                 waiting.gone = newest;
-                self.recovery.lock().begin_voiding(&self.root, own.saturating_add(EPOCH));
+                waiting.void = Some(own.saturating_add(EPOCH));
             }
         }
         if let Err(error) = lock.write_all_at(&own.to_le_bytes(), 0) {
             // An older one waits a while longer should this one end: no page is lost for that.
-            self.troubled("write()", &path(&self.root), error);
+            health.troubled("write()", &path(root), error);
         }
-        *self.turn.lock.write() = Some(lock);
-        self.turn.was_held.store(true, SeqCst);
-        self.turn.is_held.store(true, SeqCst);
+        *self.lock.write() = Some(lock);
+        self.was_held.store(true, SeqCst);
+        self.is_held.store(true, SeqCst);
         true
+    }
+
+    /// Has the folder say the seed of this run, where it says none. One that says another, or does not tell, is left alone:
+    /// its files need that one. To be called under the lock of the log.
+    pub(crate) fn keep_seed(&self, files: &Files, health: &Health) -> io::Result<()> {
+        let error = match secret::read(&files.root) {
+            Ok(Some(seed)) if seed == files.seed => return Ok(()),
+            Ok(None) => return secret::write(&files.root, files.seed),
+            Ok(Some(_)) => {
+                self.is_foreign.store(true, SeqCst);
+                self.leave();
+                io::Error::other("it is not the seed of this run: the folder is used from the next start on")
+            }
+            Err(error) => error,
+        };
+        let kind = error.kind();
+        health.failed("open()", &secret::path(&files.root), error);
+        Err(kind.into())
+    }
+
+    /// Whether the folder says the seed of this run.
+    pub(crate) fn says_own_seed(&self, files: &Files) -> bool {
+        let says_own = secret::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
+        if says_own {
+            self.is_foreign.store(false, SeqCst);
+        }
+        says_own
     }
 }

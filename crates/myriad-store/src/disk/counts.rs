@@ -1,0 +1,36 @@
+//! What has happened to a zone's files since it was opened.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::options::DiskStats;
+
+/// Each as its namesake in [`DiskStats`].
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) reads: AtomicU64,
+    pub(crate) writes: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) evictions: AtomicU64,
+    pub(crate) expired: AtomicU64,
+    pub(crate) vanished: AtomicU64,
+    pub(crate) set_aside: AtomicU64,
+    pub(crate) unreadable: AtomicU64,
+}
+
+impl Counts {
+    /// The counts; what there is now is left out.
+    pub(crate) fn stats(&self) -> DiskStats {
+        let count = |counter: &AtomicU64| counter.load(Relaxed);
+        DiskStats {
+            reads: count(&self.reads),
+            writes: count(&self.writes),
+            dropped: count(&self.dropped),
+            evictions: count(&self.evictions),
+            expired: count(&self.expired),
+            vanished: count(&self.vanished),
+            set_aside: count(&self.set_aside),
+            unreadable: count(&self.unreadable),
+            ..DiskStats::default()
+        }
+    }
+}
