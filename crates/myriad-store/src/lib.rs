@@ -14,7 +14,7 @@
 //! | `flight/` | the state machine of an object on its way; its writers and readers |
 //! | `shard`, `notes` | one lock's worth of a zone; small facts about keys not stored |
 //! | `s3_fifo`, `ghost` | the eviction queue of both tiers; what left it not long ago |
-//! | `ban/`, `labels` | purges: asked at look-ups, found by an inverted index |
+//! | `purge/`, `labels` | purges: asked at look-ups, found by an inverted index |
 //! | `ledger` | the cap |
 //! | `disk/` | the disk tier: files, their catalogue, recovery |
 //!
@@ -23,7 +23,6 @@
 
 #![forbid(unsafe_code)]
 
-mod ban;
 mod body;
 mod disk;
 mod flight;
@@ -36,6 +35,7 @@ mod limits;
 mod metadata;
 mod notes;
 mod object;
+mod purge;
 mod s3_fifo;
 mod shard;
 mod stats;
@@ -44,9 +44,6 @@ mod tests;
 mod variants;
 mod zone;
 
-pub use ban::{
-    Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired, examine_purges,
-};
 pub use body::{Body, Segments};
 pub use disk::{
     BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPage, DiskPool, DiskStats, FormatError,
@@ -58,7 +55,8 @@ pub use flight::{
 };
 pub use key::KeyRef;
 pub use limits::ZoneLimits;
-pub use metadata::{Metadata, Persist};
+pub use metadata::{Covers, Metadata, Persist};
 pub use object::{ALTERNATIVES, Alternative, AttachError, Object, Selection};
+pub use purge::{Count, Covered, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired, examine_purges};
 pub use stats::{Swept, ZoneStats};
 pub use zone::{Claim, ClaimOptions, Cursor, LiveBan, Sought, Zone};

@@ -1,6 +1,7 @@
 //! What callers keep with the objects they store.
 
-use crate::Covers;
+/// Whether a purge covers a stored object, by its key and metadata.
+pub type Covers<M> = Box<dyn Fn(&[u8], <M as Metadata>::View<'_>) -> bool + Send + Sync>;
 
 /// What the caller keeps with every object.
 ///

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use once_cell::race::OnceBox;
 use triomphe::ThinArc;
 
-use crate::flight::{Completion, Flight};
 use crate::labels::Labels;
 use crate::{Body, Metadata, StoredBody};
 
@@ -49,7 +48,7 @@ pub enum AttachError {
 }
 
 /// All that an object is made of, but its key.
-pub(crate) struct Restored<M: Metadata> {
+pub(crate) struct Parts<M: Metadata> {
     pub(crate) meta: M,
     pub(crate) body: Body,
     pub(crate) selection: Option<Selection>,
@@ -150,29 +149,9 @@ impl<M: Metadata> Object<M> {
     /// Bytes of a segment beside its data: the shared count that `bytes` allocates, and the allocator's header.
     const SEGMENT_OVERHEAD: usize = 48;
 
-    pub(crate) fn new(
-        flight: &Flight<M>,
-        body: Body,
-        selection: Option<Selection>,
-        finish: Completion<M>,
-    ) -> Self {
-        let restored = Restored {
-            meta: finish.meta,
-            body,
-            selection,
-            generation: flight.generation,
-            stored_at: finish.now,
-            fresh_until: finish.fresh_until,
-            alternatives: finish.alternatives,
-            now: finish.now,
-        };
-        Self::restored(flight.key.bytes(), restored)
-    }
-
-    /// An object that was stored before.
-    pub(crate) fn restored(key: &[u8], restored: Restored<M>) -> Self {
-        let Restored { meta, body, selection, generation, stored_at, fresh_until, alternatives, now } =
-            restored;
+    /// Makes an object of its key and all the rest.
+    pub(crate) fn new(key: &[u8], parts: Parts<M>) -> Self {
+        let Parts { meta, body, selection, generation, stored_at, fresh_until, alternatives, now } = parts;
         let is_within = body.stored().is_none() && body.len() <= WITHIN;
         let mut data = Vec::with_capacity(key.len() + 512 + if is_within { body.len() as usize } else { 0 });
         data.extend_from_slice(key);

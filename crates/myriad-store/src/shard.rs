@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use crate::ban::{Bans, Verdict};
 use crate::flight::Flight;
 use crate::index::Index;
 use crate::key::{Hashed, Seed};
 use crate::labels::Labels;
 use crate::notes::Notes;
+use crate::purge::{LivePurges, Verdict};
 use crate::s3_fifo::S3Fifo;
 use crate::variants::Variants;
 use crate::{Metadata, Object, Selection};
@@ -185,7 +185,7 @@ impl<M: Metadata> Shard<M> {
         &mut self,
         key: Hashed<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
-        bans: &Bans<M>,
+        bans: &LivePurges<M>,
     ) -> (Option<Found<M>>, Option<Taken<M>>) {
         let Some((index, object)) = self.lookup(key, variant) else { return (None, None) };
         if !bans.any_since(object.asked_by()) || bans.judge(&object) != Verdict::Goes {

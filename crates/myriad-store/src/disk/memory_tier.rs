@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::catalogue::Filed;
 use super::name::Name;
 use crate::Purge;
-use crate::ban::{Book, Entry, Exact, Softened, Verdict};
+use crate::purge::{Book, Entry, Exact, Softened, Verdict};
 
 /// What the disk tier needs of the memory tier. Called with no lock of the shelf held but a stripe.
 pub(crate) trait MemoryTier: MemoryPurges {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 
 use super::sequence;
-use crate::ban::{Book, Entry};
+use crate::purge::{Book, Entry};
 
 /// Least bytes of a log, zeros included.
 const LEAST: usize = 64 << 10;
@@ -279,8 +279,8 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 mod tests {
     use super::*;
     use crate::Purge;
-    use crate::ban::Ruled;
     use crate::disk::tests::Folder;
+    use crate::purge::Ruled;
 
     fn entry(number: u64) -> Entry {
         Entry::Exact {

@@ -30,7 +30,7 @@ use super::read;
 use super::sequence;
 use super::shelf::Shelf;
 use super::ticket::{Giver, ticket};
-use crate::ban::{Book, Entry, Exact, Verdict};
+use crate::purge::{Book, Entry, Exact, Verdict};
 use crate::{Count, Purge, PurgeError, Purged, Purging};
 
 /// Files that bear a label which are taken in one hold of the catalogue's lock.
@@ -227,7 +227,7 @@ impl Purges {
         let mut logged = self.with_log(|log| log.append(entries));
         if logged.is_err() && self.folder.is_removed() {
             // What was in the folder cannot come back, whether or not there is a log in the next one. The log is not held
-            // meanwhile: the new folder gets its seed and number under the lock of the log.
+            // meanwhile, which takes as long as the disk does.
             self.folder.notice_removed();
             logged = if self.folder.is_removed() { Ok(()) } else { self.with_log(PurgeLog::write_anew) };
         }

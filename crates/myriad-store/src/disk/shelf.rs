@@ -21,8 +21,8 @@ use super::name::Name;
 use super::options::{DiskEvent, DiskLimits, DiskOptions, DiskStats};
 use super::pool::DiskPool;
 use super::quarantine::Quarantine;
-use crate::ban::Verdict;
 use crate::key::Seed;
+use crate::purge::Verdict;
 
 /// Locks for keys, so that no two threads change files of one key at once.
 const STRIPES: usize = 64;

@@ -21,11 +21,10 @@ use super::purges::Purges;
 use super::read::{self, Unread};
 use super::shelf::Shelf;
 use super::stage::{Placing, Stage, Unwritten};
-use crate::ban::Verdict;
-use crate::flight::{Abort, Lead, Phase};
 use crate::key::{Hashed, Seed};
-use crate::object::Restored;
-use crate::{ALTERNATIVES, Alternative, Body, Metadata, Object, Persist, Selection, Zone};
+use crate::object::Parts;
+use crate::purge::Verdict;
+use crate::{ALTERNATIVES, Alternative, Body, Metadata, Object, Persist, Selection};
 
 /// Milliseconds after which a page that got another encoding is written anew.
 const CHANGED_AFTER_MS: u64 = 2000;
@@ -100,41 +99,26 @@ impl<M: Metadata> Tier<M> {
         }
     }
 
-    /// Has a file read into memory; `lead` is told of the end. False where the queue is full.
-    pub(crate) fn load(self: &Arc<Self>, name: Name, most_in_memory: u64, now: u64, lead: Lead<M>) -> bool {
-        let tier = Arc::clone(self);
-        let job = move || tier.load_now(name, most_in_memory, now, lead);
+    /// Has something done on a thread that reads; false where the queue is full.
+    pub(crate) fn on_reader(&self, job: impl FnOnce() + Send + 'static) -> bool {
         self.shelf.pool.read(Box::new(job)).is_ok()
     }
 
-    /// Has a page read into memory that nobody asked for; false where the queue is full.
-    pub(crate) fn warm(self: &Arc<Self>, zone: &Zone<M>, name: Name, now: u64) -> bool {
-        let (tier, zone) = (Arc::clone(self), zone.clone());
-        let job = move || {
-            // The key is in the file; it is read again once a purge of the key would be noticed.
-            let Ok(loaded) = load::load(&tier.shelf, name, 0) else { return };
-            let lead = zone.lead_of_load(tier.shelf.files.seed.hashed(&loaded.key), now);
-            if let Some(lead) = lead {
-                tier.load_now(name, zone.limits().max_object_bytes, now, lead);
-            }
-        };
-        self.shelf.pool.read(Box::new(job)).is_ok()
+    /// The key of the page in a file.
+    pub(crate) fn key_in(&self, name: Name) -> Option<Box<[u8]>> {
+        load::load(&self.shelf, name, 0).ok().map(|loaded| loaded.key)
     }
 
-    fn load_now(&self, name: Name, most_in_memory: u64, now: u64, mut lead: Lead<M>) {
-        let object = self.read_object(name, most_in_memory, now, &lead);
-        if let Some(object) = object.filter(|object| self.passes(name, object, &lead.zone, true)) {
-            // A purge, a newer page or want of room: then it is not stored, and whoever waits looks again.
-            let _ = lead.store_loaded(&object);
-        } else {
-            lead.finish(Phase::Aborted(Abort::Dropped), None);
-        }
-    }
-
-    fn read_object(&self, name: Name, most_in_memory: u64, now: u64, lead: &Lead<M>) -> Option<Object<M>> {
+    /// Reads the page of a key from a file. What cannot be that page is dealt with.
+    pub(crate) fn read_object(
+        &self,
+        name: Name,
+        most_in_memory: u64,
+        now: u64,
+        key: Hashed<'_>,
+    ) -> Option<Object<M>> {
         let shelf = &self.shelf;
-        let key = &lead.flight.key;
-        let hash = key.as_ref().hash();
+        let hash = key.hash();
         let loaded = match load::load(shelf, name, most_in_memory) {
             Ok(loaded) => loaded,
             Err(Unread::Missing) => {
@@ -170,12 +154,12 @@ impl<M: Metadata> Tier<M> {
         if loaded.header.kind == Kind::Marker {
             return None;
         }
-        let restored = self.restore(loaded, now);
-        if restored.is_none() {
+        let parts = self.parts(loaded, now);
+        if parts.is_none() {
             let _stripe = shelf.stripe(hash);
             shelf.quarantine(name, FormatError::Foreign);
         }
-        Some(Object::restored(key.bytes(), restored?))
+        Some(Object::new(key.bytes(), parts?))
     }
 
     /// Enters a file that was read, unless it has been removed meanwhile.
@@ -236,12 +220,13 @@ impl<M: Metadata> Tier<M> {
         Some(())
     }
 
-    /// Whether purges leave a page that is in a file; what they say of it is done to the file. `count` says whether it was
-    /// there for them to count.
-    fn passes(&self, name: Name, object: &Object<M>, zone: &Zone<M>, count: bool) -> bool {
-        // What a soft purge has counted it does not count again, however often it is read.
-        let counted = self.shelf.catalogue.lock().softened_by(name);
-        let Some((verdict, number)) = zone.judge_filed(object, count.then_some(counted)) else { return true };
+    /// Up to which number soft purges have counted the page in a file: those do not count it again, however often it is read.
+    pub(crate) fn counted_upto(&self, name: Name) -> u64 {
+        self.shelf.catalogue.lock().softened_by(name)
+    }
+
+    /// Does to a file what a purge says of its page; whether the page stays.
+    pub(crate) fn obey(&self, name: Name, object: &Object<M>, verdict: Verdict, number: u64) -> bool {
         let hash = self.shelf.files.seed.hash(object.key());
         let filed = self.shelf.catalogue.lock().get(name);
         if let Some(filed) = filed.filter(|filed| filed.generation == object.generation()) {
@@ -312,7 +297,7 @@ impl<M: Metadata> Tier<M> {
             || catalogue.has_page(hash, variant, |generation| generation > object.generation())
     }
 
-    fn restore(&self, loaded: Loaded, now: u64) -> Option<Restored<M>> {
+    fn parts(&self, loaded: Loaded, now: u64) -> Option<Parts<M>> {
         let mut alternatives = [const { None }; ALTERNATIVES];
         for (index, meta, bytes) in loaded.encodings {
             let meta = (self.codec.decode_alternative)(&meta)?;
@@ -321,7 +306,7 @@ impl<M: Metadata> Tier<M> {
         let header = loaded.header;
         let selection = (header.family != 0)
             .then(|| Selection { selector: loaded.selector.into(), variant: loaded.variant.into() });
-        Some(Restored {
+        Some(Parts {
             meta: (self.codec.decode)(&loaded.meta)?,
             body: loaded.body,
             selection,
@@ -333,8 +318,14 @@ impl<M: Metadata> Tier<M> {
         })
     }
 
-    /// Has a page written. `is_stored` says, once the write has begun, whether no purge has come before it.
-    pub(crate) fn write(self: &Arc<Self>, zone: &Zone<M>, object: &Object<M>, is_stored: impl Fn() -> bool) {
+    /// Has a page written. `is_stored` says, once the write has begun, whether no purge has come before it; `written` is told
+    /// of the file.
+    pub(crate) fn write(
+        self: &Arc<Self>,
+        object: &Object<M>,
+        is_stored: impl Fn() -> bool,
+        written: impl FnOnce(&Self, Name, &Object<M>) + Send + 'static,
+    ) {
         let hash = self.shelf.files.seed.hash(object.key());
         let variant = object.selection().map(|selection| &*selection.variant);
         // A later page of the same key is on its way.
@@ -344,10 +335,11 @@ impl<M: Metadata> Tier<M> {
             self.shelf.catalogue.lock().end_write(hash, variant, number);
             return;
         }
-        let (tier, zone, page) = (Arc::clone(self), zone.clone(), object.clone());
+        let (tier, page) = (Arc::clone(self), object.clone());
         let job = move || {
-            match tier.write_now(&zone, &page, hash, number) {
-                Ok(()) | Err(Unwritten::Unwanted) => {}
+            match tier.write_now(&page, hash, number) {
+                Ok(name) => written(&tier, name, &page),
+                Err(Unwritten::Unwanted) => {}
                 Err(Unwritten::NoRoom | Unwritten::Failed) => {
                     tier.abandon(&page, hash, number);
                     // The lease went while it waited: it may come back.
@@ -409,13 +401,7 @@ impl<M: Metadata> Tier<M> {
         }
     }
 
-    fn write_now(
-        &self,
-        zone: &Zone<M>,
-        object: &Object<M>,
-        hash: u128,
-        number: u64,
-    ) -> Result<(), Unwritten> {
+    fn write_now(&self, object: &Object<M>, hash: u128, number: u64) -> Result<Name, Unwritten> {
         let variant = object.selection().map(|selection| &*selection.variant);
         if !self.shelf.catalogue.lock().is_wanted(hash, variant, number) {
             return Err(Unwritten::Unwanted);
@@ -434,11 +420,7 @@ impl<M: Metadata> Tier<M> {
         for segment in body.segments() {
             stage.append(segment)?;
         }
-        let name = self.place(stage, object, hash, number)?;
-        // A purge that did not find it, neither in memory nor in the catalogue, is asked about it now.
-        self.passes(name, object, zone, false);
-        zone.forget_older(object);
-        Ok(())
+        self.place(stage, object, hash, number)
     }
 
     fn place(&self, stage: Stage, object: &Object<M>, hash: u128, number: u64) -> Result<Name, Unwritten> {
@@ -479,13 +461,13 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// Gives a spilled body its name. `make` makes the object of a body on disk; `is_wanted` says, once the write has
-    /// begun, whether no purge has come before it.
+    /// begun, whether no purge has come before it, and `passes` once it is there, whether one covers it.
     pub(crate) fn place_spilled(
         &self,
         stage: Stage,
-        zone: &Zone<M>,
         key: Hashed<'_>,
         is_wanted: impl Fn() -> bool,
+        passes: impl FnOnce(&Self, Name, &Object<M>) -> bool,
         make: impl FnOnce(Body) -> Object<M>,
     ) -> Option<Object<M>> {
         let hash = key.hash();
@@ -498,7 +480,7 @@ impl<M: Metadata> Tier<M> {
             return None;
         }
         match self.place(stage, &object, hash, number) {
-            Ok(name) if !self.passes(name, &object, zone, false) => None,
+            Ok(name) if !passes(self, name, &object) => None,
             // By now the file may be a later fetch's, or another process's.
             Ok(name) => match load::load(&self.shelf, name, 0) {
                 Ok(loaded) if loaded.header.generation == object.generation() => {

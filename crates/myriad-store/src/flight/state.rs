@@ -9,9 +9,10 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::{Abort, Failure};
+use super::message::{Abort, Completion, Failure};
 use crate::key::Key;
-use crate::{Metadata, Object, Selection};
+use crate::object::Parts;
+use crate::{Body, Metadata, Object, Selection};
 
 /// One fetch of one key.
 ///
@@ -247,6 +248,26 @@ impl<M: Metadata> State<M> {
 }
 
 impl<M: Metadata> Flight<M> {
+    /// The object that was fetched.
+    pub(crate) fn object(
+        &self,
+        body: Body,
+        selection: Option<Selection>,
+        completion: Completion<M>,
+    ) -> Object<M> {
+        let parts = Parts {
+            meta: completion.meta,
+            body,
+            selection,
+            generation: self.generation,
+            stored_at: completion.now,
+            fresh_until: completion.fresh_until,
+            alternatives: completion.alternatives,
+            now: completion.now,
+        };
+        Object::new(self.key.bytes(), parts)
+    }
+
     /// Moves to a last phase and wakes everybody.
     pub(crate) fn publish(&self, phase: Phase<M>) {
         let (former, wakers) = {

@@ -88,7 +88,7 @@ impl<M: Metadata> FlightWriter<M> {
     pub fn renew(mut self, completion: Completion<M>) -> Option<Completed<M>> {
         let previous = self.previous()?.clone();
         let selection = previous.selection().cloned();
-        let object = Object::new(&self.lead.flight, previous.body(), selection, completion);
+        let object = self.lead.flight.object(previous.body(), selection, completion);
         Some(match self.lead.store(&object) {
             Ok(()) => Completed::Stored(object),
             Err(why) => Completed::Unstored(why),
@@ -298,7 +298,7 @@ impl<M: Metadata> BodyWriter<M> {
             return Completed::Unstored(Unstored::Oversized);
         };
         let selection = self.selection.take();
-        let object = Object::new(&self.lead.flight, body, selection, completion);
+        let object = self.lead.flight.object(body, selection, completion);
         match self.lead.store(&object) {
             Ok(()) => Completed::Stored(object),
             Err(why) => Completed::Unstored(why),

@@ -1,10 +1,10 @@
 //! Behaviour of whole zones, through the public interface.
 
-mod bans;
 mod claims;
 mod flights;
 mod model;
 mod purge;
+mod purges;
 mod room;
 mod threads;
 

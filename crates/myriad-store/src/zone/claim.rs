@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::Mutex;
 
 use super::Zone;
-use crate::ban::Bans;
 use crate::flight::{Flight, FlightReader, FlightWriter, Lead, State, suits};
 use crate::key::Hashed;
+use crate::purge::LivePurges;
 use crate::shard::{Record, Role, Shard};
 use crate::{KeyRef, Metadata, Object, Selection};
 
@@ -201,7 +201,7 @@ impl<M: Metadata> Shard<M> {
         &mut self,
         key: Hashed<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
-        bans: &Bans<M>,
+        bans: &LivePurges<M>,
         now: u64,
         lock_age_ms: u64,
     ) -> Boarding<M> {

@@ -4,20 +4,18 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::Mutex;
-
-use super::bans::oldest_flight;
 use super::claim::Departure;
+use super::purges::oldest_flight;
 use super::{Inner, Zone};
-use crate::ban::{self, Book, Exact, Softened, Verdict};
 use crate::disk::{
-    DiskLimits, DiskOptions, DiskPool, DiskStats, Filed, MemoryPurges, MemoryTier, Name, Spill, Stage, Tier,
-    secret, variant_hash,
+    DiskLimits, DiskOptions, DiskPool, DiskStats, Filed, MemoryPurges, MemoryTier, Name, Spill, Tier, secret,
+    variant_hash,
 };
-use crate::flight::Lead;
+use crate::flight::{Abort, Lead, Phase};
 use crate::key::Hashed;
+use crate::purge::{self, Book, Exact, Softened, Verdict};
 use crate::shard::{Entry, Role, Shard};
-use crate::{Body, Completion, FlightReader, KeyRef, Metadata, Object, Persist, Purge, Selection};
+use crate::{FlightReader, KeyRef, Metadata, Object, Persist, Purge};
 
 /// The part of memory that pages may fill before anybody has asked for them.
 const WARM_PART: usize = 2;
@@ -96,11 +94,42 @@ impl<M: Metadata> Zone<M> {
         };
         let reader = flight.reader();
         let most_in_memory = self.limits().max_object_bytes;
-        disk.load(sought.0, most_in_memory, now, flight.into_lead()).then_some(reader)
+        let (zone, tier, lead) = (self.clone(), Arc::clone(disk), flight.into_lead());
+        disk.on_reader(move || zone.load_now(&tier, sought.0, most_in_memory, now, lead)).then_some(reader)
+    }
+
+    /// Has a page read into memory that nobody asked for; false where the queue is full.
+    fn warm(&self, disk: &Arc<Tier<M>>, name: Name, now: u64) -> bool {
+        let (zone, tier) = (self.clone(), Arc::clone(disk));
+        disk.on_reader(move || {
+            // The key is in the file; it is read again once a purge of the key would be noticed.
+            let Some(key) = tier.key_in(name) else { return };
+            if let Some(lead) = zone.lead_of_load(tier.shelf.files.seed.hashed(&key), now) {
+                zone.load_now(&tier, name, zone.limits().max_object_bytes, now, lead);
+            }
+        })
+    }
+
+    fn load_now(&self, disk: &Tier<M>, name: Name, most_in_memory: u64, now: u64, mut lead: Lead<M>) {
+        let object = disk.read_object(name, most_in_memory, now, lead.flight.key.as_ref());
+        if let Some(object) = object.filter(|object| self.passes(disk, name, object, true)) {
+            // A purge, a newer page or want of room: then it is not stored, and whoever waits looks again.
+            let _ = lead.store_loaded(&object);
+        } else {
+            lead.finish(Phase::Aborted(Abort::Dropped), None);
+        }
+    }
+
+    /// Whether purges leave a page that is in a file; what they say of it is done to the file. `count` says whether it was
+    /// there for them to count.
+    pub(super) fn passes(&self, disk: &Tier<M>, name: Name, object: &Object<M>, count: bool) -> bool {
+        let counted = disk.counted_upto(name);
+        let judged = self.judge_filed(object, count.then_some(counted));
+        judged.is_none_or(|(verdict, number)| disk.obey(name, object, verdict, number))
     }
 
     /// The lead of a load that nobody waits for; `None` where the key is being loaded already.
-    pub(crate) fn lead_of_load(&self, key: Hashed<'_>, now: u64) -> Option<Lead<M>> {
+    fn lead_of_load(&self, key: Hashed<'_>, now: u64) -> Option<Lead<M>> {
         let mut shard = self.shard(key);
         let is_loading = shard.flights_of(key).any(|record| record.role == Role::Loading);
         (!is_loading).then(|| self.take_off(&mut shard, key, Departure::load(now)).into_lead())
@@ -121,7 +150,7 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Drops a page that memory read from its former file while a later one was on its way there.
-    pub(crate) fn forget_older(&self, page: &Object<M>) {
+    fn forget_older(&self, page: &Object<M>) {
         let key = self.key_of(page);
         let taken = {
             let mut shard = self.shard(key);
@@ -139,9 +168,18 @@ impl<M: Metadata> Zone<M> {
 
     /// Has a stored object written.
     pub(crate) fn write(&self, object: &Object<M>) {
-        if let Some(disk) = self.disk() {
-            disk.write(self, object, || self.holds(object));
-        }
+        self.write_if(object, || self.holds(object));
+    }
+
+    /// Has an object written, unless `is_stored` says, once the write has begun, that a purge has come before it.
+    pub(crate) fn write_if(&self, object: &Object<M>, is_stored: impl Fn() -> bool) {
+        let Some(disk) = self.disk() else { return };
+        let zone = self.clone();
+        disk.write(object, is_stored, move |disk, name, object| {
+            // A purge that did not find it, neither in memory nor in the catalogue, is asked about it now.
+            zone.passes(disk, name, object, false);
+            zone.forget_older(object);
+        });
     }
 
     pub(super) fn note_changed(&self, object: &Object<M>) {
@@ -208,44 +246,8 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// Has the object of a spilled body stored once its file is whole.
-pub(crate) fn finish_spill<M: Metadata>(
-    lead: Lead<M>,
-    selection: Option<Selection>,
-    spill: Spill,
-    completion: Completion<M>,
-) {
-    // The job that ends the spill may be dropped without running: the lead then ends as an aborted one does.
-    let parts = Mutex::new(Some((lead, selection, completion)));
-    spill.finish(move |stage| {
-        let Some((lead, selection, completion)) = parts.lock().take() else { return };
-        store_spilled(lead, selection, completion, stage);
-    });
-}
-
-fn store_spilled<M: Metadata>(
-    mut lead: Lead<M>,
-    selection: Option<Selection>,
-    completion: Completion<M>,
-    stage: Option<Stage>,
-) {
-    let (zone, flight, now) = (lead.zone.clone(), Arc::clone(&lead.flight), completion.now);
-    let object = stage.zip(zone.disk()).and_then(|(stage, disk)| {
-        let is_wanted = || {
-            let mut shard = zone.shard(flight.key.as_ref());
-            shard.flight_mut(&flight).is_some_and(|record| record.role != Role::Purged)
-        };
-        let make = |body: Body| Object::new(&flight, body, selection, completion);
-        disk.place_spilled(stage, &zone, flight.key.as_ref(), is_wanted, make)
-    });
-    match object {
-        Some(object) => _ = lead.store_spilled(&object),
-        None => lead.finish_oversized(now, zone.limits().oversized_pass_ms),
-    }
-}
-
 impl<M: Metadata> MemoryPurges for Inner<M> {
-    fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<ban::Entry> {
+    fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<purge::Entry> {
         self.bans.begin(&self.sequence, book, is_lost)
     }
 
@@ -393,7 +395,7 @@ impl<M: Metadata> MemoryTier for Inner<M> {
             return false;
         }
         let Some(disk) = self.disk.get() else { return false };
-        self.last_used(hash).is_some() || disk.warm(&Zone::of(&self), name, now)
+        self.last_used(hash).is_some() || Zone::of(&self).warm(disk, name, now)
     }
 
     fn sequence(&self) -> u64 {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Zone;
-use crate::ban::Verdict;
 use crate::disk::{DiskLimits, DiskPage};
+use crate::purge::Verdict;
 use crate::{KeyRef, Metadata, Object, Retired};
 
 /// Slots that one call of [`Zone::inspect`] or [`Zone::inspect_disk`] looks at.

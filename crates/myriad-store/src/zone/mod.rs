@@ -1,11 +1,12 @@
 //! A zone: what callers look up, claim and purge.
 
-mod bans;
 mod claim;
 mod disk;
 mod inspect;
 mod purge;
+mod purges;
 mod room;
+mod spilled;
 mod store;
 
 use std::fmt;
@@ -16,14 +17,14 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use claim::{Claim, ClaimOptions};
 pub use disk::Sought;
-pub(crate) use disk::finish_spill;
 pub use inspect::{Cursor, LiveBan};
+pub(crate) use spilled::finish_spill;
 
-use crate::ban::Bans;
 use crate::disk::Tier;
 use crate::key::{Hashed, Seed};
 use crate::ledger::Ledger;
 use crate::notes::Notes;
+use crate::purge::LivePurges;
 use crate::shard::Shard;
 use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 
@@ -54,7 +55,7 @@ pub(crate) struct Inner<M: Metadata> {
     limits: RwLock<ZoneLimits>,
     /// Orders fetches and purges.
     sequence: AtomicU64,
-    bans: Bans<M>,
+    bans: LivePurges<M>,
     /// The round under way in which rules are asked: the newest when it began, shard, slot.
     ban_sweep: Mutex<Option<(u64, usize, u32)>>,
     /// All objects in memory were asked by the rules up to this number.
@@ -85,7 +86,7 @@ impl<M: Metadata> Zone<M> {
             ledger,
             limits: RwLock::new(limits),
             sequence: AtomicU64::new(1),
-            bans: Bans::new(seed),
+            bans: LivePurges::new(seed),
             ban_sweep: Mutex::default(),
             swept_bans: AtomicU64::new(0),
             evict_next: AtomicUsize::new(0),

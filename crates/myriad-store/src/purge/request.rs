@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::KeyRef;
 use crate::disk::Ticket;
-use crate::{KeyRef, Metadata};
 
 /// What a purge does with what it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,9 +46,6 @@ pub enum Covered<'a> {
 
 /// Most bytes of a rule, and of its name.
 pub const MOST_RULE: usize = 8 << 10;
-
-/// Whether a purge covers a stored object, by its key and metadata.
-pub type Covers<M> = Box<dyn Fn(&[u8], <M as Metadata>::View<'_>) -> bool + Send + Sync>;
 
 /// A purge that holds, and is written down where its zone has a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::{Inner, Zone};
-use crate::ban::{Entry, Exact, Retired, Verdict};
 use crate::labels::Walk;
+use crate::purge::{Entry, Exact, Retired, Verdict};
 use crate::shard::{Role, Shard, Taken};
 use crate::{Count, Covered, MOST_RULE, Metadata, Object, Purge, PurgeError, Purged, Purging};
 

@@ -14,7 +14,8 @@ use std::sync::atomic::AtomicUsize;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Exact, MOST_RULE, Numbers, Purge};
+use super::exact::{Exact, Numbers};
+use super::request::{MOST_RULE, Purge};
 
 const MAGIC: [u8; 8] = *b"\x89Myrban\n";
 const VERSION: u32 = 1;

@@ -1,21 +1,4 @@
-//! Purges, as look-ups, fetches and sweeps ask them.
-//!
-//! ```text
-//!   exact --> live: asked at look-ups, by fetches that end, by what is read from disk
-//!   rule, all --> live --> swept: every stored object was asked
-//!                   '---- no fetch from before it is left, no file that was not asked ----'--> retired
-//! ```
-//!
-//! A purge has a number out of the sequence that also numbers fetches, so what it covers is what began before it,
-//! whatever the clocks say. An object that no purge covers remembers the newest it was asked by: each costs one question.
-//!
-//! | file | what |
-//! |---|---|
-//! | `what` | what callers say and are told |
-//! | `book` | what a restart must know, and how it is written |
-
-mod book;
-mod what;
+//! The purges of a zone that hold: asked by look-ups, by fetches that end, and by sweeps.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -25,13 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, O
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
-pub use book::examine_purges;
-pub(crate) use book::{Book, Entry, Ruled};
-pub use what::{Count, Covered, Covers, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired};
-
+use super::book::{Book, Entry, Ruled};
+use super::exact::{Exact, Numbers};
+use super::request::{Purge, PurgeError, Retired};
+use super::verdict::{Softened, Verdict};
 use crate::disk::Name;
 use crate::key::{Hashed, Seed};
-use crate::{KeyRef, Metadata, Object};
+use crate::{Covers, KeyRef, Metadata, Object};
 
 /// Most rules that wait for all pages to be asked: each look-up of an object asks all that are new to it.
 const MOST_TESTS: usize = 1024;
@@ -41,32 +24,6 @@ const MANY_TESTS: usize = 64;
 const MOST_MARKS: usize = 1 << 18;
 /// The part of both from which on no fetch may keep purges from being forgotten.
 const CROWD: usize = 2;
-
-/// The newest purges of something, hard and soft; zero where there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Numbers {
-    pub(crate) hard: u64,
-    pub(crate) soft: u64,
-}
-
-impl Numbers {
-    pub(crate) fn note(&mut self, number: u64, purge: Purge) {
-        let newest = match purge {
-            Purge::Hard => &mut self.hard,
-            Purge::Soft => &mut self.soft,
-        };
-        *newest = (*newest).max(number);
-    }
-
-    pub(crate) fn newest(self) -> u64 {
-        self.hard.max(self.soft)
-    }
-
-    fn add(&mut self, other: Self) {
-        self.hard = self.hard.max(other.hard);
-        self.soft = self.soft.max(other.soft);
-    }
-}
 
 /// A purge of what a rule covers, or of everything.
 struct Test<M: Metadata> {
@@ -80,15 +37,6 @@ struct Test<M: Metadata> {
     count: AtomicUsize,
     /// Whether its count is told.
     told: bool,
-}
-
-/// A page that a soft purge has covered in memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Softened {
-    pub(crate) key: u128,
-    pub(crate) generation: u64,
-    /// The newest purge that it was asked by.
-    pub(crate) number: u64,
 }
 
 impl<M: Metadata> Test<M> {
@@ -118,25 +66,6 @@ impl<M: Metadata> Test<M> {
     }
 }
 
-/// A purge of keys and labels while what it covers is being counted.
-pub(crate) struct Exact {
-    pub(crate) number: u64,
-    pub(crate) purge: Purge,
-    pub(crate) keys: Box<[u128]>,
-    /// The file of each key, where there is a folder.
-    pub(crate) names: Box<[Name]>,
-    /// Addresses among them.
-    pub(crate) labels: Box<[u64]>,
-    pub(crate) count: AtomicUsize,
-}
-
-impl Exact {
-    fn covers(&self, key: Option<u128>, labels: &[u64]) -> bool {
-        key.is_some_and(|key| self.keys.contains(&key))
-            || labels.iter().any(|label| self.labels.contains(label))
-    }
-}
-
 struct Live<M: Metadata> {
     /// That of the zone.
     seed: Seed,
@@ -157,7 +86,7 @@ struct Live<M: Metadata> {
 }
 
 /// The purges of a zone that are not retired.
-pub(crate) struct Bans<M: Metadata> {
+pub(crate) struct LivePurges<M: Metadata> {
     /// The number of the newest, zero where there is none: most look-ups read nothing else.
     newest: AtomicU64,
     live: RwLock<Live<M>>,
@@ -166,7 +95,7 @@ pub(crate) struct Bans<M: Metadata> {
     has_disk: AtomicBool,
 }
 
-impl<M: Metadata> Bans<M> {
+impl<M: Metadata> LivePurges<M> {
     pub(crate) fn new(seed: Seed) -> Self {
         let live = Live {
             seed,
@@ -680,17 +609,8 @@ fn note(covering: &mut [Covering<'_>]) {
     }
 }
 
-/// What the purges say of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Verdict {
-    Stays,
-    /// It stays, but is not fresh any more.
-    Stale,
-    Goes,
-}
-
-impl<M: Metadata> fmt::Debug for Bans<M> {
+impl<M: Metadata> fmt::Debug for LivePurges<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bans").field("newest", &self.newest).finish_non_exhaustive()
+        f.debug_struct("LivePurges").field("newest", &self.newest).finish_non_exhaustive()
     }
 }

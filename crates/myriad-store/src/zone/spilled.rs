@@ -1,0 +1,47 @@
+//! Bodies that were too long for memory, once their files are whole.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::disk::{Name, Spill, Stage, Tier};
+use crate::flight::Lead;
+use crate::shard::Role;
+use crate::{Body, Completion, Metadata, Object, Selection};
+
+/// Has the object of a spilled body stored once its file is whole.
+pub(crate) fn finish_spill<M: Metadata>(
+    lead: Lead<M>,
+    selection: Option<Selection>,
+    spill: Spill,
+    completion: Completion<M>,
+) {
+    // The job that ends the spill may be dropped without running: the lead then ends as an aborted one does.
+    let parts = Mutex::new(Some((lead, selection, completion)));
+    spill.finish(move |stage| {
+        let Some((lead, selection, completion)) = parts.lock().take() else { return };
+        store_spilled(lead, selection, completion, stage);
+    });
+}
+
+fn store_spilled<M: Metadata>(
+    mut lead: Lead<M>,
+    selection: Option<Selection>,
+    completion: Completion<M>,
+    stage: Option<Stage>,
+) {
+    let (zone, flight, now) = (lead.zone.clone(), Arc::clone(&lead.flight), completion.now);
+    let object = stage.zip(zone.disk()).and_then(|(stage, disk)| {
+        let is_wanted = || {
+            let mut shard = zone.shard(flight.key.as_ref());
+            shard.flight_mut(&flight).is_some_and(|record| record.role != Role::Purged)
+        };
+        let passes = |disk: &Tier<M>, name: Name, object: &Object<M>| zone.passes(disk, name, object, false);
+        let make = |body: Body| flight.object(body, selection, completion);
+        disk.place_spilled(stage, flight.key.as_ref(), is_wanted, passes, make)
+    });
+    match object {
+        Some(object) => _ = lead.store_spilled(&object),
+        None => lead.finish_oversized(now, zone.limits().oversized_pass_ms),
+    }
+}
