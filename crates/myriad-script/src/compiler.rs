@@ -1,17 +1,18 @@
 //! Turns the texts of a configuration into scripts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::assignment::Assignment;
 use crate::condition::Condition;
-use crate::environment::Catalogue;
+use crate::environment::{Builtin, Catalogue};
 use crate::error::ScriptError;
 use crate::lazy::{self, Lazy};
 use crate::map;
 use crate::names::Names;
 use crate::predicate::Predicates;
 use crate::program::{self, Program, StepSource};
+use crate::readings::Scope;
 use crate::regex::Regex;
 use crate::template::Template;
 use crate::template::parse::parse;
@@ -35,6 +36,17 @@ impl<C: Catalogue> Compiler<C> {
     /// The embedder's catalogue, which may have learnt names on the way.
     pub fn catalogue(&self) -> &C {
         self.names.catalogue()
+    }
+
+    /// Says whether what is compiled from now on is [`Scope::Rules`] or [`Scope::Other`]; blocks of variables have scopes of their
+    /// own. Returns what was said before.
+    pub fn set_scope(&mut self, scope: Scope) -> Scope {
+        self.names.set_scope(scope)
+    }
+
+    /// The embedder's variables that the rules read: themselves, or through the variables that the configuration makes.
+    pub fn read_by_rules(&self) -> BTreeSet<Builtin> {
+        self.names.readings().of(Scope::Rules)
     }
 
     /// Declares the variable of a `set`; `name` with or without `$`. The embedder's assignable ones are left to it.
@@ -123,7 +135,8 @@ impl<C: Catalogue> Compiler<C> {
         lines: &[Vec<W>],
     ) -> Result<(), Vec<ScriptError>> {
         let variable = self.names.own(name).map_err(one)?;
-        let map = lazy::compile::map(name, source, &words(lines), &mut self.names)?;
+        let map =
+            self.in_scope_of(&variable, |names| lazy::compile::map(name, source, &words(lines), names))?;
         self.lazies.insert(variable.slot(), map);
         Ok(())
     }
@@ -137,7 +150,7 @@ impl<C: Catalogue> Compiler<C> {
     ) -> Result<(), Vec<ScriptError>> {
         let variable = self.names.own(name).map_err(one)?;
         let address = address.unwrap_or("$remote_addr");
-        let geo = lazy::compile::geo(address, &words(lines), &mut self.names)?;
+        let geo = self.in_scope_of(&variable, |names| lazy::compile::geo(address, &words(lines), names))?;
         self.lazies.insert(variable.slot(), geo);
         Ok(())
     }
@@ -150,9 +163,18 @@ impl<C: Catalogue> Compiler<C> {
         lines: &[Vec<W>],
     ) -> Result<(), Vec<ScriptError>> {
         let variable = self.names.own(name).map_err(one)?;
-        let split = lazy::compile::split_clients(source, &words(lines), &mut self.names)?;
+        let split =
+            self.in_scope_of(&variable, |names| lazy::compile::split_clients(source, &words(lines), names))?;
         self.lazies.insert(variable.slot(), split);
         Ok(())
+    }
+
+    /// Compiles the block that computes a variable.
+    fn in_scope_of<T>(&mut self, variable: &Variable, compile: impl FnOnce(&mut Names<C>) -> T) -> T {
+        let around = self.names.set_scope(Scope::Variable(variable.slot()));
+        let compiled = compile(&mut self.names);
+        self.names.set_scope(around);
+        compiled
     }
 
     /// Binds the maps to their variables; until then they are empty. Gives back the catalogue.

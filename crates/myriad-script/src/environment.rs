@@ -7,7 +7,7 @@ use crate::frame::Frame;
 use crate::trace::Trace;
 
 /// Names a variable that the embedder provides; the number is the embedder's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Builtin(pub u32);
 
 /// Says what a configuration may do with a name that the embedder knows.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::environment::{Builtin, Catalogue, Role};
 use crate::error::ScriptError;
+use crate::readings::{Readings, Scope};
 use crate::regex::{Regex, group_names};
 use crate::suggestion::nearest;
 use crate::variable::Variable;
@@ -24,11 +25,13 @@ pub(crate) struct Names<C> {
     user: HashMap<Box<str>, Arc<Variable>>,
     /// Regexes compiled so far, each of which has a place of its own in a thread's memory.
     regexes: usize,
+    /// What reads which variable.
+    readings: Readings,
 }
 
 impl<C: Catalogue> Names<C> {
     pub(crate) fn new(catalogue: C) -> Names<C> {
-        Names { catalogue, user: HashMap::new(), regexes: 0 }
+        Names { catalogue, user: HashMap::new(), regexes: 0, readings: Readings::default() }
     }
 
     pub(crate) fn catalogue(&self) -> &C {
@@ -39,6 +42,16 @@ impl<C: Catalogue> Names<C> {
         self.catalogue
     }
 
+    /// What reads which variable, as far as it is compiled.
+    pub(crate) fn readings(&self) -> &Readings {
+        &self.readings
+    }
+
+    /// Says what is compiled from now on. Returns what was said before.
+    pub(crate) fn set_scope(&mut self, scope: Scope) -> Scope {
+        self.readings.set_scope(scope)
+    }
+
     /// The user variables declared so far.
     pub(crate) fn variables(&self) -> impl Iterator<Item = &Arc<Variable>> {
         self.user.values()
@@ -47,9 +60,11 @@ impl<C: Catalogue> Names<C> {
     /// Finds what a name in a text stands for; the error lacks only its place.
     pub(crate) fn resolve(&mut self, name: &str) -> Result<Resolved, ScriptError> {
         if let Some(variable) = self.user.get(name) {
+            self.readings.note_user(variable);
             return Ok(Resolved::User(Arc::clone(variable)));
         }
         if let Some((id, _)) = self.catalogue.builtin(name) {
+            self.readings.note(id);
             return Ok(Resolved::Builtin(id));
         }
         if let Some(reason) = self.catalogue.refusal(name) {

@@ -40,6 +40,11 @@ impl Variable {
         self.slot
     }
 
+    /// The embedder's variable of the same name.
+    pub(crate) fn shadowed(&self) -> Option<Builtin> {
+        self.shadowed
+    }
+
     pub(crate) fn bind(&self, lazy: Lazy) {
         // A second binding cannot happen: the compiler is consumed by the first.
         let _ = self.lazy.set(lazy);

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Model, Span, Text};
-use myriad_script::{Compiler, ScriptError, Template};
+use myriad_script::{Compiler, Scope, ScriptError, Template};
 use myriad_upstream::{Registry, ResolverConfig};
 
 use crate::exchange::variables::{Source, VariableNames};
@@ -220,10 +220,11 @@ impl<'a> Compile<'a> {
         let names = places.iter().any(has_pages).then(|| {
             scripts.variables().map(|variable| (variable.name().into(), Arc::clone(variable))).collect()
         });
+        let read_by_rules = scripts.read_by_rules();
         let variables = match scripts.finish() {
             Ok(names) => {
-                shared_fetch::tell_devices(&mut places, &names);
-                shortcut = shortcut::of(&names);
+                shared_fetch::tell_devices(&mut places, &names, &read_by_rules);
+                shortcut = shortcut::of(read_by_rules.iter().map(|id| names.source(*id)));
                 for place in &mut places {
                     place.shortcut = shortcut::suits(place, &formats, &names);
                 }
@@ -279,9 +280,9 @@ impl<'a> Compile<'a> {
 
     /// Compiles what decides where a request goes and under which key its page is stored.
     fn in_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.scripts.catalogue().set_in_rules(true);
+        let around = self.scripts.set_scope(Scope::Rules);
         let result = work(self);
-        self.scripts.catalogue().set_in_rules(before);
+        self.scripts.set_scope(around);
         result
     }
 

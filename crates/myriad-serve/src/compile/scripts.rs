@@ -65,7 +65,7 @@ impl Compile<'_> {
 
     /// Compiles maps, geos, splits and log formats.
     pub(super) fn define(&mut self) {
-        self.in_rules(Self::define_lazies);
+        self.define_lazies();
         self.define_formats();
     }
 

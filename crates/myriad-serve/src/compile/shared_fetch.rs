@@ -1,12 +1,13 @@
 //! What a fetch of a page for everybody tells its origin, and what of a request its key holds.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use myriad_conf::Text;
 use myriad_conf::settings::{self as conf, Settings};
 use myriad_http::Known;
 use myriad_policy::{KeyedInput, SharedFetch};
-use myriad_script::Template;
+use myriad_script::{Builtin, Template};
 
 use super::Compile;
 use crate::exchange::variables::{Source, VariableNames};
@@ -14,10 +15,10 @@ use crate::runtime::{CachePlace, Caches, Handler, Place};
 
 /// Finds out for each place whether its key follows from the visitor's browser: then the origin is told its class of devices.
 /// Maps are looked through; what `set` or a regex made may come of the browser wherever the rules read that at all.
-pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames) {
+pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames, read_by_rules: &BTreeSet<Builtin>) {
     let is_browser =
         |source: &Source| matches!(source, Source::DeviceClass | Source::Field(Known::UserAgent));
-    if !names.read_by_rules().any(is_browser) {
+    if !read_by_rules.iter().any(|id| is_browser(names.source(*id))) {
         return;
     }
     let tell = |cache: &mut CachePlace| {

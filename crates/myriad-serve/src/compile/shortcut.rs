@@ -7,9 +7,9 @@ use crate::log::LogTarget;
 use crate::runtime::{CachePlace, ErrorTarget, Expires, FieldRead, Handler, Place, PurgeWhen, Shortcut};
 
 /// The fields that the rules read; none where they read anything else of a request than these and its first line.
-pub(super) fn of(names: &VariableNames) -> Option<Shortcut> {
+pub(super) fn of<'a>(read: impl Iterator<Item = &'a Source>) -> Option<Shortcut> {
     let mut fields = Vec::new();
-    for source in names.read_by_rules() {
+    for source in read {
         let field = match source {
             Source::Field(known) => FieldRead::Known(*known),
             Source::DeviceClass => FieldRead::Known(Known::UserAgent),
@@ -124,3 +124,6 @@ pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &Varia
         })
         && place.rates.as_ref().is_none_or(|rates| builtins(&rates.rate) && builtins(&rates.after))
 }
+
+#[cfg(test)]
+mod tests;

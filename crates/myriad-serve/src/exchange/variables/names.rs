@@ -1,7 +1,5 @@
 //! Variable names to sources.
 
-use std::cell::Cell;
-
 use myriad_conf::registry::{self, Status};
 use myriad_encode::Coding;
 use myriad_http::Known;
@@ -137,10 +135,6 @@ const FIXED: &[(&str, Source)] = &[
 #[derive(Default)]
 pub(crate) struct VariableNames {
     sources: Vec<Source>,
-    /// Which of them the site's rules read, by index.
-    read_by_rules: Vec<bool>,
-    /// Whether what is compiled now are rules.
-    in_rules: Cell<bool>,
 }
 
 impl VariableNames {
@@ -154,23 +148,11 @@ impl VariableNames {
         &self.sources[id.0 as usize]
     }
 
-    /// Says whether what is compiled from now on are rules. Returns what was said before.
-    pub(crate) fn set_in_rules(&self, in_rules: bool) -> bool {
-        self.in_rules.replace(in_rules)
-    }
-
-    /// The sources that rules read.
-    pub(crate) fn read_by_rules(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().zip(&self.read_by_rules).filter(|(_, read)| **read).map(|(source, _)| source)
-    }
-
     fn intern(&mut self, source: Source) -> Builtin {
         let index = self.sources.iter().position(|known| *known == source).unwrap_or_else(|| {
             self.sources.push(source);
-            self.read_by_rules.push(false);
             self.sources.len() - 1
         });
-        self.read_by_rules[index] |= self.in_rules.get();
         Builtin(index as u32)
     }
 }
