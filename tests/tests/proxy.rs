@@ -98,6 +98,7 @@ fn start(origin: &Wire, locations: &str) -> Server {
 
 /// A location that lets clients switch protocols.
 const SOCKET: &str = "
+    upgrade_protocols websocket echo;
     location / {
         proxy_pass http://@ORIGIN@;
         proxy_set_header Upgrade $http_upgrade;
@@ -166,6 +167,33 @@ fn an_origin_that_switches_unasked_reaches_nobody() {
         assert_eq!(answer.status, 502);
         assert!(!answer.text().contains("hello"));
     }
+}
+
+#[test]
+fn only_listed_protocols_are_asked_for_and_only_those_are_switched_to() {
+    let origin = Wire::start(echo);
+    let unlisted = SOCKET.replace("upgrade_protocols websocket echo;", "");
+    for (directives, asked, passed) in [
+        (&unlisted[..], "echo", None),
+        (&unlisted, "h2c", None),
+        (&unlisted, "h2c, WebSocket", Some("WebSocket")),
+        (&SOCKET.replace("echo;", "other;"), "other, echo", Some("other")),
+        (&unlisted.replace("$http_upgrade", "h2c"), "h2c", None),
+    ] {
+        let server = start(&origin, directives);
+        let mut client = server.connect();
+        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: {asked}\r\nConnection: Upgrade\r\n\r\n"));
+        // The origin says that it speaks `echo` now, whatever it was asked.
+        assert_eq!(client.answer().status, 502, "{asked}");
+        let sent = origin.heads().pop().expect("a request");
+        let field = sent.lines().find_map(|line| line.strip_prefix("Upgrade: "));
+        assert_eq!(field, passed, "{asked}: {sent}");
+    }
+    // What the configuration asks for itself is on the list.
+    let server = start(&origin, &unlisted.replace("$http_upgrade", "echo"));
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n");
+    assert_eq!(client.head().status, 101);
 }
 
 #[test]

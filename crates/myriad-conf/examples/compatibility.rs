@@ -84,7 +84,16 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                 "408",
                 "a client that is too slow, or `return 408`, is told so before the connection closes; nginx closes in silence",
             ),
-            ("`Host`", "a port above 65535 is answered with 400"),
+            (
+                "`Host`",
+                "a port above 65535 is answered with 400. In any spelling it is told in one, lower case and without a dot at its \
+                 end: by `$http_host`, `HTTP_HOST` and what is sent to origins; access logs show what came",
+            ),
+            (
+                "`Upgrade`",
+                "is passed on for protocols of `upgrade_protocols` alone (`websocket`), and a 101 that says another one than was \
+                 asked for is 502; nginx passes on any",
+            ),
             (
                 "`If-Modified-Since`",
                 "counts for nothing where `If-None-Match` is present (RFC 9110 section 13.1.3); nginx wants both to hold",
@@ -366,9 +375,10 @@ const SUITE: &[(&str, &str, &str)] = &[
          most",
     ),
     (
-        "proxy_upgrade.t",
-        "`log - bytes noupgrade`",
-        "that a 101 nobody has asked for is passed on; here it is 502, for what follows has no framing",
+        "proxy_upgrade.t, ssl_proxy_upgrade.t",
+        "`log - bytes noupgrade`; all of the connection that is switched, unless `upgrade_protocols foo` is written",
+        "that a 101 nobody has asked for is passed on, which here is 502, for what follows has no framing; and a protocol \
+         named `foo`",
     ),
 ];
 

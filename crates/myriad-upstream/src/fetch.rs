@@ -304,7 +304,7 @@ async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginRespo
             fastcgi::read_head(&mut link, request.method, request.max_head).await.map(Begun::FastCgi)
         }
         Protocol::Http { upgrade, .. } => {
-            http::read_head(&mut link, request.method, request.max_head, *upgrade).await.map(Begun::Http)
+            http::read_head(&mut link, request.method, request.max_head, upgrade).await.map(Begun::Http)
         }
     };
     match result {

@@ -8,7 +8,7 @@ use myriad_http::h1::{
     ChunkedDecoder, HeadLimits, Parsed, ResponseFraming, parse_response, response_framing,
     response_keeps_alive,
 };
-use myriad_http::{Method, ParseError, ResponseHead};
+use myriad_http::{Known, Method, ParseError, ResponseHead};
 
 use crate::body::Demux;
 use crate::error::{ErrorKind, OriginError, Phase};
@@ -31,7 +31,7 @@ pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
     max_head: usize,
-    upgrade: bool,
+    upgrade: &[u8],
 ) -> Result<Answer, OriginError> {
     let limits = HeadLimits {
         line: max_head,
@@ -55,7 +55,10 @@ pub(crate) async fn read_head(
             Parsed::Complete(length) => {
                 link.input.advance(length);
                 match head.status {
-                    101 if upgrade => return Ok(Answer::Upgraded(head)),
+                    101 if switches_as_asked(&head, upgrade) => return Ok(Answer::Upgraded(head)),
+                    101 if !upgrade.is_empty() => {
+                        return Err(unexpected("upstream switched to a protocol that was not asked for"));
+                    }
                     101 => return Err(unexpected("upstream switched protocols unasked")),
                     100..200 if interim == MAX_INTERIM => {
                         return Err(unexpected("upstream sent too many interim responses"));
@@ -69,6 +72,18 @@ pub(crate) async fn read_head(
             }
         }
     }
+}
+
+/// Whether a 101 names protocols, and none but those that were asked for (RFC 9110 §7.8).
+fn switches_as_asked(head: &ResponseHead, asked: &[u8]) -> bool {
+    let members = |value| list_members(value).filter(|name| !name.is_empty());
+    let is_asked = |name: &[u8]| members(asked).any(|other| other.eq_ignore_ascii_case(name));
+    let mut named = head.fields.known_all(Known::Upgrade).flat_map(members).peekable();
+    named.peek().is_some() && named.all(is_asked)
+}
+
+fn list_members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
 fn begin_body(link: &mut Link, head: ResponseHead, method: Method) -> Result<Answer, OriginError> {

@@ -59,8 +59,8 @@ pub enum Protocol {
         head: Bytes,
         /// The head lets the connection stay open (HTTP/1.1 without `Connection: close`).
         keep_alive: bool,
-        /// The head asks for an upgrade, so that 101 is an answer.
-        upgrade: bool,
+        /// The protocols that the head asks for (`Upgrade`), so that 101 for one of them is an answer; empty for none.
+        upgrade: Bytes,
     },
 }
 

@@ -178,7 +178,7 @@ fn an_upgraded_connection_is_handed_over_with_what_came_along() {
     run(async {
         let request = http(Method::Get, "Connection: upgrade\r\nUpgrade: echo\r\n");
         let Protocol::Http { head, .. } = request.protocol else { unreachable!() };
-        let protocol = Protocol::Http { head, keep_alive: true, upgrade: true };
+        let protocol = Protocol::Http { head, keep_alive: true, upgrade: "echo".into() };
         let request = OriginRequest { protocol, ..http(Method::Get, "") };
         let response = group(&[&origin.address]).fetch(&HttpPool::new(), request).await.unwrap();
         assert_eq!(response.head.status, 101);

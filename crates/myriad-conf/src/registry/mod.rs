@@ -45,6 +45,7 @@ mod suggest;
 mod syslog;
 mod tls;
 mod tuning;
+mod upgrade_protocols;
 mod upstream;
 mod variables;
 mod zone;
@@ -283,6 +284,7 @@ pub fn directives() -> &'static [Directive] {
             ("upstream", upstream::ROWS),
             ("resolver", resolver::ROWS),
             ("early_hints", early_hints::ROWS),
+            ("upgrade_protocols", upgrade_protocols::ROWS),
             ("cache", cache::OWN),
             ("shared_fetch", shared_fetch::ROWS),
             ("tls", tls::ROWS),

@@ -157,6 +157,8 @@ pub struct Settings {
     pub resolver: Option<ResolverSettings>,
     /// `early_hints`: values of which one must be neither empty nor `0`.
     pub early_hints: Vec<Text>,
+    /// `upgrade_protocols`, in lower case: Myriad's own.
+    pub upgrade_protocols: Vec<Box<[u8]>>,
     /// `resolver_timeout`, ms.
     pub resolver_timeout: u64,
     /// `ssl_*`.
@@ -193,6 +195,7 @@ impl Default for Settings {
             proxy: OriginSettings::new(Protocol::Http),
             resolver: None,
             early_hints: Vec::new(),
+            upgrade_protocols: vec![b"websocket"[..].into()],
             resolver_timeout: 30_000,
             tls: TlsSettings::default(),
             http2: Http2Settings::default(),

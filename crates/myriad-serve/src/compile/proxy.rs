@@ -6,6 +6,7 @@ use myriad_http::Known;
 use myriad_http::token::is_tchar;
 
 use super::Compile;
+use crate::content::upgrade;
 use crate::runtime::{HttpPlace, Param, PassUrl, ReplacedFields, Rewriting, Target};
 
 /// Fields of the client that concern its own connection, or are written anew.
@@ -30,11 +31,13 @@ impl Compile<'_> {
             resolver: None,
             prefix: prefix.bytes().into(),
             http_1_1: origin.http_version == HttpVersion::Http11,
+            upgrade: None,
             host: None,
             fields: Vec::new(),
             no_length: false,
             replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
             early_hints: self.predicates(&settings.early_hints),
+            upgrade_protocols: settings.upgrade_protocols.clone(),
             method: origin.method.as_ref().map(|method| self.template(method)),
             body: origin.body.as_ref().map(|body| self.template(body)),
             redirects: Vec::new(),
@@ -63,6 +66,12 @@ impl Compile<'_> {
                 Some(Known::Host) => place.host = Some(value),
                 Some(Known::ContentLength) => place.no_length |= value.as_static() == Some(b""),
                 Some(Known::TransferEncoding) => {}
+                Some(Known::Upgrade) => {
+                    // What the configuration itself asks for is on the list.
+                    let named = value.as_static().map(upgrade::names).into_iter().flatten();
+                    place.upgrade_protocols.extend(named.map(|name| name.to_ascii_lowercase().into()));
+                    place.upgrade = Some(value);
+                }
                 _ => place.fields.push(Param { name: name.into(), value, if_not_empty: true }),
             }
         }

@@ -36,7 +36,7 @@ pub(crate) mod streamed;
 mod stub_status;
 mod told;
 mod unbuffered;
-mod upgrade;
+pub(crate) mod upgrade;
 mod upload;
 mod validity;
 mod way;

@@ -7,12 +7,13 @@ use std::io::Write;
 
 use bytes::Bytes;
 use myriad_http::h1::connection_options;
-use myriad_http::{Known, Method};
+use myriad_http::{Known, Method, Version};
 use myriad_script::{EvalError, Template};
 use myriad_upstream::{Protocol, RequestPayload};
 
 use super::nominated::Nominated;
 use super::params::Purpose;
+use super::upgrade;
 use crate::exchange::origin_uri::{url, write_uri};
 use crate::exchange::{Exchange, Request, scratch};
 use crate::runtime::{HttpPlace, OriginPlace, PassUrl};
@@ -29,6 +30,11 @@ pub(crate) fn make(
     let method = write_line(exchange, http, &mut head)?;
     write_host(exchange, http, &mut head)?;
     let options = write_fields(exchange, http, &mut head)?;
+    let asked = write_upgrade(exchange, http, &mut head)?;
+    // 101 is an answer only to a client that can take it.
+    let fields = exchange.request.head.fields();
+    let can_take = fields.has(Known::Upgrade) && exchange.request.head.version() == Version::Http11;
+    let upgrade = if options.upgrade && can_take { asked } else { Bytes::new() };
     let payload = own_body(exchange, http, payload)?;
     write_framing(exchange, http, &payload, &mut head);
     if origin.pass_request_headers {
@@ -42,7 +48,7 @@ pub(crate) fn make(
     write_conditions(http, purpose, &mut head);
     head.extend_from_slice(b"\r\n");
     let keep_alive = if http.http_1_1 { !options.close } else { options.keep_alive };
-    let protocol = Protocol::Http { head: Bytes::from(head), keep_alive, upgrade: options.upgrade };
+    let protocol = Protocol::Http { head: Bytes::from(head), keep_alive, upgrade };
     Ok((protocol, method, payload))
 }
 
@@ -116,7 +122,6 @@ struct Options {
 fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Options, EvalError> {
     let Exchange { request, frame } = exchange;
     let mut options = Options::default();
-    let mut upgrade = false;
     for field in &http.fields {
         let before = head.len();
         head.extend_from_slice(&field.name);
@@ -133,14 +138,24 @@ fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -
             options.keep_alive |= said.keep_alive;
             options.upgrade |= said.upgrade;
         }
-        upgrade |= field.name.eq_ignore_ascii_case(b"upgrade");
         head.extend_from_slice(b"\r\n");
     }
-    // 101 is an answer only to a client that can take it.
-    options.upgrade &= upgrade
-        && request.head.fields().has(Known::Upgrade)
-        && request.head.version() == myriad_http::head::Version::Http11;
     Ok(options)
+}
+
+/// Writes `Upgrade` with what is listed of its protocols (`upgrade_protocols`); tells which these are.
+fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Bytes, EvalError> {
+    let Some(template) = &http.upgrade else { return Ok(Bytes::new()) };
+    let Exchange { request, frame } = exchange;
+    let mut value = Vec::new();
+    write_value(template, request, frame, &mut value)?;
+    let allowed = upgrade::allowed(&value, &http.upgrade_protocols);
+    if !allowed.is_empty() {
+        for part in [b"Upgrade: ", &allowed[..], b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    }
+    Ok(Bytes::from(allowed))
 }
 
 /// `proxy_set_body` in the place of the client's.

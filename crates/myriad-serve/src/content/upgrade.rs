@@ -9,6 +9,24 @@ use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::OriginPlace;
 
+/// The protocols that a value of `Upgrade` names (RFC 9110 section 7.8).
+pub(crate) fn names(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty())
+}
+
+/// What is left of a value of `Upgrade` where only listed protocols are asked for: `h2c` never, since its requests would reach
+/// the origin past every rule. A protocol is listed by its name, with or without a version.
+pub(super) fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
+    let is_listed = |name: &&[u8]| {
+        let bare = name.split(|byte| *byte == b'/').next().unwrap_or_default();
+        !bare.eq_ignore_ascii_case(b"h2c")
+            && list
+                .iter()
+                .any(|listed| listed.eq_ignore_ascii_case(name) || listed.eq_ignore_ascii_case(bare))
+    };
+    names(value).filter(is_listed).collect::<Vec<_>>().join(&b", "[..])
+}
+
 /// The answer that lets client and origin speak to each other.
 pub(super) fn tunnel(
     exchange: &mut Exchange,
@@ -35,4 +53,27 @@ pub(super) fn tunnel(
     }));
     exchange.request.origin_mut().head = Some(head);
     Step::Answer(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_listed_protocols_are_asked_for_and_h2c_never() {
+        let list: Vec<Box<[u8]>> = [&b"websocket"[..], b"irc/6.9", b"h2c"].map(Into::into).into();
+        for (value, left) in [
+            ("websocket", "websocket"),
+            ("WebSocket", "WebSocket"),
+            ("websocket/13", "websocket/13"),
+            ("h2c", ""),
+            ("H2C , websocket,foo", "websocket"),
+            ("irc/6.9, irc/6.8, irc", "irc/6.9"),
+            ("websockets", ""),
+            (", ,", ""),
+        ] {
+            assert_eq!(allowed(value.as_bytes(), &list), left.as_bytes(), "{value}");
+        }
+        assert!(allowed(b"websocket", &[]).is_empty());
+    }
 }

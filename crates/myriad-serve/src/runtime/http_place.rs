@@ -20,7 +20,7 @@ pub(crate) struct HttpPlace {
     pub http_1_1: bool,
     /// `proxy_set_header Host`; `$proxy_host` where none is written.
     pub host: Option<Template>,
-    /// `proxy_set_header`, but for `Host` and what frames the body, which is this server's own to say.
+    /// `proxy_set_header`, but for `Host`, `Upgrade` and what frames the body, which is this server's own to say.
     pub fields: Vec<Param>,
     /// Whether `proxy_set_header Content-Length ""` leaves the length of no body unsaid.
     pub no_length: bool,
@@ -28,6 +28,10 @@ pub(crate) struct HttpPlace {
     pub replaced: ReplacedFields,
     /// `early_hints`.
     pub early_hints: Predicates,
+    /// `proxy_set_header Upgrade`.
+    pub upgrade: Option<Template>,
+    /// `upgrade_protocols`, in lower case.
+    pub upgrade_protocols: Vec<Box<[u8]>>,
     /// `proxy_method`.
     pub method: Option<Template>,
     /// `proxy_set_body`.

@@ -149,7 +149,7 @@ pub fn fastcgi(method: Method, keep_conn: bool) -> OriginRequest {
 
 pub fn http(method: Method, fields: &str) -> OriginRequest {
     let head = format!("{} /path HTTP/1.1\r\nHost: origin\r\n{fields}\r\n", method.as_str());
-    request(method, Protocol::Http { head: head.into(), keep_alive: true, upgrade: false })
+    request(method, Protocol::Http { head: head.into(), keep_alive: true, upgrade: bytes::Bytes::new() })
 }
 
 fn request(method: Method, protocol: Protocol) -> OriginRequest {
