@@ -1,6 +1,8 @@
 //! One exchange, whatever carries it: the same assertions over HTTP/1.1, HTTP/2 and HTTP/3, with TLS and without.
 
-use myriad_tests::{HttpCall, HttpOrigin, Origin, Place, Reached, Request, Transport, wait_for};
+use std::sync::Arc;
+
+use myriad_tests::{Gate, HttpCall, HttpOrigin, Origin, Place, Reached, Request, Transport, wait_for};
 
 /// Makes a test of a case for every transport.
 macro_rules! over_each {
@@ -48,6 +50,8 @@ over_each! {
     answers_that_break_off_never_look_whole
     a_rate_that_holds_back_leaves_bodies_whole
     pages_are_put_together_of_parts
+    a_head_for_a_page_that_is_still_arriving_says_no_length
+    a_host_in_any_spelling_is_one_host_to_everybody
 }
 
 /// curl 7.88 cannot use a connection of prior knowledge twice.
@@ -387,4 +391,43 @@ fn pages_are_put_together_of_parts(transport: Transport) {
         &[("page.html", page.as_bytes())],
     );
     assert_eq!(reached.get("/page.html").text(), "part x=1 and GET with many words");
+}
+
+const CACHED: &str = "proxy_cache_path @DIR@/cache keys_zone=pages:1m;";
+
+fn a_head_for_a_page_that_is_still_arriving_says_no_length(transport: Transport) {
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    let origin = HttpOrigin::start(move |call: &mut HttpCall| {
+        call.send("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nhello \r\n");
+        held.pass();
+        call.send("5\r\nworld\r\n0\r\n\r\n");
+    });
+    let directives = "location / { proxy_pass http://@ORIGIN@; proxy_cache pages; proxy_cache_valid 1h; }";
+    let reached = before(transport, &origin, CACHED, directives);
+    let head = reached.fetch(&Request::head("/"));
+    assert_eq!((head.status, head.field("Content-Length")), (200, None));
+    gate.open();
+    assert_eq!(reached.get("/").text(), "hello world");
+    wait_for("the page is stored", || {
+        reached.fetch(&Request::head("/")).field("Content-Length") == Some("11")
+    });
+    assert_eq!(origin.count(), 1);
+}
+
+fn a_host_in_any_spelling_is_one_host_to_everybody(transport: Transport) {
+    let origin = HttpOrigin::start(|call: &mut HttpCall| {
+        let text = format!("http://{}/", call.field("Host").unwrap_or_default());
+        call.answer("HTTP/1.1 200 OK\nContent-Type: text/plain", text);
+    });
+    let directives = "location / { proxy_pass http://@ORIGIN@; proxy_set_header Host $http_host; \
+                      proxy_cache pages; proxy_cache_key $host$request_uri; proxy_cache_valid 1h; }";
+    let reached = before(transport, &origin, CACHED, directives);
+    for host in ["LocalHost", "localhost.", "LOCALHOST", "localhost"] {
+        let answer = reached.fetch(&Request::get("/").host(host));
+        assert_eq!((answer.status, &answer.text()[..]), (200, "http://localhost/"), "{host}");
+    }
+    assert_eq!(origin.count(), 1);
+    let ported = reached.fetch(&Request::get("/").host("LOCALHOST.:81"));
+    assert_eq!(ported.text(), "http://localhost:81/");
 }

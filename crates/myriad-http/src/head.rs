@@ -1,8 +1,10 @@
 //! Message heads: owned, movable, and cheap to fill again for the next message of a connection.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::{Fields, Known, Method};
+use crate::uri::parse_host;
+use crate::{Fields, Known, Method, ParseError};
 
 /// The version of HTTP that a message was sent in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +43,8 @@ pub struct RequestHead {
     pub(crate) head_len: u32,
     pub(crate) wire_len: u32,
     pub(crate) fields: Fields,
+    /// `Host` as it came, where it stands in another form among the fields.
+    sent_host: Option<Box<[u8]>>,
 }
 
 impl RequestHead {
@@ -90,6 +94,29 @@ impl RequestHead {
         self.head_len = 0;
         self.wire_len = 0;
         self.fields.clear();
+        self.sent_host = None;
+    }
+
+    /// Checks `Host` and makes it lower case without a dot at its end, as [`parse_host`] reads it: one host has one spelling,
+    /// and whoever is told of it makes the same links whatever the client wrote. The port stays as it came.
+    pub fn settle_host(&mut self) -> Result<(), ParseError> {
+        let Some(sent) = self.fields.known(Known::Host) else { return Ok(()) };
+        let host = parse_host(sent).map_err(|_| ParseError::InvalidHost)?;
+        let has_dot = sent.get(host.name.len()) == Some(&b'.');
+        if matches!(host.name, Cow::Borrowed(_)) && !has_dot {
+            return Ok(());
+        }
+        let settled = [&host.name[..], &sent[host.name.len() + usize::from(has_dot)..]].concat();
+        self.sent_host = Some(sent.into());
+        self.fields.set_known(Known::Host, &settled);
+        Ok(())
+    }
+
+    /// Puts `Host` back as it was sent, for whoever writes down what came.
+    pub fn restore_host(&mut self) {
+        if let Some(sent) = self.sent_host.take() {
+            self.fields.set_known(Known::Host, &sent);
+        }
     }
 
     /// The method.
@@ -314,6 +341,29 @@ mod tests {
         let copy = head.clone();
         drop(head);
         assert_eq!(copy.target(), b"/a?b");
+    }
+
+    #[test]
+    fn a_host_has_one_spelling_and_can_be_had_as_it_came() {
+        for (sent, settled) in [
+            ("A.Example", "a.example"),
+            ("a.example.", "a.example"),
+            ("A.EXAMPLE.:8080", "a.example:8080"),
+            ("a.example:", "a.example:"),
+            ("[FE80::1]:80", "[fe80::1]:80"),
+            ("a.example:80", "a.example:80"),
+        ] {
+            let fields = [(&b"hOST"[..], sent.as_bytes()), (b"X", b"1")];
+            let mut head = RequestHead::from_parts(b"GET", b"/", Version::Http11, fields);
+            assert_eq!(head.settle_host(), Ok(()));
+            assert_eq!(head.known(Known::Host), Some(settled.as_bytes()), "{sent}");
+            assert_eq!((head.fields().len(), head.fields().get(b"x")), (2, Some(&b"1"[..])));
+            head.restore_host();
+            assert_eq!(head.known(Known::Host), Some(sent.as_bytes()));
+        }
+        let mut head = RequestHead::from_parts(b"GET", b"/", Version::Http11, [(&b"Host"[..], &b"a..b"[..])]);
+        assert_eq!(head.settle_host(), Err(ParseError::InvalidHost));
+        assert_eq!(RequestHead::new().settle_host(), Ok(()));
     }
 
     #[test]

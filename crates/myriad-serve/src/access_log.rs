@@ -15,6 +15,8 @@ pub(crate) fn write(exchange: &mut Exchange) {
     if exchange.request.place().access_logs.is_empty() {
         return;
     }
+    // `$http_host` of a log is what came; all others are told the host in its one spelling.
+    exchange.request.head.restore_host();
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.place);
     for log in &place.access_logs {

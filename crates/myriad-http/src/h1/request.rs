@@ -312,16 +312,15 @@ fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
     }
 }
 
-/// The rules on the fields of a request that nginx enforces before anything else.
-pub(crate) fn check_fields(head: &RequestHead) -> Result<(), ParseError> {
+/// The rules on the fields of a request that nginx enforces before anything else. `Host` gets its one spelling.
+pub(crate) fn check_fields(head: &mut RequestHead) -> Result<(), ParseError> {
     if head.fields.repeated_of(SINGLE) != 0 {
         return Err(ParseError::RepeatedField);
     }
-    match head.fields.known(Known::Host) {
-        Some(host) => parse_host(host).map(|_| ()).map_err(|_| ParseError::InvalidHost),
-        None if head.version == Version::Http10 => Ok(()),
-        None => Err(ParseError::MissingHost),
+    if !head.fields.has(Known::Host) && head.version != Version::Http10 {
+        return Err(ParseError::MissingHost);
     }
+    head.settle_host()
 }
 
 #[cfg(test)]

@@ -482,11 +482,8 @@ fn streaming(
     answer.own_head = origin.passes_head;
     let length = reader.announced();
     answer.ranges = length.is_some() && meta.status == 200;
-    if exchange.request.head.method() == Method::Head {
-        answer.length = length;
-    } else {
-        answer.body = ResponseBody::Stream(Box::pin(FlightBody(reader)), length);
-    }
+    // A HEAD gets the head of this body, which says no length where none is known yet; the driver sends nothing of it.
+    answer.body = ResponseBody::Stream(Box::pin(FlightBody(reader)), length);
     answer.compressible = !meta.no_transform;
     if meta.redirects {
         proxy_fields::rewrite(exchange, origin, &mut answer);

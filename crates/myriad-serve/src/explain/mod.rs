@@ -160,6 +160,8 @@ fn walk(site: &Rc<Generation>, connection: &Rc<Connection>, question: &Question,
     fields.extend(question.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     let (method, target) = (question.method.as_bytes(), question.target.as_bytes());
     let mut head = RequestHead::from_parts(method, target, Version::Http11, fields);
+    // What is wrong with a host shows itself on the way.
+    let _ = head.settle_host();
     let mut exchange = Exchange::begin(site, &mut head, connection, RequestBody::empty());
     exchange.request.trace = Some(Rc::clone(trace));
     match phases::begin(&mut exchange) {

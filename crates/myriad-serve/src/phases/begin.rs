@@ -153,6 +153,7 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     if let Some(authority) = authority.map(<[u8]>::to_vec) {
         // RFC 9112 section 3.2.2: `Host` is ignored then, by this server and by whoever is told of it.
         request.head.fields_mut().set_known(Known::Host, &authority);
+        request.head.settle_host().map_err(myriad_http::ParseError::status)?;
     }
     let sent = request.head.known(Known::Host);
     if let Some(sent) = sent.filter(|sent| !sent.is_empty()) {
