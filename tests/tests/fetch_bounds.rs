@@ -1,6 +1,6 @@
 //! Fetches are bounded, wait in order, and end when nobody waits for them.
 //!
-//! covers: queue
+//! covers: queue client_body_temp_max_size
 
 use std::io::Write;
 use std::sync::Arc;
@@ -360,7 +360,7 @@ fn bodies_that_are_unpacked_are_held_within_the_bounds_of_their_zone() {
             while zeros < LENGTH {
                 let piece = client.some();
                 assert!(!piece.is_empty(), "cut after {zeros} bytes");
-                zeros += piece.iter().filter(|byte| **byte == 0).count();
+                zeros += piece.split(|byte| *byte != 0).map(<[u8]>::len).sum::<usize>();
             }
         })
     });
@@ -393,4 +393,22 @@ fn bodies_that_nobody_reads_on_are_held_within_the_bounds_of_their_zone() {
     assert_eq!((whole.status, whole.body.len()), (200, 24 << 20));
     let grown = memory_peak(&server) - before;
     assert!(grown < 48, "{grown} MB more");
+}
+
+#[test]
+fn bodies_of_all_requests_in_files_are_bounded_together() {
+    let gate = Arc::new(Gate::new());
+    let rules = "client_body_buffer_size 1k; client_body_temp_max_size 100k;";
+    let (server, origin) = Cached { server: rules, ..Cached::default() }.start(holding(&gate));
+    let post = |target: &str| Request::post(target, vec![b'x'; 80 << 10]);
+    let mut held = server.connect();
+    held.send(post("/held").bytes());
+    origin.wait_for(1);
+    assert_eq!(server.fetch(&post("/second")).status, 503, "two are more than there may be");
+    server.log_has("those in temporary files may take 102400 bytes together");
+    assert_eq!(server.get("/none").text(), "/none", "who sends no body is served");
+    gate.open();
+    assert_eq!(held.answer().status, 200);
+    wait_for("room for the next body", || server.fetch(&post("/third")).status == 200);
+    assert!(!origin.calls().contains(&"POST /second".to_owned()));
 }

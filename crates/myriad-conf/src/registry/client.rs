@@ -86,6 +86,15 @@ pub(super) static ROWS: &[Directive] = &[
     .default("client_body_temp")
     .differs("a file has a name only where `client_body_in_file_only` or `$request_body_file` asks for it"),
     Directive::new(
+        "client_body_temp_max_size",
+        HSL,
+        ONE,
+        set!(Settings.size => client.body_temp_max_size),
+        "How much the bodies of all requests may take in files; beyond that 503. 0 for any.",
+    )
+    .default("0")
+    .own(),
+    Directive::new(
         "client_body_in_single_buffer",
         HSL,
         FLAG,

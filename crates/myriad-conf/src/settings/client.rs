@@ -80,6 +80,8 @@ pub struct ClientSettings {
     pub body_buffer_size: u64,
     /// `client_body_in_file_only`.
     pub body_in_file_only: BodyInFile,
+    /// `client_body_temp_max_size`: bytes that bodies in files may take, over all requests; 0 for no bound. Myriad's own.
+    pub body_temp_max_size: u64,
     /// `client_body_temp_path`.
     pub body_temp_path: TempPath,
     /// `client_body_in_single_buffer`.
@@ -135,6 +137,7 @@ impl Default for ClientSettings {
             body_timeout: 60_000,
             body_buffer_size: 16 << 10,
             body_in_file_only: BodyInFile::Off,
+            body_temp_max_size: 0,
             body_temp_path: TempPath { path: Text::builtin("client_body_temp"), levels: Vec::new() },
             body_in_single_buffer: false,
             send_timeout: 60_000,

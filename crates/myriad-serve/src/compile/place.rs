@@ -132,7 +132,14 @@ impl Compile<'_> {
         };
         let path = &client.body_temp_path.path;
         let folder = TempFolder { path: self.absolute(path), levels: client.body_temp_path.levels.clone() };
-        BodyRules { in_memory, naming, folder, folder_is_written: path.span != Span::default() }
+        let most_in_files = client.body_temp_max_size;
+        BodyRules {
+            in_memory,
+            naming,
+            most_in_files,
+            folder,
+            folder_is_written: path.span != Span::default(),
+        }
     }
 
     fn rates(&mut self, rate: &Text, after: &Text) -> Option<Rates> {

@@ -59,15 +59,37 @@ pub(crate) async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
             exchange.request.gathered = Some(gathered);
             Ok(())
         }
-        Err(error) => {
+        Err(Unread::Failed(error)) => {
             exchange.request.log(Level::Error, format_args!("request body failed ({error})"));
             Err(error.status())
+        }
+        Err(Unread::NoRoom) => {
+            let most = exchange.request.place().body.most_in_files;
+            let what = format_args!(
+                "request body refused: those in temporary files may take {most} bytes together (client_body_temp_max_size)"
+            );
+            exchange.request.log(Level::Error, what);
+            Err(503)
         }
     }
 }
 
+/// Why a body was not read.
+enum Unread {
+    /// It broke off, or could not be kept.
+    Failed(BodyError),
+    /// Bodies in files take as much as they may (`client_body_temp_max_size`).
+    NoRoom,
+}
+
+impl From<BodyError> for Unread {
+    fn from(error: BodyError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Reads a body to its end; at most `rules.in_memory` bytes, or one write, are held in memory.
-async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Result<Gathered, BodyError> {
+async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Result<Gathered, Unread> {
     let folder = (rules.folder_is_written || naming != Naming::Nameless).then_some(&rules.folder);
     let failed = |error: std::io::Error| BodyError::Io(format!("temporary file: {error}"));
     let mut held = Held::default();
@@ -89,6 +111,9 @@ async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Resu
                 None => file.insert(TempFile::create_in(folder, naming).await.map_err(failed)?),
             };
             let length = held.length;
+            if !file.charge(length, rules.most_in_files) {
+                return Err(Unread::NoRoom);
+            }
             file.write(held.take(), written).await.map_err(failed)?;
             written += length;
         }

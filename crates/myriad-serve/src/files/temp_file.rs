@@ -24,10 +24,16 @@ pub(crate) struct TempFile(Arc<Inner>);
 struct Inner {
     file: File,
     name: Option<(PathBuf, Naming)>,
+    /// Bytes of [`CHARGED`] that are its own.
+    charged: AtomicU64,
 }
+
+/// Bytes that all files together were charged for, in the whole process: a reload does not make what is there disappear.
+static CHARGED: AtomicU64 = AtomicU64::new(0);
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        CHARGED.fetch_sub(self.charged.load(Relaxed), Relaxed);
         if let Some((path, Naming::WhileUsed)) = &self.name {
             // One system call; whoever reads the file by its name has been told that it goes.
             let _ = std::fs::remove_file(path);
@@ -64,12 +70,23 @@ impl TempFile {
             },
         });
         let (file, name) = made.await.map_err(|_| io::Error::other("making it was abandoned"))??;
-        Ok(Self(Arc::new(Inner { file, name })))
+        Ok(Self(Arc::new(Inner { file, name, charged: AtomicU64::new(0) })))
     }
 
     /// Its name, where it has one.
     pub(crate) fn name(&self) -> Option<&Path> {
         self.0.name.as_ref().map(|(path, _)| path.as_path())
+    }
+
+    /// Charges the file for bytes that are about to be written; false where all files that are charged would come to more than
+    /// `most`, which is 0 for no bound. It is discharged when it goes.
+    pub(crate) fn charge(&self, bytes: u64, most: u64) -> bool {
+        let fits = |all: u64| all.checked_add(bytes).filter(|sum| most == 0 || *sum <= most);
+        let charged = CHARGED.fetch_update(Relaxed, Relaxed, fits).is_ok();
+        if charged {
+            self.0.charged.fetch_add(bytes, Relaxed);
+        }
+        charged
     }
 
     /// Writes pieces after each other from `offset` on.
@@ -236,7 +253,7 @@ mod tests {
         let folder = TempFolder { path: path.clone(), levels: vec![1] };
         let made = |naming| {
             let (file, name) = folder.create().unwrap();
-            TempFile(Arc::new(Inner { file, name: Some((name, naming)) }))
+            TempFile(Arc::new(Inner { file, name: Some((name, naming)), charged: AtomicU64::new(0) }))
         };
         let (used, stays) = (made(Naming::WhileUsed), made(Naming::Stays));
         let names = [&used, &stays].map(|file| file.name().unwrap().to_owned());

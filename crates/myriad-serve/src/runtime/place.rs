@@ -98,6 +98,8 @@ pub(crate) struct BodyRules {
     pub in_memory: u64,
     /// `client_body_in_file_only`.
     pub naming: Naming,
+    /// `client_body_temp_max_size`, bytes; 0 for no bound.
+    pub most_in_files: u64,
     /// `client_body_temp_path`.
     pub folder: TempFolder,
     /// Whether it is written; otherwise a file without a name goes to a folder of the system's.
