@@ -44,6 +44,8 @@ Options:
 myriad wordpress serves a WordPress site without a configuration file:
   --root DIR    : the folder that holds wp-config.php and index.php
   --php ADDRESS : php-fpm's socket path, or HOST:PORT
+  --php-children N
+                : its pm.max_children (default: what its pool's file says)
   --listen ADDR : where visitors connect (default: 80, or 8080 unless root)
   --name HOST   : host name of the site, may be repeated (default: any)
   --prefix DIR  : where the cache, logs and pid file go

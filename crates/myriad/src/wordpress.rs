@@ -1,5 +1,6 @@
 //! `myriad wordpress`: a site's folder and php-fpm's address in, the built-in preset out.
 
+mod children;
 mod https;
 mod running;
 mod sites;
@@ -26,6 +27,7 @@ const PRESET: &str = include_str!("../../../presets/wordpress.conf");
 pub(crate) struct Options {
     root: PathBuf,
     php: String,
+    children: Option<u32>,
     listen: Option<String>,
     names: Vec<String>,
     prefix: Option<PathBuf>,
@@ -113,11 +115,12 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli
                 options.explain(name.as_ref(), value)?;
             }
             "-h" | "--help" => options.help = true,
-            "--root" | "--php" | "--listen" | "--name" | "--prefix" | "--user" | "--domain" | "--email"
-            | "--acme-directory" | "--acme-ca" | "--https-listen" | "--site" | "--sites" => {
+            "--root" | "--php" | "--php-children" | "--listen" | "--name" | "--prefix" | "--user"
+            | "--domain" | "--email" | "--acme-directory" | "--acme-ca" | "--https-listen" | "--site"
+            | "--sites" => {
                 let is_glued = glued.is_some();
                 let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
-                site.set(name, values::given(name, value, is_glued)?);
+                site.set(name, values::given(name, value, is_glued)?)?;
             }
             _ => {
                 let known = running::NAMES.into_iter().chain(cli::options_in(cli::USAGE));
@@ -186,13 +189,14 @@ impl Options {
         self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))
     }
 
-    fn set(&mut self, name: &str, value: String) {
+    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
         if self.https.set(name, &value) {
-            return;
+            return Ok(());
         }
         match name {
             "--root" => self.root = value.into(),
             "--php" => self.php = value,
+            "--php-children" => self.children = Some(children::parse(&value)?),
             "--listen" => self.listen = Some(value),
             "--name" => values::add_names(&mut self.names, &value),
             "--prefix" => self.prefix = Some(value.into()),
@@ -200,6 +204,7 @@ impl Options {
             "--sites" => self.sites_file = Some(value.into()),
             _ => self.user = Some(value),
         }
+        Ok(())
     }
 
     /// Checks the sites and fills in the preset; an error says what to do about it.
@@ -278,6 +283,7 @@ impl Options {
         };
         let listen = plain.join(";\n        listen ");
         let cache = prefix.join("cache");
+        let pools = pools(sites);
         let of_site = |site: &Checked| -> Result<Vec<(&str, String)>, String> {
             let names = if site.names.is_empty() { "_".to_owned() } else { site.names.join(" ") };
             Ok(vec![
@@ -285,14 +291,25 @@ impl Options {
                 ("https", https.server(prefix, &tls, &site.domains)?),
                 ("server_name", names),
                 ("root", quoted(&site.root)?),
-                ("php", quoted(Path::new(&site.php))?),
+                ("pool", pool_name(&pools, &site.php)),
                 ("cache", quoted(&cache.join(&site.zone))?),
                 ("zone", site.zone.clone()),
             ])
         };
         let of_sites = sites.iter().map(of_site).collect::<Result<Vec<_>, _>>()?;
         let of_all = [("issuer", https.issuers(prefix)?), ("unknown_names", unknown_names)];
-        Ok(fill(PRESET, &of_all, &of_sites))
+        let of_pools = pools.iter().map(|php| self.of_pool(&pools, php)).collect::<Result<Vec<_>, _>>()?;
+        Ok(fill(PRESET, &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
+    }
+
+    /// What the preset says of a pool of php-fpm.
+    fn of_pool<'a>(&self, pools: &[&str], php: &str) -> Result<Values<'a>, String> {
+        let children = self.children.or_else(|| children::of_pool(php)).unwrap_or(children::UNKNOWN);
+        Ok(vec![
+            ("pool", pool_name(pools, php)),
+            ("php", quoted(Path::new(php))?),
+            ("php_children", children.to_string()),
+        ])
     }
 
     /// Where visitors connect by http.
@@ -438,20 +455,44 @@ fn quoted(path: &Path) -> Result<String, String> {
     Ok(word)
 }
 
-/// What begins and ends the part of the preset that stands once for each site.
-const EACH_SITE: (&str, &str) = ("{{each site}}", "{{end}}");
+/// The addresses of php-fpm's pools, each once.
+fn pools(sites: &[Checked]) -> Vec<&str> {
+    let mut pools: Vec<&str> = Vec::new();
+    for site in sites {
+        if !pools.contains(&&*site.php) {
+            pools.push(&site.php);
+        }
+    }
+    pools
+}
 
-/// Fills in the preset: what stands for all once, the parts of a site for each.
-fn fill(preset: &str, of_all: &[(&str, String)], of_sites: &[Vec<(&str, String)>]) -> String {
+/// The name of the group that asks a pool of php-fpm: sites that share a pool share its children.
+fn pool_name(pools: &[&str], php: &str) -> String {
+    match pools.iter().position(|pool| *pool == php) {
+        None | Some(0) => "php".to_owned(),
+        Some(index) => format!("php-{}", index + 1),
+    }
+}
+
+/// What begins the parts of the preset that stand once for each pool of php-fpm, and for each site; and what ends them.
+const EACH_POOL: &str = "{{each pool}}";
+const EACH_SITE: &str = "{{each site}}";
+const END: &str = "{{end}}";
+
+/// Words of the preset, and what stands for them.
+type Values<'a> = Vec<(&'a str, String)>;
+
+/// Fills in the preset: what stands for all once, the parts of a pool or a site for each.
+fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[Values<'_>])]) -> String {
     let mut text = String::with_capacity(preset.len() + 4096);
     let mut lines = preset.split_inclusive('\n');
     while let Some(line) = lines.next() {
-        if line.trim() != EACH_SITE.0 {
+        let Some((_, each)) = parts.iter().find(|(begin, _)| line.trim() == *begin) else {
             text.push_str(&fill_lines(line, of_all));
             continue;
-        }
-        let part: String = lines.by_ref().take_while(|line| line.trim() != EACH_SITE.1).collect();
-        for values in of_sites {
+        };
+        let part: String = lines.by_ref().take_while(|line| line.trim() != END).collect();
+        for values in *each {
             text.push_str(&fill_lines(&part, values));
         }
     }
@@ -506,17 +547,37 @@ mod tests {
 
     #[test]
     fn every_token_of_the_preset_is_filled_in() {
-        let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("php", "P")];
+        let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("pool", "G")];
         let site = names.into_iter().chain([("cache", "C"), ("zone", "Z")]);
-        let site: Vec<_> = site.map(|(name, value)| (name, value.to_owned())).collect();
+        let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
+            values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
+        };
+        let site = owned(site.collect());
+        let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5")]);
         let of_all = [("issuer", String::new()), ("unknown_names", "U;".to_owned())];
-        let text = fill(PRESET, &of_all, &[site.clone(), site]);
+        let text = fill(PRESET, &of_all, &[(EACH_POOL, &[pool]), (EACH_SITE, &[site.clone(), site])]);
         let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
         assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
         assert_eq!(code.iter().filter(|line| line.trim() == "root R;").count(), 2, "each has its root");
         assert_eq!(text.matches("keys_zone=Z:").count(), 2);
         assert_eq!(text.matches("\n    U;\n").count(), 1);
         assert!(code.iter().any(|line| line.trim() == "H;"));
+        assert!(code.iter().any(|line| line.trim() == "server P max_conns=5;"));
+    }
+
+    #[test]
+    fn sites_with_one_pool_share_its_group() {
+        let site = |php: &str| Checked {
+            names: Vec::new(),
+            domains: Vec::new(),
+            root: PathBuf::new(),
+            php: php.to_owned(),
+            zone: String::new(),
+        };
+        let sites = ["unix:/a", "unix:/b", "unix:/a"].map(site);
+        let pools = pools(&sites);
+        assert_eq!(pools, ["unix:/a", "unix:/b"]);
+        assert_eq!(sites.each_ref().map(|site| pool_name(&pools, &site.php)), ["php", "php-2", "php"]);
     }
 
     #[test]
@@ -596,8 +657,11 @@ mod tests {
         assert!(arguments(&["--php", "x"]).expect_err("root").contains("--root is missing"));
         assert!(arguments(&["--root=/srv"]).expect_err("php").contains("--php is missing"));
         let options =
-            arguments(&["--root=/srv", "--php", "/p", "--name", "a,b", "--name=c", "-t"]).expect("all");
+            arguments(&["--root=/srv", "--php", "/p", "--php-children=7", "--name", "a,b", "--name=c", "-t"])
+                .expect("all");
         assert!(options.test);
-        assert_eq!(options.wordpress.expect("site").names, ["a", "b", "c"]);
+        let site = options.wordpress.expect("site");
+        assert_eq!((site.children, site.names), (Some(7), vec!["a".into(), "b".into(), "c".into()]));
+        assert!(arguments(&["--root=/srv", "--php=/p", "--php-children=x"]).is_err());
     }
 }
