@@ -24,6 +24,7 @@ fn start(rate: &str) -> (Server, Origin) {
         place,
         "worker_processes 1; events { worker_connections 16; }",
         "access_log @DIR@/access.log; client_min_rate @RATE@; client_max_body_size 0; lingering_close off;
+         client_header_timeout 1h;
          server { listen 127.0.0.1:@PORT@; http2 on; root @DIR@/html;
            location /here { return 200 here; } location /upload { fastcgi_pass @ORIGIN@; } }",
     );
@@ -174,6 +175,39 @@ fn streams_whose_windows_open_by_a_byte_are_reset() {
     open_slowly(&mut hand, 1);
     server.log_has("client was slower than \"client_min_rate\"");
     assert_eq!(server.get("/here").text(), "here");
+}
+
+/// Bytes of memory that a process has.
+fn resident(pid: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
+}
+
+/// Has clients ask for so much that all of it would be some hundred megabytes, and take one byte of each answer.
+fn grows_little(target: &str) {
+    let (server, _origin) = start("off");
+    let worker = server.workers()[0];
+    let before = resident(worker);
+    let mut hands = Vec::new();
+    for _ in 0..12 {
+        let mut hand = Hand::greet(server.port, &[(4, 1)]);
+        for number in 0..128 {
+            hand.get(2 * number + 1, target, &[]);
+        }
+        for _ in 0..100 {
+            hand.wait_for(DATA);
+        }
+        hands.push(hand);
+    }
+    let grown = resident(worker).saturating_sub(before);
+    assert!(grown < 40 << 20, "{target}: {grown} bytes for answers that nobody takes");
+    assert_eq!(server.get("/here").text(), "here");
+}
+
+#[test]
+fn little_is_held_of_files_whose_readers_take_a_byte() {
+    grows_little("/large");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use myriad_http::h2::{Config, ErrorCode, Over};
 use myriad_http::{RequestHead, h2};
 
 use super::exchange::{self, Exchange, Stage};
+use super::held::Held;
 use super::read::READ_AHEAD_STREAM;
 use super::wake::Woken;
 use crate::clock::now_ms;
@@ -80,6 +81,8 @@ pub(super) struct Driver<S: Service> {
     pub(super) exchanges: Vec<Exchange<S::Ticket>>,
     /// Answers that are in the output whole, each with the place in it where it ends.
     leaving: VecDeque<(u64, Exchange<S::Ticket>, Over)>,
+    /// Pieces of bodies that wait for windows.
+    pub(super) held: Held,
     /// Bytes written so far.
     written: u64,
     /// What came of a frame that is not complete.
@@ -119,6 +122,7 @@ impl<S: Service> Driver<S> {
             limits,
             exchanges: Vec::new(),
             leaving: VecDeque::new(),
+            held: Held::default(),
             written: 0,
             partial: early.to_vec(),
             is_early: !early.is_empty(),

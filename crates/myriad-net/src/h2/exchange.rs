@@ -81,11 +81,14 @@ pub(super) struct Sending<T> {
     pub(super) is_held: bool,
     /// The next piece is waited for: there is none until the stream is woken.
     pub(super) is_parked: bool,
+    /// Its body comes in pieces, which nobody else holds.
+    pub(super) is_pulled: bool,
 }
 
 impl<T> Sending<T> {
     pub(super) fn new(response: Response<T>, outgoing: Option<Outgoing>, is_held: bool) -> Self {
-        Self { response, outgoing, is_held, is_parked: false }
+        let is_pulled = outgoing.is_some();
+        Self { response, outgoing, is_held, is_parked: false, is_pulled }
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod driver;
 mod exchange;
+mod held;
 mod read;
 mod streams;
 mod wake;

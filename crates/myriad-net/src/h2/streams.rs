@@ -130,6 +130,10 @@ impl<S: Service> Driver<S> {
 
     /// Gives the codec pieces of bodies, as many as it wants; whether there were any.
     pub(super) fn pull(&mut self) -> bool {
+        if !self.exchanges.iter().any(Exchange::is_pulling) {
+            return false;
+        }
+        self.count_held();
         let mut moved = false;
         for at in 0..self.exchanges.len() {
             if self.exchanges[at].is_pulling() {
@@ -137,6 +141,17 @@ impl<S: Service> Driver<S> {
             }
         }
         moved
+    }
+
+    /// Counts the pieces that wait for windows.
+    fn count_held(&mut self) {
+        let mut held = 0;
+        for exchange in &self.exchanges {
+            if matches!(&exchange.stage, Stage::Sending(sending) if sending.is_pulled) {
+                held += self.codec.queued(exchange.stream);
+            }
+        }
+        self.held.set(held);
     }
 
     fn pull_one(&mut self, at: usize) -> bool {
@@ -147,9 +162,9 @@ impl<S: Service> Driver<S> {
         let mut cx = Context::from_waker(&waker);
         let Stage::Sending(sending) = &mut exchange.stage else { return false };
         let mut moved = false;
-        while sending.is_held || self.codec.wants(stream) {
+        while !self.held.is_full() && (sending.is_held || self.codec.wants(stream)) {
             let Some(outgoing) = &mut sending.outgoing else { return moved };
-            let piece = match outgoing.poll_piece(&mut cx) {
+            let piece = match outgoing.poll_piece(self.codec.room(stream), &mut cx) {
                 Poll::Pending => {
                     sending.is_parked = true;
                     return moved;
@@ -164,6 +179,7 @@ impl<S: Service> Driver<S> {
             match piece {
                 Some(Ok(piece)) => {
                     let is_last = outgoing.is_over() && sending.response.trailers.is_none();
+                    self.held.add(piece.len());
                     self.codec.send(stream, piece, is_last);
                     if is_last {
                         sending.outgoing = None;

@@ -167,7 +167,7 @@ impl<T> Sending<T> {
     /// Pulls the source until enough is gathered or it has nothing more for now.
     fn fill(&mut self, cx: &mut Context<'_>) {
         while !self.ended && self.queued < GATHER {
-            match self.body.poll_piece(cx) {
+            match self.body.poll_piece(GATHER - self.queued, cx) {
                 Poll::Pending => return,
                 Poll::Ready(Some(Ok(piece))) => {
                     if !self.sized {

@@ -14,6 +14,9 @@ use crate::response::{Rate, ResponseBody};
 /// Most bytes of a file that are read at once.
 const FILE_PIECE: usize = 64 * 1024;
 
+/// Fewest bytes of a file that are read at once, however few are wanted.
+const SHORT_PIECE: usize = 4 * 1024;
+
 /// What is left of an answer's body.
 pub struct Outgoing {
     source: Source,
@@ -52,11 +55,16 @@ impl Outgoing {
             }
     }
 
-    /// The next piece, which is not empty; none once the body is complete.
-    pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+    /// The next piece, which is not empty; none once the body is complete. Of a file no more than `wanted` bytes are read, or
+    /// a few: what a client does not take is not held for it.
+    pub fn poll_piece(
+        &mut self,
+        wanted: usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BodyError>>> {
         let room = ready!(Pace::poll_room(&mut self.pace, self.given, cx));
         while self.held.is_empty() {
-            match ready!(self.source.poll(room, cx)) {
+            match ready!(self.source.poll(room.min(wanted.max(SHORT_PIECE)), cx)) {
                 Some(Ok(piece)) => self.held = piece,
                 end => return Poll::Ready(end),
             }
@@ -121,7 +129,7 @@ mod tests {
         let mut cx = Context::from_waker(Waker::noop());
         let mut all = Vec::new();
         loop {
-            match body.poll_piece(&mut cx) {
+            match body.poll_piece(usize::MAX, &mut cx) {
                 Poll::Ready(Some(piece)) => all.extend_from_slice(&piece?),
                 Poll::Ready(None) => return Ok(all),
                 Poll::Pending => panic!("nothing here has to wait"),
@@ -167,6 +175,6 @@ mod tests {
         let rate = Rate { bytes_per_second: 2, after: 1 };
         let mut body = Outgoing::new(ResponseBody::Full(Bytes::from_static(b"abcdef")), Some(rate));
         let mut cx = Context::from_waker(Waker::noop());
-        assert_eq!(body.poll_piece(&mut cx), Poll::Ready(Some(Ok(Bytes::from_static(b"abc")))));
+        assert_eq!(body.poll_piece(usize::MAX, &mut cx), Poll::Ready(Some(Ok(Bytes::from_static(b"abc")))));
     }
 }

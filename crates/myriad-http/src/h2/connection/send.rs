@@ -97,6 +97,18 @@ impl Connection {
         })
     }
 
+    /// Bytes of an answer's body that the client takes now.
+    pub fn room(&mut self, stream: u32) -> usize {
+        let room = self.send_window;
+        let found = self.streams.get(stream).map_or(0, |found| found.send_window.min(room));
+        usize::try_from(found).unwrap_or(0)
+    }
+
+    /// Bytes of an answer's body that are queued and wait for a window.
+    pub fn queued(&mut self, stream: u32) -> usize {
+        self.streams.get(stream).map_or(0, |found| found.queue.iter().map(Bytes::len).sum())
+    }
+
     /// Whether an answer waits for the client to open a window.
     pub fn is_stalled(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;

@@ -1,0 +1,67 @@
+//! What is held of answers whose clients do not take them.
+//!
+//! A piece of a body is fetched once its stream takes some of it; a client that opens many windows by a byte has as many pieces
+//! held for it. So a connection holds so much and no more, and less where the worker holds much: other streams of the same client
+//! wait then.
+
+use std::cell::Cell;
+
+/// Most bytes of pieces that a connection holds before it fetches no more.
+const CONNECTION: usize = 1 << 20;
+/// The same where all connections of the worker hold more than [`WORKER`].
+const CONNECTION_AMONG_MANY: usize = 64 << 10;
+const WORKER: usize = 64 << 20;
+
+thread_local! {
+    /// What all connections of this thread's worker hold.
+    static ALL: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The bytes that one connection holds, as it counted last.
+#[derive(Debug, Default)]
+pub(super) struct Held(usize);
+
+impl Held {
+    /// The connection holds so much now.
+    pub(super) fn set(&mut self, bytes: usize) {
+        ALL.set(ALL.get() - std::mem::replace(&mut self.0, bytes) + bytes);
+    }
+
+    /// One more piece, of so many bytes.
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.set(self.0 + bytes);
+    }
+
+    /// Whether nothing more is to be fetched.
+    pub(super) fn is_full(&self) -> bool {
+        self.0 >= if ALL.get() > WORKER { CONNECTION_AMONG_MANY } else { CONNECTION }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_holds_less_where_the_worker_holds_much() {
+        let mut own = Held::default();
+        own.set(CONNECTION_AMONG_MANY);
+        assert!(!own.is_full());
+        own.add(CONNECTION);
+        assert!(own.is_full());
+        own.set(CONNECTION_AMONG_MANY);
+        let mut others = Held::default();
+        others.set(WORKER);
+        assert!(own.is_full());
+        drop(others);
+        assert!(!own.is_full());
+        own.set(0);
+        assert_eq!(ALL.get(), 0);
+    }
+}
