@@ -368,11 +368,11 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
 /// request bypassed the cache by a condition, or carried a name and a password: what it is told may be its visitor's own, but
 /// that there is no such page (404, 410) is not.
 ///
-/// Statuses that find fault with the request (400, 405, 406, 408, 411 to 417, 421 to 431 but 423 and 424, RFC 9110 §15.5) say
-/// nothing of the page: whoever sends such a request would remove it for all.
+/// Statuses that find fault with the request ([`is_of_the_request`], and 406, 408, 421, 422, 425, 426, 428, 429: RFC 9110
+/// §15.5, RFC 6585) say nothing of the page: whoever sends such a request would remove it for all.
 pub fn takes_back(status: u16, refusal: Refusal, of_the_answer: bool, own: bool) -> bool {
     let finds_fault =
-        matches!(status, 400 | 405 | 406 | 408 | 411..=417 | 421 | 422 | 425 | 426 | 428 | 429 | 431);
+        is_of_the_request(status) || matches!(status, 406 | 408 | 421 | 422 | 425 | 426 | 428 | 429);
     if !(200..500).contains(&status) || finds_fault {
         return false;
     }
