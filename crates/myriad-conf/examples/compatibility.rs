@@ -118,6 +118,12 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
                  for clients that accept gzip, sent as what it unpacks to",
             ),
             (
+                "`if` and `try_files`",
+                "an `if` of a location that holds only `set`, `rewrite` and their like leaves the location's `try_files` in force; in \
+                 nginx a location whose `if` holds runs none, and the request ends with 404 or at the file of its own name. An `if` with \
+                 other directives runs none here either",
+            ),
+            (
                 "`try_files`, names without a slash",
                 "are looked for in the root; nginx appends them to its last folder's name",
             ),
