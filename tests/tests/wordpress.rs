@@ -510,6 +510,44 @@ fn a_page_that_varies_by_cookies_is_one_page_for_all_who_are_nobody() {
 }
 
 #[test]
+fn what_plugins_say_to_a_cache_is_obeyed_and_shown_to_no_visitor() {
+    let (site, server) = start();
+    // As LiteSpeed Cache finds out that its fields are of use, and as Proxy Cache Purge does for tags.
+    let script = "<?php header('Cache-Control: no-cache');
+        $asked = explode('/', $_SERVER['PATH_INFO'])[1];
+        $litespeed = !empty($_SERVER['X-LSCACHE']) && strpos($_SERVER['LSWS_EDITION'] ?? '', 'Openlitespeed') === 0;
+        $surrogate = str_contains($_SERVER['HTTP_SURROGATE_CAPABILITY'] ?? '', 'Surrogate/1.0');
+        if ($litespeed && str_starts_with($asked, 'ls-'))
+            header('X-LiteSpeed-Cache-Control: ' . ['public' => 'public,max-age=600', 'none' => 'no-cache',
+                'private' => 'private,max-age=600'][substr($asked, 3)]);
+        if ($surrogate && $asked === 'stored') header('Surrogate-Control: max-age=600');
+        if ($surrogate && $asked === 'forbidden') { header('Surrogate-Control: no-store'); header('Cache-Control: max-age=60'); }
+        header('X-LiteSpeed-Tag: a');
+        echo isset($_SERVER['HTTP_X_LSCACHE']) ? 'a visitor says it' : 'fine';";
+    std::fs::write(site.root().join("says.php"), script).expect("write");
+    for (path, second) in [
+        ("ls-public", "HIT"),
+        ("ls-none", "MISS"),
+        ("ls-private", "MISS"),
+        ("stored", "HIT"),
+        ("forbidden", "MISS"),
+    ] {
+        let request =
+            browser(&server, &format!("/says.php/{path}/{}", server.port)).field("X-LSCACHE", "on,esi");
+        for status in ["MISS", second] {
+            let answer = server.fetch(&request);
+            assert_eq!((answer.cache(), &*answer.text()), (status, "fine"), "{path}");
+            for name in ["X-LiteSpeed-Cache-Control", "X-LiteSpeed-Tag", "Surrogate-Control"] {
+                assert_eq!(answer.field(name), None, "{path}");
+            }
+        }
+    }
+    let own =
+        browser(&server, "/says.php/ls-public/own").field("Cookie", "PHPSESSID=1").field("X-LSCACHE", "on");
+    assert_eq!(server.fetch(&own).text(), "fine");
+}
+
+#[test]
 fn who_comes_by_https_through_a_proxy_has_a_page_of_its_own() {
     let (site, server) = start();
     echo(&site);

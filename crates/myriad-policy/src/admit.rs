@@ -126,6 +126,8 @@ pub enum Refusal {
     NoCache,
     /// `X-Accel-Expires` of 0 or in the past.
     XAccelExpires,
+    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control`, where it is announced that they are obeyed.
+    Accelerator,
     /// `Cache-Control: no-store` or `no-cache`.
     CacheControl,
     /// `max-age=0`, or `Expires` in the past.
@@ -164,6 +166,7 @@ impl Refusal {
             Refusal::Vary => "vary",
             Refusal::NoCache => "no_cache",
             Refusal::XAccelExpires => "x-accel-expires",
+            Refusal::Accelerator => "surrogate-control",
             Refusal::CacheControl => "cache-control",
             Refusal::Expired => "expired",
             Refusal::NoValidity => "no validity",
@@ -200,6 +203,7 @@ impl Refusal {
             | Refusal::SetCookie
             | Refusal::Vary
             | Refusal::XAccelExpires
+            | Refusal::Accelerator
             | Refusal::CacheControl
             | Refusal::Expired
             | Refusal::NoValidity => true,

@@ -7,8 +7,8 @@ use myriad_http::{Fields, Known};
 
 use crate::request_errors::{is_named, is_of_the_request};
 use crate::rfc9111::{self, said_age_ms};
-use crate::validity::{Freshness, Source, is_private, lifetime, positive, stale_windows, x_accel_expires};
-use crate::{Refusal, Rules};
+use crate::validity::{Freshness, Source, is_private, lifetime, positive, stale_windows};
+use crate::{Refusal, Rules, accelerator};
 
 /// What the configuration alone holds valid (`*_cache_valid`) ends on the next of such ticks, ms: pages that were fetched together
 /// are refreshed together, and one of a single second is not asked for more often than a second and its fetch allow. nginx's tick
@@ -36,7 +36,7 @@ pub fn freshness(
     };
     let (until, source) = validity(status, fields, &control, rules, now)?;
     let tick = if source == Source::CacheValid { TICK_MS } else { 1 };
-    let (stale_while_revalidate_ms, stale_if_error_ms) = stale_windows(&control);
+    let (stale_while_revalidate_ms, stale_if_error_ms) = stale_windows(&control, source, fields, rules);
     Ok(Freshness {
         fresh_until: until.checked_next_multiple_of(tick).unwrap_or(until),
         valid_ms: until.saturating_sub(now),
@@ -59,8 +59,8 @@ fn validity(
     if is_of_the_request(status) && !is_named(status, rules) {
         return Err(Refusal::RequestError);
     }
-    if let Some(until) = x_accel_expires(fields, rules, now) {
-        return until.map(|until| (until, Source::XAccelExpires));
+    if let Some(until) = accelerator::until(fields, rules, now) {
+        return until;
     }
     if forbids_storing(control) {
         return Err(Refusal::CacheControl);

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accelerator;
 mod admit;
 mod bypass;
 mod device;
@@ -28,6 +29,7 @@ mod validators;
 mod validity;
 mod vary;
 
+pub use accelerator::Announced;
 pub use admit::{Admission, Lifetime, Refusal, ResponseFacts, admit, revalidated, takes_back};
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;

@@ -7,7 +7,8 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known, Method};
 
-use crate::validity::{Freshness, Source, is_private, lifetime, stale_windows, x_accel_expires};
+use crate::accelerator;
+use crate::validity::{Freshness, Source, is_private, lifetime, stale_windows};
 use crate::{Invalidate, Refusal, Rules};
 
 /// The longest heuristic validity: RFC 9111 §4.2.2 asks for a bound and suggests none; a day keeps a page that was last
@@ -58,8 +59,8 @@ pub(crate) fn freshness(
     let age_ms = initial_age_ms(fields, now, delay_ms);
     let confirmable = status == 200 && (fields.has(Known::ETag) || fields.has(Known::LastModified));
     let always_asked = control.no_cache || !control.no_cache_fields.is_empty();
-    let (fresh_until, source) = match x_accel_expires(fields, rules, now) {
-        Some(until) => (until?, Source::XAccelExpires),
+    let (fresh_until, source) = match accelerator::until(fields, rules, now) {
+        Some(until) => until?,
         None if forbids_storing(control, status) || always_asked && !confirmable => {
             return Err(Refusal::CacheControl);
         }
@@ -71,12 +72,12 @@ pub(crate) fn freshness(
             (begun.saturating_add(lifetime_ms), source)
         }
     };
-    let always_asked = always_asked && source != Source::XAccelExpires;
+    let always_asked = always_asked && !source.is_for_accelerators();
     let fresh_until = if always_asked { now } else { fresh_until };
-    if fresh_until <= now && !confirmable && source != Source::XAccelExpires {
+    if fresh_until <= now && !confirmable && !source.is_for_accelerators() {
         return Err(Refusal::Expired);
     }
-    let (stale_while_revalidate_ms, stale_if_error_ms) = stale_windows(control);
+    let (stale_while_revalidate_ms, stale_if_error_ms) = stale_windows(control, source, fields, rules);
     Ok(Freshness {
         fresh_until,
         valid_ms: fresh_until.saturating_sub(now),

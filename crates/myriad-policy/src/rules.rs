@@ -3,7 +3,7 @@
 use myriad_http::Method;
 
 use crate::request_errors::is_of_the_request;
-use crate::{PersonalCookies, SharedFetch};
+use crate::{Announced, PersonalCookies, SharedFetch};
 
 /// The cache directives of one location, resolved.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Rules {
     pub rfc9111: bool,
     /// `cache_device_class`: what varies by `User-Agent` has a variant for each class of device.
     pub device_class: bool,
+    /// Which fields for accelerators the requests to the origin announce that this one obeys.
+    pub announced: Announced,
     /// `shared_fetch_headers`: what the origin of a page for everybody is told of the visitor who caused its fetch.
     pub shared_fetch: SharedFetch,
     /// `*_cache_stale`: how long after its validity a page may serve stale.
@@ -63,6 +65,7 @@ impl Default for Rules {
             authorization_in_key: false,
             rfc9111: false,
             device_class: false,
+            announced: Announced::default(),
             shared_fetch: SharedFetch::default(),
             grace: Grace::default(),
             invalidate: Invalidate::default(),

@@ -3,7 +3,7 @@
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
 
-use crate::{Refusal, Rules};
+use crate::{Refusal, Rules, accelerator};
 
 /// How long an answer is fresh, and how long it may serve stale by the origin's own word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Freshness {
 pub enum Source {
     /// `X-Accel-Expires`.
     XAccelExpires,
+    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control`, where it is announced that they are obeyed.
+    Accelerator,
     /// `Cache-Control: s-maxage` (RFC 9111 §5.2.2.10).
     SMaxage,
     /// `Cache-Control: max-age` (RFC 9111 §5.2.2.1).
@@ -44,6 +46,11 @@ pub enum Source {
 }
 
 impl Source {
+    /// Whether the origin said it to accelerators alone, so that what it says to browsers does not count.
+    pub(crate) const fn is_for_accelerators(self) -> bool {
+        matches!(self, Source::XAccelExpires | Source::Accelerator)
+    }
+
     /// Whether the answer itself gave the validity, rather than the configuration or a guess.
     pub const fn is_the_answer(self) -> bool {
         !matches!(self, Source::CacheValid | Source::Heuristic)
@@ -52,7 +59,17 @@ impl Source {
 
 /// `stale-while-revalidate` and `stale-if-error` in ms: nginx lets a page that may serve stale while it is refreshed also
 /// serve when the refresh fails.
-pub(crate) fn stale_windows(control: &CacheControl) -> (u64, u64) {
+/// A word for accelerators alone takes the place of both.
+pub(crate) fn stale_windows(
+    control: &CacheControl,
+    source: Source,
+    fields: &Fields,
+    rules: &Rules,
+) -> (u64, u64) {
+    if source == Source::Accelerator {
+        let stale = accelerator::stale_ms(fields, rules);
+        return (stale, stale);
+    }
     let updating = in_ms(control.stale_while_revalidate);
     (updating, in_ms(control.stale_if_error).max(updating))
 }

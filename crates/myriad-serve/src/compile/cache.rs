@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use myriad_conf::Text;
 use myriad_conf::model::CacheZoneConf;
-use myriad_conf::settings::{CacheInvalidate, CacheStatus, CacheZone, OriginSettings, Settings, StaleWhen};
+use myriad_conf::settings::{
+    CacheInvalidate, CacheStatus, CacheZone, OriginSettings, Protocol, Settings, StaleWhen,
+};
 use myriad_policy::{
-    Grace, IgnoreHeaders, Invalidate, LockRules, Methods, PersonalCookies, Rules, StatusMatch, UseStale,
-    ValidFor,
+    Announced, Grace, IgnoreHeaders, Invalidate, LockRules, Methods, PersonalCookies, Rules, StatusMatch,
+    UseStale, ValidFor,
 };
 use myriad_script::{Predicates, Template};
 use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
@@ -132,6 +134,7 @@ impl Compile<'_> {
             authorization_in_key,
             rfc9111: settings.cache_rules.rfc9111,
             device_class: settings.cache_rules.device_class,
+            announced: announced(origin),
             shared_fetch: self.shared_fetch(settings, key),
             grace: cache.stale.map_or_else(Grace::default, |stale| Grace {
                 refresh_ms: stale.refresh,
@@ -144,7 +147,7 @@ impl Compile<'_> {
                 CacheInvalidate::On => Invalidate::Everything,
             },
             negative: cache.negative.clone(),
-            hide: lower(&origin.hide_headers),
+            hide: super::origin::hidden(origin),
             pass: lower(&origin.pass_headers),
         }
     }
@@ -183,6 +186,21 @@ impl Compile<'_> {
         let memory_bytes = conf.memory.unwrap_or(share) as usize;
         ZoneLimits { memory_bytes, inactive_ms: conf.inactive, ..ZoneLimits::default() }
     }
+}
+
+/// What the requests to an origin announce: the fields that it may then say to this accelerator.
+pub(super) fn announced(origin: &OriginSettings) -> Announced {
+    let value = |names: [&str; 2]| {
+        let mut set = origin.parameters.iter().filter(|param| match origin.protocol {
+            Protocol::FastCgi => names.iter().any(|name| param.name.bytes() == name.as_bytes()),
+            Protocol::Http => param.name.bytes().eq_ignore_ascii_case(names[1].as_bytes()),
+        });
+        set.next_back().map(|param| param.value.bytes()).filter(|value| !value.is_empty())
+    };
+    let capability = value(["HTTP_SURROGATE_CAPABILITY", "Surrogate-Capability"]);
+    let token =
+        |value: &[u8]| value.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii().into();
+    Announced { surrogate: capability.map(token), litespeed: value(["X-LSCACHE", "X-LSCACHE"]).is_some() }
 }
 
 fn disk_limits(conf: &CacheZoneConf) -> DiskLimits {

@@ -44,7 +44,7 @@ impl Compile<'_> {
                 .split_path_info
                 .as_ref()
                 .and_then(|pattern| self.split_path_info(pattern)),
-            hide: lower(&origin.hide_headers),
+            hide: hidden(origin),
             passes_head: pass.iter().any(|name| [&b"server"[..], b"date"].contains(&&**name)),
             pass,
             passes_interim: settings.cache_rules.rfc9111,
@@ -209,6 +209,15 @@ impl Compile<'_> {
             queue: upstream.queue.map(|queue| Queue { most: queue.most as usize, timeout_ms: queue.timeout }),
         }
     }
+}
+
+/// Fields that end here: `*_hide_header`, and what an origin says to an accelerator that has announced itself.
+pub(super) fn hidden(origin: &OriginSettings) -> Vec<Box<[u8]>> {
+    let mut hidden = lower(&origin.hide_headers);
+    if super::cache::announced(origin).surrogate.is_some() {
+        hidden.push(b"surrogate-control"[..].into());
+    }
+    hidden
 }
 
 pub(super) fn lower(names: &[Text]) -> Vec<Box<[u8]>> {

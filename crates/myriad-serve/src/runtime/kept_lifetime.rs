@@ -15,13 +15,14 @@ pub(crate) struct KeptLifetime {
 /// Two million years of validity.
 const VALID_BITS: u32 = 56;
 const LONGEST: u64 = (1 << VALID_BITS) - 1;
-const SOURCES: [Source; 6] = [
+const SOURCES: [Source; 7] = [
     Source::XAccelExpires,
     Source::SMaxage,
     Source::MaxAge,
     Source::Expires,
     Source::CacheValid,
     Source::Heuristic,
+    Source::Accelerator,
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]

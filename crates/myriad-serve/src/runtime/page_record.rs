@@ -117,6 +117,7 @@ fn put_lifetime(out: &mut Vec<u8>, lifetime: &Lifetime) {
         FreshnessSource::Expires => 3,
         FreshnessSource::CacheValid => 4,
         FreshnessSource::Heuristic => 5,
+        FreshnessSource::Accelerator => 6,
     });
     out.push(u8::from(born.is_some()));
     out.extend_from_slice(&born.unwrap_or(0).to_le_bytes());
@@ -191,6 +192,7 @@ impl<'a> Reader<'a> {
                 3 => FreshnessSource::Expires,
                 4 => FreshnessSource::CacheValid,
                 5 => FreshnessSource::Heuristic,
+                6 => FreshnessSource::Accelerator,
                 _ => return None,
             },
             born: {

@@ -1,0 +1,146 @@
+//! What an origin says to accelerators alone: `X-Accel-Expires`, and where the configuration has announced that this one obeys
+//! them, `X-LiteSpeed-Cache-Control` and `Surrogate-Control` (W3C Edge Architecture 1.0 §2.3). In this order the first that is
+//! there decides, before `Cache-Control` and `Expires`, which are for browsers then. `private` protects visitors all the same.
+
+use myriad_http::cache_control::CacheControl;
+use myriad_http::{Fields, Known};
+
+use crate::validity::{Source, positive, x_accel_expires};
+use crate::{Refusal, Rules};
+
+/// Which fields for accelerators a place obeys, as its requests to the origin announce it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Announced {
+    /// The device token by which `Surrogate-Capability` names this server: directives for other tokens are not for it. None
+    /// where nothing is announced.
+    pub surrogate: Option<Box<[u8]>>,
+    /// Whether `X-LSCACHE` tells the application that its fields for LiteSpeed's cache are obeyed.
+    pub litespeed: bool,
+}
+
+/// Until when an answer is fresh by a word for accelerators, in ms since the epoch, or why it is not stored; none where there
+/// is no such word.
+pub(crate) fn until(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<(u64, Source), Refusal>> {
+    if let Some(until) = x_accel_expires(fields, rules, now) {
+        return Some(until.map(|until| (until, Source::XAccelExpires)));
+    }
+    let said = litespeed(fields, rules).or_else(|| surrogate(fields, rules))?;
+    if said.no_store {
+        return Some(Err(Refusal::Accelerator));
+    }
+    let valid = positive(said.max_age?.saturating_mul(1000), Refusal::Accelerator);
+    Some(valid.map(|valid| (now.saturating_add(valid), Source::Accelerator)))
+}
+
+/// For how long behind its validity the answer may serve stale by such a word, in ms: the `+` of `max-age=60+600`.
+pub(crate) fn stale_ms(fields: &Fields, rules: &Rules) -> u64 {
+    surrogate(fields, rules).map_or(0, |said| said.stale.saturating_mul(1000))
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Said {
+    no_store: bool,
+    /// Seconds.
+    max_age: Option<u64>,
+    /// Seconds.
+    stale: u64,
+}
+
+fn litespeed(fields: &Fields, rules: &Rules) -> Option<Said> {
+    if !rules.announced.litespeed || !fields.has(Known::XLiteSpeedCacheControl) {
+        return None;
+    }
+    let control = CacheControl::parse(fields.known_all(Known::XLiteSpeedCacheControl));
+    let no_store = control.no_store || control.no_cache;
+    let said = Said { no_store, max_age: control.s_maxage.or(control.max_age), stale: 0 };
+    (no_store || said.max_age.is_some()).then_some(said)
+}
+
+fn surrogate(fields: &Fields, rules: &Rules) -> Option<Said> {
+    let token = rules.announced.surrogate.as_deref()?;
+    let (mut of_all, mut own) = (Said::default(), Said::default());
+    for directive in
+        fields.known_all(Known::SurrogateControl).flat_map(|value| value.split(|byte| *byte == b','))
+    {
+        let (directive, target) = match directive.iter().position(|byte| *byte == b';') {
+            Some(at) => (&directive[..at], Some(directive[at + 1..].trim_ascii())),
+            None => (directive, None),
+        };
+        match target {
+            None => of_all.add(directive.trim_ascii()),
+            Some(target) if target.eq_ignore_ascii_case(token) => own.add(directive.trim_ascii()),
+            Some(_) => {}
+        }
+    }
+    let own = own.is_something().then_some(own);
+    own.or_else(|| of_all.is_something().then_some(of_all))
+}
+
+impl Said {
+    fn add(&mut self, directive: &[u8]) {
+        if directive.eq_ignore_ascii_case(b"no-store") {
+            self.no_store = true;
+        } else if let Some((name, value)) = directive.split_at_checked(8)
+            && name.eq_ignore_ascii_case(b"max-age=")
+        {
+            let (fresh, stale) = match value.iter().position(|byte| *byte == b'+') {
+                Some(at) => (&value[..at], &value[at + 1..]),
+                None => (value, &b"0"[..]),
+            };
+            // What is no number is not fresh (RFC 9111 §4.2.1).
+            self.max_age = Some(number(fresh).unwrap_or(0));
+            self.stale = number(stale).unwrap_or(0);
+        }
+    }
+
+    fn is_something(self) -> bool {
+        self.no_store || self.max_age.is_some()
+    }
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Rules {
+        let announced = Announced { surrogate: Some((*b"myriad").into()), litespeed: true };
+        Rules { announced, ..Rules::default() }
+    }
+
+    fn said(rules: &Rules, list: &[(&str, &str)]) -> Option<Result<u64, Refusal>> {
+        let fields: Fields = list.iter().copied().collect();
+        until(&fields, rules, 1_000).map(|until| until.map(|(until, _)| until - 1_000))
+    }
+
+    #[test]
+    fn surrogate_control_is_for_those_who_announced_it() {
+        let of = |value: &str| said(&rules(), &[("Surrogate-Control", value), ("Cache-Control", "no-store")]);
+        assert_eq!(of("max-age=60"), Some(Ok(60_000)));
+        assert_eq!(of("content=\"ESI/1.0\", Max-Age=60+600"), Some(Ok(60_000)));
+        assert_eq!(of("no-store"), Some(Err(Refusal::Accelerator)));
+        assert_eq!(of("no-store, max-age=60"), Some(Err(Refusal::Accelerator)));
+        assert_eq!(of("max-age=0"), Some(Err(Refusal::Accelerator)));
+        assert_eq!(of("max-age=soon"), Some(Err(Refusal::Accelerator)));
+        assert_eq!(of("max-age=60, max-age=5;myriad, no-store;abc"), Some(Ok(5_000)));
+        assert_eq!(of("no-store;abc"), None);
+        assert_eq!(of("no-store-remote, content=\"x\""), None);
+        assert_eq!(said(&Rules::default(), &[("Surrogate-Control", "no-store")]), None);
+        let fields: Fields = [("Surrogate-Control", "max-age=60+600")].into_iter().collect();
+        assert_eq!(stale_ms(&fields, &rules()), 600_000);
+    }
+
+    #[test]
+    fn litespeed_s_word_comes_before_it_and_nginx_s_before_both() {
+        let litespeed = ("X-LiteSpeed-Cache-Control", "public,max-age=604800");
+        let surrogate = ("Surrogate-Control", "max-age=60");
+        assert_eq!(said(&rules(), &[surrogate, litespeed]), Some(Ok(604_800_000)));
+        assert_eq!(said(&rules(), &[surrogate, litespeed, ("X-Accel-Expires", "5")]), Some(Ok(5_000)));
+        let refused = ("X-LiteSpeed-Cache-Control", "no-cache");
+        assert_eq!(said(&rules(), &[refused]), Some(Err(Refusal::Accelerator)));
+        assert_eq!(said(&Rules::default(), &[litespeed]), None);
+    }
+}
