@@ -155,12 +155,49 @@ fn a_printed_configuration_runs_by_itself_from_another_folder() {
     assert!(!pid.exists());
 }
 
+/// A server that ends with its test, however that ends.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl std::ops::Deref for Server {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Server {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+/// What a start says that is refused; its status is 1.
+fn refused(site: &Site, command: &mut std::process::Command) -> String {
+    let errors = fs::File::create(site.path("refused")).expect("a file");
+    let mut child = Server(command.stderr(errors).spawn().expect("start"));
+    let mut status = None;
+    wait_for("a start to be refused", || {
+        status = child.try_wait().expect("wait");
+        status.is_some()
+    });
+    assert_eq!(status.and_then(|status| status.code()), Some(1));
+    site.read("refused")
+}
+
 /// A server on the site's folder as its prefix, once it has its pid file; its output goes to `out` and `err`.
-fn started(site: &Site, arguments: &[&str]) -> Child {
+fn started(site: &Site, arguments: &[&str]) -> Server {
     let output = |name: &str| fs::File::create(site.path(name)).expect(name);
     let mut server = command(site, arguments);
     server.args(["--listen", &format!("127.0.0.1:{}", site.port)]);
-    let mut child = server.stdout(output("out")).stderr(output("err")).spawn().expect("start");
+    let mut child = Server(server.stdout(output("out")).stderr(output("err")).spawn().expect("start"));
     wait_for("a server", || {
         assert!(child.try_wait().expect("wait").is_none(), "it ended: {}", site.read("err"));
         site.read("myriad.pid") == format!("{}\n", child.id()) && site.read("err").contains("  stop ")
@@ -223,9 +260,7 @@ fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
     let site = site_with_wordpress();
     let mut first = started(&site, &["--php", "127.0.0.1:9"]);
     let port = format!("127.0.0.1:{}", support::free_port());
-    let second = command(&site, &["--php", "127.0.0.1:9", "--listen", &port]).output().expect("second");
-    assert_eq!(second.status.code(), Some(1));
-    let said = stderr(&second);
+    let said = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9", "--listen", &port]));
     assert!(said.contains(&format!("is in use by process {}: stop that by", first.id())), "{said}");
     assert_eq!(site.read("myriad.pid"), format!("{}\n", first.id()));
     assert!(asked(&site, "status").status.success(), "the control socket is the first one's");
@@ -246,9 +281,9 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     let site = site_with_wordpress();
     let mut old = started(&site, &["--php", "127.0.0.1:9"]);
     let told = |pid: &str| stdout(&asked(&site, "status")).starts_with(&format!("runs     process {pid},"));
-    let refused = || {
-        let other = command(&site, &["--php", "127.0.0.1:9"]).output().expect("another");
-        assert!(stderr(&other).contains("is in use by process"), "{}", stderr(&other));
+    let another_is_refused = || {
+        let said = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9"]));
+        assert!(said.contains("is in use by process"), "{said}");
     };
     let upgraded = |old: u32| {
         send("USR2", old);
@@ -261,15 +296,15 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
         new
     };
     let new = upgraded(old.id());
-    refused();
+    another_is_refused();
     send("QUIT", new.parse().expect("a number"));
     wait_for("the old one to be told again", || told(&old.id().to_string()));
-    refused();
+    another_is_refused();
     let new = upgraded(old.id());
     send("QUIT", old.id());
     assert!(old.wait().expect("end").success());
     assert!(told(&new), "the lock is the new one's now");
-    refused();
+    another_is_refused();
     assert!(asked(&site, "stop").status.success());
     assert_eq!(asked(&site, "status").status.code(), Some(3));
 }
@@ -443,7 +478,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     let listen = format!("127.0.0.1:{}", site.port);
     let errors = fs::File::create(site.path("err")).expect("err");
     let mut server = several(&site, &["--sites", &file, "--listen", &listen]);
-    let mut child = server.stderr(errors).spawn().expect("start");
+    let mut child = Server(server.stderr(errors).spawn().expect("start"));
     wait_for("a server", || site.read("err").contains("  stop "));
 
     for (host, text) in [("a.test", "of a"), ("x.b.test", "of b")] {
