@@ -51,29 +51,6 @@ fn words(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("a panic without words").to_owned()
 }
 
-/// Panics where a test wants it: in builds with debug assertions, where the environment names the place and a file
-/// (`MYRIAD_TEST_PANIC=deadlines:/folder/file`, which `env` has to pass on), once the file holds the number of this process.
-#[cfg(debug_assertions)]
-pub(crate) fn test_panic(place: &str) {
-    use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicBool, Ordering};
-    static DONE: AtomicBool = AtomicBool::new(false);
-    static ASKED: OnceLock<Option<(String, String)>> = OnceLock::new();
-    let read = || {
-        let text = std::env::var("MYRIAD_TEST_PANIC").ok()?;
-        text.split_once(':').map(|(place, file)| (place.to_owned(), file.to_owned()))
-    };
-    if let Some((asked, file)) = ASKED.get_or_init(read)
-        && asked == place
-        && std::fs::read_to_string(file).is_ok_and(|pid| pid == std::process::id().to_string())
-    {
-        assert!(DONE.swap(true, Ordering::Relaxed), "a test wants a panic in {place}");
-    }
-}
-
-#[cfg(not(debug_assertions))]
-pub(crate) fn test_panic(_: &str) {}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -187,7 +187,7 @@ pub async fn run() {
             table.ticking.notified().await;
         }
         tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
-        crate::containment::test_panic("deadlines");
+        crate::test_panic::test_panic("deadlines");
         let now = table.now_tick();
         table.tick.set(now);
         wake_where(&table, |at| at != OFF && at <= now, true);

@@ -16,11 +16,12 @@ use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer};
-use crate::containment::{contain, spawn_vital, test_panic};
+use crate::containment::{contain, spawn_vital};
 use crate::h3::{Crossing, Hub, QuicSecret, QuicTokens, Users, WeakUsers};
 use crate::seats::{Guard, Seats};
 use crate::service::{ConnectionEvent, Service};
 use crate::socket::{Registered, Socket};
+use crate::test_panic::test_panic;
 use crate::{deadline, h1};
 
 /// How long accepting pauses when the system refuses a socket for want of memory (nginx: `accept_mutex_delay`, 500 ms).

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use crate::clock::monotonic_ms;
 use crate::deadline::Deadline;
-use crate::seats;
+use crate::pressure;
 
 /// `client_min_rate`: what a client has to move at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl MinRate {
         self.bytes_per_second > 0
             && waited_ms >= u64::from(self.grace_ms)
             && moved.saturating_mul(1000) < u64::from(self.bytes_per_second).saturating_mul(waited_ms)
-            && (!self.under_pressure || seats::is_pressed())
+            && (!self.under_pressure || pressure::is_on())
     }
 
     /// As slow as it likes.

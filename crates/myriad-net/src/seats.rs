@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 
 use crate::connection::Connection;
 use crate::deadline::{self, TICK_MS};
+use crate::pressure;
 use crate::standing::{Standing, Waiting};
 
 /// How long a client has owed bytes, or taken none, before its connection may give way: longer than a packet that is lost and
@@ -24,16 +25,6 @@ use crate::standing::{Standing, Waiting};
 const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
 /// Connections that one walk gathers at least; an eighth of all where that is more.
 const GATHER: usize = 32;
-
-thread_local! {
-    /// Whether this thread's worker has more than three quarters of its connections.
-    static PRESSED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether the worker of this thread has more than three quarters of its connections.
-pub(crate) fn is_pressed() -> bool {
-    PRESSED.get()
-}
 
 /// The seats of one worker. Cheap to clone; stays on the worker's thread.
 #[derive(Clone)]
@@ -255,7 +246,7 @@ impl Inner {
     }
 
     fn weigh(&self) {
-        PRESSED.set(self.taken.get() > self.most / 4 * 3);
+        pressure::set(self.taken.get() > self.most / 4 * 3);
     }
 
     fn rise(&self) {

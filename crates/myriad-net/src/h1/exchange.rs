@@ -11,12 +11,12 @@ use myriad_http::{Known, Method};
 
 use super::{send, tunnel};
 use crate::connection::Connection;
-use crate::containment::test_panic;
 use crate::deadline;
 use crate::request_body::RequestBody;
 use crate::response::{Response, ResponseBody, Sent};
 use crate::service::{Behind, Outcome, Rejection, Service};
 use crate::standing::Standing;
+use crate::test_panic::test_panic;
 use crate::timeouts::Timeouts;
 use crate::work::{self, Work};
 

@@ -31,11 +31,12 @@ use super::settings::QuicSettings;
 use super::timers::Timers;
 use super::tls::{ChooseTls, Crypto, Refusal, VERSION};
 use crate::connection::{Connection, Peer};
-use crate::containment::{attempt, spawn_vital, test_panic};
+use crate::containment::{attempt, spawn_vital};
 use crate::deadline::{self, Deadline};
 use crate::listener::{QuicPlace, next_serial};
 use crate::seats::{Guard, Seats};
 use crate::service::{ConnectionEvent, Service};
+use crate::test_panic::test_panic;
 
 /// Batches of datagrams that are read before connections get their turn, and turns before others on this thread get theirs.
 const ROUNDS: usize = 8;

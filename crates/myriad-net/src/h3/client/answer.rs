@@ -11,11 +11,11 @@ use super::super::request::{Side, Work};
 use super::super::sending::{Ended, Sending};
 use super::read::number;
 use super::{Around, Client, Code};
-use crate::containment::test_panic;
 use crate::multiplex::Feed;
 use crate::request_body::RequestBody;
 use crate::response::{Response, ResponseBody, Sent, fields};
 use crate::service::{Outcome, Rejection, Service};
+use crate::test_panic::test_panic;
 use crate::tls::TlsFacts;
 
 impl<S: Service> Client<S> {
