@@ -193,20 +193,23 @@ class Stand:
         server.spawn([binary, "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
     def myriad_preset(self, server, tree=None):
-        """The preset of the checkout `tree` (this one, if none), with no more than the number of workers, the pid file and a
-        port for HTTPS written into it."""
+        """What `myriad wordpress --print` of the checkout `tree` says (of this one, if none), with no more than the number of
+        workers and a port for HTTPS written into it."""
         binary = myriad_binary(tree)
         server.tls_port = free_port()
         certificate = self.certificate()
+        listen = f"listen 127.0.0.1:{server.port};"
         https = (f"listen 127.0.0.1:{server.tls_port} ssl; listen 127.0.0.1:{server.tls_port} quic; http2 on; "
                  f"ssl_certificate {certificate}; ssl_certificate_key {certificate};")
-        text = fill((tree or PROJECT) / "presets" / "wordpress.conf", {
-            "listen": f"127.0.0.1:{server.port}", "server_name": "_", "root": self.site / "wordpress",
-            "php": f"unix:{self.site}/run/php.sock", "cache": server.folder / "cache", "issuer": "", "https": https})
-        text = text.replace("worker_processes auto;",
-                            f"worker_processes {server.workers};\ndaemon off;\npid {server.folder}/server.pid;")
+        printed = subprocess.run(
+            [binary, "wordpress", "--root", self.site / "wordpress", "--php", self.site / "run" / "php.sock", "--prefix", server.folder,
+             "--listen", f"127.0.0.1:{server.port}", "--print"], capture_output=True, text=True, check=False)
+        if printed.returncode or listen not in printed.stdout:
+            raise Unavailable(f"{binary} wordpress --print: {printed.stderr.strip() or 'another form than this bench knows'}")
+        text = printed.stdout.replace("worker_processes auto;", f"worker_processes {server.workers};").replace(listen, f"{listen} {https}")
         path = server.folder / "server.conf"
         path.write_text(text)
+        (server.folder / "logs").mkdir(exist_ok=True)
         server.spawn([binary, "-p", server.folder, "-c", path, "-e", server.folder / "error.log"], server.port)
 
     def varnish(self, server):

@@ -66,24 +66,21 @@ fn a_variable_that_is_set_somewhere_still_shows_the_visitor_s_elsewhere() {
 #[test]
 fn the_wordpress_preset_takes_the_short_way() {
     let preset = include_str!("../../../../../presets/wordpress.conf");
-    let mut text = String::new();
-    for line in preset.lines().filter(|line| !line.trim_start().starts_with('#')) {
-        let mut line = line.to_owned();
-        for (word, value) in [
-            ("{{listen}}", "127.0.0.1:8080"),
-            ("{{server_name}}", "_"),
-            ("{{root}}", "/nowhere/site"),
-            ("{{php}}", "127.0.0.1:9"),
-            ("{{cache}}", "/nowhere/pages"),
-            ("{{zone}}", "wordpress"),
-        ] {
-            line = line.replace(word, value);
-        }
-        if !line.contains("{{") {
-            text.push_str(&line);
-            text.push('\n');
-        }
-    }
+    let words = [
+        ("{{listen}}", "127.0.0.1:8080"),
+        ("{{server_name}}", "_"),
+        ("{{root}}", "/nowhere/site"),
+        ("{{php}}", "127.0.0.1:9"),
+        ("{{pool}}", "php"),
+        ("{{php_children}}", "5"),
+        ("{{cache}}", "/nowhere/pages"),
+        ("{{zone}}", "wordpress"),
+    ];
+    let filled = words.iter().fold(preset.to_owned(), |text, (word, value)| text.replace(word, value));
+    let stands_alone = |line: &str| line.starts_with("{{") && line.ends_with("}}");
+    let text: Vec<_> = filled.lines().filter(|line| !stands_alone(line.trim())).collect();
+    let text = text.join("\n");
+    assert!(!text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains("{{")), "{text}");
     let runtime = runtime(&text);
     assert!(runtime.shortcut.is_some(), "its rules read more than fields");
     let pages = runtime.places.iter().filter(|place| place.shortcut).count();
