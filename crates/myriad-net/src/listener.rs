@@ -164,7 +164,8 @@ impl<S: Service> Worker<S> {
         let service = Rc::clone(&self.service);
         service.note(ConnectionEvent::Accepted);
         tokio::task::spawn_local(async move {
-            let driven = h1::drive(Rc::clone(&service), Rc::clone(&connection));
+            // Lent: what ends with the last who holds the connection must not find two.
+            let driven = h1::drive(Rc::clone(&service), &connection);
             if let Err(panic) = contain(driven).await {
                 service.connection_lost(&connection, &panic);
                 connection.socket.shutdown();

@@ -47,8 +47,8 @@ async fn greet<S: Service>(service: &S, connection: &Connection) -> bool {
 }
 
 /// Serves one connection until it ends.
-pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>) {
-    if service.is_secure(&connection) && !greet(&*service, &connection).await {
+pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>) {
+    if service.is_secure(connection) && !greet(&*service, connection).await {
         return;
     }
     if connection.tls().is_some_and(|facts| &*facts.alpn == b"h2") {
@@ -56,15 +56,15 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
     }
     let mut carried: Option<Box<Work>> = None;
     loop {
-        let ran = match read::head(&*service, &connection, carried.take()).await {
+        let ran = match read::head(&*service, connection, carried.take()).await {
             Read::Closed => return,
-            Read::Request(work) => exchange::run(&service, &connection, work),
+            Read::Request(work) => exchange::run(&service, connection, work),
             Read::Http2(work) => {
                 let early = work.input.bytes().to_vec();
                 work::give(work);
                 return Box::pin(h2::drive(service, connection, &early)).await;
             }
-            Read::Rejected(work, why) => exchange::reject(&service, &connection, work, why),
+            Read::Rejected(work, why) => exchange::reject(&service, connection, work, why),
         };
         match ran.end().await {
             After::KeepAlive(work) if work.input.is_empty() => work::give(work),
@@ -74,11 +74,11 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
             }
             After::Close => return connection.end(),
             After::CloseBehind(behind) => {
-                Box::pin(behind::wait(&connection, behind)).await;
+                Box::pin(behind::wait(connection, behind)).await;
                 return connection.end();
             }
             After::Linger(timeouts) => {
-                Box::pin(crate::linger::run(&connection, timeouts)).await;
+                Box::pin(crate::linger::run(connection, timeouts)).await;
                 return connection.end();
             }
         }

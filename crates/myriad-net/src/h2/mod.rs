@@ -30,8 +30,8 @@ use crate::service::Service;
 use driver::{Driver, End};
 
 /// Serves a connection whose client speaks HTTP/2 until it ends; `early` is what was read of it.
-pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>, early: &[u8]) {
-    let mut driver = Driver::new(service, Rc::clone(&connection), early);
+pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>, early: &[u8]) {
+    let mut driver = Driver::new(service, Rc::clone(connection), early);
     let end = poll_fn(|cx| driver.poll(cx)).await;
     let timeouts = driver.timeouts();
     drop(driver);
@@ -39,7 +39,7 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: Rc<Connection>
         End::TooSlow => connection.socket.reset_on_close(),
         End::TimedOut if timeouts.reset_timed_out => connection.socket.reset_on_close(),
         End::Said if timeouts.lingering_ms > 0 && !connection.has_given_way() => {
-            linger::run(&connection, timeouts).await;
+            linger::run(connection, timeouts).await;
         }
         End::Gone | End::TimedOut | End::Said => {}
     }
