@@ -2,13 +2,13 @@
 
 use super::{
     Builder, Level,
-    location::{Laid, Pending, lay_or_step},
+    location::{Laid, Pending, lay, lay_or_step},
 };
 use crate::{
     diagnostic::Diagnostic,
     model::{Balance, HttpConf, LogFormat, ServerConf, ServerName, UpstreamConf},
     parsed::Node,
-    registry::{Arguments, Block, Contexts, Done, Set},
+    registry::{Block, Contexts, Set},
     settings::Settings,
     text::Text,
 };
@@ -136,14 +136,5 @@ impl Builder<'_> {
             self.findings.push(Diagnostic::error(node.span, message));
         }
         Some(upstream)
-    }
-}
-
-/// Lays a plain directive over the settings of its level.
-pub(super) fn lay(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    match args.directive.set {
-        Set::Settings(set) => set(settings, args),
-        Set::Origin(set) => set(settings.origin_mut(args.protocol()), args),
-        _ => Ok(()),
     }
 }

@@ -1,11 +1,11 @@
 //! `location`, `if` and `limit_except` blocks.
 
-use super::{Builder, Level, http::lay};
+use super::{Builder, Level};
 use crate::{
     diagnostic::Diagnostic,
     model::{IfBlock, LimitExcept, LocationConf, Matcher, RewriteStep},
     parsed::{Node, Word},
-    registry::{Arguments, Block, Contexts, Set, parse_condition},
+    registry::{Arguments, Block, Contexts, Done, Set, parse_condition},
     settings::{Handler, Settings},
     text::Text,
 };
@@ -22,6 +22,15 @@ pub(super) enum Laid {
     Step(RewriteStep),
     If,
     LimitExcept,
+}
+
+/// Lays a plain directive over the settings of its level.
+pub(super) fn lay(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    match args.directive.set {
+        Set::Settings(set) => set(settings, args),
+        Set::Origin(set) => set(settings.origin_mut(args.protocol()), args),
+        _ => Ok(()),
+    }
 }
 
 /// Lays one directive of a server, location or `if`.

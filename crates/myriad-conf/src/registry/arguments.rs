@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::Directive;
+use super::directive::Directive;
 use crate::{
     diagnostic::Diagnostic,
     number::{NumberError, parse_millis, parse_number, parse_size},

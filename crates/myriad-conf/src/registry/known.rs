@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::OnceLock};
 
-use super::NOT_YET;
+use super::directive::NOT_YET;
 
 /// A directive that is known and not supported.
 #[derive(Clone, Copy, Debug)]

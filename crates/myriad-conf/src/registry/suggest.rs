@@ -1,7 +1,5 @@
 //! The nearest name to one that is not known.
 
-use super::{directives, known};
-
 /// The nearest of the candidates, if it is near enough to be what was meant: a third of its letters may differ, three at most.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
@@ -12,12 +10,6 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .filter(|(distance, _)| *distance <= limit)
         .min()
         .map(|(_, candidate)| candidate)
-}
-
-/// The nearest directive, implemented ones first.
-pub(crate) fn nearest_directive(name: &str) -> Option<&'static str> {
-    nearest(name, directives().iter().map(|directive| &*directive.name))
-        .or_else(|| nearest(name, known::all().map(|directive| directive.name)))
 }
 
 /// Edit distance: insert, delete, replace, swap neighbours. Long names are not compared.
@@ -42,7 +34,8 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{distance, nearest, nearest_directive};
+    use super::{distance, nearest};
+    use crate::registry::nearest_directive;
 
     #[test]
     fn distance_counts_insertions_deletions_replacements_and_swaps() {

@@ -20,6 +20,7 @@ mod log;
 mod openssl;
 mod origin;
 mod origin_tls;
+mod protocol;
 mod realip;
 mod referers;
 mod resolver;
@@ -61,29 +62,11 @@ pub use ssi::SsiSettings;
 pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};
 
+pub use protocol::Protocol;
 pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
 pub use referers::RefererSettings;
 
 use crate::text::Text;
-
-/// Which protocol an origin speaks: the two members of the upstream family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// `fastcgi_*`.
-    FastCgi,
-    /// `proxy_*`.
-    Http,
-}
-
-impl Protocol {
-    /// The prefix of the family's directive names: `fastcgi_` or `proxy_`.
-    pub fn prefix(self) -> &'static str {
-        match self {
-            Self::FastCgi => "fastcgi_",
-            Self::Http => "proxy_",
-        }
-    }
-}
 
 /// What makes the content of a location when nothing earlier has answered; without one, static files do.
 #[derive(Clone, Debug, PartialEq, Eq)]
