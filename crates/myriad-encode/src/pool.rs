@@ -1,6 +1,7 @@
 //! Threads for compression that nobody waits for: low priority, a bounded queue, a budget of CPU.
 
 mod budget;
+mod queue;
 mod worker;
 
 use std::collections::VecDeque;
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use budget::Budget;
+pub use queue::PoolCounters;
+use queue::{Shared, State};
 
 /// How a [`Pool`] may use the machine.
 #[derive(Clone, Debug)]
@@ -48,47 +51,10 @@ pub enum Submitted {
     Stopped,
 }
 
-/// What a pool has done since it started, and what it has before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PoolCounters {
-    /// Jobs that wait.
-    pub waiting: usize,
-    /// Jobs that run at this moment.
-    pub running: usize,
-    /// Jobs that ran to their end.
-    pub done: u64,
-    /// Jobs that panicked; the thread goes on.
-    pub panicked: u64,
-    /// Jobs dropped because their key was there already.
-    pub duplicates: u64,
-    /// Jobs dropped because the queue was full.
-    pub dropped: u64,
-    /// CPU time that jobs have used.
-    pub cpu: Duration,
-}
-
-/// A job: it carries what it needs and hands its result over itself.
-type Job = Box<dyn FnOnce() + Send>;
-
 /// Background threads that take jobs by key; never makes the caller wait.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-struct Shared {
-    state: Mutex<State>,
-    wake: Condvar,
-    capacity: usize,
-}
-
-struct State {
-    waiting: VecDeque<(u64, Job)>,
-    /// Keys of the jobs that run; as many as there are threads, so a list is enough.
-    running: Vec<u64>,
-    budget: Budget,
-    counters: PoolCounters,
-    stopping: bool,
 }
 
 impl Pool {

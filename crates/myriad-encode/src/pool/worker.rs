@@ -7,7 +7,7 @@ use parking_lot::MutexGuard;
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Job, Shared, State};
+use super::queue::{Job, Shared, State};
 
 /// Runs jobs until the pool stops.
 pub(super) fn run(shared: &Shared, niceness: i32) {

@@ -1,5 +1,6 @@
 //! One connection, as a server sees it: bytes in, what they mean out.
 
+mod block;
 mod control;
 mod headers;
 mod patience;
@@ -18,7 +19,7 @@ use super::settings::{self, Settings};
 use super::{FRAME_HEADER, MAX_FRAME, PREFACE};
 use crate::h1::HeadLimits;
 use crate::{ParseError, RequestHead};
-use headers::Block;
+use block::Block;
 use patience::Patience;
 use stream::Streams;
 pub use stream::{Over, Volume};

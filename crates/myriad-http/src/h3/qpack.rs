@@ -4,6 +4,7 @@
 mod decoder;
 mod dynamic;
 mod encoder;
+mod error;
 mod instruction;
 mod literal;
 mod section;
@@ -11,8 +12,8 @@ mod table;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;
+pub(super) use error::DecodeError;
 pub(super) use literal::{Fault, read_integer};
-pub(super) use section::DecodeError;
 
 /// Bytes of the table that a client may fill (`SETTINGS_QPACK_MAX_TABLE_CAPACITY`, RFC 9204 §5), nginx's figure.
 pub(super) const MAX_TABLE_CAPACITY: usize = 4096;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::{BrokenHeader, Preface, ProxyHeader};
+use super::header::{BrokenHeader, Preface, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"PROXY ";
 /// The longest line with its end, bytes (section 2.1).

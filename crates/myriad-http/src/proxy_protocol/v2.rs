@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::{BrokenHeader, LONGEST, Preface, ProxyHeader};
+use super::header::{BrokenHeader, LONGEST, Preface, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Signature, version and command, family and transport, length.

@@ -8,6 +8,7 @@ use super::super::hpack::DecodeError;
 use super::super::request::{RequestBuilder, is_trailer};
 use super::super::settings::Settings;
 use super::super::{ConnectionError, ErrorCode, Priority};
+use super::block::Block;
 use super::stream::{Closed, Stream, Volume};
 use super::{Connection, Received};
 use crate::h1::{Framing, request_framing};
@@ -15,22 +16,6 @@ use crate::{ParseError, RequestHead, Version};
 
 /// Most `CONTINUATION` frames of one block: a block that is not larger than allowed needs few.
 const CONTINUATIONS: u32 = 100;
-
-/// A block of which frames are missing.
-#[derive(Debug)]
-pub(super) struct Block {
-    opening: FrameHeader,
-    bytes: Vec<u8>,
-    frames: u32,
-    /// The stream depends on itself (RFC 7540 §5.3.1).
-    selfish: bool,
-}
-
-impl Block {
-    pub(super) fn stream(&self) -> u32 {
-        self.opening.stream
-    }
-}
 
 /// What a header block is for.
 enum Purpose {

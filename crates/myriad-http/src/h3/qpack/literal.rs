@@ -1,6 +1,6 @@
 //! Strings and integers as they stand on the wire (RFC 9204 §4.1).
 
-use super::DecodeError;
+use super::error::DecodeError;
 use crate::h2::hpack::{huffman, integer};
 
 /// Bytes of an integer at most: what is longer is larger than anything that it may mean.

@@ -2,19 +2,9 @@
 
 use super::MAX_TABLE_CAPACITY;
 use super::dynamic::{OVERHEAD, Table};
+use super::error::DecodeError;
 use super::literal::{Literal, read_integer};
 use super::table::STATIC;
-
-/// Why a field section cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum DecodeError {
-    /// It is no field section, or refers to what is not in the tables: the connection ends.
-    Broken,
-    /// A field, or all of them, are larger than allowed.
-    TooLarge,
-    /// It needs entries that have not come: so many must have, in all.
-    Blocked(u64),
-}
 
 /// What a section begins with (RFC 9204 §4.5.1).
 #[derive(Clone, Copy, Debug)]
