@@ -2,22 +2,14 @@
 
 use std::fmt::Write;
 
+use rustls_pki_types::SignatureVerificationAlgorithm;
 use sha1::{Digest, Sha1};
 
-use crate::der::{Malformed, Reader, tag};
+use crate::der::{Malformed, tag};
 use crate::extensions::Extensions;
 use crate::name::Name;
+use crate::signature::{Algorithms, PublicKey, Signed, is_signed_by};
 use crate::time;
-use crate::trust::{Algorithms, is_signed_by};
-
-/// A public key, as algorithms of signatures take it.
-#[derive(Clone, Copy, Debug)]
-pub struct PublicKey<'a> {
-    /// The value of its `AlgorithmIdentifier`, without tag and length.
-    pub algorithm: &'a [u8],
-    /// The key.
-    pub bytes: &'a [u8],
-}
 
 /// A certificate. What it says is not proved until [`crate::Trust::verify`] has.
 #[derive(Clone, Debug)]
@@ -40,29 +32,6 @@ pub struct Certificate<'a> {
     pub public_key: PublicKey<'a>,
     pub(crate) extensions: Extensions<'a>,
     pub(crate) signed: Signed<'a>,
-}
-
-/// What was signed, how, and the signature.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Signed<'a> {
-    pub(crate) message: &'a [u8],
-    /// The value of the `AlgorithmIdentifier`.
-    pub(crate) algorithm: &'a [u8],
-    pub(crate) signature: &'a [u8],
-}
-
-impl<'a> Signed<'a> {
-    /// Reads `SEQUENCE { message, algorithm, signature }`.
-    pub(crate) fn read(der: &'a [u8]) -> Result<(Self, Reader<'a>), Malformed> {
-        let mut outer = Reader::new(der);
-        let mut parts = outer.inside(tag::SEQUENCE)?;
-        outer.end()?;
-        let message = parts.expect(tag::SEQUENCE)?;
-        let algorithm = parts.expect(tag::SEQUENCE)?.content;
-        let signature = parts.bits()?;
-        parts.end()?;
-        Ok((Self { message: message.whole, algorithm, signature }, message.values()))
-    }
 }
 
 impl<'a> Certificate<'a> {
@@ -157,6 +126,16 @@ impl<'a> Certificate<'a> {
             }
         }
         None
+    }
+
+    /// Whether whom it names has signed a message, in one of these ways.
+    pub fn has_signed(&self, message: &[u8], signature: &[u8], algorithms: Algorithms<'_>) -> bool {
+        let key = &self.public_key;
+        let of_key = |algorithm: &&&dyn SignatureVerificationAlgorithm| {
+            algorithm.public_key_alg_id().as_ref() == key.algorithm
+        };
+        let mut ways = algorithms.iter().filter(of_key);
+        ways.any(|algorithm| algorithm.verify_signature(key.bytes, message, signature).is_ok())
     }
 
     /// Whether this one's key has signed that one, and its name says so.

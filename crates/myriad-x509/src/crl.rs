@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::certificate::{Certificate, Signed};
+use crate::certificate::Certificate;
 use crate::der::{Malformed, Reader, tag};
 use crate::error::VerifyError;
 use crate::extensions::{self, KeyUsage};
 use crate::name::Name;
+use crate::signature::{Algorithms, Signed, is_signed_by};
 use crate::time;
-use crate::trust::{Algorithms, is_signed_by};
 
 /// A list of certificates that their issuer has taken back.
 pub struct RevocationList {

@@ -23,6 +23,7 @@ mod name;
 mod ocsp;
 mod path;
 mod pem;
+mod signature;
 mod time;
 mod trust;
 pub mod write;
@@ -30,12 +31,13 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
-pub use certificate::{Certificate, PublicKey};
+pub use certificate::Certificate;
 pub use crl::RevocationList;
 pub use der::Malformed;
 pub use error::VerifyError;
 pub use name::Name;
 pub use ocsp::{OcspAnswer, OcspError, OcspId, check_form};
 pub use path::Purpose;
+pub use signature::{Algorithms, PublicKey};
 pub use time::show_time;
-pub use trust::{Algorithms, Trust};
+pub use trust::Trust;

@@ -5,10 +5,10 @@ use std::fmt;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
-use crate::certificate::{Certificate, Signed};
+use crate::certificate::Certificate;
 use crate::der::{Malformed, Reader, Value, tag};
+use crate::signature::{Algorithms, Signed, is_signed_by};
 use crate::time;
-use crate::trust::{Algorithms, is_signed_by};
 use crate::write::holding;
 
 /// The `AlgorithmIdentifier` of SHA-1: what all responders know a certificate by. It protects nothing here.

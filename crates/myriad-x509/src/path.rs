@@ -13,7 +13,8 @@ use crate::certificate::Certificate;
 use crate::constraints;
 use crate::error::VerifyError;
 use crate::extensions::KeyUsage;
-use crate::trust::{Algorithms, Trust, is_signed_by};
+use crate::signature::{Algorithms, is_signed_by};
+use crate::trust::Trust;
 
 /// Most certificates of a chain that are looked at.
 const LONGEST_CHAIN: usize = 16;
@@ -29,7 +30,21 @@ pub enum Purpose {
     Server,
 }
 
-pub(crate) fn verify<C: AsRef<[u8]>>(
+impl Trust {
+    /// Whether a chain, whose first certificate is the one in question, ends with somebody trusted, and nothing on the way
+    /// speaks against it. `now_s` in seconds since the Unix epoch, and so is the last moment at which that still holds.
+    pub fn verify<C: AsRef<[u8]>>(
+        &self,
+        chain: &[C],
+        purpose: Purpose,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<i64, VerifyError> {
+        verify(self, chain, purpose, now_s, algorithms)
+    }
+}
+
+fn verify<C: AsRef<[u8]>>(
     trust: &Trust,
     chain: &[C],
     purpose: Purpose,
