@@ -1,13 +1,16 @@
-//! A directive: what it is called, where it may stand, what it takes and what it sets.
+//! A directive: what it is called, where it may stand, what it takes and what it sets, and its arguments as its setter reads
+//! them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
-use super::arguments::{Arguments, Done};
 use super::contexts::Contexts;
 use crate::{
     diagnostic::Diagnostic,
     model::{AcmeIssuerConf, HttpConf, MainConf, RewriteStep, ServerConf, UpstreamConf},
+    number::{NumberError, parse_millis, parse_number, parse_size},
+    parsed::{Node, Word},
     settings::{OriginSettings, Protocol, Settings},
+    text::Text,
 };
 
 /// How a directive of nginx fares here.
@@ -230,3 +233,162 @@ impl FamilyRow {
         Some(Directive { name, family, protocol: Some(protocol), ..self.row.clone() })
     }
 }
+
+/// What a setter returns.
+pub(crate) type Done = Result<(), Diagnostic>;
+
+/// A name that must be defined somewhere; checked when everything has been read.
+pub(crate) enum Use {
+    /// A `log_format`.
+    LogFormat(Text),
+    /// A cache zone.
+    CacheZone(Text),
+    /// A zone of limits, and the directive that would define it.
+    LimitZone(Text, &'static str),
+}
+
+/// One directive as its setter sees it. Indexes count arguments from 0; the arity was checked before.
+pub(crate) struct Arguments<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) directive: &'static Directive,
+    /// Whether it (or its group) stands here for the first time on this level.
+    pub(crate) first: bool,
+    pub(crate) uses: &'a mut Vec<Use>,
+    pub(crate) warnings: &'a mut Vec<Diagnostic>,
+}
+
+impl<'a> Arguments<'a> {
+    pub(crate) fn len(&self) -> usize {
+        self.node.args.len()
+    }
+
+    pub(crate) fn words(&self) -> &'a [Word] {
+        &self.node.args
+    }
+
+    pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
+        &self.node.args[index].text
+    }
+
+    /// Which member of the upstream family the directive belongs to.
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.directive.protocol.unwrap_or(Protocol::Http)
+    }
+
+    /// Empties an inherited list where this level starts its own.
+    pub(crate) fn start<T>(&self, list: &mut Vec<T>) {
+        if self.first {
+            list.clear();
+        }
+    }
+
+    pub(crate) fn error(&self, index: usize, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(self.node.args[index].span, message)
+    }
+
+    pub(crate) fn warn(&mut self, index: usize, message: impl Into<String>) {
+        self.warnings.push(Diagnostic::warning(self.node.args[index].span, message));
+    }
+
+    /// `invalid value "x"`, with the directive's name and what it must be.
+    pub(crate) fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
+        let value = String::from_utf8_lossy(self.bytes(index));
+        self.error(index, format!("invalid value \"{value}\" in \"{}\" directive", self.directive.name))
+            .help(format!("it must be {must_be}"))
+    }
+
+    pub(crate) fn text(&self, index: usize) -> Result<Text, Diagnostic> {
+        Ok(self.node.args[index].to_text())
+    }
+
+    /// A name of the configuration's own: UTF-8, not empty.
+    pub(crate) fn name(&self, index: usize) -> Result<String, Diagnostic> {
+        match std::str::from_utf8(self.bytes(index)) {
+            Ok("") | Err(_) => Err(self.invalid(index, "a name")),
+            Ok(name) => Ok(name.to_owned()),
+        }
+    }
+
+    /// `$name`, without the `$`.
+    pub(crate) fn variable(&self, index: usize) -> Result<Text, Diagnostic> {
+        let mut text = self.node.args[index].to_text();
+        let name = text.value.strip_prefix(b"$").unwrap_or_default();
+        if name.is_empty() {
+            return Err(self
+                .error(index, format!("invalid variable name \"{}\"", text.lossy()))
+                .help("it starts with `$`"));
+        }
+        text.value = name.to_vec();
+        Ok(text)
+    }
+
+    pub(crate) fn flag(&self, index: usize) -> Result<bool, Diagnostic> {
+        self.choice(index, &[("on", true), ("off", false)])
+    }
+
+    /// One of a few words, regardless of case as in nginx.
+    pub(crate) fn choice<T: Copy>(&self, index: usize, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
+        let word = self.bytes(index);
+        let found = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<_> = choices.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+            self.invalid(index, names.join(" or "))
+        })
+    }
+
+    pub(crate) fn number(&self, index: usize) -> Result<u64, Diagnostic> {
+        self.read(index, 0, "a number", parse_number)
+    }
+
+    /// A number that fits 32 bits.
+    pub(crate) fn count(&self, index: usize) -> Result<u32, Diagnostic> {
+        self.small(index, 0)
+    }
+
+    pub(crate) fn size(&self, index: usize) -> Result<u64, Diagnostic> {
+        self.read(index, 0, "a size: a number, `k`, `m` or `g` after it", parse_size)
+    }
+
+    pub(crate) fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
+        self.read(index, 0, TIME, parse_millis)
+    }
+
+    /// The number after the first `skip` bytes of the word, as in `weight=5`.
+    pub(crate) fn small(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
+        let number = self.read(index, skip, "a number", parse_number)?;
+        u32::try_from(number).map_err(|_| self.invalid(index, "less than 4294967296"))
+    }
+
+    pub(crate) fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
+        self.read(index, skip, "a number", parse_number)
+    }
+
+    pub(crate) fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
+        self.read(index, skip, "a size: a number, `k`, `m` or `g` after it", parse_size)
+    }
+
+    pub(crate) fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
+        self.read(index, skip, TIME, parse_millis)
+    }
+
+    /// A number from `low` to `high`.
+    pub(crate) fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
+        let number = u8::try_from(self.number(index)?).ok().filter(|number| (low..=high).contains(number));
+        number.ok_or_else(|| self.invalid(index, format!("between {low} and {high}")))
+    }
+
+    fn read<T>(
+        &self,
+        index: usize,
+        skip: usize,
+        form: &str,
+        parse: fn(&[u8]) -> Result<T, NumberError>,
+    ) -> Result<T, Diagnostic> {
+        parse(&self.bytes(index)[skip..]).map_err(|error| match error {
+            NumberError::Invalid => self.invalid(index, form),
+            NumberError::TooLarge => self.invalid(index, "smaller: it is too large"),
+        })
+    }
+}
+
+const TIME: &str = "a time: numbers with `ms`, `s`, `m`, `h`, `d`, `w`, `M` or `y`, seconds without a unit";

@@ -6,7 +6,6 @@
 
 mod access;
 mod acme;
-mod arguments;
 mod auth_request;
 mod autoindex;
 mod blocks;
@@ -53,11 +52,10 @@ mod zone;
 
 use std::{collections::HashMap, sync::OnceLock};
 
-pub(crate) use arguments::{Arguments, Done, Use};
 pub(crate) use condition::parse_condition;
 pub use contexts::Contexts;
+pub(crate) use directive::{Arguments, Block, Done, NOT_YET, Set, Use};
 pub use directive::{Arity, Directive, Status};
-pub(crate) use directive::{Block, NOT_YET, Set};
 use directive::{FLAG, FamilyRow, ONE, TWO, at_least, between, block, exactly, set};
 pub use headers::parse_expires;
 pub(crate) use known::known;
