@@ -44,9 +44,7 @@ fn print_shows_a_configuration_that_passes_the_test() {
     let printed = command(&site, &["--php", php, "--listen", &listen, "--print"]).output().expect("print");
     assert!(printed.status.success(), "{}", stderr(&printed));
     let text = stdout(&printed);
-    assert!(
-        text.contains(&format!("fastcgi_pass unix:{php};")) && text.contains(&format!("listen {listen};"))
-    );
+    assert!(text.contains(&format!("server unix:{php} ")) && text.contains(&format!("listen {listen};")));
     site.write("site.conf", &text);
     let tested =
         myriad().arg("-t").arg("-p").arg(&site.folder).args(["-c", "site.conf"]).output().expect("test");
