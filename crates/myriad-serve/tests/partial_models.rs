@@ -37,6 +37,7 @@ http {
         location ~ \.php$ {
             fastcgi_pass php;
             fastcgi_cache pages;
+            shared_fetch_headers on;
             fastcgi_cache_valid 200 1m;
             fastcgi_cache_bypass $skip;
             fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
