@@ -1,8 +1,9 @@
 //! `Accept-Language`, by what it means: which languages a visitor wants, the most wanted first.
 //!
-//! RFC 9110 §12.5.4 orders languages by weight. Of those that weigh the same, applications take the one that stands first,
-//! so their order counts too; how far two weights lie apart does not. What is left is one spelling for all lists that lead to
-//! the same choice: `en-GB,en;q=0.9,de;q=0.8` and `EN-gb, en;q=0.5, de;q=0.1, en;q=0.1` are one list.
+//! RFC 9110 §12.5.4 orders languages by weight, which is 1 where none is given. How far two weights lie apart says nothing, nor
+//! does the order of languages that weigh the same ("this behavior cannot be relied upon"). What is left is one spelling for
+//! all lists that mean the same: `en-GB,en;q=0.9,de;q=0.8` and `EN-gb, en;q=0.5, de;q=0.1, en;q=0.1` are one list, `en, de` and
+//! `de, en` another, and `en, de;q=0.9` neither.
 
 use smallvec::SmallVec;
 
@@ -12,8 +13,7 @@ const MOST: usize = 16;
 /// A language of a list, and how much it is wanted, in thousandths.
 pub(crate) type Language<'a> = (u16, &'a [u8]);
 
-/// The languages of a list, each once, the most wanted first, those that are refused (`q=0`) last and by name; none where
-/// they are too many.
+/// The languages of a list, each once, the most wanted first, those that are refused (`q=0`) last; none where they are too many.
 pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<SmallVec<[Language<'a>; MOST]>> {
     let mut languages: SmallVec<[Language<'a>; MOST]> = SmallVec::new();
     for member in values.flat_map(|value| value.split(|byte| *byte == b',')) {
@@ -30,10 +30,7 @@ pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Smal
         }
         languages.push((weight, name));
     }
-    languages.sort_by(|(weight, name), (other_weight, other)| {
-        let by_name = || if *weight == 0 { lower(name).cmp(lower(other)) } else { std::cmp::Ordering::Equal };
-        other_weight.cmp(weight).then_with(by_name)
-    });
+    languages.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
     let mut at = 0;
     while at < languages.len() {
         let name = languages[at].1;
@@ -46,34 +43,27 @@ pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Smal
     Some(languages)
 }
 
-/// Appends the list in its one spelling, without weights: `en-gb,en,de;q=0`.
-pub(crate) fn write(languages: &[Language<'_>], out: &mut Vec<u8>) {
+/// Appends the list in its one spelling, a field value that says the same: languages that weigh the same by name, and weights that
+/// fall from 1 by twentieths.
+pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec<u8>) {
+    languages.sort_by(|(weight, name), (other_weight, other)| {
+        other_weight.cmp(weight).then_with(|| lower(name).cmp(lower(other)))
+    });
+    let mut twentieths = 20;
     for (number, (weight, name)) in languages.iter().enumerate() {
         if number > 0 {
             out.push(b',');
+            twentieths -= u8::from(languages[number - 1].0 != *weight);
         }
         out.extend(lower(name));
         if *weight == 0 {
             out.extend_from_slice(b";q=0");
+        } else if twentieths < 20 {
+            let hundredths = twentieths * 5;
+            out.extend_from_slice(b";q=0.");
+            out.extend([b'0' + hundredths / 10, b'0' + hundredths % 10]);
         }
     }
-}
-
-/// The list as a field that says the same: the weights fall from 1 by twentieths.
-pub(crate) fn weighted(languages: &[Language<'_>]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for (number, (weight, name)) in languages.iter().enumerate() {
-        if number > 0 {
-            out.push(b',');
-        }
-        out.extend(lower(name));
-        match (*weight, number) {
-            (0, _) => out.extend_from_slice(b";q=0"),
-            (_, 0) => {}
-            _ => out.extend_from_slice(format!(";q=0.{:02}", 100 - 5 * number).as_bytes()),
-        }
-    }
-    out
 }
 
 /// The one of `offered` that a list wants most (RFC 4647 §3.4, lookup): a range matches itself and, cut at its hyphens from
@@ -117,36 +107,45 @@ mod tests {
 
     fn spelled(value: &str) -> String {
         let mut out = Vec::new();
-        write(&ordered([value.as_bytes()].into_iter()).expect("few"), &mut out);
+        write(ordered([value.as_bytes()].into_iter()).expect("few"), &mut out);
         String::from_utf8(out).expect("text")
     }
 
     #[test]
     fn lists_that_mean_the_same_are_one_and_those_that_differ_are_not() {
         for same in [
-            "en-gb,en,de",
+            "en-gb,en;q=0.95,de;q=0.90",
             "en-GB, en;q=0.9, de;q=0.8",
             "EN-gb,en;q=0.5,de;q=0.1",
             "de;q=0.1, en;q=0.5, en-GB;q=1.0",
-            "en-GB, en, de",
-            "en-GB, en, en;q=0.3, de, EN-GB;q=0.1",
+            "en-GB, en;q=0.5, en;q=0.3, de;q=0.4, EN-GB;q=0.1",
             " , en-GB,,en;Q=0.999 ,de;q=0.2 ",
         ] {
-            assert_eq!(spelled(same), "en-gb,en,de", "{same}");
+            assert_eq!(spelled(same), "en-gb,en;q=0.95,de;q=0.90", "{same}");
         }
-        assert_eq!(spelled("de, en"), "de,en", "applications take the first of two that weigh the same");
-        assert_eq!(spelled("en, de"), "en,de");
-        assert_eq!(spelled("en;q=0.5, de;q=0.5"), "en,de");
+        for same in ["en, de", "de, en", "De,eN;q=1", "en;q=0.5, de;q=0.5", "de,en,de;q=0.2"] {
+            assert_eq!(spelled(same), "de,en", "{same}: order says nothing");
+        }
+        assert_eq!(spelled("en, de;q=0.9"), "en,de;q=0.95", "one is wanted more");
+        assert_eq!(spelled("de, en;q=0.9"), "de,en;q=0.95");
+        assert_eq!(spelled("x;q=0.2, en, a;q=0.2, de;q=0.1"), "en,a;q=0.95,x;q=0.95,de;q=0.90");
         assert_eq!(spelled("fr;q=0, de;q=0, *"), "*,de;q=0,fr;q=0");
-        assert_eq!(spelled("en, <x>"), "en,<x>", "what is no language is told apart all the same");
+        assert_eq!(spelled("en, <x>"), "<x>,en", "what is no language is told apart all the same");
     }
 
     #[test]
-    fn the_field_that_the_origin_is_told_says_the_same() {
-        for value in ["en", "de;q=0.1,en", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p", "fr;q=0, *;q=0.4", "x;q=0"] {
-            let list = ordered([value.as_bytes()].into_iter()).expect("few");
-            let told = String::from_utf8(weighted(&list)).expect("text");
-            assert_eq!(spelled(&told), spelled(value), "{told}");
+    fn the_spelling_is_a_field_that_says_the_same() {
+        let falling: Vec<_> = (0..MOST).map(|number| format!("l{number:02};q=0.{}", 90 - number)).collect();
+        for value in [
+            "en",
+            "de;q=0.1,en",
+            "b,a,d,c",
+            "fr;q=0, *;q=0.4",
+            "x;q=0",
+            "y;q=0.3, x;q=0.3, z",
+            &falling.join(","),
+        ] {
+            assert_eq!(spelled(&spelled(value)), spelled(value), "{value}");
         }
         let many = vec!["en"; MOST + 1].join(",");
         assert!(ordered([many.as_bytes()].into_iter()).is_none());
@@ -161,6 +160,7 @@ mod tests {
         };
         assert_eq!(best("de-AT, en;q=0.5"), "de");
         assert_eq!(best("fr, en;q=0.1, de;q=0.2"), "de");
+        assert_eq!(best("de, en"), "de", "the first of two that weigh the same");
         assert_eq!(best("PT-br"), "pt-BR");
         assert_eq!(best("pt"), "", "a broader range asks for no narrower language");
         assert_eq!(best("fr, *"), "");

@@ -161,14 +161,16 @@ impl SharedFetch {
 
 impl KeyedInput {
     /// The value in the one spelling that the key and the origin get; empty for none. Of languages, the one of the list that
-    /// the visitor wants most (RFC 9110 §12.5.4), without a list all of them in their order.
+    /// the visitor wants most (RFC 9110 §12.5.4), without a list all of them by their weights.
     pub fn value(&self, request: &Fields) -> Vec<u8> {
         let is_language = !self.cookie && self.name.eq_ignore_ascii_case(b"accept-language");
         let sent = || request.known_all(Known::AcceptLanguage);
         let value = if is_language && !self.values.is_empty() {
             return languages::best(sent(), &self.values).unwrap_or_default().to_vec();
         } else if is_language {
-            languages::ordered(sent()).map(|ordered| languages::weighted(&ordered)).unwrap_or_default()
+            let mut spelled = Vec::new();
+            languages::write(languages::ordered(sent()).unwrap_or_default(), &mut spelled);
+            spelled
         } else if self.cookie {
             cookie(request, &self.name).unwrap_or_default().to_vec()
         } else {
@@ -211,7 +213,9 @@ fn cookie<'a>(request: &'a Fields, name: &[u8]) -> Option<&'a [u8]> {
 fn push_languages(request: &Fields, told: &mut Fields) {
     match languages::ordered(request.known_all(Known::AcceptLanguage)) {
         Some(ordered) if !ordered.is_empty() => {
-            told.push_known(Known::AcceptLanguage, &languages::weighted(&ordered));
+            let mut spelled = Vec::new();
+            languages::write(ordered, &mut spelled);
+            told.push_known(Known::AcceptLanguage, &spelled);
         }
         // Too many to be told apart: what is answered is not stored.
         _ => request.known_all(Known::AcceptLanguage).for_each(|value| told.push(b"Accept-Language", value)),

@@ -161,7 +161,7 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 4]);
     if name == b"accept-language" {
         match languages::ordered(values) {
-            Some(ordered) => languages::write(&ordered, out),
+            Some(ordered) => languages::write(ordered, out),
             // Lists of that length are not told apart: the value is too long for any variant.
             None => out.resize(length_at + VARIANT_MAX + 1, 0),
         }

@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(
             shown,
             [
-                (&b"accept-language"[..], Some(b"en,de".to_vec())),
+                (&b"accept-language"[..], Some(b"en,de;q=0.95".to_vec())),
                 (b"cookie", None),
                 (b"x-device", Some(b"phone".to_vec())),
             ]
