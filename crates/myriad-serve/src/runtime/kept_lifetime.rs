@@ -27,6 +27,7 @@ const SOURCES: [Source; 7] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rare {
+    // Both are when the page ends to be fresh, unless the origin said otherwise.
     stale_updating_until: u64,
     stale_error_until: u64,
     born: Option<u64>,
@@ -43,8 +44,8 @@ impl KeptLifetime {
         let rare = self.rare.as_deref();
         Lifetime {
             fresh_until: self.fresh_until,
-            stale_updating_until: rare.map_or(0, |rare| rare.stale_updating_until),
-            stale_error_until: rare.map_or(0, |rare| rare.stale_error_until),
+            stale_updating_until: rare.map_or(self.fresh_until, |rare| rare.stale_updating_until),
+            stale_error_until: rare.map_or(self.fresh_until, |rare| rare.stale_error_until),
             must_revalidate: self.valid >> VALID_BITS & 1 > 0,
             valid_ms: self.valid & LONGEST,
             source: SOURCES[(self.valid >> (VALID_BITS + 1)) as usize],
@@ -65,7 +66,7 @@ impl From<Lifetime> for KeptLifetime {
             born,
         } = lifetime;
         let rare = Rare { stale_updating_until, stale_error_until, born };
-        let usual = Rare { stale_updating_until: 0, stale_error_until: 0, born: None };
+        let usual = Rare { stale_updating_until: fresh_until, stale_error_until: fresh_until, born: None };
         let rare = (rare != usual).then(|| Box::new(rare));
         let source = SOURCES.iter().position(|known| *known == source).unwrap_or_default() as u64;
         let judged = source << 1 | u64::from(must_revalidate);
@@ -75,7 +76,43 @@ impl From<Lifetime> for KeptLifetime {
 
 #[cfg(test)]
 mod tests {
+    use myriad_http::{Fields, Method};
+    use myriad_policy::{Admission, ResponseFacts, Rules, StatusMatch, ValidFor, admit};
+
     use super::*;
+
+    #[test]
+    fn a_page_whose_origin_says_nothing_of_stale_pages_owns_nothing() {
+        let valid = vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }];
+        let rules = Rules { valid, ..Rules::default() };
+        let weight = |control: &str| {
+            let fields: Fields = [("Cache-Control", control)].into_iter().collect();
+            let facts = ResponseFacts {
+                status: 200,
+                fields: &fields,
+                method: Method::Get,
+                authorization: false,
+                personal: false,
+                piece: false,
+                no_cache: false,
+                uses: 1,
+                usable_page: false,
+                large_request: false,
+                delay_ms: 0,
+            };
+            let Admission::Store(lifetime) = admit(&facts, &rules, 1_795_226_400_000) else {
+                panic!("{control}")
+            };
+            let purged = lifetime.ended_by(lifetime.fresh_until - 5);
+            assert_eq!(KeptLifetime::from(lifetime).get(), lifetime);
+            assert_eq!(KeptLifetime::from(purged).get(), purged);
+            (KeptLifetime::from(lifetime).weight(), KeptLifetime::from(purged).weight())
+        };
+        assert_eq!(weight("public"), (0, 0));
+        assert_eq!(weight("max-age=60"), (0, 0));
+        let (rare, purged) = weight("max-age=60, stale-while-revalidate=60");
+        assert!(rare > 0 && purged > 0);
+    }
 
     #[test]
     fn a_lifetime_comes_back_as_it_was() {
@@ -83,8 +120,8 @@ mod tests {
             let bit = |bit: u64| bits >> bit & 1;
             let lifetime = Lifetime {
                 fresh_until: 10,
-                stale_updating_until: 20 * bit(0),
-                stale_error_until: 30 * bit(1),
+                stale_updating_until: 10 + 20 * bit(0),
+                stale_error_until: 10 + 30 * bit(1),
                 must_revalidate: bit(3) > 0,
                 valid_ms: 40,
                 source,
