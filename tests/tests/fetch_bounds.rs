@@ -243,6 +243,8 @@ fn refresh_behind_a_stale_page_does_not_begin_at_the_bound() {
         for _ in 0..3 {
             let stale = server.get("/page");
             assert_eq!((stale.status, stale.text().as_str()), (200, "/page"));
+            // Behind a busy peer a refresh began, and ended at once.
+            assert!(zone.is_empty() || stale.cache() == "STALE", "nobody updates it: {}", stale.cache());
         }
         gate.open();
         assert_eq!(held.answer().status, 200);
@@ -267,9 +269,11 @@ fn reset_all(port: u16, connection: usize, streams: u32) {
 /// How many connections to an address of this machine are open.
 fn connections_to(address: &str) -> usize {
     let (_, port) = address.rsplit_once(':').expect("a port");
-    let to = format!("0100007F:{:04X} 01", port.parse::<u16>().expect("a port"));
+    let to = format!("0100007F:{:04X}", port.parse::<u16>().expect("a port"));
     let table = std::fs::read_to_string("/proc/net/tcp").expect("the system's connections");
-    table.lines().filter(|line| line.contains(&to)).count()
+    // The number, the own address, that of the other end, the state: 01 is an open connection.
+    let of = |line: &str| line.split_whitespace().skip(2).take(2).eq([to.as_str(), "01"]);
+    table.lines().filter(|line| of(line)).count()
 }
 
 /// A worker with 128 connections, and what it may do with them.
@@ -301,7 +305,30 @@ fn rapid_resets_open_no_more_connections_than_the_bound() {
         }
         gate.open();
         assert_eq!(server.get("/page/next").text(), "/page/next");
+        assert!(origin.count() <= 65, "{} of 1500 that nobody waits for were sent", origin.count());
     }
+}
+
+#[test]
+fn resets_of_what_the_origin_was_sent_leave_it_half_of_the_connections() {
+    let (server, origin, gate) = small_worker("fastcgi_ignore_client_abort on;");
+    for connection in 0..4 {
+        let mut hand = Hand::greet(server.port, &[]);
+        let streams = (0..100).map(|number| 2 * number + 1);
+        for stream in streams.clone() {
+            hand.get(stream, &format!("/page/{connection}/{stream}"), &[]);
+        }
+        origin.wait_for(64);
+        assert_eq!(server.get("/here").text(), "here", "who needs no origin is served meanwhile");
+        for stream in streams {
+            hand.send(RST_STREAM, 0, stream, &8u32.to_be_bytes());
+        }
+        let open = connections_to(&origin.address);
+        assert!(open <= 64, "{open} connections to the origin");
+    }
+    gate.open();
+    assert_eq!(server.get("/page/next").text(), "/page/next");
+    assert_eq!(origin.count(), 65);
 }
 
 #[test]

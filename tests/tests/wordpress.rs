@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use myriad_tests::{
-    Answer, Client, Load, Php, Place, Request, Server, Visitor, WordPress, all_at_once, wait_for,
+    Answer, Client, Gate, Load, Origin, Php, Place, Request, Server, Visitor, WordPress, all_at_once,
+    wait_for,
 };
 
 fn start() -> (Arc<WordPress>, Server) {
@@ -739,6 +740,40 @@ fn a_rush_on_a_new_page_costs_php_one_request() {
     );
     let log = std::fs::read_to_string(site.root().join("../log/php-access.log")).unwrap_or_default();
     assert_eq!(log.lines().filter(|line| line.contains(&target)).count(), 1);
+}
+
+#[test]
+fn requests_whose_visitors_have_gone_take_no_child_of_php() {
+    let site = WordPress::shared();
+    let gate = Arc::new(Gate::new());
+    let held = Arc::clone(&gate);
+    // In php-fpm's place: one that says how often it was asked, and answers when the test wants it.
+    let php = Origin::start(move |call| {
+        held.pass();
+        let uri = call.uri().to_owned();
+        call.answer("Content-Type: text/html", uri);
+    });
+    let (place, mut children) = (Place::new(), 0);
+    let log = format!("http {{ error_log {} info;", place.path("said.log").display());
+    let server = site.serve_changed(place, &php.address, |preset| {
+        let (_, bound) = preset.split_once(" max_conns=").expect("a bound");
+        children = bound.split(';').next().and_then(|text| text.parse().ok()).expect("a number");
+        preset.replacen("http {", &log, 1)
+    });
+    let mut gone = Vec::new();
+    for number in 0..200 {
+        let mut visitor = server.connect();
+        visitor.send(browser(&server, &format!("/aborted-{number}/")).bytes());
+        gone.push(visitor);
+    }
+    php.wait_for(children);
+    drop(gone);
+    let ended = || server.read("said.log").matches("nobody waits for it").count();
+    wait_for("the fetches to end", || ended() == 200 - children);
+    assert_eq!(php.count(), children, "what PHP was told it does");
+    gate.open();
+    assert_eq!(page(&server, "/next/").text(), "/next/");
+    assert_eq!(php.count(), children + 1);
 }
 
 #[test]

@@ -230,8 +230,7 @@ fn stale_or_fetch(
                 let hides = hides_fields(&exchange.request, origin);
                 let address = Some(page::address_of(&exchange.request));
                 // Where too many fetches fill the zone, the page stays stale until a later visitor comes.
-                let fetching = cache.zone.fetches.begin().filter(|_| !hides && !page.is_updating(now));
-                let status = match fetching {
+                let status = match cache.zone.fetches.begin().filter(|_| !hides) {
                     Some(fetching) => {
                         let writer = cache.zone.zone.begin_refresh(page, now, lease_ms(origin), address);
                         match writer {
@@ -243,7 +242,7 @@ fn stale_or_fetch(
                             None => CacheStatus::Updating,
                         }
                     }
-                    None => CacheStatus::Updating,
+                    None => CacheStatus::Stale,
                 };
                 return serve(exchange, origin, page.clone(), status);
             }
