@@ -128,20 +128,30 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     let quiet = options.quiet || options.explain.is_some();
     // Nor whether the server could be started now.
     let tries = options.explain.is_none();
-    let configuration = match tested(origin, quiet, tries) {
-        Ok(configuration) => configuration,
+    let failed = || {
+        eprintln!("myriad: configuration file {path} test failed");
+        ExitCode::FAILURE
+    };
+    let (configuration, faults) = match tested(origin, quiet, tries) {
+        Ok(tested) => tested,
         Err(findings) => {
             refuse(&log, &findings);
-            eprintln!("myriad: configuration file {path} test failed");
-            return ExitCode::FAILURE;
+            return failed();
         }
     };
+    // All of it in one go: who frees an address need not ask again for the rest.
+    tell(&log, &faults);
     tell(&log, &configuration.warnings());
     if tries {
         tell(&log, &unreachable(origin, &configuration));
     }
     if !quiet {
         configuration.hints().iter().for_each(Finding::say);
+    }
+    if !faults.is_empty() {
+        return failed();
+    }
+    if !quiet {
         eprintln!("myriad: configuration file {path} test is successful");
     }
     if let Some(asked) = &options.explain
@@ -156,8 +166,8 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A configuration that would run here, as far as that can be tried.
-fn tested(origin: &Origin, quiet: bool, tries: bool) -> Result<Configuration, Vec<Finding>> {
+/// The configuration, and what keeps it from running here, as far as that can be tried; else what is wrong in it.
+fn tested(origin: &Origin, quiet: bool, tries: bool) -> Result<(Configuration, Vec<Finding>), Vec<Finding>> {
     let examined = origin.examine();
     let unknown_user = unknown_user(examined.model());
     let configuration = examined.into_configuration().map_err(|mut findings| {
@@ -167,8 +177,8 @@ fn tested(origin: &Origin, quiet: bool, tries: bool) -> Result<Configuration, Ve
     if !quiet {
         eprintln!("myriad: the configuration file {} syntax is ok", origin.paths.configuration.display());
     }
-    open_what_it_names(origin, &configuration, tries)?;
-    Ok(configuration)
+    let faults = open_what_it_names(origin, &configuration, tries);
+    Ok((configuration, faults))
 }
 
 /// What keeps the written user from being become, in a configuration that is wrong in other ways.
@@ -178,11 +188,7 @@ fn unknown_user(model: &Model) -> Option<Finding> {
 
 /// As `nginx -t`: log files must open, the user must exist, and addresses be free, unless the server that runs with this
 /// configuration is the one that has them.
-fn open_what_it_names(
-    origin: &Origin,
-    configuration: &Configuration,
-    tries: bool,
-) -> Result<(), Vec<Finding>> {
+fn open_what_it_names(origin: &Origin, configuration: &Configuration, tries: bool) -> Vec<Finding> {
     let model = &configuration.model;
     let opened = Logs::open(model, &origin.paths).map(drop);
     let account = generation::account(model).map(drop);
@@ -196,7 +202,7 @@ fn open_what_it_names(
         let running = pidfile::read(&pid_path).ok();
         findings.extend(listeners::try_all(model, running));
     }
-    if findings.is_empty() { Ok(()) } else { Err(findings) }
+    findings
 }
 
 /// Why a pid file could not be made, where its folder is not there. The file is not made: it would be read as that of a server.

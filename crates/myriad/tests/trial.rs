@@ -182,6 +182,20 @@ fn an_origin_that_nobody_stands_behind_is_warned_of_and_passes() {
 }
 
 #[test]
+fn a_taken_address_hides_nothing_else_that_is_amiss() {
+    let site = with_lines("location ~ [.]php$ { fastcgi_pass unix:/nowhere/php.sock; }");
+    let _holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
+    let output = site.output(&["-t"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let order =
+        ["[emerg] bind() to ", "[warn] the socket \"/nowhere/php.sock\"", "SCRIPT_FILENAME", "test failed"];
+    let places: Vec<_> = order.iter().filter_map(|text| said.find(text)).collect();
+    assert!(places.len() == order.len() && places.is_sorted(), "{said}");
+    assert!(!said.contains("successful"), "{said}");
+}
+
+#[test]
 fn the_servers_of_a_group_are_asked_and_those_that_are_down_are_not() {
     let free = free_port();
     let site = with_lines("location ~ [.]php$ { fastcgi_pass php; fastcgi_param SCRIPT_FILENAME /x; }");
