@@ -439,3 +439,25 @@ fn bodies_of_all_requests_in_files_are_bounded_together() {
     wait_for("room for the next body", || server.fetch(&post("/third")).status == 200);
     assert!(!origin.calls().contains(&"POST /second".to_owned()));
 }
+
+/// More than what sockets hold on the way to a client that does not read.
+const LONG: usize = 32 << 20;
+
+#[test]
+fn a_slow_reader_of_a_page_too_long_for_memory_holds_no_php_child() {
+    let rules = "fastcgi_cache_valid 1h; location /page { fastcgi_pass php; }";
+    for (zone, head) in [("", ""), ("", "Content-Length: 33554432\n"), ("max_size=1m", "")] {
+        let site = Cached { zone, http: &one_child("queue 1;"), server: rules, ..Cached::default() };
+        let (server, origin) = site.start(move |call| {
+            let length = if call.uri() == "/page/long" { LONG } else { 4 };
+            let head = if length == LONG { head } else { "" };
+            call.answer(&format!("Content-Type: image/png\n{head}"), vec![b'x'; length]);
+        });
+        let mut slow = Client::connect(server.port);
+        slow.send(Request::get("/page/long").bytes());
+        wait_for("the end of the page at its origin", || origin.finished() == 1);
+        assert_eq!(server.get("/page/short").text(), "xxxx", "{zone} {head}");
+        let body = slow.answer().body;
+        assert!(body.len() == LONG && body.iter().all(|byte| *byte == b'x'), "{zone} {head}");
+    }
+}

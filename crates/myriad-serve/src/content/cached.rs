@@ -482,7 +482,8 @@ fn streaming(
     let length = reader.announced();
     answer.ranges = length.is_some() && meta.status == 200;
     // A HEAD gets the head of this body, which says no length where none is known yet; the driver sends nothing of it.
-    answer.body = ResponseBody::Stream(Box::pin(FlightBody(reader)), length);
+    let ahead = origin::ahead(origin).filter(|_| exchange.request.head.method() != Method::Head);
+    answer.body = ResponseBody::Stream(Box::pin(FlightBody::new(reader, ahead)), length);
     answer.compressible = !meta.no_transform;
     if meta.redirects {
         proxy_fields::rewrite(exchange, origin, &mut answer);

@@ -231,6 +231,13 @@ fn buffered(
     }
 }
 
+/// How far ahead of its readers a page may be read that is too long for the zone; none with `*_buffering off`. The fetch itself
+/// is as fast as `*_limit_rate` says, and goes on as `*_ignore_client_abort` says.
+pub(super) fn ahead(origin: &OriginPlace) -> Option<Ahead> {
+    let ahead = Ahead { memory: origin.ahead_memory, file: origin.ahead_file, to_the_end: false, rate: 0 };
+    origin.buffering.then_some(ahead)
+}
+
 /// `*_limit_rate`, bytes a second, 0 for any.
 pub(crate) fn limit_rate(exchange: &mut Exchange, origin: &OriginPlace) -> u64 {
     let Some(template) = &origin.limit_rate else { return 0 };

@@ -45,12 +45,12 @@ pub(crate) fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: Ahead) -
     if matches!(state.end, Some(Ok(()))) {
         return state.whole();
     }
-    let ended = state.end.is_some();
-    let shared = Rc::new(RefCell::new(state));
-    if !ended {
-        tokio::task::spawn_local(pump(body, ahead, Rc::clone(&shared)));
-    }
-    ResponseBody::Stream(Box::pin(Reader { shared, reading: None }), length)
+    ResponseBody::Stream(state.go_on(body, ahead), length)
+}
+
+/// As [`read_ahead`], for a body that is under way.
+pub(crate) fn ahead_of(body: BoxBody, ahead: Ahead) -> BoxBody {
+    State::default().go_on(body, ahead)
 }
 
 /// What was read and not yet taken. Memory comes before the file; while the file holds something, what is new goes there.
@@ -82,6 +82,16 @@ impl State {
                 Poll::Ready(None) => return self.end = Some(Ok(())),
             }
         }
+    }
+
+    /// What was read, and behind it the rest of the body.
+    fn go_on(self, body: BoxBody, ahead: Ahead) -> BoxBody {
+        let ended = self.end.is_some();
+        let shared = Rc::new(RefCell::new(self));
+        if !ended {
+            tokio::task::spawn_local(pump(body, ahead, Rc::clone(&shared)));
+        }
+        Box::pin(Reader { shared, reading: None })
     }
 
     /// All that was read, as one stretch.

@@ -68,6 +68,13 @@ impl<M: Metadata> FlightReader<M> {
         }
     }
 
+    /// Another reader of the same flight, from its first byte, to be told of its end; take it before the body is oversized, and
+    /// drop it then: it holds the pieces up.
+    #[must_use]
+    pub fn twin(&self) -> Self {
+        Self::join(&self.flight, true)
+    }
+
     /// Waits for the next piece of the body; `None` at its end. Call it after [`FlightHead::Head`].
     pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Abort>>> {
         let (chunk, writer) = {
