@@ -7,15 +7,16 @@
 //! The file also tells whoever asks which process that is, and what it does. It stays when the process has gone: that it is
 //! there says nothing, that it is locked does.
 
-use std::fs::{File, Permissions, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::process::Pid;
+use rustix::fs::OFlags;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::pidfile::reason;
 use crate::way;
@@ -23,6 +24,8 @@ use crate::way;
 /// Whoever looks whether the lock is held, holds it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of a lock that are read: more than the facts of many sites.
+const LONGEST: u64 = 1 << 20;
 
 /// A claimed folder; free again when the process ends.
 #[derive(Debug)]
@@ -39,6 +42,8 @@ pub(crate) struct Holder {
     pub(crate) since: SystemTime,
     /// What it tells of itself: lines for people.
     pub(crate) told: String,
+    /// Whose the lock is.
+    owner: u32,
 }
 
 /// The lock of a prefix.
@@ -55,11 +60,19 @@ impl Instance {
         let path = path(prefix);
         let failed =
             |error: &io::Error| format!("wordpress: the lock \"{}\": {}", path.display(), reason(error));
-        let file = File::from(way::open_for_appending(&path).map_err(|error| failed(&error))?);
-        // Whoever may read it may lock it.
-        file.set_permissions(Permissions::from_mode(0o600)).map_err(|error| failed(&error))?;
+        let open = || {
+            let file = File::from(way::open_for_appending(&path)?);
+            // Whoever may read it may lock it.
+            file.set_permissions(Permissions::from_mode(0o600)).map(|()| file)
+        };
+        let mut file = open().map_err(|error| failed(&error))?;
         for _ in 0..ATTEMPTS {
             match file.try_lock() {
+                // Its owner could write another process into it.
+                Ok(()) if !is_kept_by_us(&file) => {
+                    fs::remove_file(&path).map_err(|error| failed(&error))?;
+                    file = open().map_err(|error| failed(&error))?;
+                }
                 Ok(()) => {
                     let instance = Self { file, since: SystemTime::now() };
                     instance.tell("starting\n").map_err(|error| failed(&error))?;
@@ -103,31 +116,71 @@ impl AsFd for Instance {
 /// # Errors
 /// The lock cannot be read, or its holder has not yet written into it.
 pub(crate) fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
-    let mut file = match File::open(path(prefix)) {
+    // Root may ask in a folder of somebody else, who may have put a link or a pipe there.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut file = match File::options().read(true).custom_flags(flags).open(path(prefix)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    let known = file.metadata()?;
+    if !known.is_file() {
+        return Err(io::Error::other("its lock is no plain file"));
+    }
     match file.try_lock_shared() {
         Ok(()) => return Ok(None),
         Err(TryLockError::WouldBlock) => {}
         Err(TryLockError::Error(error)) => return Err(error),
     }
     let mut text = String::new();
-    file.read_to_string(&mut text)?;
-    let holder = Holder::read(&text);
+    (&mut file).take(LONGEST).read_to_string(&mut text)?;
+    let holder = Holder::read(&text, known.uid());
     holder.map(Some).ok_or_else(|| io::Error::other("its holder has not yet said which process it is"))
 }
 
 impl Holder {
     /// Reads what [`Instance::tell`] wrote.
-    fn read(text: &str) -> Option<Self> {
+    fn read(text: &str, owner: u32) -> Option<Self> {
         let (first, told) = text.split_once('\n')?;
         let (pid, since_s) = first.split_once(' ')?;
         let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
         let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
-        Some(Self { pid, since, told: told.to_owned() })
+        // It goes to a terminal, which obeys control characters.
+        let told = told.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
+        Some(Self { pid, since, told, owner })
     }
+
+    /// The process, by a descriptor: another may have its number soon.
+    ///
+    /// # Errors
+    /// It has gone; or the lock is somebody's who names a process of another: whoever may write into the folder could
+    /// have root end any process.
+    pub(crate) fn process(&self) -> Result<OwnedFd, String> {
+        let pid = self.pid;
+        let failed = |error: io::Error| format!("process {pid}: {}", reason(&error));
+        let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
+        let owner = owner_of(pid).map_err(failed)?;
+        if owner == self.owner {
+            return Ok(process);
+        }
+        Err(format!(
+            "the lock is of user {}, and process {pid}, which it names, of user {owner}: it is left alone",
+            self.owner
+        ))
+    }
+}
+
+/// Whether nobody but root and whoever runs this process can write into a file.
+fn is_kept_by_us(file: &File) -> bool {
+    file.metadata().is_ok_and(|known| way::is_ours(known.uid()))
+}
+
+/// Whose a process is: its real user.
+fn owner_of(pid: Pid) -> io::Result<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let owner =
+        status.lines().find_map(|line| line.strip_prefix("Uid:")?.split_whitespace().next()?.parse().ok());
+    owner.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]
@@ -173,5 +226,49 @@ mod tests {
         drop(heir);
         assert_eq!(holder(&folder.0).expect("nobody"), None);
         Instance::claim(&folder.0).expect("free again");
+    }
+
+    /// A lock in a folder of somebody else, who put it there and names `pid` in it; none where the tests' user is not root.
+    fn theirs(name: &str, text: &str) -> Option<(Folder, File)> {
+        const OTHER: u32 = 54_321;
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: somebody else's folder can be made by root alone");
+            return None;
+        }
+        let folder = Folder::new(name);
+        std::fs::write(path(&folder.0), text).expect("a lock");
+        for path in [&folder.0, &path(&folder.0)] {
+            std::os::unix::fs::chown(path, Some(OTHER), Some(OTHER)).expect("chown");
+        }
+        let lock = File::options().append(true).open(path(&folder.0)).expect("a lock");
+        lock.lock().expect("locked");
+        Some((folder, lock))
+    }
+
+    #[test]
+    fn lock_of_somebody_else_names_no_process_of_ours() {
+        let text = format!("{} 0\nserves \u{1b}[31m\u{9b}x\n", std::process::id());
+        let Some((folder, lock)) = theirs("theirs", &text) else { return };
+        let known = holder(&folder.0).expect("read").expect("somebody");
+        assert_eq!(known.told, "serves [31mx\n", "a terminal obeys none of it");
+        let error = known.process().expect_err("a process of ours");
+        assert!(error.contains("of user 54321, and process"), "{error}");
+        drop(lock);
+        let own = Instance::claim(&folder.0).expect("free");
+        own.tell("serves\n").expect("told");
+        let owner = std::fs::metadata(path(&folder.0)).expect("a lock").uid();
+        assert_eq!(owner, 0, "what its owner holds open is not the lock any more");
+        holder(&folder.0).expect("read").expect("somebody").process().expect("our own");
+    }
+
+    #[test]
+    fn pipe_in_the_place_of_a_lock_holds_nobody_up() {
+        let folder = Folder::new("pipe");
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, path(&folder.0), kind, 0o600.into(), 0).expect("a pipe");
+        assert!(holder(&folder.0).expect_err("a pipe").to_string().contains("no plain file"));
+        std::fs::remove_file(path(&folder.0)).expect("remove");
+        std::os::unix::fs::symlink("/etc/passwd", path(&folder.0)).expect("a link");
+        assert!(holder(&folder.0).is_err(), "no link is followed");
     }
 }

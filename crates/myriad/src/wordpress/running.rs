@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use myriad_admin::{Reply, Request, RequestCounts, StatsRequest, render};
 use myriad_conf::model::{ListenAddress, ListenConf, MainConf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Signal, pidfd_send_signal};
 
 use super::{pid_file, prefix};
 use crate::accounts;
@@ -87,28 +88,30 @@ impl Command {
         match self {
             Self::Status => status(&holder, &prefix),
             Self::Reload => {
-                signal(holder.pid, Signal::HUP)?;
+                signal(&holder, Signal::HUP)?;
                 tell(&format!("process {} reads everything anew and says what comes of it", holder.pid));
             }
-            Self::Stop => stop(holder.pid)?,
+            Self::Stop => stop(&holder)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn signal(pid: Pid, signal: Signal) -> Result<(), String> {
-    kill_process(pid, signal).map_err(|error| {
+/// Sends a signal to the server; its process by a descriptor.
+fn signal(holder: &Holder, signal: Signal) -> Result<OwnedFd, String> {
+    let process = holder.process()?;
+    pidfd_send_signal(&process, signal).map_err(|error| {
         let who = if error == rustix::io::Errno::PERM { ": ask as root, or as who started it" } else { "" };
-        format!("kill({pid}) failed ({}){who}", reason(&error.into()))
-    })
+        format!("kill({}) failed ({}){who}", holder.pid, reason(&error.into()))
+    })?;
+    Ok(process)
 }
 
-/// Ends a process and waits until it has ended.
-fn stop(pid: Pid) -> Result<(), String> {
+/// Ends the server and waits until it has ended.
+fn stop(holder: &Holder) -> Result<(), String> {
+    let pid = holder.pid;
     let failed = |error: rustix::io::Errno| format!("process {pid}: {}", reason(&io::Error::from(error)));
-    // Named by a descriptor: another process may have its number soon.
-    let process = pidfd_open(pid, PidfdFlags::empty()).map_err(failed)?;
-    signal(pid, Signal::TERM)?;
+    let process = signal(holder, Signal::TERM)?;
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     let limit = Timespec { tv_sec: LONGEST_END_S, tv_nsec: 0 };
     if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))).map_err(failed)? == 0 {
