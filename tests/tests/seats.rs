@@ -2,7 +2,10 @@
 //!
 //! covers: worker_connections worker_rlimit_nofile
 
-use myriad_tests::frames::{GOAWAY, Hand};
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use myriad_tests::frames::{Frame, GOAWAY, HEADERS, Hand};
 use myriad_tests::{
     Client, Gate, Origin, Place, QuicClient, QuicVisitor, Request, Server, certificate, wait_for,
 };
@@ -113,6 +116,73 @@ fn heads_and_bodies_that_do_not_go_on_give_way_once_nothing_is_idle() {
     clients[0].rest();
     clients[1].rest();
     server.log_has(" stalled ones were closed");
+}
+
+/// A server with 256 descriptors, and large files `/files/NUMBER` that were there long before.
+fn with_few_descriptors(files: usize, origin: &Origin) -> Server {
+    let own = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum }).expect("descriptors");
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let folder = place.path("files");
+    std::fs::create_dir(&folder).expect("a folder");
+    for number in 0..files {
+        let file = File::create(folder.join(number.to_string())).expect("a file");
+        file.set_len(2 << 20).expect("a length");
+        file.set_modified(SystemTime::now() - Duration::from_hours(1)).expect("a time");
+    }
+    let rules = "access_log off; server { listen 127.0.0.1:@PORT@; http2 on;
+                   location / { return 200 here; } location /origin { fastcgi_pass @ORIGIN@; }
+                   location /files/ { root @DIR@; } }";
+    Server::start_with(place, "worker_processes 1; worker_rlimit_nofile 256;", rules)
+}
+
+#[test]
+fn one_visitor_of_many_large_files_leaves_descriptors_to_others() {
+    let origin = origin();
+    let server = with_few_descriptors(400, &origin);
+    let mut client = server.connect();
+    for number in 0..400 {
+        let answer = client.fetch(&Request::get(&format!("/files/{number}")).field("Range", "bytes=0-0"));
+        assert_eq!((answer.status, answer.body.len()), (206, 1), "file {number}");
+    }
+    are_served(&server, 5);
+    assert!(!server.read("error.log").contains("open files of the process"), "there were enough");
+}
+
+/// Whether the fields begin with `:status: 200`, one byte (RFC 7541, appendix A), but for a change of the table's size.
+fn is_ok(head: &Frame) -> bool {
+    head.payload.iter().take(4).any(|byte| *byte == 0x88)
+}
+
+#[test]
+fn idle_clients_give_way_to_files_and_to_origins_that_need_a_descriptor() {
+    let (origin, gate) = Origin::start_held("from the origin");
+    let server = with_few_descriptors(160, &origin);
+    let mut clients = idle_clients(server.port, 100);
+    // Idle too, but the oldest give way first.
+    let mut asking = Hand::greet(server.port, &[]);
+    // Each stream that takes nothing holds a file open.
+    let mut hands: Vec<_> = (0..2).map(|_| Hand::greet(server.port, &[(4, 0)])).collect();
+    for (at, hand) in hands.iter_mut().enumerate() {
+        for number in 0..80 {
+            hand.get(2 * number + 1, &format!("/files/{}", 80 * at + number as usize), &[]);
+        }
+        for _ in 0..80 {
+            assert!(is_ok(&hand.wait_for(HEADERS)), "a file that was opened");
+        }
+    }
+    for number in 0..20 {
+        asking.get(2 * number + 1, &format!("/origin/{number}"), &[]);
+    }
+    origin.wait_for(20);
+    gate.open();
+    for _ in 0..20 {
+        assert!(is_ok(&asking.wait_for(HEADERS)), "an answer of the origin");
+    }
+    server.log_has("the open files of the process are not enough");
+    let gone = clients.iter_mut().map(Client::has_input).filter(|closed| *closed).count();
+    assert!((1..100).contains(&gone), "{gone} clients gave way");
 }
 
 #[test]

@@ -24,6 +24,8 @@ use crate::socket::{Registered, Socket};
 use crate::test_panic::test_panic;
 use crate::{deadline, h1};
 
+/// Descriptors that a newcomer and its request may need.
+const NEWCOMER: usize = 4;
 /// How long accepting pauses when the system refuses a socket for want of memory (nginx: `accept_mutex_delay`, 500 ms).
 const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
 /// How long it pauses where the process has no descriptor left, or nobody could give way to a newcomer: a connection that
@@ -191,7 +193,7 @@ impl<S: Service> Worker<S> {
             // A client that has gone needs no pause.
             Some(Errno::CONNABORTED | Errno::CONNRESET) => {}
             Some(Errno::MFILE | Errno::NFILE) => {
-                self.seats.make_descriptors();
+                self.seats.make_descriptors(NEWCOMER);
                 tokio::time::sleep(AGAIN).await;
             }
             _ => tokio::time::sleep(OUT_OF_MEMORY).await,

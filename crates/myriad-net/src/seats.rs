@@ -135,10 +135,11 @@ impl Seats {
         self.note(|shortage| shortage.refused = true);
     }
 
-    /// The process has no descriptor left: has some give way, as many as a newcomer and its request may need.
-    pub(crate) fn make_descriptors(&self) {
+    /// The process has no descriptor left: has `count` connections give way, or as many as can. Their descriptors are free
+    /// soon, once their tasks have run.
+    pub fn make_descriptors(&self, count: usize) {
         self.note(|shortage| shortage.descriptors = true);
-        for _ in 0..4 {
+        for _ in 0..count {
             if !self.reclaim() {
                 return;
             }

@@ -58,6 +58,12 @@ impl Room {
     }
 }
 
+/// How many files may be kept open that nobody is sent: half of the share that is left to files.
+pub(crate) fn kept_files() -> usize {
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.and_then(|limit| usize::try_from(limit / 16).ok()).unwrap_or(usize::MAX)
+}
+
 /// Descriptors that are no connections, but for the share of all that is left to files.
 fn others(open: u64, (workers, listeners): (usize, usize)) -> u64 {
     open + RESERVE + workers as u64 * (WORKER_OWN + listeners as u64)

@@ -188,12 +188,14 @@ impl Site {
         let all_counters: Arc<[Arc<Counters>]> = (0..count).map(|_| Arc::default()).collect();
         let wanted = model.main.worker_connections as usize;
         let room = Room::fit(wanted, count, sockets.len(), &runtime.zone_log);
+        let files = Arc::<FileCache>::default();
+        files.keep_open(shortage::kept_files());
         let failure = Arc::<Failure>::default();
         let shared = Shared {
             room,
             failure: Arc::clone(&failure),
             all_counters,
-            files: Arc::default(),
+            files,
             passwords: Arc::default(),
             encoder: Arc::new(Pool::start(&PoolOptions::default())?),
         };
@@ -464,9 +466,9 @@ async fn work(mut inbox: channel::UnboundedReceiver<Order>, shared: Shared, coun
     let state = Rc::new(WorkerState {
         // Its counters are among those of all: this is only to be total.
         number: number.unwrap_or(usize::MAX),
+        origins: WorkerState::origins(&seats, &shared.files),
         files: shared.files,
         passwords: shared.passwords,
-        origins: WorkerState::origins(&seats),
         seats,
         failure: shared.failure,
         logs: LogWriter::default(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use myriad_encode::Pool;
 use myriad_net::Seats;
-use myriad_upstream::{Connections, HttpPool, Resolver};
+use myriad_upstream::{Connections, HttpPool, Resolver, Seating};
 
 use crate::counters::{Counters, Snapshot};
 use crate::failure::Failure;
@@ -45,15 +45,43 @@ pub(crate) struct WorkerState {
 impl WorkerState {
     /// Of a worker's seats origins get half at most: each client on HTTP/1 has one fetch at a time, and clients on HTTP/2
     /// and HTTP/3, which have many, must not keep others from connecting.
-    pub(crate) fn origins(seats: &Seats) -> Connections {
-        let seats = seats.clone();
+    pub(crate) fn origins(seats: &Seats, files: &Arc<FileCache>) -> Connections {
         let most = (seats.most() / 2).max(1);
-        Connections::bounded(most, Box::new(move || seats.take().map(|seat| Box::new(seat) as Box<dyn Any>)))
+        let seating = OriginSeats { seats: seats.clone(), files: Arc::clone(files) };
+        Connections::bounded(most, Box::new(seating))
+    }
+
+    /// The process has no descriptor left: closes files that nobody is sent, else a connection that can give way.
+    pub(crate) fn make_descriptors(&self) {
+        make_descriptors(&self.seats, &self.files);
     }
 
     /// What all workers together have done.
     pub(crate) fn everybody(&self) -> Snapshot {
         self.all_counters.iter().map(|counters| counters.snapshot()).sum()
+    }
+}
+
+/// What connections to origins take of a worker.
+struct OriginSeats {
+    seats: Seats,
+    files: Arc<FileCache>,
+}
+
+impl Seating for OriginSeats {
+    fn take(&self) -> Option<Box<dyn Any>> {
+        self.seats.take().map(|seat| Box::new(seat) as Box<dyn Any>)
+    }
+
+    fn make_descriptors(&self) {
+        make_descriptors(&self.seats, &self.files);
+    }
+}
+
+/// Room for one who waits: many may wait at once.
+fn make_descriptors(seats: &Seats, files: &FileCache) {
+    if !files.close_unused() {
+        seats.make_descriptors(1);
     }
 }
 

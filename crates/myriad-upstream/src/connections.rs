@@ -10,8 +10,14 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::line::Line;
 use crate::timer;
 
-/// Takes a connection out of all that the worker may have (`worker_connections`), until what it returns is dropped.
-pub type TakeSeat = dyn Fn() -> Option<Box<dyn Any>>;
+/// What connections to origins take of a worker.
+pub trait Seating {
+    /// A connection out of all that the worker may have (`worker_connections`), until what it returns is dropped.
+    fn take(&self) -> Option<Box<dyn Any>>;
+
+    /// The process has no descriptor left: has others give way, soon.
+    fn make_descriptors(&self);
+}
 
 /// The connections to origins of one worker, in use and idle; clones are the same count.
 ///
@@ -24,7 +30,7 @@ struct Inner {
     most: usize,
     open: Cell<usize>,
     line: Line,
-    seat: Option<Box<TakeSeat>>,
+    seats: Option<Box<dyn Seating>>,
 }
 
 /// One connection, counted until dropped.
@@ -40,12 +46,12 @@ impl Connections {
     }
 
     /// At most `most`, each of which takes one of the worker's seats as well.
-    pub fn bounded(most: usize, seat: Box<TakeSeat>) -> Self {
-        Self::of(most, Some(seat))
+    pub fn bounded(most: usize, seats: Box<dyn Seating>) -> Self {
+        Self::of(most, Some(seats))
     }
 
-    fn of(most: usize, seat: Option<Box<TakeSeat>>) -> Self {
-        Self(Rc::new(Inner { most, open: Cell::new(0), line: Line::new(), seat }))
+    fn of(most: usize, seats: Option<Box<dyn Seating>>) -> Self {
+        Self(Rc::new(Inner { most, open: Cell::new(0), line: Line::new(), seats }))
     }
 
     /// A place at once, before nobody who waits for one.
@@ -86,13 +92,20 @@ impl Connections {
         self.0.line.wake_first();
     }
 
+    /// The process has no descriptor left: has others give way, soon.
+    pub(crate) fn make_descriptors(&self) {
+        if let Some(seats) = &self.0.seats {
+            seats.make_descriptors();
+        }
+    }
+
     fn sit(&self) -> Result<Place, Taken> {
         let open = &self.0.open;
         if open.get() >= self.0.most {
             return Err(Taken::Own);
         }
-        let seat = match &self.0.seat {
-            Some(seat) => Some(seat().ok_or(Taken::All)?),
+        let seat = match &self.0.seats {
+            Some(seats) => Some(seats.take().ok_or(Taken::All)?),
             None => None,
         };
         open.set(open.get() + 1);

@@ -145,7 +145,11 @@ impl Group {
                 return Err(error.at(address));
             }
         };
-        let mut connected = connect(address, request.bind, connect_ms).await;
+        let make_descriptors = || {
+            pool.close_oldest();
+            pool.connections.make_descriptors();
+        };
+        let mut connected = connect(address, request.bind, connect_ms, &make_descriptors).await;
         if let Some(tls) = &request.tls {
             connected = match connected {
                 Ok(stream) => tls::secure(stream, tls, connect_ms).await,

@@ -40,7 +40,7 @@ mod upload;
 pub use address::{Address, AddressError};
 pub use attempts::{Attempt, Attempts, Sent};
 pub use balance::Balance;
-pub use connections::{Connections, TakeSeat};
+pub use connections::{Connections, Seating};
 pub use error::{ErrorKind, OriginError, Phase};
 pub use group::{Group, GroupConfig, KeepAlive, Queue};
 pub use line::{Line, Turn};

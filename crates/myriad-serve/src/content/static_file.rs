@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_encode::{Coding, CodingSet, Level, compress};
@@ -17,6 +18,11 @@ use crate::files::path::as_path;
 use crate::files::{Entry, FileCache, FileEntry, Kind, SystemError};
 use crate::output::{self, Answer, Source};
 use crate::runtime::ProxiedFacts;
+
+/// How often a file is opened anew where the process has no descriptor left, and how long others have to give way each time:
+/// two seconds in all.
+const DESCRIPTOR_TRIES: usize = 40;
+const DESCRIPTOR_WAIT: Duration = Duration::from_millis(50);
 
 /// Serves the file that the URI names, the index of a directory, or a redirect to it.
 pub(crate) fn begin(exchange: &mut Exchange) -> Step {
@@ -88,12 +94,12 @@ pub(crate) struct Found {
 
 /// Reads a file on the pool of blocking work, then serves it. One that was replaced meanwhile is looked at once more.
 pub(crate) async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step {
-    let mut loaded = read(&found, &path).await;
+    let mut loaded = read(exchange, &found, &path).await;
     if loaded.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Other) {
         let key = path.as_os_str().as_encoded_bytes();
         FileCache::forget(&found.entry);
         found.entry = look(&exchange.request, &mut exchange.frame, key);
-        loaded = read(&found, &path).await;
+        loaded = read(exchange, &found, &path).await;
     }
     let error = match loaded {
         Ok(()) => return serve(exchange, &found),
@@ -102,7 +108,20 @@ pub(crate) async fn load(exchange: &mut Exchange, mut found: Found, path: PathBu
     not_opened(&exchange.request, path.as_os_str().as_encoded_bytes(), SystemError::of(&error))
 }
 
-async fn read(found: &Found, path: &std::path::Path) -> std::io::Result<()> {
+/// Opens the file, and reads it where it is small. Where the process has no descriptor left, others give way first.
+async fn read(exchange: &Exchange, found: &Found, path: &std::path::Path) -> std::io::Result<()> {
+    for _ in 0..DESCRIPTOR_TRIES {
+        let loaded = read_once(found, path).await;
+        if !loaded.as_ref().is_err_and(|error| SystemError::of(error).is_shortage()) {
+            return loaded;
+        }
+        exchange.request.site.worker.make_descriptors();
+        tokio::time::sleep(DESCRIPTOR_WAIT).await;
+    }
+    read_once(found, path).await
+}
+
+async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()> {
     let loading = Arc::clone(&found.entry);
     let named = path.to_owned();
     let loaded = tokio::task::spawn_blocking(move || match loading.file() {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use foldhash::fast::RandomState;
@@ -19,7 +20,7 @@ const PATHS_PER_SHARD: usize = 2048;
 /// Bytes of contents and encodings kept by a shard: 64 MB in all.
 const BYTES_PER_SHARD: usize = 4 << 20;
 
-/// Open files kept by a shard: 1024 in all.
+/// Open files kept by a shard where there are descriptors enough: 1024 in all.
 const OPEN_PER_SHARD: usize = 64;
 /// What nobody has asked for in this many milliseconds goes (nginx's default of `open_file_cache inactive`).
 const INACTIVE_MS: u64 = 60_000;
@@ -61,12 +62,17 @@ impl Validity {
 /// Paths and what is known of them.
 pub(crate) struct FileCache {
     shards: [Shard; SHARDS],
+    open_per_shard: AtomicUsize,
     hasher: RandomState,
 }
 
 impl Default for FileCache {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| Shard::default()), hasher: RandomState::default() }
+        Self {
+            shards: std::array::from_fn(|_| Shard::default()),
+            open_per_shard: AtomicUsize::new(OPEN_PER_SHARD),
+            hasher: RandomState::default(),
+        }
     }
 }
 
@@ -94,7 +100,7 @@ impl FileCache {
             }
             Slot::Vacant(slot) => {
                 slot.insert(Arc::clone(&entry));
-                shard.bound(&mut entries);
+                shard.bound(&mut entries, self.open_per_shard.load(Relaxed));
             }
         }
         entry
@@ -110,8 +116,27 @@ impl FileCache {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();
             entries.retain(|_, entry| now < entry.used_ms().saturating_add(INACTIVE_MS));
-            shard.bound(&mut entries);
+            shard.bound(&mut entries, self.open_per_shard.load(Relaxed));
         }
+    }
+
+    /// Keeps at most so many files open, one a shard at least; not those that are being sent.
+    pub(crate) fn keep_open(&self, most: usize) {
+        self.open_per_shard.store((most / SHARDS).clamp(1, OPEN_PER_SHARD), Relaxed);
+    }
+
+    /// Closes the open files, but for those that are being sent; whether there was one.
+    pub(crate) fn close_unused(&self) -> bool {
+        let mut found = false;
+        for shard in &self.shards {
+            shard.entries.lock().retain(|_, entry| {
+                let is_open = entry.file().is_some_and(|file| file.open_files() > 0);
+                let is_unused = is_open && Arc::strong_count(entry) == 1;
+                found |= is_unused;
+                !is_unused
+            });
+        }
+        found
     }
 
     fn shard(&self, path: &[u8]) -> &Shard {
@@ -121,7 +146,7 @@ impl FileCache {
 
 impl Shard {
     /// Drops the entries that were not asked for longest until the shard is within its bounds.
-    fn bound(&self, entries: &mut Entries) {
+    fn bound(&self, entries: &mut Entries, open: usize) {
         while entries.len() > PATHS_PER_SHARD {
             drop_older_half(entries, |_| true);
         }
@@ -131,8 +156,8 @@ impl Shard {
                 drop_older_half(entries, |file| file.is_some_and(|file| file.weight() > 0));
             }
         }
-        if self.held.descriptors.load(Relaxed) > OPEN_PER_SHARD {
-            while total(entries, FileEntry::open_files) > OPEN_PER_SHARD {
+        if self.held.descriptors.load(Relaxed) > open {
+            while total(entries, FileEntry::open_files) > open {
                 drop_older_half(entries, |file| file.is_some_and(|file| file.open_files() > 0));
             }
         }
@@ -304,6 +329,12 @@ mod tests {
             cache.shards.iter().map(|shard| total(&shard.entries.lock(), FileEntry::open_files)).sum();
         assert!((SHARDS..=SHARDS * OPEN_PER_SHARD).contains(&kept), "{kept}");
         assert!(sent.file().unwrap().descriptor().is_some());
+        cache.keep_open(40);
+        cache.sweep(2_000);
+        assert!(held(&cache).1 <= 2 * SHARDS + 1, "{:?}", held(&cache));
+        assert!(cache.close_unused());
+        assert_eq!(held(&cache).1, 1, "the one that is being sent");
+        assert!(!cache.close_unused());
     }
 
     #[test]
