@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell};
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use myriad_http::proxy_protocol::ProxyHeader;
 
@@ -13,6 +14,13 @@ use crate::socket::Socket;
 use crate::standing::{Standing, Waiting};
 use crate::tcp_info::TcpInfo;
 use crate::tls::{Session, TlsFacts};
+
+static SERIAL: AtomicU64 = AtomicU64::new(1);
+
+/// The next connection's number.
+pub(crate) fn next_serial() -> u64 {
+    SERIAL.fetch_add(1, Ordering::Relaxed)
+}
 
 /// The client's end of the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

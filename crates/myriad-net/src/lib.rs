@@ -28,13 +28,14 @@ pub mod tcp_info;
 mod test_panic;
 mod timeouts;
 pub mod tls;
+mod transport;
 mod work;
 
 pub use connection::{Connection, Peer};
 pub use containment::spawn_vital;
 pub use h1::end_tunnels;
-pub use h3::{ChooseTls, Crossing, QuicSecret, QuicSettings, QuicTokens, Refusal};
-pub use listener::{Acceptor, QuicPlace, Worker};
+pub use h3::{ChooseTls, Crossing, QuicPlace, QuicSecret, QuicSettings, QuicTokens, Refusal};
+pub use listener::{Acceptor, Worker};
 pub use patience::MinRate;
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};

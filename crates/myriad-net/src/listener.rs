@@ -7,21 +7,20 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::task::JoinHandle;
 
-use crate::connection::{Connection, Peer};
+use crate::connection::{Connection, Peer, next_serial};
 use crate::containment::{contain, spawn_vital};
-use crate::h3::{Crossing, Hub, QuicSecret, QuicTokens, Users, WeakUsers};
+use crate::h3::{Hub, QuicPlace, Users, WeakUsers};
 use crate::seats::{Guard, Seats};
 use crate::service::{ConnectionEvent, Service};
-use crate::socket::{Registered, Socket};
+use crate::socket::Socket;
 use crate::test_panic::test_panic;
+use crate::transport::Registered;
 use crate::{deadline, h1};
 
 /// Descriptors that a newcomer and its request may need.
@@ -31,7 +30,6 @@ const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
 /// How long it pauses where the process has no descriptor left, or nobody could give way to a newcomer: a connection that
 /// begins to wait for its client meanwhile tells nobody.
 const AGAIN: Duration = Duration::from_millis(deadline::TICK_MS);
-static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 /// One thread's share of the site: its listeners and connections.
 pub struct Worker<S> {
@@ -59,24 +57,6 @@ impl Drop for Acceptor {
             task.abort();
         }
     }
-}
-
-/// The sockets of a listener for QUIC, as one worker has them.
-pub struct QuicPlace {
-    /// The number of its listener.
-    pub number: u32,
-    /// The number of the worker; below that of the crossing's workers.
-    pub worker: u8,
-    /// The number of the process, modulo 256.
-    pub process: u8,
-    /// Whether no other worker reads these sockets.
-    pub alone: bool,
-    /// What resets and connection IDs are made with.
-    pub secret: QuicSecret,
-    /// What tokens are made with, and which were used.
-    pub tokens: QuicTokens,
-    /// Where workers pass on what is not theirs.
-    pub crossing: Arc<Crossing>,
 }
 
 impl<S: Service> Worker<S> {
@@ -211,9 +191,4 @@ async fn accept(listener: &Registered) -> io::Result<(Socket, Peer)> {
     .await?;
     let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
     Ok((Socket::new(descriptor), peer.map_or(Peer::Unix, Peer::Inet)))
-}
-
-/// The next connection's number.
-pub(crate) fn next_serial() -> u64 {
-    SERIAL.fetch_add(1, Ordering::Relaxed)
 }

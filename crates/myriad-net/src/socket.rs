@@ -1,17 +1,14 @@
-//! A stream socket that is read and written through a shared reference.
+//! A stream socket that is read and written through a shared reference, by TLS where there is a session.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, IoSlice, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::task::{Context, Poll, ready};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::task::{Context, Poll};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
-use tokio::io::Interest;
-use tokio::net::UnixStream;
+use rustix::net::{SendFlags, send};
 
 use crate::tls::Session;
+use crate::transport::Transport;
 
 /// Most bytes of a file that are encrypted at once.
 const SECURED_PIECE: usize = 64 * 1024;
@@ -21,75 +18,22 @@ thread_local! {
     static FILE_PIECE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The transport under a connection: TCP or unix.
-///
-/// It is registered with the event loop when it first has to wait. A client that sends its request at once and closes
-/// after the answer never waits: two system calls and a wake-up less.
+/// A connection's socket: its transport, and the session of TLS over it.
 pub(crate) struct Socket {
-    fresh: RefCell<Option<OwnedFd>>,
-    registered: OnceCell<Registered>,
+    transport: Transport,
     /// TLS over it, after the handshake.
     session: OnceCell<Box<RefCell<Session>>>,
-}
-
-/// A descriptor that the event loop watches.
-///
-/// The runtime's stream types differ in how they connect, which is over here, and not in how they wait: one of them
-/// serves for every kind of socket.
-pub(crate) struct Registered(UnixStream);
-
-impl Registered {
-    /// Registers a non-blocking socket, connected or listening.
-    pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
-        UnixStream::from_std(std::os::unix::net::UnixStream::from(socket)).map(Self)
-    }
-
-    /// Whether there is something to read or accept now, as the system sees it.
-    pub(crate) fn has_input(&self) -> bool {
-        let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
-        poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
-    }
-
-    /// Runs `work` when the socket is readable; `EAGAIN` from it waits for the next event.
-    pub(crate) fn poll_input<R>(
-        &self,
-        cx: &mut Context<'_>,
-        mut work: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
-    ) -> Poll<io::Result<R>> {
-        loop {
-            ready!(self.0.poll_read_ready(cx))?;
-            match self.0.try_io(Interest::READABLE, || work(self.0.as_fd())) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                outcome => return Poll::Ready(outcome),
-            }
-        }
-    }
-
-    /// Runs `work` when the socket is writable; `EAGAIN` from it waits for the next event.
-    pub(crate) fn poll_output<R>(
-        &self,
-        cx: &mut Context<'_>,
-        mut work: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
-    ) -> Poll<io::Result<R>> {
-        loop {
-            ready!(self.0.poll_write_ready(cx))?;
-            match self.0.try_io(Interest::WRITABLE, || work(self.0.as_fd())) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                outcome => return Poll::Ready(outcome),
-            }
-        }
-    }
 }
 
 impl Socket {
     /// Takes a connected, non-blocking socket.
     pub(crate) fn new(descriptor: OwnedFd) -> Self {
-        Self { fresh: RefCell::new(Some(descriptor)), registered: OnceCell::new(), session: OnceCell::new() }
+        Self { transport: Transport::new(Some(descriptor)), session: OnceCell::new() }
     }
 
     /// No socket: all that is asked of it fails.
     pub(crate) fn none() -> Self {
-        Self { fresh: RefCell::new(None), registered: OnceCell::new(), session: OnceCell::new() }
+        Self { transport: Transport::new(None), session: OnceCell::new() }
     }
 
     /// From now on what is read and written goes through a session of TLS.
@@ -103,107 +47,41 @@ impl Socket {
         self.session.get().is_some_and(|session| session.borrow().is_early())
     }
 
-    fn registered(&self) -> io::Result<&Registered> {
-        if let Some(descriptor) = self.fresh.take() {
-            let registered = Registered::new(descriptor)?;
-            return Ok(self.registered.get_or_init(|| registered));
-        }
-        // Registering has failed before, and the descriptor went with it.
-        self.registered.get().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    /// What lies below TLS, for a handshake that is not over.
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.transport
     }
 
     /// Lends the descriptor.
     pub(crate) fn with<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
-        if let Some(registered) = self.registered.get() {
-            return Some(work(registered.0.as_fd()));
-        }
-        self.fresh.borrow().as_ref().map(|descriptor| work(descriptor.as_fd()))
+        self.transport.with(work)
     }
 
-    /// Tries on a socket that is not registered yet; none where it is, or has to wait.
-    fn try_fresh<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> io::Result<R>) -> Option<io::Result<R>> {
-        let outcome = self.fresh.borrow().as_ref().map(|descriptor| work(descriptor.as_fd()))?;
-        match outcome {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-            outcome => Some(outcome),
-        }
+    /// Looks at what waits below TLS, as [`Transport::poll_peek`].
+    pub(crate) fn poll_peek<R>(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+        judge: impl FnMut(&[u8]) -> Option<(usize, R)>,
+    ) -> Poll<io::Result<R>> {
+        self.transport.poll_peek(cx, buffer, judge)
     }
 
     /// Reads once, through TLS where there is a session.
     pub(crate) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         match self.session.get() {
-            None => self.poll_receive(cx, buffer),
-            Some(session) => session.borrow_mut().poll_read(self, cx, buffer),
+            None => self.transport.poll_receive(cx, buffer),
+            Some(session) => session.borrow_mut().poll_read(&self.transport, cx, buffer),
         }
-    }
-
-    /// Reads once from the socket itself. A read that does not fill `buffer` has drained the socket, so readiness is cleared at once and
-    /// the next call waits for an event instead of spending a system call on `EAGAIN`.
-    pub(crate) fn poll_receive(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        if let Some(outcome) = self.try_fresh(|socket| receive(socket, buffer)) {
-            return Poll::Ready(outcome);
-        }
-        let room = buffer.len();
-        let registered = self.registered()?;
-        loop {
-            ready!(registered.0.poll_read_ready(cx))?;
-            let mut drained = None;
-            let outcome =
-                registered.0.try_io(Interest::READABLE, || match receive(registered.0.as_fd(), buffer) {
-                    Ok(count) if count > 0 && count < room => {
-                        drained = Some(count);
-                        Err(io::ErrorKind::WouldBlock.into())
-                    }
-                    outcome => outcome,
-                });
-            match (outcome, drained) {
-                (_, Some(count)) => return Poll::Ready(Ok(count)),
-                (Err(error), None) if error.kind() == io::ErrorKind::WouldBlock => {}
-                (outcome, None) => return Poll::Ready(outcome),
-            }
-        }
-    }
-
-    /// Looks at what waits, and leaves it where it is but for the bytes that `judge` takes. Nothing waits any more where
-    /// the client has closed. As long as `judge` has no verdict, more is waited for.
-    pub(crate) fn poll_peek<R>(
-        &self,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-        mut judge: impl FnMut(&[u8]) -> Option<(usize, R)>,
-    ) -> Poll<io::Result<R>> {
-        let mut peek = |socket: BorrowedFd<'_>| {
-            let (_, count) = recv(socket, &mut buffer[..], RecvFlags::PEEK).map_err(io::Error::from)?;
-            let Some((taken, verdict)) = judge(&buffer[..count]) else {
-                return Err(io::ErrorKind::WouldBlock.into());
-            };
-            if taken > 0 {
-                // It is there: it was looked at just now.
-                recv(socket, &mut buffer[..taken], RecvFlags::empty()).map_err(io::Error::from)?;
-            }
-            Ok(verdict)
-        };
-        if let Some(outcome) = self.try_fresh(&mut peek) {
-            return Poll::Ready(outcome);
-        }
-        self.registered()?.poll_input(cx, peek)
     }
 
     /// Writes once, through TLS where there is a session: then a write that is pending must be tried again with the same
     /// bytes in front.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         match self.session.get() {
-            None => self.poll_send(cx, parts),
-            Some(session) => session.borrow_mut().poll_write(self, cx, parts),
+            None => self.transport.poll_send(cx, parts),
+            Some(session) => session.borrow_mut().poll_write(&self.transport, cx, parts),
         }
-    }
-
-    /// Writes once to the socket itself.
-    pub(crate) fn poll_send(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        self.poll_output(cx, |socket| match parts {
-            [one] => send(socket, one, SendFlags::NOSIGNAL),
-            parts => sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),
-        })
     }
 
     /// Sends `length` bytes of `file` from `offset`, as many as the socket takes.
@@ -217,10 +95,7 @@ impl Socket {
         if let Some(session) = self.session.get() {
             return self.poll_send_file_secured(&mut session.borrow_mut(), cx, file, offset, length);
         }
-        self.poll_output(cx, |socket| {
-            let mut from = offset;
-            rustix::fs::sendfile(socket, file, Some(&mut from), length)
-        })
+        self.transport.poll_send_file(cx, file, offset, length)
     }
 
     /// What is sent by TLS has to pass through memory.
@@ -233,7 +108,7 @@ impl Socket {
         length: usize,
     ) -> Poll<io::Result<usize>> {
         if session.is_writing() {
-            return session.poll_write(self, cx, &[]);
+            return session.poll_write(&self.transport, cx, &[]);
         }
         FILE_PIECE.with_borrow_mut(|piece| {
             piece.resize(length.min(SECURED_PIECE), 0);
@@ -241,41 +116,16 @@ impl Socket {
             if count == 0 {
                 return Poll::Ready(Ok(0));
             }
-            session.poll_write(self, cx, &[IoSlice::new(&piece[..count])])
+            session.poll_write(&self.transport, cx, &[IoSlice::new(&piece[..count])])
         })
-    }
-
-    fn poll_output(
-        &self,
-        cx: &mut Context<'_>,
-        mut output: impl FnMut(BorrowedFd<'_>) -> rustix::io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        let mut again = |socket: BorrowedFd<'_>| loop {
-            match output(socket) {
-                Err(Errno::INTR) => {}
-                outcome => return outcome.map_err(io::Error::from),
-            }
-        };
-        if let Some(outcome) = self.try_fresh(&mut again) {
-            return Poll::Ready(outcome);
-        }
-        self.registered()?.poll_output(cx, again)
     }
 
     /// Ready once the client has closed its side or the connection failed; pending while it is silent or talks.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(session) = self.session.get() {
-            return session.borrow_mut().poll_closed(self, cx);
+            return session.borrow_mut().poll_closed(&self.transport, cx);
         }
-        let Ok(registered) = self.registered() else { return Poll::Ready(()) };
-        let peeked = registered.poll_input(cx, |socket| {
-            recv(socket, &mut [0u8; 1][..], RecvFlags::PEEK).map(|(_, count)| count).map_err(io::Error::from)
-        });
-        match peeked {
-            // A pipelined request waits: a close behind it is seen when that request has been read.
-            Poll::Pending | Poll::Ready(Ok(1..)) => Poll::Pending,
-            Poll::Ready(_) => Poll::Ready(()),
-        }
+        self.transport.poll_closed(cx)
     }
 
     /// Ends both sides; errors are of no interest, the connection is over.
@@ -293,7 +143,7 @@ impl Socket {
     /// Ends a session of TLS, so that the client can tell the end from an attack that cuts it short.
     pub(crate) fn say_goodbye(&self) {
         if let Some(session) = self.session.get() {
-            session.borrow_mut().say_goodbye(self);
+            session.borrow_mut().say_goodbye(&self.transport);
         }
     }
 
@@ -304,22 +154,11 @@ impl Socket {
     }
 }
 
-/// `recv` and `sendmsg` rather than `read` and `writev`: the same bytes without the detour through the file layer,
-/// some 50 ns less a call. A closed connection is an error, never a signal.
-fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match recv(socket, &mut *buffer, RecvFlags::empty()) {
-            Err(Errno::INTR) => {}
-            outcome => return outcome.map(|(count, _)| count).map_err(io::Error::from),
-        }
-    }
-}
-
 /// One write without waiting, for an interim response.
 impl Write for &Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(session) = self.session.get() {
-            return session.borrow_mut().write_ahead(self, bytes);
+            return session.borrow_mut().write_ahead(&self.transport, bytes);
         }
         let sent = self.with(|socket| send(socket, bytes, SendFlags::NOSIGNAL));
         sent.ok_or(io::ErrorKind::NotConnected)?.map_err(io::Error::from)

@@ -10,7 +10,6 @@ use myriad_http::{RequestHead, h2};
 
 use super::exchange::{self, Exchange, Stage};
 use super::held::Held;
-use super::read::READ_AHEAD_STREAM;
 use super::wake::Woken;
 use crate::clock::now_ms;
 use crate::connection::Connection;
@@ -28,6 +27,8 @@ const BACKLOG: usize = 256 * 1024;
 /// How long the end of a body that nobody needs is waited for at least before its stream is reset, milliseconds: a client
 /// that is about to end it is spared the reset.
 const TAILS_MS: u64 = 1000;
+/// Bytes that a client may send ahead of the reader of one stream's body, once somebody reads it.
+pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
 /// Reads after which other connections have their turn.
 const READS: u32 = 8;
 

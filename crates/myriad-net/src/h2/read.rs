@@ -8,7 +8,7 @@ use myriad_http::h1::{Framing, request_framing};
 use myriad_http::h2::{FRAME_HEADER, MAX_FRAME, Received};
 use myriad_http::{Known, Method, ParseError, RequestHead};
 
-use super::driver::Driver;
+use super::driver::{Driver, READ_AHEAD_STREAM};
 use super::exchange::{Exchange, Stage};
 use crate::multiplex::Feed;
 use crate::patience::AS_MOVED;
@@ -16,10 +16,8 @@ use crate::request_body::RequestBody;
 use crate::service::{Outcome, Rejection, Service};
 
 /// Bytes that a client may send ahead of a body's reader once somebody reads it, for all streams of a connection together:
-/// a window of a round trip's worth makes uploads as fast as the line.
+/// a window of a round trip's worth makes uploads as fast as the line. One stream has [`READ_AHEAD_STREAM`].
 const READ_AHEAD: u32 = 4 << 20;
-/// The same for one stream.
-pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
 
 /// What reading takes.
 #[derive(Default)]

@@ -26,10 +26,6 @@ use crate::patience::MinRate;
 use crate::seats::Guard;
 use crate::service::{ConnectionEvent, Service};
 
-/// Bytes of answers that a connection may hold until its client has acknowledged them. Pages of the cache are not copied
-/// for it.
-pub(super) const SEND_WINDOW: u64 = 1 << 20;
-
 /// How long a connection is kept at least, and at most, after its client was told to make no more requests.
 const SHORTEST_FAREWELL: Duration = Duration::from_millis(50);
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);

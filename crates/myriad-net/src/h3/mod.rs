@@ -11,7 +11,7 @@
 //! What is waited for (an origin, a slow body) rings a [`bell::Bell`]; the task looks at the streams that rang.
 //!
 //! What a client can make this hold is bounded: streams and their windows by the listener's settings, unsent answers by
-//! [`client::SEND_WINDOW`] a connection, handshakes under way by address and in all (beyond that, clients have to show by a
+//! `settings::SEND_WINDOW` a connection, handshakes under way by address and in all (beyond that, clients have to show by a
 //! Retry that they can be reached), unknown connection IDs by stateless resets. An address that has not been validated gets at
 //! most three times what it sent (RFC 9000 section 8.1).
 
@@ -21,6 +21,7 @@ mod client;
 mod crossing;
 mod handshakes;
 mod hub;
+mod place;
 mod port;
 mod proof;
 mod request;
@@ -33,6 +34,7 @@ mod tokens;
 
 pub use crossing::Crossing;
 pub(crate) use hub::{Hub, Users, WeakUsers};
+pub use place::QuicPlace;
 pub use secret::QuicSecret;
 pub use settings::QuicSettings;
 pub use tls::{ChooseTls, Refusal};

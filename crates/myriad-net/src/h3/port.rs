@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use quinn_udp::{RecvMeta, UdpSocketState};
 
 use super::crossing::Datagram;
-use crate::socket::Registered;
+use crate::transport::Registered;
 
 /// Stretches that one system call fills; each may hold many datagrams of one sender, joined by the kernel.
 const BATCH: usize = 8;

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use quinn_proto::{ServerConfig, TransportConfig, VarInt};
 
-use super::client::SEND_WINDOW;
 use super::proof::Proof;
 use super::tls::{ChooseTls, Crypto};
 use super::tokens::QuicTokens;
 use crate::patience::MinRate;
 
+/// Bytes of answers that a connection may hold until its client has acknowledged them. Pages of the cache are not copied
+/// for it.
+const SEND_WINDOW: u64 = 1 << 20;
 /// One-way streams that a client may open: HTTP/3 needs three, and some clients try whether others are borne.
 const ONE_WAY: u32 = 8;
 /// A client that is silent for so long while it has no request under way is gone, whatever `keepalive_timeout` says: a

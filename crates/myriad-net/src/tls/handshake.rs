@@ -183,11 +183,11 @@ fn poll_hello(
             Ok(None) => {}
             Err((error, mut alert)) => {
                 // The client may be gone; then nobody asks why.
-                let _ = alert.write_all(&mut Wire { socket: &connection.socket, cx });
+                let _ = alert.write_all(&mut Wire { transport: connection.socket.transport(), cx });
                 return Poll::Ready(Err(error.into()));
             }
         }
-        match acceptor.read_tls(&mut Wire { socket: &connection.socket, cx }) {
+        match acceptor.read_tls(&mut Wire { transport: connection.socket.transport(), cx }) {
             Ok(0) => return Poll::Ready(Err(Greeting::Failed(None))),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
@@ -227,10 +227,10 @@ fn poll_keys(
     connection: &Connection,
     cx: &mut Context<'_>,
 ) -> Poll<Result<(), Greeting>> {
-    let socket = &connection.socket;
+    let transport = connection.socket.transport();
     loop {
         while session.wants_write() {
-            match session.write_tls(&mut Wire { socket, cx }) {
+            match session.write_tls(&mut Wire { transport, cx }) {
                 Ok(1..) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
                 _ => return Poll::Ready(Err(Greeting::Failed(None))),
@@ -246,7 +246,7 @@ fn poll_keys(
                 Err(error) => Err(error.into()),
             });
         }
-        match session.read_tls(&mut Wire { socket, cx }) {
+        match session.read_tls(&mut Wire { transport, cx }) {
             Ok(0) => return Poll::Ready(Err(Greeting::Failed(None))),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
@@ -257,7 +257,7 @@ fn poll_keys(
             offer.client_signed = scheme.or(offer.client_signed);
         }
         if let Err(error) = taken_in {
-            let _ = session.write_tls(&mut Wire { socket, cx });
+            let _ = session.write_tls(&mut Wire { transport, cx });
             return Poll::Ready(Err(error.into()));
         }
     }

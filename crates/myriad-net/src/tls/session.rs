@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use rustls::ServerConnection;
 
 use super::records::Records;
-use crate::socket::Socket;
+use crate::transport::Transport;
 
 /// Most plain bytes that are encrypted at once: what a slow client has not taken yet stays unencrypted.
 const PIECE: usize = 64 * 1024;
@@ -37,7 +37,7 @@ impl Session {
     /// tells whether something is missing.
     pub(crate) fn poll_read(
         &mut self,
-        socket: &Socket,
+        transport: &Transport,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
@@ -53,24 +53,24 @@ impl Session {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Poll::Ready(Ok(0)),
                 outcome => return Poll::Ready(outcome),
             }
-            ready!(self.poll_records(socket, cx))?;
+            ready!(self.poll_records(transport, cx))?;
         }
     }
 
     /// Reads records and takes them in.
-    fn poll_records(&mut self, socket: &Socket, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_records(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.tls.wants_write() {
             // An answer to the last records; where the client does not take it yet, reading goes on all the same.
-            let _ = self.poll_flush(socket, cx)?;
+            let _ = self.poll_flush(transport, cx)?;
         }
-        match self.tls.read_tls(&mut Wire { socket, cx }) {
+        match self.tls.read_tls(&mut Wire { transport, cx }) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
             Err(error) => return Poll::Ready(Err(error)),
         }
         if let Err(error) = self.tls.process_new_packets() {
             // The alert that says why.
-            let _ = self.poll_flush(socket, cx);
+            let _ = self.poll_flush(transport, cx);
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
         Poll::Ready(Ok(()))
@@ -80,28 +80,28 @@ impl Session {
     /// must be given again.
     pub(crate) fn poll_write(
         &mut self,
-        socket: &Socket,
+        transport: &Transport,
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         if self.in_flight == 0 {
-            ready!(self.poll_flush(socket, cx))?;
+            ready!(self.poll_flush(transport, cx))?;
             self.in_flight = self.encrypt(parts)?;
         }
-        ready!(self.poll_flush(socket, cx))?;
+        ready!(self.poll_flush(transport, cx))?;
         Poll::Ready(Ok(std::mem::take(&mut self.in_flight)))
     }
 
     /// Takes over bytes that nobody waits for: they leave ahead of the next write, now or with it. No write may be under
     /// way, nor may ciphertext of an earlier one be left: then nothing is taken.
-    pub(crate) fn write_ahead(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write_ahead(&mut self, transport: &Transport, bytes: &[u8]) -> io::Result<usize> {
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        if self.in_flight > 0 || self.poll_flush(socket, &mut cx)?.is_pending() {
+        if self.in_flight > 0 || self.poll_flush(transport, &mut cx)?.is_pending() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let taken = self.encrypt(&[IoSlice::new(bytes)])?;
         // What does not leave yet is no part of the next write, which must not be told that it was.
-        let _ = self.poll_flush(socket, &mut cx)?;
+        let _ = self.poll_flush(transport, &mut cx)?;
         Ok(taken)
     }
 
@@ -157,9 +157,9 @@ impl Session {
         Ok(taken)
     }
 
-    fn poll_flush(&mut self, socket: &Socket, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_flush(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut Wire { socket, cx }) {
+            match self.tls.write_tls(&mut Wire { transport, cx }) {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
@@ -170,7 +170,7 @@ impl Session {
     }
 
     /// Ready once the client has closed its side or the connection failed; pending while it is silent or talks.
-    pub(crate) fn poll_closed(&mut self, socket: &Socket, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_closed(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             // A pipelined request waits: a close behind it is seen when that request has been read.
             match self.tls.process_new_packets() {
@@ -179,7 +179,7 @@ impl Session {
                 Ok(_) => {}
                 Err(_) => return Poll::Ready(()),
             }
-            match self.tls.read_tls(&mut Wire { socket, cx }) {
+            match self.tls.read_tls(&mut Wire { transport, cx }) {
                 Ok(0) => return Poll::Ready(()),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
@@ -189,31 +189,31 @@ impl Session {
     }
 
     /// Says that nothing more is to come, if the client takes it at once.
-    pub(crate) fn say_goodbye(&mut self, socket: &Socket) {
+    pub(crate) fn say_goodbye(&mut self, transport: &Transport) {
         self.tls.send_close_notify();
-        let _ = self.poll_flush(socket, &mut Context::from_waker(std::task::Waker::noop()));
+        let _ = self.poll_flush(transport, &mut Context::from_waker(std::task::Waker::noop()));
     }
 }
 
-/// The socket, as rustls reads and writes it.
+/// The transport, as rustls reads and writes it.
 pub(super) struct Wire<'a, 'b> {
-    pub(super) socket: &'a Socket,
+    pub(super) transport: &'a Transport,
     pub(super) cx: &'a mut Context<'b>,
 }
 
 impl Read for Wire<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        now(self.socket.poll_receive(self.cx, buffer))
+        now(self.transport.poll_receive(self.cx, buffer))
     }
 }
 
 impl Write for Wire<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        now(self.socket.poll_send(self.cx, &[IoSlice::new(bytes)]))
+        now(self.transport.poll_send(self.cx, &[IoSlice::new(bytes)]))
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        now(self.socket.poll_send(self.cx, parts))
+        now(self.transport.poll_send(self.cx, parts))
     }
 
     fn flush(&mut self) -> io::Result<()> {
