@@ -8,16 +8,6 @@ use myriad_http::{Fields, Known};
 use crate::validity::{Source, positive, x_accel_expires};
 use crate::{Refusal, Rules};
 
-/// Which fields for accelerators a place obeys, as its requests to the origin announce it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Announced {
-    /// The device token by which `Surrogate-Capability` names this server: directives for other tokens are not for it. None
-    /// where nothing is announced.
-    pub surrogate: Option<Box<[u8]>>,
-    /// Whether `X-LSCACHE` tells the application that its fields for LiteSpeed's cache are obeyed.
-    pub litespeed: bool,
-}
-
 /// Until when an answer is fresh by a word for accelerators, in ms since the epoch, or why it is not stored; none where there
 /// is no such word.
 pub(crate) fn until(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<(u64, Source), Refusal>> {
@@ -105,6 +95,7 @@ fn number(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Announced;
 
     fn rules() -> Rules {
         let announced = Announced { surrogate: Some((*b"myriad").into()), litespeed: true };

@@ -4,7 +4,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
 use crate::freshness::freshness;
-use crate::request_errors::is_of_the_request;
+use crate::request_status::is_of_the_request;
 use crate::validity::{Freshness, Source, is_private};
 use crate::{Refusal, Rules, UseStale, VaryError, VaryRule, rfc9111};
 

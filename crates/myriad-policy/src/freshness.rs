@@ -5,9 +5,11 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known};
 
-use crate::request_errors::{is_named, is_of_the_request};
+use crate::request_errors::is_named;
+use crate::request_status::is_of_the_request;
 use crate::rfc9111::{self, said_age_ms};
-use crate::validity::{Freshness, Source, is_private, lifetime, positive, stale_windows};
+use crate::stale_windows::stale_windows;
+use crate::validity::{Freshness, Source, is_private, lifetime, positive};
 use crate::{Refusal, Rules, accelerator};
 
 /// What the configuration alone holds valid (`*_cache_valid`) ends on the next of such ticks, ms: pages that were fetched together

@@ -20,17 +20,18 @@ mod personal;
 mod purge;
 mod refusal;
 mod request_errors;
+mod request_status;
 mod reuse;
 mod rfc9111;
 mod rules;
 mod shared_fetch;
+mod stale_windows;
 mod status;
 mod stored_fields;
 mod validators;
 mod validity;
 mod vary;
 
-pub use accelerator::Announced;
 pub use admit::{Admission, Lifetime, ResponseFacts, admit, revalidated, takes_back};
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;
@@ -44,7 +45,7 @@ pub use request_errors::is_large_request;
 pub use reuse::{Failure, Reuse, StoredFacts, reuse};
 pub use rfc9111::{Invalidated, invalidates, wants_stored_only};
 pub use rules::{
-    Grace, IgnoreHeaders, Invalidate, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor,
+    Announced, Grace, IgnoreHeaders, Invalidate, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor,
 };
 pub use shared_fetch::{KeyedInput, SharedFetch, Told};
 pub use status::CacheStatus;

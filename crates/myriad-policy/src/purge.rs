@@ -6,6 +6,7 @@
 //! [`Command`].
 
 mod command;
+mod label;
 mod litespeed;
 mod record;
 mod request;
@@ -14,9 +15,8 @@ mod wildcard;
 
 use std::borrow::Cow;
 
-use xxhash_rust::xxh3::Xxh3Default;
-
 pub use command::{Command, What};
+use label::label;
 pub use litespeed::litespeed;
 pub use request::{is_forwarded, wanted};
 pub use tags::Tags;
@@ -48,13 +48,13 @@ impl<'a> Subject<'a> {
     /// The label of the path, whatever its query. Both schemes share it: an application that purges over a local `http`
     /// means its `https` pages too.
     pub fn path_label(&self) -> u64 {
-        hash(b'p', &[self.host, b"\0", &normal_path(self.path)])
+        label(b'p', &[self.host, b"\0", &normal_path(self.path)])
     }
 
     /// The label of the path with its query; none where there is no query, or an empty one.
     pub fn query_label(&self) -> Option<u64> {
         let query = self.query.filter(|query| !query.is_empty())?;
-        Some(hash(b'u', &[self.host, b"\0", &normal_path(self.path), b"\0", query]))
+        Some(label(b'u', &[self.host, b"\0", &normal_path(self.path), b"\0", query]))
     }
 
     /// The labels that every page of this URL bears.
@@ -76,16 +76,6 @@ pub(crate) fn normal_path(path: &[u8]) -> Cow<'_, [u8]> {
         Ok(()) if normal != path => Cow::Owned(normal),
         _ => Cow::Borrowed(path),
     }
-}
-
-/// Hashes parts that are told apart by the caller; `kind` keeps paths, URLs and tags apart.
-fn hash(kind: u8, parts: &[&[u8]]) -> u64 {
-    let mut hasher = Xxh3Default::new();
-    hasher.update(&[kind]);
-    for part in parts {
-        hasher.update(part);
-    }
-    hasher.digest().max(Tags::OVERFLOWN + 1)
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known, Method};
 
 use crate::accelerator;
-use crate::validity::{Freshness, Source, is_private, lifetime, stale_windows};
+use crate::stale_windows::stale_windows;
+use crate::validity::{Freshness, Source, is_private, lifetime};
 use crate::{Invalidate, Refusal, Rules};
 
 /// The longest heuristic validity: RFC 9111 §4.2.2 asks for a bound and suggests none; a day keeps a page that was last

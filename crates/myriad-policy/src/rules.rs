@@ -2,8 +2,8 @@
 
 use myriad_http::Method;
 
-use crate::request_errors::is_of_the_request;
-use crate::{Announced, PersonalCookies, SharedFetch};
+use crate::request_status::is_of_the_request;
+use crate::{PersonalCookies, SharedFetch};
 
 /// The cache directives of one location, resolved.
 #[derive(Clone, Debug)]
@@ -91,6 +91,16 @@ impl Rules {
     pub fn valid_for(&self, status: u16) -> Option<u64> {
         self.valid_at(status).map(|at| self.valid[at].ms)
     }
+}
+
+/// Which fields for accelerators a place obeys, as its requests to the origin announce it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Announced {
+    /// The device token by which `Surrogate-Capability` names this server: directives for other tokens are not for it. None
+    /// where nothing is announced.
+    pub surrogate: Option<Box<[u8]>>,
+    /// Whether `X-LSCACHE` tells the application that its fields for LiteSpeed's cache are obeyed.
+    pub litespeed: bool,
 }
 
 /// One status of a `*_cache_valid`. A directive without codes stands for 200, 301 and 302: three entries.

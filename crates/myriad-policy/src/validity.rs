@@ -3,7 +3,7 @@
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
 
-use crate::{Refusal, Rules, accelerator};
+use crate::{Refusal, Rules};
 
 /// How long an answer is fresh, and how long it may serve stale by the origin's own word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,23 +57,6 @@ impl Source {
     }
 }
 
-/// `stale-while-revalidate` and `stale-if-error` in ms: nginx lets a page that may serve stale while it is refreshed also
-/// serve when the refresh fails.
-/// A word for accelerators alone takes the place of both.
-pub(crate) fn stale_windows(
-    control: &CacheControl,
-    source: Source,
-    fields: &Fields,
-    rules: &Rules,
-) -> (u64, u64) {
-    if source == Source::Accelerator {
-        let stale = accelerator::stale_ms(fields, rules);
-        return (stale, stale);
-    }
-    let updating = in_ms(control.stale_while_revalidate);
-    (updating, in_ms(control.stale_if_error).max(updating))
-}
-
 /// When `X-Accel-Expires` lets the answer expire, ms since the epoch: seconds, or `@` and seconds since the epoch. 0
 /// forbids storing; what is no number is passed over; an absolute time that is over is stored as expired, as in nginx.
 pub(crate) fn x_accel_expires(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<u64, Refusal>> {
@@ -105,8 +88,4 @@ pub(crate) fn lifetime(control: &CacheControl) -> Option<(u64, Source)> {
 /// What is 0 refuses the answer.
 pub(crate) fn positive(valid_ms: u64, refusal: Refusal) -> Result<u64, Refusal> {
     if valid_ms == 0 { Err(refusal) } else { Ok(valid_ms) }
-}
-
-fn in_ms(seconds: Option<u64>) -> u64 {
-    seconds.unwrap_or(0).saturating_mul(1000)
 }

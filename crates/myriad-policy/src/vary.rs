@@ -2,9 +2,9 @@
 //!
 //! `Accept-Encoding` is none of them: the encodings are stored with the page and chosen when it is served.
 
-use myriad_http::{Fields, Known};
+use myriad_http::Fields;
 
-use crate::{Rules, device, languages, other_codings};
+use crate::{device, languages, other_codings};
 
 /// The most bytes of field names that a rule keeps; nginx keeps 128 bytes of `Vary`.
 const NAMES_MAX: usize = 256;
@@ -38,26 +38,6 @@ pub(crate) const BY_DEVICE: &[u8] = b":device";
 const BY_CODINGS: &[u8] = b":codings";
 
 impl VaryRule {
-    /// The rule that an answer's fields make: by device classes for `User-Agent` where `cache_device_class` says so, and
-    /// never by `Cookie` where shared fetches send no cookies, nor by what the key holds: what the origin was not told makes
-    /// no variants, nor does what is told apart already.
-    pub fn of(answer: &Fields, rules: &Rules) -> Result<VaryRule, VaryError> {
-        let mut rule = VaryRule::parse(answer.known_all(Known::Vary))?;
-        let shared = &rules.shared_fetch;
-        let is_told = |name: &[u8]| !(shared.on && name == b"cookie" || shared.is_keyed(name));
-        if !rule.names.iter().all(|name| is_told(name)) {
-            rule = rule.only(is_told);
-        }
-        if rules.device_class {
-            let agent = rule.names.iter_mut().find(|name| ***name == *b"user-agent");
-            if let Some(name) = agent {
-                *name = BY_DEVICE.into();
-                rule.names.sort_unstable();
-            }
-        }
-        Ok(rule)
-    }
-
     /// The same rule for pages of which there is one for each choice of [`other_codings`].
     #[must_use]
     pub fn by_codings(self) -> VaryRule {
@@ -218,6 +198,7 @@ fn write_normalised(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+mod answer;
 mod shown;
 #[cfg(test)]
 mod tests;

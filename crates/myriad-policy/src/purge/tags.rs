@@ -2,7 +2,7 @@
 
 use myriad_http::{Fields, Known};
 
-use super::hash;
+use super::label::{self, label};
 
 /// Most tags of one page.
 const MOST: usize = 512;
@@ -71,11 +71,11 @@ impl Tags {
 
     /// The label of pages that bear more tags than are kept. Whoever purges tags purges these as well: a page too many is
     /// fetched anew, where a page too few would stay old.
-    pub const OVERFLOWN: u64 = 0;
+    pub const OVERFLOWN: u64 = label::OVERFLOWN;
 
     /// The label of a tag.
     pub fn label(tag: &[u8]) -> u64 {
-        hash(b't', &[tag])
+        label(b't', &[tag])
     }
 
     /// Whether a field names tags, or tells a cache of LiteSpeed something else: such fields are not sent to visitors.

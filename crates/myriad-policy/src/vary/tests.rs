@@ -1,4 +1,5 @@
 use super::*;
+use crate::Rules;
 
 fn rule(values: &[&str]) -> Result<VaryRule, VaryError> {
     VaryRule::parse(values.iter().map(|value| value.as_bytes()))
