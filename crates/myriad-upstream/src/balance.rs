@@ -6,40 +6,17 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::group::GroupConfig;
-use crate::peer::{PeerConfig, PeerState};
+use crate::config::{Balance, GroupConfig, PeerConfig};
+use crate::peer::PeerState;
 use crate::request::Affinity;
 
+mod crc32;
 mod ring;
 #[cfg(test)]
 mod tests;
 
+use crc32::crc32;
 pub(crate) use ring::Ring;
-
-/// How a group chooses a peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Balance {
-    /// Smooth weighted round robin.
-    #[default]
-    RoundRobin,
-    /// The peer with the fewest requests for its weight (`least_conn`).
-    LeastConn,
-    /// The peer that would be done first, by how long its answers took and what it has to do (`least_time`).
-    LeastTime {
-        /// Up to the last byte rather than the head (`last_byte`).
-        whole: bool,
-    },
-    /// By the client's network: the first three octets of IPv4, all of IPv6 (`ip_hash`).
-    IpHash,
-    /// By a key (`hash KEY`).
-    Hash,
-    /// By a key, so that a changed group moves few of them (`hash KEY consistent`).
-    ConsistentHash,
-    /// By chance and weight (`random`).
-    Random,
-    /// The one with fewer requests for its weight of two by chance (`random two`).
-    RandomTwo,
-}
 
 /// How often a hash may hit an unusable peer before round robin takes over, as in nginx.
 const MAX_REHASHES: u32 = 20;
@@ -281,12 +258,4 @@ impl Choice<'_> {
         }
         None
     }
-}
-
-/// CRC-32 (IEEE 802.3) of the parts together, a bit at a time: keys are short and a request has one.
-fn crc32(parts: &[&[u8]]) -> u32 {
-    let bytes = parts.iter().flat_map(|part| part.iter());
-    !bytes.fold(!0, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
-    })
 }

@@ -2,83 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::address::Address;
-use crate::balance::{Balance, Choice, Ring, Tried, Weights};
+use crate::balance::{Choice, Ring, Tried, Weights};
 use crate::clock;
+use crate::config::{Balance, GroupConfig, PeerConfig};
 use crate::line::Line;
-use crate::peer::{Active, PeerConfig, PeerSnapshot, PeerState};
+use crate::peer::{Active, PeerSnapshot, PeerState};
 use crate::registry::Registry;
 use crate::request::Affinity;
-
-/// How idle connections are kept (`keepalive` and its kin).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeepAlive {
-    /// Most idle FastCGI connections to a peer, 0 for none (`keepalive`): for the whole process, so give at most half
-    /// of php-fpm's children.
-    pub connections: usize,
-    /// Most idle HTTP connections to a peer for each worker, 0 for none (`keepalive`).
-    pub http: usize,
-    /// Most requests over one connection (`keepalive_requests`).
-    pub requests: u32,
-    /// Longest life of a connection in milliseconds (`keepalive_time`).
-    pub time_ms: u64,
-    /// Longest idleness in milliseconds (`keepalive_timeout`).
-    pub timeout_ms: u64,
-    /// Longest idleness of a FastCGI connection in milliseconds, where that is shorter: it holds a php-fpm child that
-    /// serves nobody meanwhile.
-    pub fastcgi_timeout_ms: u64,
-}
-
-impl Default for KeepAlive {
-    /// Off, with nginx's bounds: 1000 requests, an hour of life, a minute idle; a second over FastCGI.
-    fn default() -> Self {
-        Self {
-            connections: 0,
-            http: 0,
-            requests: 1000,
-            time_ms: 3_600_000,
-            timeout_ms: 60_000,
-            fastcgi_timeout_ms: 1000,
-        }
-    }
-}
-
-/// Where requests wait while every peer has as many as it may have (`queue`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue {
-    /// Most requests that wait at once.
-    pub most: usize,
-    /// Longest wait in milliseconds (`timeout=`).
-    pub timeout_ms: u64,
-}
-
-/// The configuration of a [`Group`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupConfig {
-    /// The name: of the `upstream` block, or the address where there is none. Health is kept under it.
-    pub name: String,
-    /// The peers in the order of the file.
-    pub peers: Vec<PeerConfig>,
-    /// How to choose among them.
-    pub balance: Balance,
-    /// How to keep connections.
-    pub keepalive: KeepAlive,
-    /// Where requests wait for a peer (`queue`); `None` answers at once that there is none.
-    pub queue: Option<Queue>,
-}
-
-impl GroupConfig {
-    /// A group of one peer, named after its address: what `fastcgi_pass ADDRESS` means.
-    pub fn single(address: Address) -> Self {
-        Self {
-            name: address.to_string(),
-            peers: vec![PeerConfig::new(address)],
-            balance: Balance::default(),
-            keepalive: KeepAlive::default(),
-            queue: None,
-        }
-    }
-}
 
 /// A group of peers, ready for requests; workers share it.
 #[derive(Debug)]

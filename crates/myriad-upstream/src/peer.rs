@@ -1,49 +1,13 @@
-//! A peer: how it is configured, and how it is doing.
+//! A peer: how it is doing.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::address::Address;
+use crate::config::PeerConfig;
 use crate::line::{self, Line};
 use crate::pool::IdlePool;
 use crate::stream::ParkedStream;
-
-/// A `server` of an `upstream` block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerConfig {
-    /// Where it listens.
-    pub address: Address,
-    /// As the configuration calls the server; servers with several addresses have several peers of one name.
-    pub name: String,
-    /// Its share of the requests, at least 1 (`weight`).
-    pub weight: u32,
-    /// So many failures within `fail_timeout_ms` make it unavailable, 0 for never (`max_fails`).
-    pub max_fails: u32,
-    /// How long failures count, and how long it then stays unavailable, in milliseconds (`fail_timeout`).
-    pub fail_timeout_ms: u64,
-    /// Only used when all others are unavailable (`backup`).
-    pub backup: bool,
-    /// Never used (`down`).
-    pub down: bool,
-    /// Most requests at a time, 0 for no bound (`max_conns`).
-    pub max_conns: u32,
-}
-
-impl PeerConfig {
-    /// A peer with nginx's defaults: weight 1, one failure in ten seconds.
-    pub fn new(address: Address) -> Self {
-        Self {
-            name: address.to_string(),
-            address,
-            weight: 1,
-            max_fails: 1,
-            fail_timeout_ms: 10_000,
-            backup: false,
-            down: false,
-            max_conns: 0,
-        }
-    }
-}
 
 /// How a peer is doing, for status pages.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock;
+use crate::config::KeepAlive;
 use crate::connections::Connections;
-use crate::group::KeepAlive;
 use crate::stream::{Counted, Quiet};
 
 /// A connection and what it has done so far.

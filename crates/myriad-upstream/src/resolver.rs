@@ -2,13 +2,14 @@
 //!
 //! The system's resolver blocks and knows nothing of TTLs, so nginx has its own, and so has this.
 
+mod config;
+mod error;
 pub mod message;
 mod query;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,53 +17,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::clock;
+pub use config::ResolverConfig;
+pub use error::ResolveError;
 
 /// Most names that are remembered; clients may have their say in what is looked up.
 const MOST_NAMES: usize = 1024;
 /// Most look-ups at a time.
 const MOST_QUERIES: usize = 256;
-
-/// A `resolver` directive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResolverConfig {
-    /// Name servers; asked in turn. At least one.
-    pub servers: Vec<SocketAddr>,
-    /// How long an answer holds, milliseconds, whatever its TTL (`valid=`).
-    pub valid_ms: Option<u64>,
-    /// Whether IPv4 addresses are looked up (`ipv4=`).
-    pub ipv4: bool,
-    /// Whether IPv6 addresses are looked up (`ipv6=`).
-    pub ipv6: bool,
-}
-
-/// Why a name has no address, in nginx's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResolveError {
-    /// The text is no name.
-    NoName,
-    /// Too many look-ups are under way.
-    Busy,
-    /// No server has answered in time.
-    TimedOut,
-    /// A server has refused (RFC 1035's RCODE).
-    Code(u8),
-}
-
-impl fmt::Display for ResolveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoName => f.write_str("no host name"),
-            Self::Busy => f.write_str("too many names are being resolved"),
-            Self::TimedOut => f.write_str("110: Operation timed out"),
-            Self::Code(2) => f.write_str("2: Server failure"),
-            Self::Code(3) => f.write_str("3: Host not found"),
-            Self::Code(4) => f.write_str("4: Unimplemented"),
-            Self::Code(code) => write!(f, "{code}: Operation refused"),
-        }
-    }
-}
-
-impl std::error::Error for ResolveError {}
 
 type Answer = Result<Arc<[IpAddr]>, ResolveError>;
 

@@ -1,9 +1,9 @@
 //! Consistent hashing as nginx and `Cache::Memcached::Fast` do it (ketama): a server that goes takes only its own keys
 //! with it.
 
-use crate::peer::PeerConfig;
+use crate::config::PeerConfig;
 
-use super::crc32;
+use super::crc32::crc32;
 
 /// Points of a server for each unit of its weight.
 const POINTS: u32 = 160;

@@ -2,7 +2,8 @@ use bytes::Bytes;
 
 use super::*;
 use crate::address::Address;
-use crate::group::{Group, GroupConfig, KeepAlive};
+use crate::config::{GroupConfig, KeepAlive};
+use crate::group::Group;
 use crate::registry::Registry;
 
 fn peer(port: u16) -> PeerConfig {

@@ -9,8 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::config::ResolverConfig;
+use super::error::ResolveError;
 use super::message::{self, Kind, Reply};
-use super::{ResolveError, ResolverConfig};
 
 /// How long one server is waited for, as nginx.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,9 @@
+//! The checksum by which nginx hashes keys.
+
+/// CRC-32 (IEEE 802.3) of the parts together, a bit at a time: keys are short and a request has one.
+pub(super) fn crc32(parts: &[&[u8]]) -> u32 {
+    let bytes = parts.iter().flat_map(|part| part.iter());
+    !bytes.fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
+    })
+}
