@@ -2,121 +2,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
 
-use rustix::process::Signal;
+mod options;
+mod suggestion;
+mod usage;
 
-use crate::explain::Asked;
+pub(crate) use options::{Asked, Options, Request};
+pub(crate) use suggestion::invalid;
+use suggestion::invalid_first;
+pub(crate) use usage::{USAGE, options_in};
+
 use crate::wordpress;
-
-/// What `--help` and `-h` print, to standard error as nginx does.
-pub(crate) const USAGE: &str = "\
-Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
-              [-e filename] [-c filename] [-g directives]
-       myriad wordpress --root DIR --php SOCKET|HOST:PORT
-              [--listen ADDRESS] [--name HOST]... [--prefix DIR]
-              [--user NAME] [-tTq] [--explain URL ...]
-              [--domain HOST... [--email ADDRESS] [--acme-staging]]
-       myriad wordpress --site 'NAMES DIR PHP [https]'... | --sites FILE ...
-       myriad wordpress --print [--root DIR --php ...]
-       myriad wordpress status | reload | stop [--prefix DIR]
-       myriad certificates [-p prefix] [-c filename] | wordpress ...
-       myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
-       myriad cache ls | show URL | stats        (each has its --help)
-
-Options:
-  -?,-h         : this help
-  -v            : show version and exit
-  -V            : show version and configure options then exit
-  -t            : test configuration and exit
-  -T            : test configuration, dump it and exit
-  --explain URL : with -t: say what would become of a request for this URL
-                  (or /path), and why it would be cached or not
-  -H 'Name: x'  : a request field for --explain, may be repeated
-  --method NAME : the method for --explain (default: GET)
-  -q            : suppress non-error messages during configuration testing
-  -s signal     : send signal to a master process: stop, quit, reopen, reload
-  -p prefix     : set prefix path (default: /usr/local/myriad/)
-  -e filename   : set error log file (default: logs/error.log)
-  -c filename   : set configuration file (default: conf/nginx.conf)
-  -g directives : set global directives out of configuration file
-
-myriad wordpress serves a WordPress site without a configuration file:
-  --root DIR    : the folder that holds wp-config.php and index.php
-  --php ADDRESS : php-fpm's socket path, or HOST:PORT
-  --php-children N
-                : its pm.max_children (default: what its pool's file says)
-  --listen ADDR : where visitors connect (default: 80, or 8080 unless root)
-  --name HOST   : host name of the site, may be repeated (default: any)
-  --prefix DIR  : where the cache, logs and pid file go
-  --user NAME   : who serves when started by root (default: myriad, nobody)
-  --domain HOST : serve HTTPS with a certificate for this name, issued and
-                  renewed by Let's Encrypt, whose terms you accept by it;
-                  may be repeated; leads http to https
-  --email ADDR  : whom the authority may write to
-  --acme-staging: Let's Encrypt's twin for trying out
-  --acme-directory URI, --acme-ca FILE
-                : another authority, and who vouches for its own server
-  --https-listen ADDR
-                : where visitors connect by https (default: 443, or 8443)
-  --self-signed : serve HTTPS with a certificate made here, for trying out
-  --site LINE   : one of several sites: NAME[,NAME]... DIR PHP, and https
-                  behind them for a certificate; may be repeated
-  --sites FILE  : a file with such a line for each site
-  --print       : print the configuration that would run and exit;
-                  alone: the preset with {{placeholders}}
-";
-
-/// First words of a command line that are no options.
-const COMMANDS: [&str; 4] = ["cache", "certificates", "purge", "wordpress"];
-
-/// Options of more than a letter.
-const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];
-
-/// `-s`: what to ask of the supervisor that runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
-    Stop,
-    Quit,
-    Reopen,
-    Reload,
-}
-
-impl Request {
-    /// The signal that asks for it.
-    pub(crate) fn signal(self) -> Signal {
-        match self {
-            Self::Stop => Signal::TERM,
-            Self::Quit => Signal::QUIT,
-            Self::Reopen => Signal::USR1,
-            Self::Reload => Signal::HUP,
-        }
-    }
-}
-
-/// Everything that the command line said.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
-    pub(crate) help: bool,
-    pub(crate) version: bool,
-    /// `-V`; implies `version`.
-    pub(crate) configure: bool,
-    pub(crate) test: bool,
-    /// `-T`; implies `test`.
-    pub(crate) dump: bool,
-    pub(crate) quiet: bool,
-    /// `--explain`; implies `test`.
-    pub(crate) explain: Option<Asked>,
-    pub(crate) request: Option<Request>,
-    pub(crate) prefix: Option<PathBuf>,
-    pub(crate) error_log: Option<PathBuf>,
-    pub(crate) configuration: Option<PathBuf>,
-    pub(crate) directives: Option<Vec<u8>>,
-    /// `myriad certificates …`: list them and exit.
-    pub(crate) certificates: bool,
-    /// `myriad wordpress …`.
-    pub(crate) wordpress: Option<wordpress::Options>,
-}
 
 /// Reads the arguments after the program's name; the error is a sentence to be printed after `myriad: `.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
@@ -161,20 +57,6 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
 }
 
 impl Options {
-    /// `--explain URL`, `-H "Name: value"`, `--method NAME`.
-    pub(crate) fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
-        let value = value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
-        let value =
-            value.ok_or_else(|| format!("option \"{}\" requires a value", option.to_string_lossy()))?;
-        let asked = self.explain.get_or_insert_default();
-        match option.as_bytes() {
-            b"-H" => asked.fields.push(value),
-            b"--method" => asked.method = Some(value),
-            _ => (asked.url, self.test) = (value, true),
-        }
-        Ok(())
-    }
-
     fn set_flag(&mut self, letter: u8) -> bool {
         match letter {
             b'?' | b'h' => self.help = true,
@@ -219,38 +101,6 @@ fn request(name: &OsStr) -> Result<Request, String> {
             Err(invalid(&word, ["-s stop", "-s quit", "-s reopen", "-s reload"]))
         }
     }
-}
-
-/// A word that is no option, and the known one that it is nearest to.
-pub(crate) fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
-    told(word, myriad_conf::nearest(word, known))
-}
-
-/// The same for a word that may be one of those that init scripts and other servers' programs take.
-fn invalid_first(word: &str) -> String {
-    match word {
-        "stop" => told(word, Some("-s stop")),
-        "quit" => told(word, Some("-s quit")),
-        "reopen" => told(word, Some("-s reopen")),
-        "reload" => told(word, Some("-s reload")),
-        "configtest" | "test" => told(word, Some("-t")),
-        "version" => told(word, Some("--version")),
-        "help" => told(word, Some("--help")),
-        _ => invalid(word, COMMANDS.into_iter().chain(LONG)),
-    }
-}
-
-fn told(word: &str, near: Option<&str>) -> String {
-    match near {
-        Some(near) => format!("invalid option: \"{word}\", did you mean \"{near}\"?"),
-        None => format!("invalid option: \"{word}\""),
-    }
-}
-
-/// The options of more than a letter that a text of usage names.
-pub(crate) fn options_in(usage: &str) -> impl Iterator<Item = &str> {
-    let words = usage.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-    words.filter(|word| word.starts_with("--"))
 }
 
 #[cfg(test)]

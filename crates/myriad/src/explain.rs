@@ -6,18 +6,8 @@ use std::io::{self, Write as _};
 use myriad_conf::{Parsed, Span, line_and_column};
 use myriad_serve::{ExplainedLine, Question};
 
+use crate::cli::Asked;
 use crate::configuration::{Configuration, Origin};
-
-/// What the command line asked about; the URL is read when the options are complete.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
-    /// A URL, or a path of the first server.
-    pub(crate) url: String,
-    /// `--method`.
-    pub(crate) method: Option<String>,
-    /// `-H`, each as `Name: value`.
-    pub(crate) fields: Vec<String>,
-}
 
 /// Columns of what a line is about.
 const TOPIC: usize = 10;

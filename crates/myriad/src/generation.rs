@@ -79,11 +79,12 @@ impl Generation {
     /// What the worker process of that number is told.
     pub(crate) fn handover(&self, process: u8, ticket_keys: &TicketKeys) -> Handover {
         let files = self.configuration.files().map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
+        let kept = state::read(&self.configuration.model, &self.origin.paths.prefix);
         Handover {
             paths: self.origin.paths.clone(),
             directives: self.origin.directives.clone(),
             files: files.collect(),
-            tls_files: self.configuration.tls_files.clone().into_iter().chain(state::read(self)).collect(),
+            tls_files: self.configuration.tls_files.clone().into_iter().chain(kept).collect(),
             hosts: self.configuration.hosts.clone(),
             listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
             quic: (self.listeners.secret().to_vec(), process),

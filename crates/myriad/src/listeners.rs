@@ -1,6 +1,7 @@
 //! Listening sockets: made once, kept through reloads and upgrades, handed to workers as descriptors.
 
 mod holder;
+mod patience;
 mod trial;
 mod udp;
 
@@ -20,6 +21,7 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with, sockopt,
 };
 
+use patience::patiently;
 pub(crate) use trial::try_all;
 
 use crate::admin::socket;
@@ -28,10 +30,6 @@ use crate::report::Finding;
 
 /// nginx asks for 511, which a rush of visitors overflows; the kernel caps this at `net.core.somaxconn`.
 const DEFAULT_BACKLOG: u32 = 4096;
-/// A server that was just stopped may need a moment to let its sockets go.
-const BIND_ATTEMPTS: u32 = 4;
-const BIND_PAUSE: Duration = Duration::from_millis(100);
-
 /// What the name of the control socket begins with, where the names of listeners do with `unix:` or an address.
 pub(crate) const CONTROL: &str = "control:";
 
@@ -233,20 +231,6 @@ fn make(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
             Ok(vec![make_unix(conf, &path)?])
         }
         ListenAddress::Host(..) => Err(io::Error::other("the host name was not resolved")),
-    }
-}
-
-/// Tries again where another has the address for a moment.
-fn patiently(bind: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
-    let mut attempt = 1;
-    loop {
-        match bind() {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempt < BIND_ATTEMPTS => {
-                attempt += 1;
-                std::thread::sleep(BIND_PAUSE);
-            }
-            other => return other,
-        }
     }
 }
 

@@ -37,6 +37,7 @@ mod version;
 mod way;
 mod wordpress;
 mod worker;
+mod worker_requests;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

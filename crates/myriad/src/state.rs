@@ -8,51 +8,21 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::generation::Generation;
-use crate::handover::{decode_file, decode_paths};
-use crate::pidfile::reason;
+use myriad_conf::Model;
 
-/// The largest file: a chain of certificates with its key has some kilobytes.
-const LARGEST: usize = 256 << 10;
+/// The files that the configuration names; `prefix` completes relative names.
+pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
+    myriad_serve::acme_state(model, prefix)
+}
 
-/// The files of a generation that are there, with what they hold.
-pub(crate) fn read(generation: &Generation) -> Vec<(PathBuf, Vec<u8>)> {
-    let files = names(generation).into_iter();
+/// Those of them that are there, with what they hold.
+pub(crate) fn read(model: &Model, prefix: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = names(model, prefix).into_iter();
     files.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect()
 }
 
-/// Writes a file that a worker asks to be kept; an error is a sentence.
-pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
-    let Some((path, bytes)) = decode_file(payload) else {
-        return Err("a worker process asks to keep what makes no sense".to_owned());
-    };
-    let is_named = generations.iter().any(|generation| names(generation).contains(&path));
-    if !is_named || bytes.len() > LARGEST {
-        return Err(format!("a worker process asks to keep \"{}\", which is refused", path.display()));
-    }
-    write(&path, &bytes)
-        .map_err(|error| format!("\"{}\" could not be kept: {}", path.display(), reason(&error)))
-}
-
-/// Makes the folder of a cache zone anew, which somebody has removed; an error is a sentence.
-pub(crate) fn remake_folder(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
-    let [path] = &decode_paths(payload).unwrap_or_default()[..] else {
-        return Err("a worker process asks for a folder that makes no sense".to_owned());
-    };
-    let generation = generations.iter().find(|generation| generation.is_zone(path)).ok_or_else(|| {
-        format!("a worker process asks for the folder \"{}\", which is refused", path.display())
-    })?;
-    generation
-        .remake_folder(path)
-        .map_err(|error| format!("mkdir() \"{}\" failed ({})", path.display(), reason(&error)))
-}
-
-fn names(generation: &Generation) -> Vec<PathBuf> {
-    myriad_serve::acme_state(&generation.configuration.model, &generation.origin.paths.prefix)
-}
-
 /// Replaces a file as a whole: after a crash it is the old one or the new one.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     if !folder.is_dir() {
         if let Some(above) = folder.parent() {

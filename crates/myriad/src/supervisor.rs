@@ -28,7 +28,7 @@ use crate::process::{State, WorkerProcess, describe};
 use crate::report::{Finding, report};
 use crate::signals::{self, Signals};
 use crate::ticket_keys::TicketKeys;
-use crate::{state, stdio, wordpress};
+use crate::{stdio, wordpress, worker_requests};
 
 /// How long a worker that was told to stop may take. It ends at once unless it has catalogues of many files to write; nginx's
 /// master grants a second.
@@ -346,8 +346,8 @@ impl Supervisor {
                 );
                 self.log(Level::Notice, &text);
             }
-            Kind::Keep => self.keep(state::keep, &message.payload),
-            Kind::Folder => self.keep(state::remake_folder, &message.payload),
+            Kind::Keep => self.keep(worker_requests::keep, &message.payload),
+            Kind::Folder => self.keep(worker_requests::remake_folder, &message.payload),
             // One that leaves seals nothing more that anybody would bring to its heir.
             Kind::TicketKeys if worker.state != State::Leaving => self.keep_ticket_key(&message.payload),
             Kind::TicketKeys | Kind::Configure | Kind::Reopen | Kind::Quit | Kind::Listeners => {}

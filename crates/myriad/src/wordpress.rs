@@ -1,21 +1,25 @@
 //! `myriad wordpress`: a site's folder and php-fpm's address in, the built-in preset out.
 
+mod arguments;
+mod authorities;
 mod children;
 mod https;
+mod quoting;
 mod running;
 mod sites;
 mod user;
 mod values;
 
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::net::ToSocketAddrs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use crate::{accounts, cli};
+use crate::accounts;
+pub(crate) use arguments::parse;
 use https::Https;
 pub(crate) use https::SelfSigned;
+use quoting::quoted;
 pub(crate) use running::{Command, facts, greeting};
 use user::{Choice, Need};
 
@@ -91,49 +95,6 @@ struct Checked {
     root: PathBuf,
     php: String,
     zone: String,
-}
-
-/// Reads the arguments after the word `wordpress`.
-pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
-    let mut site = Options::default();
-    let mut options = cli::Options::default();
-    while let Some(argument) = arguments.next() {
-        let text = argument.to_string_lossy().into_owned();
-        let (name, glued) = match text.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
-            _ => (text.as_str(), None),
-        };
-        match name {
-            "--print" => site.print = true,
-            "--self-signed" => site.https.self_signed = true,
-            "--acme-staging" => site.https.staging = true,
-            "-t" => options.test = true,
-            "-T" => (options.test, options.dump) = (true, true),
-            "-q" => options.quiet = true,
-            "--explain" | "--method" | "-H" => {
-                let value = glued.map(OsString::from).or_else(|| arguments.next());
-                options.explain(name.as_ref(), value)?;
-            }
-            "-h" | "--help" => options.help = true,
-            "--root" | "--php" | "--php-children" | "--listen" | "--name" | "--prefix" | "--user"
-            | "--domain" | "--email" | "--acme-directory" | "--acme-ca" | "--https-listen" | "--site"
-            | "--sites" => {
-                let is_glued = glued.is_some();
-                let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
-                site.set(name, values::given(name, value, is_glued)?)?;
-            }
-            _ => {
-                let known = running::NAMES.into_iter().chain(cli::options_in(cli::USAGE));
-                return Err(format!("{} (see myriad -h)", cli::invalid(name, known)));
-            }
-        }
-    }
-    if !options.help && !site.is_template() {
-        site.check_whole()?;
-    }
-    site.check()?;
-    options.wordpress = Some(site);
-    Ok(options)
 }
 
 /// The preset as it is built in, its words in double braces not filled in.
@@ -433,28 +394,6 @@ fn php_address(given: &str, option: &str, warnings: &mut Vec<String>) -> Result<
     Ok(format!("unix:{}", path.display()))
 }
 
-/// A path as one word of the nginx language.
-fn quoted(path: &Path) -> Result<String, String> {
-    let refuse = |what| format!("wordpress: the path {} {what}", path.display());
-    let text = path.to_str().ok_or_else(|| refuse("is not valid UTF-8"))?;
-    if text.contains('$') || text.bytes().any(|byte| byte.is_ascii_control()) {
-        return Err(refuse("holds a `$` or a control character, which a configuration cannot name"));
-    }
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || b"/._-:@+,%=".contains(&byte);
-    if text.bytes().all(plain) {
-        return Ok(text.to_owned());
-    }
-    let mut word = String::from("\"");
-    for character in text.chars() {
-        if matches!(character, '"' | '\\') {
-            word.push('\\');
-        }
-        word.push(character);
-    }
-    word.push('"');
-    Ok(word)
-}
-
 /// The addresses of php-fpm's pools, each once.
 fn pools(sites: &[Checked]) -> Vec<&str> {
     let mut pools: Vec<&str> = Vec::new();
@@ -581,28 +520,9 @@ mod tests {
     }
 
     #[test]
-    fn near_options_are_suggested() {
-        let said = |words: &[&str]| parse(words.iter().map(OsString::from)).expect_err("none");
-        assert_eq!(
-            said(&["--rot", "/x"]),
-            "invalid option: \"--rot\", did you mean \"--root\"? (see myriad -h)"
-        );
-        assert!(said(&["--self-singed"]).contains("did you mean \"--self-signed\"?"));
-        assert!(said(&["stauts"]).contains("did you mean \"status\"?"));
-    }
-
-    #[test]
     fn a_value_that_looks_like_a_token_stays_as_it_is() {
         let values = [("root", "{{php}}".to_owned()), ("php", "no".to_owned())];
         assert_eq!(fill_lines("root {{root}};", &values), "root {{php}};");
-    }
-
-    #[test]
-    fn paths_are_quoted_where_the_language_needs_it() {
-        assert_eq!(quoted(Path::new("/var/www/html")).expect("plain"), "/var/www/html");
-        assert_eq!(quoted(Path::new("/srv/my site")).expect("space"), "\"/srv/my site\"");
-        assert_eq!(quoted(Path::new("/srv/a\"b;c")).expect("quote"), "\"/srv/a\\\"b;c\"");
-        assert!(quoted(Path::new("/srv/$x")).is_err());
     }
 
     #[test]
@@ -627,20 +547,6 @@ mod tests {
         assert!(php_address("nonsense", "--php", &mut warnings).is_err());
     }
 
-    fn arguments(words: &[&str]) -> Result<cli::Options, String> {
-        parse(words.iter().map(OsString::from).collect::<Vec<_>>().into_iter())
-    }
-
-    #[test]
-    fn print_alone_needs_no_site_and_beside_other_options_does() {
-        let alone = arguments(&["--print"]).expect("alone").wordpress.expect("site");
-        assert!(alone.is_template());
-        assert!(arguments(&["--print", "--listen=80"]).expect_err("listen").contains("--root is missing"));
-        assert!(arguments(&["--print", "--root=/srv"]).expect_err("root").contains("--php is missing"));
-        let whole = arguments(&["--print", "--root=/srv", "--php=/p"]).expect("whole");
-        assert!(!whole.wordpress.expect("site").is_template());
-    }
-
     #[test]
     fn what_the_process_needs_is_one_directive_a_line() {
         let choice = Choice { user: "myriad".into(), group: Some("www-data".into()) };
@@ -650,18 +556,5 @@ mod tests {
             "daemon off;\nerror_log stderr warn;\npid \"/srv/my site/myriad.pid\";\nuser myriad www-data;\n\n"
         );
         assert!(!process_directives(Path::new("/srv"), None, "warn").expect("text").contains("user"));
-    }
-
-    #[test]
-    fn both_needed_options_are_asked_for() {
-        assert!(arguments(&["--php", "x"]).expect_err("root").contains("--root is missing"));
-        assert!(arguments(&["--root=/srv"]).expect_err("php").contains("--php is missing"));
-        let options =
-            arguments(&["--root=/srv", "--php", "/p", "--php-children=7", "--name", "a,b", "--name=c", "-t"])
-                .expect("all");
-        assert!(options.test);
-        let site = options.wordpress.expect("site");
-        assert_eq!((site.children, site.names), (Some(7), vec!["a".into(), "b".into(), "c".into()]));
-        assert!(arguments(&["--root=/srv", "--php=/p", "--php-children=x"]).is_err());
     }
 }

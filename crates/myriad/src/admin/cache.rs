@@ -8,7 +8,7 @@ use myriad_admin::{PageReport, PageRequest, PagesRequest, Reply, Request, StatsR
 
 use super::client::Running;
 use super::options::{Known, Words};
-use super::{Output, found};
+use super::output::{Output, found};
 
 pub(super) const USAGE: &str = "\
 Usage: myriad cache ls    [--zone Z] [--host H] [--match PATTERN]

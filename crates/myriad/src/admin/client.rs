@@ -11,7 +11,7 @@ use super::socket;
 use crate::configuration::{self, Origin};
 use crate::paths::Paths;
 use crate::pidfile::reason;
-use crate::{accounts, wordpress};
+use crate::{accounts, cli, wordpress};
 
 /// How long a server may be silent in the middle of an answer: a purge may wait for a sweep of everything.
 const SILENCE: Duration = Duration::from_mins(5);
@@ -29,7 +29,7 @@ pub(crate) struct Running {
 impl Running {
     /// Finds the control socket: named, or of the configuration that `-c`, `-p` and `-g` name. Without a
     /// configuration file it is where `myriad wordpress` has it.
-    pub(crate) fn find(server: &super::Server, named: Option<&Path>) -> Result<Self, String> {
+    pub(crate) fn find(server: &cli::Options, named: Option<&Path>) -> Result<Self, String> {
         if let Some(path) = named {
             let socket = std::path::absolute(path).map_err(|error| error.to_string())?;
             return Ok(Self { named: format!("with the control socket {}", socket.display()), socket });

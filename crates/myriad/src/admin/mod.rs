@@ -9,14 +9,14 @@ mod cache;
 mod client;
 pub(crate) mod door;
 mod options;
+mod output;
 mod purge;
 pub(crate) mod socket;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::{cli, version};
+use crate::version;
 pub(crate) use client::Running;
 pub(crate) use options::{Known, Words};
 
@@ -59,39 +59,3 @@ pub(crate) fn help(usage: &str) -> ExitCode {
     eprint!("{}\n{usage}", version::text(false));
     ExitCode::SUCCESS
 }
-
-/// What a command found, if anything.
-fn found(any: bool) -> ExitCode {
-    if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
-}
-
-/// Where output goes: a reader that has seen enough (`| head`) is no error.
-struct Output {
-    out: io::BufWriter<io::StdoutLock<'static>>,
-}
-
-impl Output {
-    fn new() -> Self {
-        Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
-    }
-
-    /// Writes a line; false where nobody reads any more.
-    fn line(&mut self, text: &str) -> Result<bool, String> {
-        Self::judged(writeln!(self.out, "{text}"))
-    }
-
-    fn finish(mut self) -> Result<bool, String> {
-        Self::judged(self.out.flush())
-    }
-
-    fn judged(written: io::Result<()>) -> Result<bool, String> {
-        match written {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(format!("standard output: {error}")),
-        }
-    }
-}
-
-/// The general options that name a server, as `-c`, `-p` and `-g` do for all of Myriad.
-type Server = cli::Options;

@@ -4,14 +4,13 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use super::Server;
 use crate::cli;
 
 /// A command line, taken apart.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     /// `-c`, `-p`, `-g`.
-    pub(crate) server: Server,
+    pub(crate) server: cli::Options,
     /// `--socket`.
     pub(crate) socket: Option<PathBuf>,
     /// `-h`, `--help`.

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use myriad_admin::{PurgeReport, PurgeRequest, Reply, Request, render};
 
-use super::Output;
 use super::client::Running;
 use super::options::{Known, Words};
+use super::output::Output;
 
 pub(super) const USAGE: &str = "\
 Usage: myriad purge [URL]... [--tag T]... [--wildcard PATTERN]...

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use myriad_conf::model::ListenConf;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
-use super::patiently;
+use super::patience::patiently;
 
 /// Room for datagrams that have come and were not read yet, bytes, where `rcvbuf=` says nothing: a rush of handshakes is
 /// some thousand datagrams. Without the right to more, the kernel gives what `net.core.rmem_max` allows.

@@ -10,13 +10,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_acme::{Certificate, Identifier, KeyKind, SigningKey, csr, pem};
 
-use super::{quoted, values};
+use super::authorities::{LETS_ENCRYPT, STAGING};
+use super::quoting::quoted;
+use super::values;
 
-/// Let's Encrypt, and its twin for trying out, whose certificates nobody believes.
-pub(super) const LETS_ENCRYPT: (&str, &str) =
-    ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory");
-const STAGING: (&str, &str) =
-    ("letsencrypt_staging", "https://acme-staging-v02.api.letsencrypt.org/directory");
 /// Days that a certificate for trying out is valid: what browsers accept at most.
 const SELF_SIGNED_DAYS: u64 = 397;
 /// It is made anew when fewer days are left.

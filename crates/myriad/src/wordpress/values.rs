@@ -7,6 +7,8 @@ use myriad_acme::pem;
 use myriad_conf::model::ListenAddress;
 use myriad_conf::registry::listen_addresses;
 
+use super::authorities::LETS_ENCRYPT;
+
 /// Octets of a host name (RFC 1035 section 3.1) and of its parts.
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
@@ -88,10 +90,7 @@ pub(super) fn directory(value: &str) -> Result<(), String> {
     if myriad_acme::https::is_url(value) {
         return Ok(());
     }
-    Err(format!(
-        "wordpress: --acme-directory \"{value}\" is no https URL; write it as in {}",
-        super::https::LETS_ENCRYPT.1
-    ))
+    Err(format!("wordpress: --acme-directory \"{value}\" is no https URL; write it as in {}", LETS_ENCRYPT.1))
 }
 
 /// A file of certificates that vouch for an authority's own server.

@@ -1,0 +1,37 @@
+//! What commands print, and the exit status that says whether they found anything.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// What a command found, if anything.
+pub(super) fn found(any: bool) -> ExitCode {
+    if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
+}
+
+/// Where output goes: a reader that has seen enough (`| head`) is no error.
+pub(super) struct Output {
+    out: io::BufWriter<io::StdoutLock<'static>>,
+}
+
+impl Output {
+    pub(super) fn new() -> Self {
+        Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
+    }
+
+    /// Writes a line; false where nobody reads any more.
+    pub(super) fn line(&mut self, text: &str) -> Result<bool, String> {
+        Self::judged(writeln!(self.out, "{text}"))
+    }
+
+    pub(super) fn finish(mut self) -> Result<bool, String> {
+        Self::judged(self.out.flush())
+    }
+
+    fn judged(written: io::Result<()>) -> Result<bool, String> {
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(format!("standard output: {error}")),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a command line comes to.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+
+use crate::wordpress;
+
+/// `-s`: what to ask of the supervisor that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    Stop,
+    Quit,
+    Reopen,
+    Reload,
+}
+
+impl Request {
+    /// The signal that asks for it.
+    pub(crate) fn signal(self) -> Signal {
+        match self {
+            Self::Stop => Signal::TERM,
+            Self::Quit => Signal::QUIT,
+            Self::Reopen => Signal::USR1,
+            Self::Reload => Signal::HUP,
+        }
+    }
+}
+
+/// Everything that the command line said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) help: bool,
+    pub(crate) version: bool,
+    /// `-V`; implies `version`.
+    pub(crate) configure: bool,
+    pub(crate) test: bool,
+    /// `-T`; implies `test`.
+    pub(crate) dump: bool,
+    pub(crate) quiet: bool,
+    /// `--explain`; implies `test`.
+    pub(crate) explain: Option<Asked>,
+    pub(crate) request: Option<Request>,
+    pub(crate) prefix: Option<PathBuf>,
+    pub(crate) error_log: Option<PathBuf>,
+    pub(crate) configuration: Option<PathBuf>,
+    pub(crate) directives: Option<Vec<u8>>,
+    /// `myriad certificates …`: list them and exit.
+    pub(crate) certificates: bool,
+    /// `myriad wordpress …`.
+    pub(crate) wordpress: Option<wordpress::Options>,
+}
+
+/// What the command line asked about; the URL is read when the options are complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// A URL, or a path of the first server.
+    pub(crate) url: String,
+    /// `--method`.
+    pub(crate) method: Option<String>,
+    /// `-H`, each as `Name: value`.
+    pub(crate) fields: Vec<String>,
+}
+
+impl Options {
+    /// `--explain URL`, `-H "Name: value"`, `--method NAME`.
+    pub(crate) fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
+        let value = value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
+        let value =
+            value.ok_or_else(|| format!("option \"{}\" requires a value", option.to_string_lossy()))?;
+        let asked = self.explain.get_or_insert_default();
+        match option.as_bytes() {
+            b"-H" => asked.fields.push(value),
+            b"--method" => asked.method = Some(value),
+            _ => (asked.url, self.test) = (value, true),
+        }
+        Ok(())
+    }
+}

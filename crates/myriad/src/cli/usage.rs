@@ -1,0 +1,71 @@
+//! What the command line says of itself.
+
+/// What `--help` and `-h` print, to standard error as nginx does.
+pub(crate) const USAGE: &str = "\
+Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
+              [-e filename] [-c filename] [-g directives]
+       myriad wordpress --root DIR --php SOCKET|HOST:PORT
+              [--listen ADDRESS] [--name HOST]... [--prefix DIR]
+              [--user NAME] [-tTq] [--explain URL ...]
+              [--domain HOST... [--email ADDRESS] [--acme-staging]]
+       myriad wordpress --site 'NAMES DIR PHP [https]'... | --sites FILE ...
+       myriad wordpress --print [--root DIR --php ...]
+       myriad wordpress status | reload | stop [--prefix DIR]
+       myriad certificates [-p prefix] [-c filename] | wordpress ...
+       myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
+       myriad cache ls | show URL | stats        (each has its --help)
+
+Options:
+  -?,-h         : this help
+  -v            : show version and exit
+  -V            : show version and configure options then exit
+  -t            : test configuration and exit
+  -T            : test configuration, dump it and exit
+  --explain URL : with -t: say what would become of a request for this URL
+                  (or /path), and why it would be cached or not
+  -H 'Name: x'  : a request field for --explain, may be repeated
+  --method NAME : the method for --explain (default: GET)
+  -q            : suppress non-error messages during configuration testing
+  -s signal     : send signal to a master process: stop, quit, reopen, reload
+  -p prefix     : set prefix path (default: /usr/local/myriad/)
+  -e filename   : set error log file (default: logs/error.log)
+  -c filename   : set configuration file (default: conf/nginx.conf)
+  -g directives : set global directives out of configuration file
+
+myriad wordpress serves a WordPress site without a configuration file:
+  --root DIR    : the folder that holds wp-config.php and index.php
+  --php ADDRESS : php-fpm's socket path, or HOST:PORT
+  --php-children N
+                : its pm.max_children (default: what its pool's file says)
+  --listen ADDR : where visitors connect (default: 80, or 8080 unless root)
+  --name HOST   : host name of the site, may be repeated (default: any)
+  --prefix DIR  : where the cache, logs and pid file go
+  --user NAME   : who serves when started by root (default: myriad, nobody)
+  --domain HOST : serve HTTPS with a certificate for this name, issued and
+                  renewed by Let's Encrypt, whose terms you accept by it;
+                  may be repeated; leads http to https
+  --email ADDR  : whom the authority may write to
+  --acme-staging: Let's Encrypt's twin for trying out
+  --acme-directory URI, --acme-ca FILE
+                : another authority, and who vouches for its own server
+  --https-listen ADDR
+                : where visitors connect by https (default: 443, or 8443)
+  --self-signed : serve HTTPS with a certificate made here, for trying out
+  --site LINE   : one of several sites: NAME[,NAME]... DIR PHP, and https
+                  behind them for a certificate; may be repeated
+  --sites FILE  : a file with such a line for each site
+  --print       : print the configuration that would run and exit;
+                  alone: the preset with {{placeholders}}
+";
+
+/// First words of a command line that are no options.
+pub(super) const COMMANDS: [&str; 4] = ["cache", "certificates", "purge", "wordpress"];
+
+/// Options of more than a letter.
+pub(super) const LONG: [&str; 4] = ["--explain", "--help", "--method", "--version"];
+
+/// The options of more than a letter that a text of usage names.
+pub(crate) fn options_in(usage: &str) -> impl Iterator<Item = &str> {
+    let words = usage.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words.filter(|word| word.starts_with("--"))
+}

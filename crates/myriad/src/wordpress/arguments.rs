@@ -1,0 +1,92 @@
+//! What followed `myriad wordpress` on the command line.
+
+use std::ffi::OsString;
+
+use super::{Options, running, values};
+use crate::cli;
+
+/// Reads the arguments after the word `wordpress`.
+pub(crate) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
+    let mut site = Options::default();
+    let mut options = cli::Options::default();
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_string_lossy().into_owned();
+        let (name, glued) = match text.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (text.as_str(), None),
+        };
+        match name {
+            "--print" => site.print = true,
+            "--self-signed" => site.https.self_signed = true,
+            "--acme-staging" => site.https.staging = true,
+            "-t" => options.test = true,
+            "-T" => (options.test, options.dump) = (true, true),
+            "-q" => options.quiet = true,
+            "--explain" | "--method" | "-H" => {
+                let value = glued.map(OsString::from).or_else(|| arguments.next());
+                options.explain(name.as_ref(), value)?;
+            }
+            "-h" | "--help" => options.help = true,
+            "--root" | "--php" | "--php-children" | "--listen" | "--name" | "--prefix" | "--user"
+            | "--domain" | "--email" | "--acme-directory" | "--acme-ca" | "--https-listen" | "--site"
+            | "--sites" => {
+                let is_glued = glued.is_some();
+                let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
+                site.set(name, values::given(name, value, is_glued)?)?;
+            }
+            _ => {
+                let known = running::NAMES.into_iter().chain(cli::options_in(cli::USAGE));
+                return Err(format!("{} (see myriad -h)", cli::invalid(name, known)));
+            }
+        }
+    }
+    if !options.help && !site.is_template() {
+        site.check_whole()?;
+    }
+    site.check()?;
+    options.wordpress = Some(site);
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(words: &[&str]) -> Result<cli::Options, String> {
+        parse(words.iter().map(OsString::from).collect::<Vec<_>>().into_iter())
+    }
+
+    #[test]
+    fn near_options_are_suggested() {
+        let said = |words: &[&str]| parse(words.iter().map(OsString::from)).expect_err("none");
+        assert_eq!(
+            said(&["--rot", "/x"]),
+            "invalid option: \"--rot\", did you mean \"--root\"? (see myriad -h)"
+        );
+        assert!(said(&["--self-singed"]).contains("did you mean \"--self-signed\"?"));
+        assert!(said(&["stauts"]).contains("did you mean \"status\"?"));
+    }
+
+    #[test]
+    fn print_alone_needs_no_site_and_beside_other_options_does() {
+        let alone = arguments(&["--print"]).expect("alone").wordpress.expect("site");
+        assert!(alone.is_template());
+        assert!(arguments(&["--print", "--listen=80"]).expect_err("listen").contains("--root is missing"));
+        assert!(arguments(&["--print", "--root=/srv"]).expect_err("root").contains("--php is missing"));
+        let whole = arguments(&["--print", "--root=/srv", "--php=/p"]).expect("whole");
+        assert!(!whole.wordpress.expect("site").is_template());
+    }
+
+    #[test]
+    fn both_needed_options_are_asked_for() {
+        assert!(arguments(&["--php", "x"]).expect_err("root").contains("--root is missing"));
+        assert!(arguments(&["--root=/srv"]).expect_err("php").contains("--php is missing"));
+        let options =
+            arguments(&["--root=/srv", "--php", "/p", "--php-children=7", "--name", "a,b", "--name=c", "-t"])
+                .expect("all");
+        assert!(options.test);
+        let site = options.wordpress.expect("site");
+        assert_eq!((site.children, site.names), (Some(7), vec!["a".into(), "b".into(), "c".into()]));
+        assert!(arguments(&["--root=/srv", "--php=/p", "--php-children=x"]).is_err());
+    }
+}

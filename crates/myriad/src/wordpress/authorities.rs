@@ -1,0 +1,7 @@
+//! Authorities that issue certificates to everybody: the names and URIs of their issuers.
+
+/// Let's Encrypt, and its twin for trying out, whose certificates nobody believes.
+pub(super) const LETS_ENCRYPT: (&str, &str) =
+    ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory");
+pub(super) const STAGING: (&str, &str) =
+    ("letsencrypt_staging", "https://acme-staging-v02.api.letsencrypt.org/directory");

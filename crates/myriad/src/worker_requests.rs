@@ -1,0 +1,39 @@
+//! What a worker process asks its supervisor to do because it has no right to: to keep a file, to make a folder. Only what the
+//! configuration names is done.
+
+use crate::generation::Generation;
+use crate::handover::{decode_file, decode_paths};
+use crate::pidfile::reason;
+use crate::state;
+
+/// The largest file that is kept, bytes: a chain of certificates with its key has some kilobytes.
+const LARGEST: usize = 256 << 10;
+
+/// Writes a file that a worker asks to be kept; an error is a sentence.
+pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
+    let Some((path, bytes)) = decode_file(payload) else {
+        return Err("a worker process asks to keep what makes no sense".to_owned());
+    };
+    let is_named = generations.iter().any(|generation| {
+        let model = &generation.configuration.model;
+        state::names(model, &generation.origin.paths.prefix).contains(&path)
+    });
+    if !is_named || bytes.len() > LARGEST {
+        return Err(format!("a worker process asks to keep \"{}\", which is refused", path.display()));
+    }
+    state::write(&path, &bytes)
+        .map_err(|error| format!("\"{}\" could not be kept: {}", path.display(), reason(&error)))
+}
+
+/// Makes the folder of a cache zone anew, which somebody has removed; an error is a sentence.
+pub(crate) fn remake_folder(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
+    let [path] = &decode_paths(payload).unwrap_or_default()[..] else {
+        return Err("a worker process asks for a folder that makes no sense".to_owned());
+    };
+    let generation = generations.iter().find(|generation| generation.is_zone(path)).ok_or_else(|| {
+        format!("a worker process asks for the folder \"{}\", which is refused", path.display())
+    })?;
+    generation
+        .remake_folder(path)
+        .map_err(|error| format!("mkdir() \"{}\" failed ({})", path.display(), reason(&error)))
+}
