@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use myriad_http::proxy_protocol::ProxyHeader;
 
+use crate::activity::{Activity, Waiting};
 use crate::deadline::{self, Deadline};
 use crate::multiplex::{Interim, Interims};
 use crate::socket::Socket;
-use crate::standing::{Standing, Waiting};
 use crate::tcp_info::TcpInfo;
 use crate::tls::{Session, TlsFacts};
 
@@ -58,7 +58,7 @@ pub struct Connection {
     pub(crate) socket: Socket,
     pub(crate) deadline: Deadline,
     /// Whether it waits for its client, as far as others are concerned.
-    pub(crate) standing: Cell<Standing>,
+    pub(crate) activity: Cell<Activity>,
     /// Its seat was given to somebody else: it is to end.
     gives_way: Cell<bool>,
     local: OnceCell<Option<SocketAddr>>,
@@ -86,7 +86,7 @@ impl Connection {
             requests: Cell::new(0),
             socket,
             deadline: Deadline::new(),
-            standing: Cell::new(Standing::idle(deadline::tick(), 0)),
+            activity: Cell::new(Activity::idle(deadline::tick(), 0)),
             gives_way: Cell::new(false),
             local: OnceCell::new(),
             tls: OnceCell::new(),
@@ -133,22 +133,22 @@ impl Connection {
     /// Nothing is under way on it; where that was so before, the time goes on.
     pub(crate) fn rest(&self) {
         let requests = self.requests.get();
-        if self.standing.get().waiting(requests) != Some(Waiting::Idle) {
-            self.standing.set(Standing::idle(deadline::tick(), requests));
+        if self.activity.get().waiting(requests) != Some(Waiting::Idle) {
+            self.activity.set(Activity::idle(deadline::tick(), requests));
         }
     }
 
     /// The client is waited for; where that was so before, the time goes on.
     pub(crate) fn stall(&self) {
         let requests = self.requests.get();
-        if self.standing.get().waiting(requests) != Some(Waiting::Stalled) {
-            self.standing.set(Standing::stalled(deadline::tick(), requests));
+        if self.activity.get().waiting(requests) != Some(Waiting::Stalled) {
+            self.activity.set(Activity::stalled(deadline::tick(), requests));
         }
     }
 
     /// The client is not what is waited for any more.
     pub(crate) fn go_on(&self) {
-        self.standing.set(Standing::BUSY);
+        self.activity.set(Activity::BUSY);
     }
 
     /// Ends the connection for the sake of another: one of streams says so to its client, any other closes.

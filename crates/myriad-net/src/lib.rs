@@ -5,6 +5,7 @@
 //! ([`Outcome::Ready`]) is written with one `writev` and no future is made for it; an idle connection owns its
 //! socket and nothing else.
 
+mod activity;
 pub mod clock;
 pub mod connection;
 mod containment;
@@ -19,17 +20,16 @@ mod pace;
 mod patience;
 mod pressure;
 pub mod request_body;
+mod request_buffers;
 pub mod response;
 mod seats;
 pub mod service;
 mod socket;
-mod standing;
 pub mod tcp_info;
 mod test_panic;
 mod timeouts;
 pub mod tls;
 mod transport;
-mod work;
 
 pub use connection::{Connection, Peer};
 pub use containment::spawn_vital;

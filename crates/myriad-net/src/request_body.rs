@@ -15,7 +15,7 @@ use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::multiplex::Feed;
 use crate::patience::{AS_MOVED, MinRate, Patience, Terms};
-use crate::work::Input;
+use crate::request_buffers::Input;
 
 /// Largest piece given out at once, bytes; also what a streaming upload holds in memory.
 const PIECE: usize = 16 * 1024;

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use myriad_http::body::BoxBody;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::request_buffers;
 use crate::timeouts::Timeouts;
-use crate::work;
 
 /// Status line and fields, written in HTTP/1's form as they are found, so that a stored head is copied once.
 ///
@@ -24,7 +24,7 @@ pub struct Head {
 impl Head {
     /// Begins a head. `reason` may be empty.
     pub fn new(status: u16, reason: &str) -> Self {
-        let mut text = work::take_head();
+        let mut text = request_buffers::take_head();
         text.extend_from_slice(b"HTTP/1.1 ");
         push_decimal(&mut text, u64::from(status), 3);
         text.push(b' ');

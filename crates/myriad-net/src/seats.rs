@@ -8,17 +8,17 @@
 //! have owed bytes, or taken none, for [`STALL_TICKS`]. One with a request that is worked on never does.
 //!
 //! The oldest are found by a walk over all connections that gathers many at once: a request pays one store
-//! ([`Standing`]), and a newcomer some entries of a walk.
+//! ([`Activity`]), and a newcomer some entries of a walk.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use tokio::sync::Notify;
 
+use crate::activity::{Activity, Waiting};
 use crate::connection::Connection;
 use crate::deadline::{self, TICK_MS};
 use crate::pressure;
-use crate::standing::{Standing, Waiting};
 
 /// How long a client has owed bytes, or taken none, before its connection may give way: longer than a packet that is lost and
 /// sent again, ticks.
@@ -39,7 +39,7 @@ struct Inner {
     open: Cell<usize>,
     changed: Notify,
     /// Who gives way next, the last first.
-    next: RefCell<Vec<(usize, Standing)>>,
+    next: RefCell<Vec<(usize, Activity)>>,
     /// The tick of the last walk that found nobody.
     in_vain: Cell<Option<u32>>,
     shortage: Cell<Option<Shortage>>,
@@ -168,14 +168,14 @@ impl Seats {
         if !self.find() {
             return false;
         }
-        let Some((at, standing)) = self.0.next.borrow_mut().pop() else { return false };
+        let Some((at, activity)) = self.0.next.borrow_mut().pop() else { return false };
         let connection = self.0.clients.borrow_mut()[at].as_mut().and_then(|client| {
             client.is_seated = false;
             client.connection.upgrade()
         });
         let Some(connection) = connection else { return false };
         self.0.rise();
-        self.note(|shortage| match standing.waiting(connection.requests.get()) {
+        self.note(|shortage| match activity.waiting(connection.requests.get()) {
             Some(Waiting::Stalled) => shortage.stalled += 1,
             _ => shortage.idle += 1,
         });
@@ -187,9 +187,9 @@ impl Seats {
     fn find(&self) -> bool {
         loop {
             let mut next = self.0.next.borrow_mut();
-            while let Some((at, standing)) = next.last() {
+            while let Some((at, activity)) = next.last() {
                 let clients = self.0.clients.borrow();
-                if clients[*at].as_ref().and_then(Client::standing).is_some_and(|now| now.0 == *standing) {
+                if clients[*at].as_ref().and_then(Client::activity).is_some_and(|now| now.0 == *activity) {
                     return true;
                 }
                 next.pop();
@@ -213,10 +213,10 @@ impl Seats {
             .iter()
             .enumerate()
             .filter_map(|(at, client)| {
-                let (standing, waiting, id) = client.as_ref()?.standing()?;
+                let (activity, waiting, id) = client.as_ref()?.activity()?;
                 let is_ripe = waiting == Waiting::Idle
-                    || now.wrapping_sub(standing.since()).cast_signed() >= STALL_TICKS;
-                is_ripe.then_some((waiting, standing.since(), id, at, standing))
+                    || now.wrapping_sub(activity.since()).cast_signed() >= STALL_TICKS;
+                is_ripe.then_some((waiting, activity.since(), id, at, activity))
             })
             .collect();
         let count = GATHER.max(clients.len() / 8);
@@ -226,17 +226,17 @@ impl Seats {
         }
         found.sort_unstable_by_key(|(waiting, since, id, ..)| std::cmp::Reverse((*waiting, *since, *id)));
         self.0.in_vain.set(found.is_empty().then_some(now));
-        *self.0.next.borrow_mut() = found.iter().map(|(.., at, standing)| (*at, *standing)).collect();
+        *self.0.next.borrow_mut() = found.iter().map(|(.., at, activity)| (*at, *activity)).collect();
         !found.is_empty()
     }
 }
 
 impl Client {
     /// How the connection stands, for whom it waits, its number; none where it has no seat, or does not wait.
-    fn standing(&self) -> Option<(Standing, Waiting, u64)> {
+    fn activity(&self) -> Option<(Activity, Waiting, u64)> {
         let connection = self.connection.upgrade().filter(|_| self.is_seated)?;
-        let standing = connection.standing.get();
-        Some((standing, standing.waiting(connection.requests.get())?, connection.id))
+        let activity = connection.activity.get();
+        Some((activity, activity.waiting(connection.requests.get())?, connection.id))
     }
 }
 
@@ -313,7 +313,7 @@ mod tests {
     fn clients(seats: &Seats, ids: std::ops::Range<u64>) -> Vec<(Rc<Connection>, Guard)> {
         ids.map(|id| {
             let connection = client(id);
-            connection.standing.set(Standing::idle(id as u32, 0));
+            connection.activity.set(Activity::idle(id as u32, 0));
             let guard = Guard::new(seats, &connection);
             (connection, guard)
         })
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(seats.take_shortage(), Some(Shortage { idle: 5, ..Shortage::default() }));
         assert_eq!(seats.take_shortage(), None);
         // What waits again since it was found is not the oldest any more.
-        all[7].0.standing.set(Standing::idle(1000, 0));
+        all[7].0.activity.set(Activity::idle(1000, 0));
         let more = seats.take();
         assert_eq!(gone(&all), [0, 1, 2, 4, 6, 8]);
         drop((origins, more));
@@ -377,11 +377,11 @@ mod tests {
         let seats = Seats::new(3);
         let all = clients(&seats, 0..3);
         let long_ago = deadline::tick().wrapping_sub(STALL_TICKS.cast_unsigned());
-        all[0].0.standing.set(Standing::stalled(long_ago, 0));
+        all[0].0.activity.set(Activity::stalled(long_ago, 0));
         all[1]
             .0
-            .standing
-            .set(Standing::stalled(deadline::tick().wrapping_add(STALL_TICKS.cast_unsigned()), 0));
+            .activity
+            .set(Activity::stalled(deadline::tick().wrapping_add(STALL_TICKS.cast_unsigned()), 0));
         let first = seats.take();
         assert_eq!(gone(&all), [2]);
         let second = seats.take();

@@ -10,15 +10,15 @@ use myriad_http::head::{RequestHead, Version};
 use myriad_http::{Known, Method};
 
 use super::{send, tunnel};
+use crate::activity::Activity;
 use crate::connection::Connection;
 use crate::deadline;
 use crate::request_body::RequestBody;
+use crate::request_buffers::{self, RequestBuffers};
 use crate::response::{Response, ResponseBody, Sent};
 use crate::service::{Behind, Outcome, Rejection, Service};
-use crate::standing::Standing;
 use crate::test_panic::test_panic;
 use crate::timeouts::Timeouts;
-use crate::work::{self, Work};
 
 /// How long an unread body is read for the sake of the connection where `lingering_close` is off, milliseconds: nginx's
 /// default of `lingering_time`.
@@ -26,7 +26,7 @@ const DRAIN_MS: u64 = 30_000;
 
 /// What becomes of the connection.
 pub(super) enum After {
-    KeepAlive(Box<Work>),
+    KeepAlive(Box<RequestBuffers>),
     Close,
     /// As [`After::Close`], once what goes on behind the answer is over or has taken too long.
     CloseBehind(Behind),
@@ -77,45 +77,49 @@ impl Ran {
 struct Parts<S: Service> {
     service: Rc<S>,
     connection: Rc<Connection>,
-    work: Box<Work>,
+    buffers: Box<RequestBuffers>,
     body: RequestBody,
     facts: Facts,
 }
 
 /// Answers a request whose head has been read.
-pub(super) fn run<S: Service>(service: &Rc<S>, connection: &Rc<Connection>, mut work: Box<Work>) -> Ran {
-    let body = match request_framing(&work.head) {
+pub(super) fn run<S: Service>(
+    service: &Rc<S>,
+    connection: &Rc<Connection>,
+    mut buffers: Box<RequestBuffers>,
+) -> Ran {
+    let body = match request_framing(&buffers.head) {
         Ok(Framing::None) => RequestBody::empty(),
         Ok(framing) => {
-            let input = std::mem::take(&mut work.input);
-            let expects = work.head.known(Known::Expect).is_some_and(|value| {
-                value.eq_ignore_ascii_case(b"100-continue") && work.head.version() == Version::Http11
+            let input = std::mem::take(&mut buffers.input);
+            let expects = buffers.head.known(Known::Expect).is_some_and(|value| {
+                value.eq_ignore_ascii_case(b"100-continue") && buffers.head.version() == Version::Http11
             });
             RequestBody::new(Rc::clone(connection), framing, input, expects)
         }
-        Err(error) => return reject(service, connection, work, Rejection::Malformed(error)),
+        Err(error) => return reject(service, connection, buffers, Rejection::Malformed(error)),
     };
     connection.requests.set(connection.requests.get() + 1);
     test_panic("connection");
-    let facts = Facts::of(&work.head);
+    let facts = Facts::of(&buffers.head);
     let held = body.handle();
-    let outcome = service.begin(&mut work.head, connection, body);
+    let outcome = service.begin(&mut buffers.head, connection, body);
     let (service, connection) = (Rc::clone(service), Rc::clone(connection));
-    Parts { service, connection, work, body: held, facts }.go_on(outcome)
+    Parts { service, connection, buffers, body: held, facts }.go_on(outcome)
 }
 
 /// Answers what could not be read, then closes.
 pub(super) fn reject<S: Service>(
     service: &Rc<S>,
     connection: &Rc<Connection>,
-    mut work: Box<Work>,
+    mut buffers: Box<RequestBuffers>,
     why: Rejection,
 ) -> Ran {
     connection.requests.set(connection.requests.get() + 1);
-    let facts = Facts { keep_alive: false, rejected: true, ..Facts::of(&work.head) };
-    let outcome = service.reject(why, &mut work.head, connection);
+    let facts = Facts { keep_alive: false, rejected: true, ..Facts::of(&buffers.head) };
+    let outcome = service.reject(why, &mut buffers.head, connection);
     let (service, connection) = (Rc::clone(service), Rc::clone(connection));
-    Parts { service, connection, work, body: RequestBody::empty(), facts }.go_on(outcome)
+    Parts { service, connection, buffers, body: RequestBody::empty(), facts }.go_on(outcome)
 }
 
 impl<S: Service> Parts<S> {
@@ -177,17 +181,17 @@ impl<S: Service> Parts<S> {
         {
             let mut early = self.body.take_input().unwrap_or_default();
             if early.is_empty() {
-                early = std::mem::take(&mut self.work.input);
+                early = std::mem::take(&mut self.buffers.input);
             }
             let send_ms = response.timeouts.send_ms;
             progress.written += tunnel::run(&self.connection, *tunnel, early.bytes(), send_ms).await;
         }
-        self.work.input.clear();
+        self.buffers.input.clear();
         self.finish(response, progress, false)
     }
 
     fn finish(self, response: Response<S::Ticket>, progress: send::Progress, keep: bool) -> After {
-        let Self { service, connection, mut work, body, facts } = self;
+        let Self { service, connection, mut buffers, body, facts } = self;
         let timeouts = response.timeouts;
         let whole = body.is_done();
         let sent = Sent {
@@ -197,15 +201,15 @@ impl<S: Service> Parts<S> {
             bytes: progress.written,
             complete: progress.complete,
             client_closed: progress.client_closed,
-            pipelined: work.pipelined,
+            pipelined: buffers.pipelined,
             kept: !response.close,
             chunked: response.chunked,
             request_bytes: facts.bytes + body.received(),
         };
-        let behind = service.finish(&work.head, &connection, response.ticket, &sent);
-        work::give_head(response.head.text);
+        let behind = service.finish(&buffers.head, &connection, response.ticket, &sent);
+        request_buffers::give_head(response.head.text);
         if let Some(input) = body.take_input() {
-            work.input = input;
+            buffers.input = input;
         }
         if !progress.complete {
             let is_late = progress.timed_out || response.drop_connection;
@@ -219,11 +223,11 @@ impl<S: Service> Parts<S> {
         }
         if keep {
             let tick = connection.deadline.set(timeouts.keepalive_ms);
-            connection.standing.set(Standing::idle(tick, connection.requests.get()));
-            return After::KeepAlive(work);
+            connection.activity.set(Activity::idle(tick, connection.requests.get()));
+            return After::KeepAlive(buffers);
         }
-        let unread = timeouts.lingering_always || facts.rejected || !whole || !work.input.is_empty();
-        work::give(work);
+        let unread = timeouts.lingering_always || facts.rejected || !whole || !buffers.input.is_empty();
+        request_buffers::give(buffers);
         match behind {
             _ if unread && timeouts.lingering_ms > 0 => After::Linger(timeouts),
             Some(behind) => After::CloseBehind(behind),

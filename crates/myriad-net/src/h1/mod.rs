@@ -10,9 +10,9 @@
 //!  close   error page, close
 //! ```
 
-mod behind;
 mod exchange;
 mod read;
+mod refresh_wait;
 mod send;
 mod tunnel;
 
@@ -22,9 +22,9 @@ pub use tunnel::end_tunnels;
 
 use crate::connection::Connection;
 use crate::h2;
+use crate::request_buffers::{self, RequestBuffers};
 use crate::service::Service;
 use crate::tls::{self, Greeting};
-use crate::work::{self, Work};
 use exchange::After;
 use read::Read;
 
@@ -54,27 +54,27 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection
     if connection.tls().is_some_and(|facts| &*facts.alpn == b"h2") {
         return Box::pin(h2::drive(service, connection, &[])).await;
     }
-    let mut carried: Option<Box<Work>> = None;
+    let mut carried: Option<Box<RequestBuffers>> = None;
     loop {
         let ran = match read::head(&*service, connection, carried.take()).await {
             Read::Closed => return,
-            Read::Request(work) => exchange::run(&service, connection, work),
-            Read::Http2(work) => {
-                let early = work.input.bytes().to_vec();
-                work::give(work);
+            Read::Request(buffers) => exchange::run(&service, connection, buffers),
+            Read::Http2(buffers) => {
+                let early = buffers.input.bytes().to_vec();
+                request_buffers::give(buffers);
                 return Box::pin(h2::drive(service, connection, &early)).await;
             }
-            Read::Rejected(work, why) => exchange::reject(&service, connection, work, why),
+            Read::Rejected(buffers, why) => exchange::reject(&service, connection, buffers, why),
         };
         match ran.end().await {
-            After::KeepAlive(work) if work.input.is_empty() => work::give(work),
-            After::KeepAlive(mut work) => {
-                work.pipelined = true;
-                carried = Some(work);
+            After::KeepAlive(buffers) if buffers.input.is_empty() => request_buffers::give(buffers),
+            After::KeepAlive(mut buffers) => {
+                buffers.pipelined = true;
+                carried = Some(buffers);
             }
             After::Close => return connection.end(),
             After::CloseBehind(behind) => {
-                Box::pin(behind::wait(connection, behind)).await;
+                Box::pin(refresh_wait::wait(connection, behind)).await;
                 return connection.end();
             }
             After::Linger(timeouts) => {

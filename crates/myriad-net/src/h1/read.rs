@@ -10,25 +10,25 @@ use myriad_http::proxy_protocol::{self, Preface};
 use crate::connection::Connection;
 use crate::deadline::{self, Deadline};
 use crate::patience::{AS_MOVED, MinRate, Patience, Terms};
+use crate::request_buffers::{self, RequestBuffers};
 use crate::service::{ConnectionEvent, Rejection, Service};
-use crate::work::{self, Work};
 
 pub(super) enum Read {
     /// The client or a time-out ended an idle connection.
     Closed,
     /// A whole head; bytes past it wait in the input.
-    Request(Box<Work>),
+    Request(Box<RequestBuffers>),
     /// Something that is no request.
-    Rejected(Box<Work>, Rejection),
+    Rejected(Box<RequestBuffers>, Rejection),
     /// The client speaks HTTP/2, as it knew before that it may.
-    Http2(Box<Work>),
+    Http2(Box<RequestBuffers>),
 }
 
 /// Waits for a request head. While nothing has arrived, the returned future holds no buffer.
 pub(super) async fn head<S: Service>(
     service: &S,
     connection: &Connection,
-    carried: Option<Box<Work>>,
+    carried: Option<Box<RequestBuffers>>,
 ) -> Read {
     // After an answer the deadline is set already: `keepalive_timeout` of the place that answered.
     let first = connection.requests.get() == 0;
@@ -38,7 +38,7 @@ pub(super) async fn head<S: Service>(
     // Before TLS the handshake has read it.
     let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
     let mut reader =
-        HeadReader { work: carried, announced, first, timed: first, began: None, slow: None, parsed: 0 };
+        HeadReader { buffers: carried, announced, first, timed: first, began: None, slow: None, parsed: 0 };
     poll_fn(|cx| reader.poll(service, connection, cx)).await
 }
 
@@ -64,7 +64,7 @@ impl<S: Service> Drop for Began<'_, S> {
 }
 
 struct HeadReader<'a, S: Service> {
-    work: Option<Box<Work>>,
+    buffers: Option<Box<RequestBuffers>>,
     /// Whether a PROXY protocol header is still to come.
     announced: bool,
     /// Whether nothing came on this connection before.
@@ -85,15 +85,15 @@ impl<'a, S: Service> HeadReader<'a, S> {
             if let Some(read) = self.parse(service, connection) {
                 return Poll::Ready(read);
             }
-            let work = self.work.get_or_insert_with(work::take);
-            let most = if work.input.len() < work::READ_BUFFER {
-                work::READ_BUFFER
+            let buffers = self.buffers.get_or_insert_with(request_buffers::take);
+            let most = if buffers.input.len() < request_buffers::READ_BUFFER {
+                request_buffers::READ_BUFFER
             } else {
                 service.limits(connection).head.total
             };
-            match connection.socket.poll_read(cx, work.input.room(most)) {
+            match connection.socket.poll_read(cx, buffers.input.room(most)) {
                 Poll::Ready(Ok(count)) if count > 0 => {
-                    work.input.filled(count);
+                    buffers.input.filled(count);
                     if let Some(slow) = &mut self.slow {
                         let rate = min_rate(service, connection);
                         if slow.1.moved(count as u64, &slow.0, rate, AS_MOVED) {
@@ -108,24 +108,24 @@ impl<'a, S: Service> HeadReader<'a, S> {
     }
 
     fn parse(&mut self, service: &'a S, connection: &Connection) -> Option<Read> {
-        let work = self.work.as_mut()?;
-        if work.input.len() == self.parsed {
+        let buffers = self.buffers.as_mut()?;
+        if buffers.input.len() == self.parsed {
             return None;
         }
         if self.announced {
-            match proxy_protocol::parse(work.input.bytes()) {
+            match proxy_protocol::parse(buffers.input.bytes()) {
                 Ok(Preface::Partial) => {
-                    self.parsed = work.input.len();
+                    self.parsed = buffers.input.len();
                     return None;
                 }
                 Ok(Preface::Complete(length, header)) => {
                     self.announced = false;
-                    work.input.consume(length);
+                    buffers.input.consume(length);
                     if let Some(header) = header {
                         // It is set here alone, once for a connection.
                         let _ = connection.proxied.set(header);
                     }
-                    if work.input.is_empty() {
+                    if buffers.input.is_empty() {
                         self.parsed = 0;
                         return None;
                     }
@@ -136,22 +136,22 @@ impl<'a, S: Service> HeadReader<'a, S> {
                 }
             }
         }
-        if self.first && work.input.bytes().starts_with(b"PR") && connection.tls().is_none() {
-            let length = work.input.len().min(PREFACE.len());
+        if self.first && buffers.input.bytes().starts_with(b"PR") && connection.tls().is_none() {
+            let length = buffers.input.len().min(PREFACE.len());
             let may_be = !connection.plain_to_tls.get() && service.http2(connection).is_some();
-            if may_be && work.input.bytes()[..length] == PREFACE[..length] {
-                self.parsed = work.input.len();
-                return if length < PREFACE.len() { None } else { Some(Read::Http2(self.work.take()?)) };
+            if may_be && buffers.input.bytes()[..length] == PREFACE[..length] {
+                self.parsed = buffers.input.len();
+                return if length < PREFACE.len() { None } else { Some(Read::Http2(self.buffers.take()?)) };
             }
         }
         let limits = service.limits(connection);
-        match parse_request(work.input.bytes(), &limits.head, &mut work.head) {
+        match parse_request(buffers.input.bytes(), &limits.head, &mut buffers.head) {
             Ok(Parsed::Complete(length)) => {
-                work.input.consume(length);
-                Some(Read::Request(self.work.take()?))
+                buffers.input.consume(length);
+                Some(Read::Request(self.buffers.take()?))
             }
             Ok(Parsed::Partial) => {
-                self.parsed = work.input.len();
+                self.parsed = buffers.input.len();
                 self.began.get_or_insert_with(|| Began::new(service));
                 self.slow.get_or_insert_default();
                 if !self.timed {
@@ -160,22 +160,22 @@ impl<'a, S: Service> HeadReader<'a, S> {
                 }
                 None
             }
-            Err(error) => Some(Read::Rejected(self.work.take()?, Rejection::Malformed(error))),
+            Err(error) => Some(Read::Rejected(self.buffers.take()?, Rejection::Malformed(error))),
         }
     }
 
     fn closed(&mut self) -> Read {
-        if let Some(work) = self.work.take() {
-            work::give(work);
+        if let Some(buffers) = self.buffers.take() {
+            request_buffers::give(buffers);
         }
         Read::Closed
     }
 
     fn idle(&mut self, service: &S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
-        let waiting = self.work.as_ref().is_none_or(|work| work.input.is_empty());
+        let waiting = self.buffers.as_ref().is_none_or(|buffers| buffers.input.is_empty());
         if waiting {
-            if let Some(work) = self.work.take() {
-                work::give(work);
+            if let Some(buffers) = self.buffers.take() {
+                request_buffers::give(buffers);
             }
             if deadline::draining() && connection.requests.get() > 0 {
                 return Poll::Ready(Read::Closed);
@@ -196,10 +196,10 @@ impl<'a, S: Service> HeadReader<'a, S> {
     }
 
     fn timed_out(&mut self) -> Read {
-        match self.work.take() {
-            Some(work) if !self.announced => Read::Rejected(work, Rejection::TimedOut),
-            work => {
-                self.work = work;
+        match self.buffers.take() {
+            Some(buffers) if !self.announced => Read::Rejected(buffers, Rejection::TimedOut),
+            buffers => {
+                self.buffers = buffers;
                 self.closed()
             }
         }

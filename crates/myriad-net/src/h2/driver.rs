@@ -9,7 +9,7 @@ use myriad_http::h2::{Config, ErrorCode, Over};
 use myriad_http::{RequestHead, h2};
 
 use super::exchange::{self, Exchange, Stage};
-use super::held::Held;
+use super::held_bytes::HeldBytes;
 use super::wake::Woken;
 use crate::clock::now_ms;
 use crate::connection::Connection;
@@ -83,7 +83,7 @@ pub(super) struct Driver<S: Service> {
     /// Answers that are in the output whole, each with the place in it where it ends.
     leaving: VecDeque<(u64, Exchange<S::Ticket>, Over)>,
     /// Pieces of bodies that wait for windows.
-    pub(super) held: Held,
+    pub(super) held: HeldBytes,
     /// Bytes written so far.
     written: u64,
     /// What came of a frame that is not complete.
@@ -123,7 +123,7 @@ impl<S: Service> Driver<S> {
             limits,
             exchanges: Vec::new(),
             leaving: VecDeque::new(),
-            held: Held::default(),
+            held: HeldBytes::default(),
             written: 0,
             partial: early.to_vec(),
             is_early: !early.is_empty(),
@@ -275,7 +275,7 @@ impl<S: Service> Driver<S> {
         let sent = exchange::account(over, status, request_bytes);
         // A stream ends by itself: no client waits for a close.
         drop(self.service.finish(&RequestHead::new(), &self.connection, response.ticket, &sent));
-        crate::work::give_head(response.head.text);
+        crate::request_buffers::give_head(response.head.text);
     }
 
     /// Gives up the streams whose clients have kept their windows shut for too long, or open them too little; whether there

@@ -16,7 +16,7 @@
 
 mod driver;
 mod exchange;
-mod held;
+mod held_bytes;
 mod read;
 mod streams;
 mod wake;

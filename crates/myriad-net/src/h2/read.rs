@@ -19,39 +19,39 @@ use crate::service::{Outcome, Rejection, Service};
 /// a window of a round trip's worth makes uploads as fast as the line. One stream has [`READ_AHEAD_STREAM`].
 const READ_AHEAD: u32 = 4 << 20;
 
-/// What reading takes.
+/// The buffers of one read, shared by all connections of a worker.
 #[derive(Default)]
-struct Desk {
+struct ReadBuffers {
     buffer: Vec<u8>,
     head: RequestHead,
 }
 
 thread_local! {
-    static DESK: RefCell<Desk> = RefCell::default();
+    static READ_BUFFERS: RefCell<ReadBuffers> = RefCell::default();
 }
 
 impl<S: Service> Driver<S> {
     /// Reads once, and does what that asks for. False where the client is gone.
     pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         // Taken out: a service may look at anything but this.
-        let mut desk = DESK.take();
+        let mut buffers = READ_BUFFERS.take();
         let size = self.limits.receive_buffer.max(2 * (MAX_FRAME + FRAME_HEADER));
         let size = size.max(self.partial.len() + MAX_FRAME);
-        if desk.buffer.len() < size {
-            desk.buffer.resize(size, 0);
+        if buffers.buffer.len() < size {
+            buffers.buffer.resize(size, 0);
         }
-        let read = self.read_into(&mut desk, cx);
-        DESK.set(desk);
+        let read = self.read_into(&mut buffers, cx);
+        READ_BUFFERS.set(buffers);
         read
     }
 
-    fn read_into(&mut self, desk: &mut Desk, cx: &mut Context<'_>) -> Poll<bool> {
+    fn read_into(&mut self, buffers: &mut ReadBuffers, cx: &mut Context<'_>) -> Poll<bool> {
         let held = self.partial.len();
-        desk.buffer[..held].copy_from_slice(&self.partial);
+        buffers.buffer[..held].copy_from_slice(&self.partial);
         let count = if std::mem::take(&mut self.is_early) {
             0
         } else {
-            let Ok(count @ 1..) = ready!(self.connection.socket.poll_read(cx, &mut desk.buffer[held..]))
+            let Ok(count @ 1..) = ready!(self.connection.socket.poll_read(cx, &mut buffers.buffer[held..]))
             else {
                 if held > 0 || !self.exchanges.is_empty() {
                     self.service.http2_failed(&self.connection, "client prematurely closed connection");
@@ -65,9 +65,9 @@ impl<S: Service> Driver<S> {
             }
             count
         };
-        let input = &desk.buffer[..held + count];
+        let input = &buffers.buffer[..held + count];
         let mut at = 0;
-        while let Some(consumed) = self.take(&input[at..], &mut desk.head) {
+        while let Some(consumed) = self.take(&input[at..], &mut buffers.head) {
             at += consumed;
         }
         if self.failed {

@@ -15,11 +15,11 @@ use myriad_http::h3::{self, Code, Role};
 use myriad_http::{RequestHead, Resets};
 use quinn_proto::{Connection as Quic, Dir, StreamId, Transmit, VarInt};
 
-use super::bell::{Bell, Call};
-use super::proof::Proof;
+use super::address_proof::AddressProof;
 use super::request::{RequestStream, Work};
 use super::sending::Scratch;
 use super::settings::QuicSettings;
+use super::stream_wakes::{StreamWake, StreamWakes};
 use crate::connection::Connection;
 use crate::deadline;
 use crate::patience::MinRate;
@@ -35,7 +35,7 @@ const END_PATIENCE: Duration = Duration::from_millis(200);
 /// What connections share while one of them is looked at.
 pub(super) struct Around<'a, S> {
     pub(super) service: &'a Rc<S>,
-    pub(super) bell: &'a Arc<Bell>,
+    pub(super) wakes: &'a Arc<StreamWakes>,
     pub(super) scratch: &'a mut Scratch,
     pub(super) head: &'a mut RequestHead,
     pub(super) now: Instant,
@@ -67,7 +67,7 @@ pub(super) struct Client<S: Service> {
     /// counts, too, but lets a datagram go out whole that begins within the limit.
     credit: Option<u64>,
     /// Given once it has.
-    proof: Proof,
+    proof: AddressProof,
     /// A datagram that waits for more of it.
     withheld: Option<(Transmit, Vec<u8>)>,
     /// The address whose handshake is counted.
@@ -97,7 +97,7 @@ pub(super) struct Client<S: Service> {
 impl<S: Service> Client<S> {
     pub(super) fn new(
         (quic, place): (Quic, usize),
-        (shown, proof): (bool, Proof),
+        (shown, proof): (bool, AddressProof),
         connection: Rc<Connection>,
         guard: Guard,
         settings: &QuicSettings,
@@ -142,8 +142,8 @@ impl<S: Service> Client<S> {
     }
 
     /// What rings where there is something to be said on the connection as a whole.
-    pub(super) fn hear(&self, bell: &Arc<Bell>) {
-        self.connection.multiplex().set_driver(&bell.waker(self.call(None)));
+    pub(super) fn wake_by(&self, wakes: &Arc<StreamWakes>) {
+        self.connection.multiplex().set_driver(&wakes.waker(self.wake(None)));
     }
 
     /// Its seat was given to somebody else: no more requests. One that is shaking hands has nothing to be told.
@@ -155,8 +155,8 @@ impl<S: Service> Client<S> {
         }
     }
 
-    fn call(&self, stream: Option<StreamId>) -> Call {
-        Call { place: self.place, connection: self.connection.id, stream }
+    fn wake(&self, stream: Option<StreamId>) -> StreamWake {
+        StreamWake { place: self.place, connection: self.connection.id, stream }
     }
 
     /// A datagram has come for it, of so many bytes.

@@ -19,16 +19,16 @@ use quinn_proto::{
 };
 use tokio::time::Sleep;
 
-use super::bell::Bell;
+use super::address_proof::AddressProof;
 use super::cid::{LENGTH, Names, Owner, destination};
 use super::client::{Around, Client};
 use super::crossing::Datagram;
+use super::datagram_socket::{Buffers, DatagramSocket};
 use super::handshakes::{Handshakes, Reception};
 use super::place::QuicPlace;
-use super::port::{Buffers, Port};
-use super::proof::Proof;
 use super::sending::Scratch;
 use super::settings::QuicSettings;
+use super::stream_wakes::StreamWakes;
 use super::timers::Timers;
 use super::tls::{ChooseTls, Crypto, Refusal, VERSION};
 use crate::connection::{Connection, Peer, next_serial};
@@ -89,7 +89,7 @@ pub(crate) struct Hub<S: Service> {
     seats: Seats,
     place: QuicPlace,
     names: Names,
-    ports: Vec<Port>,
+    sockets: Vec<DatagramSocket>,
     buffers: Buffers,
     segments: usize,
     endpoint: Endpoint,
@@ -98,7 +98,7 @@ pub(crate) struct Hub<S: Service> {
     open: usize,
     /// Those that something has happened to.
     marked: VecDeque<usize>,
-    bell: Arc<Bell>,
+    wakes: Arc<StreamWakes>,
     timers: Timers,
     sleep: Pin<Box<Sleep>>,
     handshakes: Handshakes,
@@ -117,9 +117,9 @@ pub(crate) struct Hub<S: Service> {
 }
 
 /// What holds of packets before a connection is made of them.
-struct Nobody;
+struct NoServer;
 
-impl ChooseTls for Nobody {
+impl ChooseTls for NoServer {
     fn choose(&self, _: &rustls::server::ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal> {
         Err(Refusal::UnrecognizedName)
     }
@@ -137,8 +137,9 @@ impl<S: Service> Hub<S> {
         sockets: Vec<OwnedFd>,
         place: QuicPlace,
     ) -> io::Result<Users> {
-        let ports: Vec<Port> = sockets.into_iter().map(Port::new).collect::<io::Result<_>>()?;
-        let first = ports.first().ok_or(io::ErrorKind::InvalidInput)?;
+        let sockets: Vec<DatagramSocket> =
+            sockets.into_iter().map(DatagramSocket::new).collect::<io::Result<_>>()?;
+        let first = sockets.first().ok_or(io::ErrorKind::InvalidInput)?;
         let own = Owner { worker: place.worker, process: place.process };
         let names = Names { key: place.secret.names, own };
         let mut config = EndpointConfig::new(Arc::clone(&place.secret.reset) as _);
@@ -146,7 +147,7 @@ impl<S: Service> Hub<S> {
             .cid_generator(move || Box::new(names))
             .supported_versions(vec![VERSION])
             .min_reset_interval(RESETS_APART);
-        let crypto = Arc::new(Crypto::new(Arc::new(Nobody), Proof::default()));
+        let crypto = Arc::new(Crypto::new(Arc::new(NoServer), AddressProof::default()));
         let mut server = ServerConfig::new(crypto, Arc::clone(&place.tokens.key) as _);
         server.validation_token_config(place.tokens.config());
         let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(server)), !first.may_fragment(), None);
@@ -158,12 +159,12 @@ impl<S: Service> Hub<S> {
             names,
             buffers: first.buffers(),
             segments: first.segments(),
-            ports,
+            sockets,
             endpoint,
             clients: Vec::new(),
             open: 0,
             marked: VecDeque::new(),
-            bell: Arc::default(),
+            wakes: Arc::default(),
             timers: Timers::default(),
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             handshakes: Handshakes::default(),
@@ -184,7 +185,7 @@ impl<S: Service> Hub<S> {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         test_panic("quic");
-        self.bell.attend(cx.waker());
+        self.wakes.attend(cx.waker());
         self.place.crossing.attend(self.place.worker, cx.waker());
         if let Some(users) = self.users.upgrade() {
             *users.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(cx.waker().clone());
@@ -193,7 +194,7 @@ impl<S: Service> Hub<S> {
         for _ in 0..ROUNDS {
             let now = Instant::now();
             let received = self.receive(now, cx);
-            self.answer_calls(now);
+            self.look_at_woken(now);
             self.keep_time(now, cx);
             if self.gone.get() && !self.leaving {
                 self.leaving = true;
@@ -230,10 +231,10 @@ impl<S: Service> Hub<S> {
     fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         let mut more = false;
         let mut datagrams = Vec::new();
-        for port in &self.ports {
+        for socket in &self.sockets {
             // An error is one of an earlier datagram that could not be delivered.
             if let Poll::Ready(outcome) =
-                port.poll_receive(cx, &mut self.buffers, |datagram| datagrams.push(datagram))
+                socket.poll_receive(cx, &mut self.buffers, |datagram| datagrams.push(datagram))
             {
                 more |= outcome.is_ok();
             }
@@ -290,7 +291,7 @@ impl<S: Service> Hub<S> {
 
     /// Sends what is no connection's: where there is no room, it is lost.
     fn send_once(&self, transmit: &Transmit, bytes: &[u8], cx: &mut Context<'_>) {
-        let _ = self.ports[0].poll_send(cx, transmit, bytes);
+        let _ = self.sockets[0].poll_send(cx, transmit, bytes);
     }
 
     /// A client asks for a connection. Gives what it is told instead of one.
@@ -302,7 +303,7 @@ impl<S: Service> Hub<S> {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let from = incoming.remote_address();
-        let bound = self.ports[0].local;
+        let bound = self.sockets[0].local;
         let local = SocketAddr::new(incoming.local_ip().unwrap_or(bound.ip()), bound.port());
         let connection =
             Connection::without_socket(next_serial(), self.place.number, (Peer::Inet(from), local), None);
@@ -332,7 +333,7 @@ impl<S: Service> Hub<S> {
         settings: &QuicSettings,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let proof = Proof::default();
+        let proof = AddressProof::default();
         let config = settings.server_config(&self.place.tokens, &proof);
         let shown = incoming.remote_address_validated();
         let (handle, quic) = match self.endpoint.accept(incoming, now, out, Some(config)) {
@@ -345,7 +346,7 @@ impl<S: Service> Hub<S> {
         let mut client =
             Box::new(Client::new((quic, handle.0), (shown, proof), connection, guard, settings, now));
         client.counted = Some(from);
-        client.hear(&self.bell);
+        client.wake_by(&self.wakes);
         client.received(came);
         self.handshakes.begin(from);
         if self.clients.len() <= handle.0 {
@@ -370,7 +371,7 @@ impl<S: Service> Hub<S> {
         let Some(Some(client)) = self.clients.get_mut(place) else { return };
         let mut around = Around {
             service: &self.service,
-            bell: &self.bell,
+            wakes: &self.wakes,
             scratch: &mut self.scratch,
             head: &mut self.head,
             now,
@@ -381,11 +382,11 @@ impl<S: Service> Hub<S> {
         self.mark(place);
     }
 
-    fn answer_calls(&mut self, now: Instant) {
-        for call in self.bell.take() {
-            let known = self.clients.get(call.place).and_then(Option::as_ref);
-            if known.is_some_and(|client| client.id() == call.connection) {
-                self.with(call.place, now, |client, around| client.rung(call.stream, around));
+    fn look_at_woken(&mut self, now: Instant) {
+        for wake in self.wakes.take() {
+            let known = self.clients.get(wake.place).and_then(Option::as_ref);
+            if known.is_some_and(|client| client.id() == wake.connection) {
+                self.with(wake.place, now, |client, around| client.woken(wake.stream, around));
             }
         }
     }
@@ -437,7 +438,7 @@ impl<S: Service> Hub<S> {
             }
             let mut around = Around {
                 service: &self.service,
-                bell: &self.bell,
+                wakes: &self.wakes,
                 scratch: &mut self.scratch,
                 head: &mut self.head,
                 now,
@@ -468,7 +469,7 @@ impl<S: Service> Hub<S> {
     /// Sends what the socket had no room for. Whether it has room now.
     fn unstick(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some((transmit, bytes)) = &self.stuck {
-            if self.ports[0].poll_send(cx, transmit, bytes).is_pending() {
+            if self.sockets[0].poll_send(cx, transmit, bytes).is_pending() {
                 return false;
             }
             self.stuck = None;
@@ -487,7 +488,7 @@ impl<S: Service> Hub<S> {
                 }
                 return true;
             };
-            if self.ports[0].poll_send(cx, &transmit, &self.out).is_pending() {
+            if self.sockets[0].poll_send(cx, &transmit, &self.out).is_pending() {
                 self.stuck = Some((transmit, std::mem::take(&mut self.out)));
                 self.mark(place);
                 return false;

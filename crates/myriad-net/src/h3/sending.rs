@@ -10,8 +10,8 @@ use quinn_proto::{Connection as Quic, StreamId, WriteError};
 use crate::deadline::Deadline;
 use crate::multiplex::Outgoing;
 use crate::patience::{AS_MOVED, Lapse, Patience, Terms};
+use crate::request_buffers;
 use crate::response::{Response, ResponseBody, Sent};
-use crate::work;
 
 /// Most bytes that wait to be taken by the stream.
 const GATHER: usize = 64 * 1024;
@@ -65,7 +65,7 @@ impl<T> Sending<T> {
         let length = body.length();
         let mut out = Vec::with_capacity(response.head.fields().len() + 16);
         h3::response_head(status, response.head.iter(), &mut scratch.encoder, &mut scratch.section, &mut out);
-        work::give_head(std::mem::take(&mut response.head.text));
+        request_buffers::give_head(std::mem::take(&mut response.head.text));
         let head = out.len() as u64;
         if let Some(length @ 1..) = length {
             h3::data_frame(length, &mut out);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quinn_proto::{ServerConfig, TransportConfig, VarInt};
 
-use super::proof::Proof;
+use super::address_proof::AddressProof;
 use super::tls::{ChooseTls, Crypto};
 use super::tokens::QuicTokens;
 use crate::patience::MinRate;
@@ -56,7 +56,7 @@ impl QuicSettings {
     }
 
     /// The settings in quinn's words, for a connection whose client gives that proof of its address.
-    pub(super) fn server_config(&self, tokens: &QuicTokens, proof: &Proof) -> Arc<ServerConfig> {
+    pub(super) fn server_config(&self, tokens: &QuicTokens, proof: &AddressProof) -> Arc<ServerConfig> {
         let window = VarInt::from_u64(self.stream_buffer).unwrap_or(VarInt::MAX);
         // All streams together may have as much waiting as sixteen of them.
         let together = VarInt::from_u64(self.stream_buffer.saturating_mul(16)).unwrap_or(VarInt::MAX);

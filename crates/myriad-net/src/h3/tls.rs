@@ -16,7 +16,7 @@ use quinn_proto::{ConnectionId, Side, TransportError, TransportErrorCode};
 use rustls::quic::{KeyChange, Secrets, ServerConnection, Suite, Version};
 use rustls::server::{Acceptor, ClientHello};
 
-use super::proof::Proof;
+use super::address_proof::AddressProof;
 use crate::tls::{Offer, TlsFacts, hearing};
 
 /// The only version of QUIC that is spoken (RFC 9000).
@@ -89,12 +89,12 @@ fn initial() -> Option<&'static Initial> {
 /// How a handshake begins.
 pub(super) struct Crypto {
     choose: Arc<dyn ChooseTls>,
-    proof: Proof,
+    proof: AddressProof,
 }
 
 impl Crypto {
     /// For one connection, whose client gives the proof.
-    pub(super) fn new(choose: Arc<dyn ChooseTls>, proof: Proof) -> Self {
+    pub(super) fn new(choose: Arc<dyn ChooseTls>, proof: AddressProof) -> Self {
         Self { choose, proof }
     }
 }
@@ -135,7 +135,7 @@ struct Handshake {
     /// The secrets that the next keys follow from (RFC 9001 section 6).
     next: Option<Secrets>,
     /// Given with the handshake's second stage.
-    proof: Proof,
+    proof: AddressProof,
     /// What the hello offered, where the service asks for it.
     offer: Option<Box<Offer>>,
 }
@@ -325,9 +325,9 @@ fn keys(keys: rustls::quic::Keys) -> Keys {
 mod tests {
     use super::*;
 
-    struct Nobody;
+    struct NoServer;
 
-    impl ChooseTls for Nobody {
+    impl ChooseTls for NoServer {
         fn choose(&self, _: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal> {
             Err(Refusal::UnrecognizedName)
         }
@@ -342,14 +342,15 @@ mod tests {
         // RFC 9001 section A.4.
         let original = ConnectionId::new(&[0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08]);
         let packet = b"\xff\0\0\0\x01\0\x08\xf0\x67\xa5\x50\x2a\x42\x62\xb5token";
-        let tag = Crypto::new(Arc::new(Nobody), Proof::default()).retry_tag(VERSION, &original, packet);
+        let tag =
+            Crypto::new(Arc::new(NoServer), AddressProof::default()).retry_tag(VERSION, &original, packet);
         let expected = b"\x04\xa2\x65\xba\x2e\xff\x4d\x82\x90\x58\xfb\x3f\x0f\x24\x96\xba";
         assert_eq!(&tag, expected);
     }
 
     fn read(hello: &[&[u8]]) -> Option<TransportErrorCode> {
-        let state = State::Hello { bytes: Vec::new(), parameters: Vec::new(), choose: Arc::new(Nobody) };
-        let mut handshake = Handshake { state, next: None, offer: None, proof: Proof::default() };
+        let state = State::Hello { bytes: Vec::new(), parameters: Vec::new(), choose: Arc::new(NoServer) };
+        let mut handshake = Handshake { state, next: None, offer: None, proof: AddressProof::default() };
         hello.iter().find_map(|piece| handshake.read_handshake(piece).err()).map(|error| error.code)
     }
 

@@ -96,9 +96,9 @@ impl<S: Service> Client<S> {
 
     /// What rings for a stream.
     fn waker(&mut self, id: StreamId, around: &Around<'_, S>) -> Waker {
-        let call = self.call(Some(id));
+        let wake = self.wake(Some(id));
         match self.streams.get_mut(&id) {
-            Some(stream) => stream.waker.get_or_insert_with(|| around.bell.waker(call)).clone(),
+            Some(stream) => stream.waker.get_or_insert_with(|| around.wakes.waker(wake)).clone(),
             None => Waker::noop().clone(),
         }
     }
@@ -140,7 +140,7 @@ impl<S: Service> Client<S> {
                 let known = stream.waker.as_ref().unwrap_or(Waker::noop());
                 let mut polled = sending.poll(&mut self.quic, id, &mut Context::from_waker(known));
                 if polled.is_pending() && stream.waker.is_none() {
-                    let waker = around.bell.waker(super::Call {
+                    let waker = around.wakes.waker(super::StreamWake {
                         place: self.place,
                         connection: self.connection.id,
                         stream: Some(id),

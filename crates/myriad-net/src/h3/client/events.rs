@@ -90,7 +90,7 @@ impl<S: Service> Client<S> {
     }
 
     /// A stream rang: its exchange goes on, or the connection has something to say.
-    pub(in super::super) fn rung(&mut self, stream: Option<StreamId>, around: &mut Around<'_, S>) {
+    pub(in super::super) fn woken(&mut self, stream: Option<StreamId>, around: &mut Around<'_, S>) {
         match stream {
             None if self.connection.has_given_way() => self.give_way(around.now),
             None => self.interims(),

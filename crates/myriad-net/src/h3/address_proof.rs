@@ -1,4 +1,4 @@
-//! Whether a client has shown that it gets what is sent to it (RFC 9000 section 8.1).
+//! The proof that a client gets what is sent to its address (address validation, RFC 9000 section 8.1).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::BytesMut;
 use quinn_proto::crypto::{CryptoError, PacketKey};
 
-/// Given by the first packet that opens with the keys of the handshake's second stage: these follow from the server's first
+/// The proof; given by the first packet that opens with the keys of the handshake's second stage: these follow from the server's first
 /// packets. What a datagram's headers say proves nothing, for anybody can write them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Proof(Arc<AtomicBool>);
+pub(super) struct AddressProof(Arc<AtomicBool>);
 
-impl Proof {
+impl AddressProof {
     pub(super) fn is_given(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// A key whose first success gives the proof.
     pub(super) fn by(&self, key: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
-        Box::new(Proving { key, proof: self.clone() })
+        Box::new(ProvingKey { key, proof: self.clone() })
     }
 }
 
-struct Proving {
+struct ProvingKey {
     key: Box<dyn PacketKey>,
-    proof: Proof,
+    proof: AddressProof,
 }
 
-impl PacketKey for Proving {
+impl PacketKey for ProvingKey {
     fn encrypt(&self, packet: u64, bytes: &mut [u8], header: usize) {
         self.key.encrypt(packet, bytes, header);
     }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn only_a_packet_that_opens_is_a_proof() {
-        let proof = Proof::default();
+        let proof = AddressProof::default();
         let key = proof.by(Box::new(Lock));
         assert!(key.decrypt(0, b"", &mut BytesMut::from("wrong")).is_err() && !proof.is_given());
         assert!(key.decrypt(1, b"", &mut BytesMut::from("right")).is_ok() && proof.is_given());

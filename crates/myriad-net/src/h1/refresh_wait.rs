@@ -1,4 +1,4 @@
-//! A close that waits a moment for what goes on behind the answer: the refresh of a stale page.
+//! The wait before a close: a moment for the refresh of the stale page that was the answer.
 //!
 //! The answer has left whole, length and all; only who reads to the end of the connection notices. nginx keeps such a
 //! connection open until the refresh is over, however long that takes. Most refreshes take some milliseconds, so a client

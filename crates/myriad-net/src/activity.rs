@@ -1,22 +1,24 @@
-//! How a connection stands: whether anything is under way on it, and whom it waits for.
+//! The activity of a connection: whether anything is under way on it, and whom it waits for.
 //!
-//! Whoever needs a seat looks at this ([`crate::Seats`]); what a request pays for it is one store.
+//! [`crate::Seats`] closes connections by it where a newcomer needs a seat. A request pays one store for it.
 
 /// Bits that say which kind it is; the number of requests is above them.
 const KIND_BITS: u32 = 2;
 const IDLE: u32 = 1;
 const STALLED: u32 = 2;
 
+/// The activity as one word.
+///
 /// ```text
 ///          .------------- first byte of a request, an answer under way ------------.
 ///          v                                                                       |
 ///   Busy --+--> Idle      nothing was ever asked, or nothing since the last answer
 ///          '--> Stalled   the client owes bytes, or does not take what it is owed
 /// ```
-/// In one word: the tick since which it is so, the number of requests begun by then, the kind. The number of requests takes a
-/// mark back by itself: `Idle` ends with the next request, and nobody has to say so.
+/// The word holds the tick since which it is so, the number of requests begun by then, and the kind. `Idle` ends with the next
+/// request by itself, because the number of requests is another then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing(u64);
+pub(crate) struct Activity(u64);
 
 /// Whom a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +29,7 @@ pub(crate) enum Waiting {
     Stalled,
 }
 
-impl Standing {
+impl Activity {
     /// Something is under way.
     pub(crate) const BUSY: Self = Self(0);
 
@@ -67,11 +69,11 @@ mod tests {
     #[test]
     fn a_request_takes_the_mark_back_that_stood_before_it() {
         for requests in [0, 1, 7, u32::MAX >> KIND_BITS] {
-            let idle = Standing::idle(u32::MAX, requests);
+            let idle = Activity::idle(u32::MAX, requests);
             assert_eq!((idle.waiting(requests), idle.since()), (Some(Waiting::Idle), u32::MAX));
             assert_eq!(idle.waiting(requests + 1), None);
-            assert_eq!(Standing::stalled(5, requests).waiting(requests), Some(Waiting::Stalled));
-            assert_eq!(Standing::BUSY.waiting(requests), None);
+            assert_eq!(Activity::stalled(5, requests).waiting(requests), Some(Waiting::Stalled));
+            assert_eq!(Activity::BUSY.waiting(requests), None);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! What tells the task of a listener which of its streams to look at.
+//! Wakes of streams: a list by which the task of a listener knows which of them to look at.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
 use quinn_proto::StreamId;
 
-/// Whom a ring is for.
+/// A stream or connection that is to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct StreamWake {
     /// The connection's place in the table of its listener.
     pub(super) place: usize,
     /// The connection's number, since places are used again.
@@ -16,13 +16,13 @@ pub(super) struct Call {
     pub(super) stream: Option<StreamId>,
 }
 
-/// The calls that wait.
+/// The wakes that the task has not taken yet.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
-    state: Mutex<(Vec<Call>, Option<Waker>)>,
+pub(super) struct StreamWakes {
+    state: Mutex<(Vec<StreamWake>, Option<Waker>)>,
 }
 
-impl Bell {
+impl StreamWakes {
     /// Sets which task is woken.
     pub(super) fn attend(&self, task: &Waker) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,32 +31,32 @@ impl Bell {
         }
     }
 
-    /// Takes the calls that wait.
-    pub(super) fn take(&self) -> Vec<Call> {
+    /// Takes the wakes.
+    pub(super) fn take(&self) -> Vec<StreamWake> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// What rings for `call`.
-    pub(super) fn waker(self: &Arc<Self>, call: Call) -> Waker {
-        Waker::from(Arc::new(Rope { bell: Arc::clone(self), call }))
+    /// The waker that adds `wake` to the list.
+    pub(super) fn waker(self: &Arc<Self>, wake: StreamWake) -> Waker {
+        Waker::from(Arc::new(StreamWaker { wakes: Arc::clone(self), wake }))
     }
 }
 
-struct Rope {
-    bell: Arc<Bell>,
-    call: Call,
+struct StreamWaker {
+    wakes: Arc<StreamWakes>,
+    wake: StreamWake,
 }
 
-impl Wake for Rope {
+impl Wake for StreamWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let mut state = self.bell.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.wakes.state.lock().unwrap_or_else(PoisonError::into_inner);
         // A stream that many pieces wake is looked at once.
-        if state.0.last() != Some(&self.call) {
-            state.0.push(self.call);
+        if state.0.last() != Some(&self.wake) {
+            state.0.push(self.wake);
         }
         let task = state.1.clone();
         drop(state);

@@ -1,8 +1,8 @@
-//! What is held of answers whose clients do not take them.
+//! The bytes of answers that are held because their client does not take them; a bound for each connection.
 //!
-//! A piece of a body is fetched once its stream takes some of it; a client that opens many windows by a byte has as many pieces
-//! held for it. So a connection holds so much and no more, and less where the worker holds much: other streams of the same client
-//! wait then.
+//! A piece of a body is fetched once its stream takes some of it, so a client that opens many windows by one byte each has as many
+//! pieces held for it. Beyond the bound, which is lower where the worker's connections hold much together, other streams of that
+//! client wait.
 
 use std::cell::Cell;
 
@@ -19,9 +19,9 @@ thread_local! {
 
 /// The bytes that one connection holds, as it counted last.
 #[derive(Debug, Default)]
-pub(super) struct Held(usize);
+pub(super) struct HeldBytes(usize);
 
-impl Held {
+impl HeldBytes {
     /// The connection holds so much now.
     pub(super) fn set(&mut self, bytes: usize) {
         ALL.set(ALL.get() - std::mem::replace(&mut self.0, bytes) + bytes);
@@ -38,7 +38,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldBytes {
     fn drop(&mut self) {
         self.set(0);
     }
@@ -50,13 +50,13 @@ mod tests {
 
     #[test]
     fn a_connection_holds_less_where_the_worker_holds_much() {
-        let mut own = Held::default();
+        let mut own = HeldBytes::default();
         own.set(CONNECTION_AMONG_MANY);
         assert!(!own.is_full());
         own.add(CONNECTION);
         assert!(own.is_full());
         own.set(CONNECTION_AMONG_MANY);
-        let mut others = Held::default();
+        let mut others = HeldBytes::default();
         others.set(WORKER);
         assert!(own.is_full());
         drop(others);

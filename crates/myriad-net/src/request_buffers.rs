@@ -1,6 +1,5 @@
-//! Per-thread pools of what a connection needs only while it is busy.
-//!
-//! With ten thousand idle connections and some active ones, the active ones share a few warm buffers.
+//! Buffers that a connection has only while it is busy, kept in a pool for each thread: with ten thousand idle connections and
+//! some active ones, the active ones share a few warm buffers.
 
 use std::cell::RefCell;
 
@@ -8,12 +7,14 @@ use myriad_http::head::RequestHead;
 
 /// Size of a pooled read buffer, bytes.
 pub(crate) const READ_BUFFER: usize = 16 * 1024;
+/// Most buffers of a kind that a thread's pool keeps.
 const KEEP: usize = 64;
+/// Bytes of a head's text beyond which it is not kept.
 const KEEP_HEAD_CAPACITY: usize = 16 * 1024;
 
-/// What one exchange works with: the bytes read and the head parsed from them.
+/// The buffers of one exchange: the bytes read and the head parsed from them.
 #[derive(Default)]
-pub(crate) struct Work {
+pub(crate) struct RequestBuffers {
     pub(crate) input: Input,
     pub(crate) head: RequestHead,
     /// The request began to arrive before the one ahead of it was answered (`$pipe`).
@@ -82,21 +83,21 @@ impl Input {
 thread_local! {
     // Boxed so that an idle connection's future holds one pointer, and moving in and out of the pool copies one.
     #[expect(clippy::vec_box)]
-    static WORK: RefCell<Vec<Box<Work>>> = const { RefCell::new(Vec::new()) };
+    static REQUEST_BUFFERS: RefCell<Vec<Box<RequestBuffers>>> = const { RefCell::new(Vec::new()) };
     static HEADS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(crate) fn take() -> Box<Work> {
-    WORK.with_borrow_mut(Vec::pop).unwrap_or_default()
+pub(crate) fn take() -> Box<RequestBuffers> {
+    REQUEST_BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-pub(crate) fn give(mut work: Box<Work>) {
-    if work.input.buffer.len() == READ_BUFFER {
-        work.input.clear();
-        work.pipelined = false;
-        WORK.with_borrow_mut(|pool| {
+pub(crate) fn give(mut buffers: Box<RequestBuffers>) {
+    if buffers.input.buffer.len() == READ_BUFFER {
+        buffers.input.clear();
+        buffers.pipelined = false;
+        REQUEST_BUFFERS.with_borrow_mut(|pool| {
             if pool.len() < KEEP {
-                pool.push(work);
+                pool.push(buffers);
             }
         });
     }

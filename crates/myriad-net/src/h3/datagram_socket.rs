@@ -1,4 +1,4 @@
-//! A socket of datagrams.
+//! A UDP socket, as the task of a listener reads and writes it.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ const LARGEST: usize = 1472;
 const LONGEST: usize = 65_000;
 
 /// A socket and what the kernel can do for it.
-pub(super) struct Port {
+pub(super) struct DatagramSocket {
     socket: Registered,
     state: UdpSocketState,
     pub(super) local: SocketAddr,
@@ -32,7 +32,7 @@ pub(super) struct Buffers {
     each: usize,
 }
 
-impl Port {
+impl DatagramSocket {
     /// Takes a bound socket.
     pub(super) fn new(socket: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, true)?;
