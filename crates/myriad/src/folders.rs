@@ -1,6 +1,6 @@
 //! Folders that the supervisor makes for whoever writes into them.
 //!
-//! Below a folder that somebody else may change, root hands over only what it has made itself ([`crate::way`]).
+//! Below a folder that somebody else may change, root hands over only what it has made itself ([`crate::path_walk`]).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, Permissions};
@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, Dir, Mode, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use crate::accounts::Account;
-use crate::way::{FOLDER, Missing, Way, is_ours};
+use crate::path_walk::{FOLDER, Missing, PathWalk, is_ours};
 
 /// What folders are named that are to be removed.
 const OLD: &[u8] = b".old-";
@@ -82,8 +82,8 @@ pub(crate) fn begin_anew(path: &Path, account: &Account) -> io::Result<Option<u3
 pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     let path = path::absolute(path)?;
     let above = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    let way = Way::from_root()?.walk(above, Missing::Ends)?.filter(|way| way.is_safe);
-    way.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
+    let walk = PathWalk::from_root()?.walk(above, Missing::Ends)?.filter(|walk| walk.is_safe);
+    walk.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
 }
 
 /// Where a folder is, or is to be.
@@ -98,8 +98,8 @@ impl<'a> Place<'a> {
     /// Finds the folder above; what is missing of it is made. None where a link of somebody else would have to be followed.
     fn reach(path: &'a Path) -> io::Result<Option<Self>> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
-        let way = Way::from_root()?.walk(above, Missing::Made)?;
-        Ok(way.map(|Way { at, is_safe }| Self { above: at, name, is_safe }))
+        let walk = PathWalk::from_root()?.walk(above, Missing::Made)?;
+        Ok(walk.map(|PathWalk { at, is_safe }| Self { above: at, name, is_safe }))
     }
 
     /// A worker may be at the name already, and must not find it somebody else's: the folder is handed over before it has
@@ -269,10 +269,10 @@ mod tests {
         fs::set_permissions(&scratch.0, Permissions::from_mode(0o775)).expect("chmod");
         symlink("deep", scratch.path("link")).expect("a link");
         let walk = |path: &str| {
-            let start = Way::from(File::open(&scratch.0).expect("a folder")).expect("a start");
+            let start = PathWalk::from(File::open(&scratch.0).expect("a folder")).expect("a start");
             start.walk(Path::new(path), Missing::Made).expect("no error")
         };
-        assert!(!walk("deep/folder").expect("a way").is_safe);
+        assert!(!walk("deep/folder").expect("a walk").is_safe);
         assert!(scratch.path("deep/folder").is_dir());
         assert!(walk("link/other").is_none());
         assert_eq!(fs::read_dir(scratch.path("deep")).expect("a folder").count(), 1);

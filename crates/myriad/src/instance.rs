@@ -18,8 +18,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use crate::path_walk;
 use crate::pidfile::reason;
-use crate::way;
 
 /// Whoever looks whether the lock is held, holds it for a moment.
 const ATTEMPTS: u32 = 5;
@@ -61,7 +61,7 @@ impl Instance {
         let failed =
             |error: &io::Error| format!("wordpress: the lock \"{}\": {}", path.display(), reason(error));
         let open = || {
-            let file = File::from(way::open_for_appending(&path)?);
+            let file = File::from(path_walk::open_for_appending(&path)?);
             // Whoever may read it may lock it.
             file.set_permissions(Permissions::from_mode(0o600)).map(|()| file)
         };
@@ -172,7 +172,7 @@ impl Holder {
 
 /// Whether nobody but root and whoever runs this process can write into a file.
 fn is_kept_by_us(file: &File) -> bool {
-    file.metadata().is_ok_and(|known| way::is_ours(known.uid()))
+    file.metadata().is_ok_and(|known| path_walk::is_ours(known.uid()))
 }
 
 /// Whose a process is: its real user.

@@ -10,9 +10,9 @@ use myriad_conf::{Model, Settings, Span};
 use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
 use myriad_serve::syslog::Syslog;
 
+use crate::path_walk;
 use crate::paths::Paths;
 use crate::pidfile::reason;
-use crate::way;
 
 /// Open log files under their absolute paths.
 #[derive(Debug, Default)]
@@ -61,10 +61,10 @@ impl Logs {
     }
 }
 
-/// Opens one file for appending, and makes it where it is not there. As root it is opened as [`crate::way`] goes: a worker that
+/// Opens one file for appending, and makes it where it is not there. As root it is opened as [`crate::path_walk`] goes: a worker that
 /// was broken into could otherwise have root write to any file.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
-    way::open_for_appending(path)
+    path_walk::open_for_appending(path)
 }
 
 fn level(level: LogLevel) -> Level {

@@ -18,7 +18,7 @@ use myriad_conf::Model;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
-use crate::admin::door::Door;
+use crate::admin::server::ControlServer;
 use crate::configuration;
 use crate::control::{Channel, Kind, Message};
 use crate::handover::{Handover, decode_paths, encode_file, encode_paths, encode_ticket_key};
@@ -77,7 +77,7 @@ struct Worker {
     signals: Signals,
     site: Option<Arc<Site>>,
     /// The control socket.
-    door: Option<Door>,
+    control_server: Option<ControlServer>,
     /// Who started the server, and may speak to the control socket.
     owner: u32,
     draining: bool,
@@ -90,7 +90,14 @@ impl Worker {
         let channel = Channel::new(UnixStream::from(stdio::take_stdin()?))?;
         // Before another account is assumed.
         let owner = rustix::process::geteuid().as_raw();
-        Ok(Self { channel: Arc::new(channel), signals, site: None, door: None, owner, draining: false })
+        Ok(Self {
+            channel: Arc::new(channel),
+            signals,
+            site: None,
+            control_server: None,
+            owner,
+            draining: false,
+        })
     }
 
     fn serve(mut self) -> io::Result<()> {
@@ -204,8 +211,10 @@ impl Worker {
     /// Answers at the control socket from now on, and no more at the one before.
     fn open_door(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
         let asked = self.site.as_ref().zip(control);
-        let door = asked.map(|(site, socket)| Door::open(socket, Arc::clone(site), self.owner));
-        self.door = door.transpose().map_err(|error| format!("the control socket: {error}"))?;
+        let control_server =
+            asked.map(|(site, socket)| ControlServer::open(socket, Arc::clone(site), self.owner));
+        self.control_server =
+            control_server.transpose().map_err(|error| format!("the control socket: {error}"))?;
         Ok(())
     }
 
@@ -240,7 +249,7 @@ impl Worker {
         if std::mem::replace(&mut self.draining, true) {
             return;
         }
-        self.door = None;
+        self.control_server = None;
         let site = self.site.take();
         thread::spawn(move || {
             if let Some(site) = site {

@@ -1,16 +1,16 @@
 //! The control socket and the commands that speak to it.
 //!
 //! ```text
-//! myriad purge, myriad cache --JSON lines--> control socket ---> worker process: door -> Administrator
+//! myriad purge, myriad cache --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
 //!                                            made by the supervisor, which keeps it over reloads and respawns
 //! ```
 
 mod cache;
 mod client;
-pub(crate) mod door;
 mod options;
 mod output;
 mod purge;
+pub(crate) mod server;
 pub(crate) mod socket;
 
 use std::ffi::OsString;

@@ -1,6 +1,5 @@
-//! Where paths lead when root goes along them.
-//!
-//! Root trusts no path below a folder that somebody else may change: there it follows no link.
+//! Walks along paths with root's rights, name by name. A link is followed where it is root's and lies in folders that nobody else
+//! can change; below any other folder none is, because its owner could lead root anywhere.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -15,13 +14,13 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// A folder, and never what a link leads to.
+/// Flags that open a folder, and never what a link leads to.
 pub(crate) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// On the way to one, which needs no right to read.
+/// Flags that open a folder to walk through it, which needs no right to read.
 const STEP: OFlags = FOLDER.union(OFlags::PATH);
 
-/// As many as the system follows.
+/// Most links of one path, as many as the system follows.
 const MAX_LINKS: usize = 40;
 
 /// Whether a file is root's, or of whoever runs this process.
@@ -29,67 +28,67 @@ pub(crate) fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// A folder in which nobody but root can replace what is root's.
+/// Whether this is a folder in which nobody but root can replace what is root's.
 fn is_kept(known: &Metadata) -> bool {
     let is_sticky = known.mode() & 0o1000 != 0;
     is_ours(known.uid()) && (known.mode() & 0o022 == 0 || is_sticky)
 }
 
-/// What becomes of a way where a folder is not there.
+/// What becomes of a walk where a folder is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// It is made, for all to read.
+    /// The folder is made, for all to read.
     Made,
-    /// The way ends before it.
+    /// The walk ends before it.
     Ends,
-    /// That is an error.
+    /// The walk fails.
     Fails,
 }
 
-/// Where a path leads, gone name by name.
+/// How far a walk has come.
 #[derive(Debug)]
-pub(crate) struct Way {
-    /// The folder.
+pub(crate) struct PathWalk {
+    /// The folder that it has come to.
     pub(crate) at: File,
-    /// Nobody but root can lead it elsewhere.
+    /// Whether nobody but root can lead it elsewhere.
     pub(crate) is_safe: bool,
 }
 
-impl Way {
-    /// Starts where absolute paths do.
+impl PathWalk {
+    /// A walk that starts where absolute paths do.
     pub(crate) fn from_root() -> io::Result<Self> {
         Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
     }
 
-    /// Starts at a folder.
+    /// A walk that starts at a folder.
     pub(crate) fn from(at: File) -> io::Result<Self> {
         let is_safe = is_kept(&at.metadata()?);
         Ok(Self { at, is_safe })
     }
 
-    /// Goes along a path of folders. Links are followed where they are root's and the way to them is safe; none where another
+    /// Walks along a path of folders. Links are followed where they are root's and the way to them is safe; none where another
     /// would have to be.
     pub(crate) fn walk(self, path: &Path, missing: Missing) -> io::Result<Option<Self>> {
         // The next one last.
         let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
         let mut links = 0;
-        let mut way = self;
+        let mut walk = self;
         while let Some(name) = names.pop() {
-            let there = match way.step(&name) {
+            let there = match walk.step(&name) {
                 Err(Errno::NOENT) if missing == Missing::Made => {
-                    make_here(&way.at, &name)?;
-                    way.step(&name)
+                    make_here(&walk.at, &name)?;
+                    walk.step(&name)
                 }
-                Err(Errno::NOENT) if missing == Missing::Ends => return Ok(Some(way)),
+                Err(Errno::NOENT) if missing == Missing::Ends => return Ok(Some(walk)),
                 there => there,
             };
             match there {
                 Ok(folder) => {
-                    way.is_safe &= is_kept(&folder.metadata()?);
-                    way.at = folder;
+                    walk.is_safe &= is_kept(&folder.metadata()?);
+                    walk.at = folder;
                 }
                 Err(Errno::NOTDIR | Errno::LOOP) => {
-                    let Some(target) = way.link(&name)? else { return Ok(None) };
+                    let Some(target) = walk.link(&name)? else { return Ok(None) };
                     if links == MAX_LINKS {
                         return Err(Errno::LOOP.into());
                     }
@@ -99,7 +98,7 @@ impl Way {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Some(way))
+        Ok(Some(walk))
     }
 
     /// Where a link leads; none where it is not to be followed.
@@ -153,7 +152,7 @@ impl Way {
         Ok(fstatfs(&self.at)?.f_type == PROC_SUPER_MAGIC)
     }
 
-    /// The root of an absolute path is a name, too: it leads there from anywhere.
+    /// Opens the folder of that name. The root of an absolute path is a name, too: it leads there from anywhere.
     fn step(&self, name: &OsStr) -> Result<File, Errno> {
         openat(&self.at, name, STEP, Mode::empty()).map(File::from)
     }
@@ -174,15 +173,15 @@ pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
         io::Error::new(io::ErrorKind::PermissionDenied, why)
     };
     let mut path = path::absolute(path)?;
-    let mut way = Way::from_root()?;
+    let mut walk = PathWalk::from_root()?;
     for _ in 0..=MAX_LINKS {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::IsADirectory.into());
         };
-        way = way.walk(above, Missing::Fails)?.ok_or_else(refused)?;
-        match way.open_file(name) {
+        walk = walk.walk(above, Missing::Fails)?.ok_or_else(refused)?;
+        match walk.open_file(name) {
             Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-                path = way.link(name)?.ok_or_else(refused)?;
+                path = walk.link(name)?.ok_or_else(refused)?;
             }
             opened => return opened,
         }
@@ -190,7 +189,7 @@ pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
     Err(Errno::LOOP.into())
 }
 
-/// Somebody may have been faster.
+/// Makes a folder, unless somebody was faster.
 fn make_here(above: &File, name: &OsStr) -> Result<(), Errno> {
     match mkdirat(above, name, Mode::from_raw_mode(0o755)) {
         Err(Errno::EXIST) => Ok(()),

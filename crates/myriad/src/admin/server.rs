@@ -14,7 +14,7 @@ use myriad_serve::Site;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
-/// Commands that are served at once; more are told so.
+/// Most commands that are served at once; a client beyond them is told so.
 const MOST_AT_ONCE: usize = 8;
 /// How long a request may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,31 +23,31 @@ const STALL_LIMIT: Duration = Duration::from_mins(10);
 /// Bytes of an answer that are gathered before they are sent.
 const CHUNK: usize = 32 << 10;
 
-/// An open door: closed when dropped, though what was asked is still answered.
+/// The server; it accepts nobody any more once it is dropped, though what was asked is still answered.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct ControlServer {
     /// Its end tells the thread to end.
     _stop: UnixStream,
 }
 
-/// What every connection needs.
-struct House {
+/// The part that the threads of all connections share.
+struct Shared {
     site: Arc<Site>,
     /// Who may ask, besides root.
     owner: u32,
-    guests: AtomicUsize,
+    clients: AtomicUsize,
 }
 
-impl Door {
+impl ControlServer {
     /// Opens the socket that the supervisor made; `owner` is the user who started it.
     pub(crate) fn open(socket: OwnedFd, site: Arc<Site>, owner: u32) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
-        let house = Arc::new(House { site, owner, guests: AtomicUsize::new(0) });
+        let shared = Arc::new(Shared { site, owner, clients: AtomicUsize::new(0) });
         thread::Builder::new().name("control".into()).spawn(move || {
             while wait(&socket, &stopped) {
-                // Another worker process may have been quicker, and a guest may have gone.
-                if let Ok(guest) = accept_with(&socket, SocketFlags::CLOEXEC) {
-                    house.receive(UnixStream::from(guest));
+                // Another worker process may have been quicker, and a client may have gone.
+                if let Ok(client) = accept_with(&socket, SocketFlags::CLOEXEC) {
+                    shared.receive(UnixStream::from(client));
                 }
             }
         })?;
@@ -55,7 +55,7 @@ impl Door {
     }
 }
 
-/// Waits for a connection; false once the door is closed.
+/// Waits for a connection; false once the server has been dropped.
 fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
     let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
     match poll(&mut polled, None) {
@@ -65,32 +65,32 @@ fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
     }
 }
 
-impl House {
-    fn receive(self: &Arc<Self>, guest: UnixStream) {
-        if !self.may_ask(&guest) {
+impl Shared {
+    fn receive(self: &Arc<Self>, client: UnixStream) {
+        if !self.may_ask(&client) {
             // The rights of the file forbid it already; these are for a file whose rights somebody has changed.
-            return refuse(guest, "only root and the user who started Myriad may ask");
+            return refuse(client, "only root and the user who started Myriad may ask");
         }
-        let seat = Seat::take(self);
-        if self.guests.load(SeqCst) > MOST_AT_ONCE {
-            return refuse(guest, "too many commands at once: try again in a moment");
+        let active = ActiveClient::take(self);
+        if self.clients.load(SeqCst) > MOST_AT_ONCE {
+            return refuse(client, "too many commands at once: try again in a moment");
         }
-        // Without a thread the guest finds the connection closed.
+        // Without a thread the client finds the connection closed.
         let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
-            // A guest that goes away ends its own answer only.
-            let _ = seat.0.serve(&guest);
+            // A client that goes away ends its own answer only.
+            let _ = active.0.serve(&client);
         });
     }
 
-    fn may_ask(&self, guest: &UnixStream) -> bool {
-        let peer = sockopt::socket_peercred(guest.as_fd());
+    fn may_ask(&self, client: &UnixStream) -> bool {
+        let peer = sockopt::socket_peercred(client.as_fd());
         peer.is_ok_and(|peer| peer.uid.is_root() || peer.uid.as_raw() == self.owner)
     }
 
-    fn serve(&self, guest: &UnixStream) -> io::Result<()> {
-        guest.set_write_timeout(Some(STALL_LIMIT))?;
-        let mut answer = Answer { guest, gathered: Vec::with_capacity(CHUNK), failed: None };
-        match read_line(guest).map(|line| Request::parse(&line)) {
+    fn serve(&self, client: &UnixStream) -> io::Result<()> {
+        client.set_write_timeout(Some(STALL_LIMIT))?;
+        let mut answer = Answer { client, gathered: Vec::with_capacity(CHUNK), failed: None };
+        match read_line(client).map(|line| Request::parse(&line)) {
             Ok(Ok(request)) => self.site.administrator().answer(&request, &mut |reply| answer.tell(&reply)),
             Ok(Err(error)) => _ = answer.tell(&Reply::Error(error.to_string())),
             Err(error) => _ = answer.tell(&Reply::Error(format!("no request: {error}"))),
@@ -100,31 +100,31 @@ impl House {
     }
 }
 
-/// A guest's place, given back however the guest ends.
-struct Seat(Arc<House>);
+/// A client that counts among those of now until this is dropped, however its thread ends.
+struct ActiveClient(Arc<Shared>);
 
-impl Seat {
-    fn take(house: &Arc<House>) -> Self {
-        house.guests.fetch_add(1, SeqCst);
-        Self(Arc::clone(house))
+impl ActiveClient {
+    fn take(shared: &Arc<Shared>) -> Self {
+        shared.clients.fetch_add(1, SeqCst);
+        Self(Arc::clone(shared))
     }
 }
 
-impl Drop for Seat {
+impl Drop for ActiveClient {
     fn drop(&mut self) {
-        self.0.guests.fetch_sub(1, SeqCst);
+        self.0.clients.fetch_sub(1, SeqCst);
     }
 }
 
-fn refuse(mut guest: UnixStream, why: &str) {
+fn refuse(mut client: UnixStream, why: &str) {
     let mut line = Vec::new();
     Reply::Error(why.to_owned()).write(&mut line);
-    // It fits into the socket's buffer, or the guest has gone.
-    let _ = guest.set_nonblocking(true).and_then(|()| guest.write_all(&line));
+    // It fits into the socket's buffer, or the client has gone.
+    let _ = client.set_nonblocking(true).and_then(|()| client.write_all(&line));
 }
 
 /// Reads up to the line feed, which must come within [`PATIENCE`].
-fn read_line(mut guest: &UnixStream) -> io::Result<Vec<u8>> {
+fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut line = Vec::new();
     let mut chunk = [0; 4096];
@@ -133,8 +133,8 @@ fn read_line(mut guest: &UnixStream) -> io::Result<Vec<u8>> {
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
-        guest.set_read_timeout(Some(left))?;
-        let read = match guest.read(&mut chunk) {
+        client.set_read_timeout(Some(left))?;
+        let read = match client.read(&mut chunk) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -152,15 +152,15 @@ fn read_line(mut guest: &UnixStream) -> io::Result<Vec<u8>> {
     }
 }
 
-/// An answer on its way.
+/// An answer, gathered before it is sent.
 struct Answer<'a> {
-    guest: &'a UnixStream,
+    client: &'a UnixStream,
     gathered: Vec<u8>,
     failed: Option<io::Error>,
 }
 
 impl Answer<'_> {
-    /// Takes a line; false where the guest has gone.
+    /// Takes a line; false where the client has gone.
     fn tell(&mut self, reply: &Reply) -> bool {
         reply.write(&mut self.gathered);
         if self.gathered.len() >= CHUNK {
@@ -172,7 +172,7 @@ impl Answer<'_> {
     fn send(&mut self) {
         let gathered = std::mem::take(&mut self.gathered);
         if self.failed.is_none()
-            && let Err(error) = self.guest.write_all(&gathered)
+            && let Err(error) = self.client.write_all(&gathered)
         {
             self.failed = Some(error);
         }
