@@ -10,7 +10,6 @@
 
 #![forbid(unsafe_code)]
 
-mod build;
 mod builtin;
 mod curly;
 pub mod diagnostic;
@@ -22,12 +21,12 @@ mod parse;
 pub mod parsed;
 pub mod registry;
 mod render;
+mod resolve;
 pub mod settings;
 pub mod source;
 pub mod span;
 pub mod text;
 
-pub use build::{Survey, build, survey};
 pub use diagnostic::{Diagnostic, Doubt, Severity};
 pub use model::Model;
 pub use number::parse_time_ms;
@@ -35,6 +34,7 @@ pub use parse::parse;
 pub use parsed::{Node, Parsed, Source, Word};
 pub use registry::{nearest, parse_expires};
 pub use render::{dump, line_and_column, render};
+pub use resolve::{Survey, build, survey};
 pub use settings::Settings;
 pub use source::{Loader, MemoryLoader};
 pub use span::{FileId, Span};

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Builder, MAX_FINDINGS};
+use super::builder::Builder;
+use super::survey::MAX_FINDINGS;
 use crate::{
     diagnostic::Diagnostic,
     parsed::Node,

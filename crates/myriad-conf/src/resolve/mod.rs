@@ -1,0 +1,90 @@
+//! Syntax tree to [`Model`].
+//!
+//! Each block is walked twice: first its plain directives, laid over a copy of what the level around it says, then its
+//! inner blocks, which start from the outcome. So it does not matter whether a directive stands before or after a block.
+
+pub(crate) mod acme;
+mod builder;
+mod checks;
+mod folders;
+mod hints;
+mod http;
+mod level;
+mod location;
+mod lost;
+mod survey;
+mod unkeyed;
+
+use crate::{
+    diagnostic::Diagnostic,
+    model::{HttpConf, MainConf, Model},
+    parsed::{Node, Parsed},
+    registry::{Block, Contexts, Set},
+};
+use builder::Builder;
+use level::Level;
+use lost::Lost;
+pub use survey::Survey;
+use survey::{MAX_FINDINGS, bound};
+
+/// Checks a configuration against the registry and resolves it; every error of every file comes back at once.
+///
+/// # Errors
+/// Everything that was found, where there is an error among it.
+pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
+    survey(parsed).into_model()
+}
+
+/// The same for who goes on with what could be understood.
+pub fn survey(parsed: &Parsed) -> Survey {
+    let mut builder = Builder { parsed, findings: parsed.errors.clone(), uses: Vec::new() };
+    let (main, mut http) = builder.main(&parsed.nodes);
+    if let Some(http) = &mut http {
+        builder.check_acme(http);
+        builder.check_uses(http);
+        builder.check_servers(http);
+        builder.check_zones(http);
+        builder.hint_at_keys(http);
+        builder.hint_at_unkeyed_input(http);
+    }
+    let mut findings = builder.findings;
+    let lost = Lost::by(parsed, &findings);
+    // Those of the parser come first, and follow from nothing.
+    let own = findings.split_off(parsed.errors.len());
+    findings.extend(own.into_iter().filter(|finding| !lost.explains(finding)));
+    findings.sort_by_key(|finding| finding.span);
+    let uncounted = bound(&mut findings, MAX_FINDINGS);
+    Survey { model: Model { main, http, warnings: Vec::new() }, findings, lost, uncounted }
+}
+
+impl Builder<'_> {
+    fn main(&mut self, nodes: &[Node]) -> (MainConf, Option<HttpConf>) {
+        let mut main = MainConf::default();
+        let mut http = None;
+        let mut level = Level::new(Contexts::MAIN);
+        for node in nodes {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            match args.directive.set {
+                Set::Main(set) => {
+                    let done = set(&mut main, &mut args);
+                    self.note(done);
+                }
+                Set::Block(Block::Events) => self.events(node, &mut main),
+                Set::Block(Block::Http) => http = Some(self.http(node)),
+                _ => {}
+            }
+        }
+        (main, http)
+    }
+
+    fn events(&mut self, node: &Node, main: &mut MainConf) {
+        let mut level = Level::new(Contexts::EVENTS);
+        for node in node.block.iter().flatten() {
+            let Some(mut args) = self.accept(node, &mut level) else { continue };
+            if let Set::Main(set) = args.directive.set {
+                let done = set(main, &mut args);
+                self.note(done);
+            }
+        }
+    }
+}
