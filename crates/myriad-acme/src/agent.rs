@@ -49,7 +49,7 @@ pub type Keep = Arc<dyn Fn(&str, &[u8]) + Send + Sync>;
 pub struct Outside {
     /// The error log.
     pub log: Log,
-    /// Where state goes.
+    /// Keeps state over restarts.
     pub keep: Keep,
     /// How names are looked up.
     pub resolve: Resolve,

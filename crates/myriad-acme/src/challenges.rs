@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 
-/// Where authorities ask for tokens (RFC 8555 section 8.3).
+/// The path below which authorities ask for tokens (RFC 8555 section 8.3).
 pub const PATH: &[u8] = b"/.well-known/acme-challenge/";
 
 /// The protocol by which authorities ask in a handshake (RFC 8737 section 4).

@@ -7,16 +7,16 @@ use std::fmt;
 pub enum Error {
     /// The authority could not be talked to: which URL, and what happened.
     Connection {
-        /// Whom it was about.
+        /// The URL that was asked.
         url: String,
         /// What the system or TLS said.
         why: String,
     },
-    /// It answered with a problem document (RFC 8555 section 6.7).
+    /// The authority answered with a problem document (RFC 8555 section 6.7).
     Problem(Problem),
-    /// It answered with what no authority should: what was expected.
+    /// The authority answered with something else than the protocol has: what was expected.
     Protocol(String),
-    /// It could not validate a name: the name, and what it found.
+    /// The authority could not validate a name: the name, and what it found.
     Validation {
         /// The name.
         identifier: String,
@@ -27,7 +27,7 @@ pub enum Error {
     Refused(String),
     /// A key could not be made, or the machine has no more randomness or memory.
     Cryptography(&'static str),
-    /// It was told to stop.
+    /// The client was told to stop.
     Stopped,
 }
 

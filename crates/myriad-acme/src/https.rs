@@ -50,9 +50,9 @@ pub struct Reply {
 /// The parts of a URL.
 #[derive(Debug, PartialEq, Eq)]
 struct Url<'a> {
-    /// As it stands in `Host`.
+    /// The value of `Host`.
     authority: &'a str,
-    /// Without the brackets of an address.
+    /// The host, without the brackets of an address.
     host: &'a str,
     port: u16,
     target: &'a str,

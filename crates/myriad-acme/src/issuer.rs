@@ -110,7 +110,7 @@ impl ChallengeKind {
         }
     }
 
-    /// Where the authority looks, for whoever wonders why it finds nothing.
+    /// The place where the authority looks, for a message that it found nothing.
     pub(crate) fn looks_at(self) -> &'static str {
         match self {
             Self::Http01 => "it asks by http on port 80: does the name lead there, and does a server listen?",
@@ -164,7 +164,7 @@ pub struct Issuer {
     pub account_key: AccountKey,
     /// How names are proved.
     pub challenge: ChallengeKind,
-    /// Whom the authority may write to, as URLs.
+    /// The people whom the authority may write to, as URLs.
     pub contacts: Vec<String>,
     /// The account elsewhere.
     pub external_account: Option<ExternalAccount>,

@@ -14,7 +14,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Who signs: a key that the authority does not know yet, or an account that it does.
+/// The signer: a key that the authority does not know yet, or an account that it does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Signer<'a> {
     /// The key goes with the request.
@@ -40,7 +40,7 @@ pub(crate) fn request(
     flattened(&protected, payload.as_bytes(), |message| key.sign_jws(message)).map(|value| value.to_string())
 }
 
-/// That the holder of an account elsewhere wants this key's account to be its own (RFC 8555 section 7.3.4).
+/// The statement that the holder of an account elsewhere wants this key's account to be its own (RFC 8555 section 7.3.4).
 pub(crate) fn external_binding(
     account: &ExternalAccount,
     key: &SigningKey,

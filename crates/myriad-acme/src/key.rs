@@ -30,7 +30,7 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
-    /// As the configuration names it.
+    /// The name that the configuration has for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::P256 => "ecdsa:256",

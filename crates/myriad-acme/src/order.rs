@@ -1,4 +1,4 @@
-//! From an order to a certificate (RFC 8555 section 7.4).
+//! An order, and the steps from it to a certificate (RFC 8555 section 7.4).
 //!
 //! ```text
 //! newOrder --> pending --challenges--> ready --finalize--> processing --> valid --> certificate
@@ -41,9 +41,9 @@ pub type Wait<'a> = &'a dyn Fn(Duration) -> bool;
 
 /// What an order needs beside the authority.
 pub struct Surroundings<'a> {
-    /// Who issues.
+    /// The authority that issues.
     pub issuer: &'a Issuer,
-    /// Where visitors find the answers to challenges.
+    /// The answers to challenges, as the server gives them.
     pub challenges: &'a Arc<Challenges>,
     /// Seconds since the epoch.
     pub now_s: u64,

@@ -1,4 +1,4 @@
-//! Whom the client believes when an authority's own server shows its certificate.
+//! The certificates that the client believes when an authority's own server shows its certificate.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::issuer::Issuer;
 use crate::pem;
 
-/// Where systems keep the authorities that they trust: Debian, Fedora, Alpine, SUSE, the BSDs.
+/// Files in which systems keep the authorities that they trust: Debian, Fedora, Alpine, SUSE, the BSDs.
 const BUNDLES: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",

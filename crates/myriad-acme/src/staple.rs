@@ -53,7 +53,7 @@ pub struct Question {
     pub name: String,
     /// The certificate in DER.
     pub certificate: Vec<u8>,
-    /// That of its issuer.
+    /// The certificate of its issuer.
     pub issuer: Vec<u8>,
     /// The responder: a URL of plain HTTP.
     pub url: String,
@@ -216,7 +216,7 @@ struct Entry {
     due: Instant,
 }
 
-/// Of a responder, whatever it is asked.
+/// The silence of a responder, whatever it is asked.
 struct Silence {
     failures: usize,
     /// Nothing is asked before.
@@ -321,7 +321,7 @@ impl State {
         self.silent.get(entry.host.as_ref()?)
     }
 
-    /// Of what is due first that whose responder answers, then that which waits longest.
+    /// The next certificate to ask for: of those due first, one whose responder answers; then the one that waits longest.
     fn next(&self, now: Instant) -> Next {
         let due = |entry: &Entry| self.silence(entry).map_or(entry.due, |silence| silence.due.max(entry.due));
         let are_due = self.entries.iter().filter(|entry| due(entry) <= now);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct ZoneReport {
     /// Its name.
     pub zone: String,
-    /// Where its files are.
+    /// The folder of its files.
     pub path: String,
     /// What is in memory.
     pub memory: MemoryReport,
@@ -95,7 +95,7 @@ pub struct RequestCounts {
 }
 
 impl RequestCounts {
-    /// Of the requests that asked the cache, the part that it answered without waiting for an origin; none where none asked.
+    /// The part of requests to the cache that it answered without waiting for an origin; none where none asked.
     pub fn hit_rate(&self) -> Option<f64> {
         (self.asked() > 0).then(|| self.served() as f64 / self.asked() as f64)
     }
@@ -137,7 +137,7 @@ pub struct BanReport {
     pub count: usize,
 }
 
-/// Where a page is.
+/// The tiers that hold a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
@@ -170,11 +170,11 @@ pub struct PageReport {
     pub now_ms: u64,
     /// When it was stored.
     pub stored_ms: u64,
-    /// Until when it is fresh; 0 after a soft purge.
+    /// The time until which it is fresh; 0 after a soft purge.
     pub fresh_until_ms: u64,
-    /// Until when it may be served while somebody fetches a newer one; [`u64::MAX`] for any time.
+    /// The time until which it may be served while somebody fetches a newer one; [`u64::MAX`] for any time.
     pub stale_updating_until_ms: u64,
-    /// Until when it may be served in the place of an error; [`u64::MAX`] for any time.
+    /// The time until which it may be served in the place of an error; [`u64::MAX`] for any time.
     pub stale_error_until_ms: u64,
     /// Whether somebody fetches a newer one now.
     pub updating: bool,
@@ -182,7 +182,7 @@ pub struct PageReport {
     pub hits: u64,
     /// Its tags.
     pub tags: Vec<String>,
-    /// Where it is.
+    /// The tiers that hold it.
     pub tier: Tier,
     /// Bytes of the body.
     pub bytes: u64,
@@ -237,6 +237,6 @@ pub struct PurgeReport {
     pub what: String,
     /// Pages that were purged; none where a pattern was accepted and its pages are still being looked for.
     pub purged: Option<u64>,
-    /// There may have been more: files of a former start are still being found. They are covered.
+    /// Whether there may have been more: files of a former start are still being found. They are covered.
     pub at_least: bool,
 }

@@ -45,9 +45,9 @@ pub struct PagesRequest {
     /// Pages whose URL or key this fits ([`crate::Pattern`]).
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// So many at most.
+    /// Most pages that are told.
     pub limit: Option<u64>,
-    /// Where an earlier answer ended ([`crate::Ended::next`]).
+    /// The place where an earlier answer ended ([`crate::Ended::next`]).
     pub after: Option<String>,
 }
 

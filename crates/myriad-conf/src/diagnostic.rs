@@ -7,7 +7,7 @@ use crate::span::Span;
 pub enum Severity {
     /// The configuration is refused.
     Error,
-    /// It works, but probably not as meant.
+    /// A line that works, but probably not as meant.
     Warning,
     /// It may well be meant, and is worth a thought when somebody tests the configuration (`-t`).
     Hint,

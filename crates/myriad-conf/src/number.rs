@@ -96,7 +96,7 @@ fn unit_of(name: &[u8]) -> Option<(usize, u64)> {
     Some((index, UNITS[index].1))
 }
 
-/// The same for what a variable yields at run time: `None` if it is no time.
+/// A time in milliseconds, as a directive takes it, for what a variable yields at run time: `None` if it is no time.
 pub fn parse_time_ms(text: &str) -> Option<u64> {
     parse_millis(text.as_bytes()).ok()
 }

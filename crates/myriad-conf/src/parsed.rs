@@ -35,7 +35,7 @@ pub struct Node {
     pub args: Vec<Word>,
     /// What stands between `{` and `}`; includes are already replaced by what they include.
     pub block: Option<Vec<Node>>,
-    /// From the name to the `;` or `{`, without it.
+    /// The place from the name to the `;` or `{`, without it.
     pub span: Span,
 }
 

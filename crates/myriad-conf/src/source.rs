@@ -1,4 +1,4 @@
-//! Where configuration text comes from: a trait, so that this crate opens no file itself.
+//! Loading of configuration text: a trait, so that this crate opens no file itself.
 
 use std::{
     collections::BTreeMap,
@@ -28,7 +28,7 @@ impl MemoryLoader {
         Self::default().and(path, text)
     }
 
-    /// The same with one file more.
+    /// This loader with one file more.
     #[must_use]
     pub fn and(mut self, path: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), text.into());

@@ -1,4 +1,4 @@
-//! Where something stands in the configuration.
+//! Places in the configuration.
 
 /// Which source file a span lies in: an index into [`crate::Parsed`]'s sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -217,14 +217,14 @@ impl ResponseHead {
         }
     }
 
-    /// The same head with another field.
+    /// This head with one field more.
     #[must_use]
     pub fn with(mut self, name: &[u8], value: &[u8]) -> Self {
         self.fields.push(name, value);
         self
     }
 
-    /// The same head in another version.
+    /// This head in another version.
     #[must_use]
     pub fn with_version(mut self, version: Version) -> Self {
         self.version = version;

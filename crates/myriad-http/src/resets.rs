@@ -11,7 +11,7 @@ pub struct Resets {
 }
 
 impl Resets {
-    /// For a connection that may have so many streams open: twice as many, at least 100.
+    /// The bound for a connection that may have so many streams open: twice as many resets, at least 100.
     pub fn new(streams: u32) -> Self {
         let most = streams.saturating_mul(2).max(100);
         Self { left: most, most }

@@ -20,10 +20,10 @@ const STALLED: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Activity(u64);
 
-/// Whom a connection waits for.
+/// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Waiting {
-    /// Nobody has asked for anything.
+    /// The client's next request.
     Idle,
     /// The client owes the rest of a head or a body, or does not take an answer.
     Stalled,
@@ -47,7 +47,7 @@ impl Activity {
         Self(u64::from(tick) << 32 | u64::from(requests << KIND_BITS | kind))
     }
 
-    /// Whom a connection waits for that has begun so many requests by now; nobody where it is busy.
+    /// What a connection waits for that has begun so many requests by now; none where it is busy.
     pub(crate) fn waiting(self, requests: u32) -> Option<Waiting> {
         match (self.0 as u32) ^ (requests << KIND_BITS) {
             IDLE => Some(Waiting::Idle),

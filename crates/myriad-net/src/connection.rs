@@ -71,7 +71,7 @@ pub struct Connection {
     pub(crate) waiting: Cell<u32>,
     /// The driver of a connection without a socket has not seen the end of the handshake.
     pub(crate) early: Cell<bool>,
-    /// Where interim responses go on a connection of many streams; none on HTTP/1.
+    /// The way of interim responses on a connection of many streams; none on HTTP/1.
     interims: OnceCell<Box<Interims>>,
 }
 
@@ -214,7 +214,7 @@ impl Connection {
         greeting
     }
 
-    /// The same of a connection that is known by its number, listener and addresses alone.
+    /// The greeting of a connection that is known by its number, listener and addresses alone.
     pub fn greeting_of(
         id: u64,
         listener: u32,

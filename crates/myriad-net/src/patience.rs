@@ -14,9 +14,9 @@ use crate::pressure;
 pub struct MinRate {
     /// Bytes a second; 0 for none.
     pub bytes_per_second: u32,
-    /// It holds of each stretch of so many milliseconds in which the client was waited for.
+    /// The rate holds of each stretch of so many milliseconds in which the client was waited for.
     pub grace_ms: u32,
-    /// It holds only while the worker has more than three quarters of its connections.
+    /// Whether the rate holds only while the worker has more than three quarters of its connections.
     pub under_pressure: bool,
 }
 
@@ -29,7 +29,7 @@ impl MinRate {
             && (!self.under_pressure || pressure::is_on())
     }
 
-    /// As slow as it likes.
+    /// No rate: a client may be as slow as it likes.
     pub const NONE: Self = Self { bytes_per_second: 0, grace_ms: 0, under_pressure: false };
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Terms {
 }
 
 impl Default for Terms {
-    /// Until a request has been routed.
+    /// The terms until a request has been routed.
     fn default() -> Self {
         Self { silence_ms: 60_000, rate: MinRate::NONE }
     }
@@ -60,7 +60,7 @@ pub(crate) enum Lapse {
 /// Asks how many bytes the client has had in all: what is written is not yet taken.
 pub(crate) type Taken<'a> = &'a dyn Fn() -> Option<u64>;
 
-/// Nobody knows more than what was read or written.
+/// Nothing is known but what was read or written.
 pub(crate) const AS_MOVED: Taken<'static> = &|| None;
 
 /// One direction of one exchange.
@@ -118,7 +118,7 @@ impl Patience {
         self.silent_since.is_some()
     }
 
-    /// So many bytes have moved, and the client is not waited for any more. Whether that was too little.
+    /// Notes that so many bytes have moved and the client is not waited for any more. True where that was too little.
     pub(crate) fn moved(&mut self, bytes: u64, deadline: &Deadline, rate: MinRate, taken: Taken<'_>) -> bool {
         self.moved += bytes;
         if self.silent_since.is_none() {

@@ -43,7 +43,7 @@ pub struct RequestBody {
     source: Source,
 }
 
-/// Where the bytes come from.
+/// The source of the bytes.
 enum Source {
     Nothing,
     /// Read from the connection that is the request's alone.

@@ -17,7 +17,7 @@ use crate::timeouts::Timeouts;
 pub struct Head {
     pub(crate) text: Vec<u8>,
     status: u16,
-    /// Where the fields begin in `text`; a driver of another version reads them from there.
+    /// The place where the fields begin in `text`; a driver of another version reads them from there.
     fields_at: usize,
 }
 

@@ -38,7 +38,7 @@ struct Inner {
     free: RefCell<Vec<usize>>,
     open: Cell<usize>,
     changed: Notify,
-    /// Who gives way next, the last first.
+    /// The connections that give way next, the last first.
     next: RefCell<Vec<(usize, Activity)>>,
     /// The tick of the last walk that found nobody.
     in_vain: Cell<Option<u32>>,
@@ -47,7 +47,7 @@ struct Inner {
 
 struct Client {
     connection: Weak<Connection>,
-    /// It has a seat: it has not given way.
+    /// Whether it has a seat, and has not given way.
     is_seated: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Shortage {
     pub idle: u32,
     /// Connections that gave way whose clients did not go on with a head, a body or an answer.
     pub stalled: u32,
-    /// Nobody could give way: newcomers wait, or connections to origins were not made.
+    /// Whether no connection could give way, so that newcomers wait or connections to origins were not made.
     pub refused: bool,
     /// The process had no descriptor left.
     pub descriptors: bool,
@@ -70,7 +70,7 @@ pub struct Seat {
 }
 
 impl Seats {
-    /// So many seats (`worker_connections`).
+    /// A worker's seats, so many (`worker_connections`).
     pub fn new(most: usize) -> Self {
         Self(Rc::new(Inner {
             most,
@@ -130,7 +130,7 @@ impl Seats {
         seated
     }
 
-    /// Nobody could give way, and somebody asks for a seat.
+    /// Notes that a seat was asked for and no connection could give way.
     pub(crate) fn note_refused(&self) {
         self.note(|shortage| shortage.refused = true);
     }

@@ -169,7 +169,7 @@ pub enum Outcome<T> {
 pub struct Limits {
     /// Limits of the request head.
     pub head: HeadLimits,
-    /// The same in HTTP/2 and HTTP/3, which have no lines: a name or a value is at most one of `large_client_header_buffers`,
+    /// The limits in HTTP/2 and HTTP/3, which have no lines: a name or a value is at most one of `large_client_header_buffers`,
     /// whatever `client_header_buffer_size`.
     pub block: HeadLimits,
     /// `client_header_timeout`, milliseconds; 0 for none.

@@ -14,7 +14,7 @@ use crate::transport::Transport;
 const SECURED_PIECE: usize = 64 * 1024;
 
 thread_local! {
-    /// Where a file is read before it is encrypted.
+    /// The buffer into which a file is read before it is encrypted.
     static FILE_PIECE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -36,7 +36,7 @@ impl Socket {
         Self { transport: Transport::new(None), session: OnceCell::new() }
     }
 
-    /// From now on what is read and written goes through a session of TLS.
+    /// Sets the session of TLS through which everything is read and written from now on.
     pub(crate) fn secure(&self, session: Session) {
         // A connection has one handshake.
         let _ = self.session.set(Box::new(RefCell::new(session)));

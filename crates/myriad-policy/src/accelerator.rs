@@ -8,8 +8,8 @@ use myriad_http::{Fields, Known};
 use crate::validity::{Source, positive, x_accel_expires};
 use crate::{Refusal, Rules};
 
-/// Until when an answer is fresh by a word for accelerators, in ms since the epoch, or why it is not stored; none where there
-/// is no such word.
+/// The time until which an answer is fresh by a word for accelerators, in ms since the epoch, or why it is not stored; none where
+/// there is no such word.
 pub(crate) fn until(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<(u64, Source), Refusal>> {
     if let Some(until) = x_accel_expires(fields, rules, now) {
         return Some(until.map(|until| (until, Source::XAccelExpires)));
@@ -22,7 +22,7 @@ pub(crate) fn until(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<(
     Some(valid.map(|valid| (now.saturating_add(valid), Source::Accelerator)))
 }
 
-/// For how long behind its validity the answer may serve stale by such a word, in ms: the `+` of `max-age=60+600`.
+/// The time behind its validity for which the answer may serve stale by such a word, in ms: the `+` of `max-age=60+600`.
 pub(crate) fn stale_ms(fields: &Fields, rules: &Rules) -> u64 {
     surrogate(fields, rules).map_or(0, |said| said.stale.saturating_mul(1000))
 }

@@ -57,7 +57,7 @@ pub struct Lifetime {
     pub must_revalidate: bool,
     /// The validity it was given, in ms.
     pub valid_ms: u64,
-    /// Who gave the validity.
+    /// The source of the validity.
     pub source: Source,
     /// When the page was made at the origin, in ms since the epoch, for `Age`; `None` where that is when it came.
     pub born: Option<u64>,
@@ -87,7 +87,7 @@ impl Lifetime {
         self.moved(self.fresh_until.min(at))
     }
 
-    /// The same spans, counted from `now`.
+    /// This lifetime with its spans counted from `now`.
     fn renewed(&self, now: u64) -> Lifetime {
         Lifetime { born: self.born.map(|_| now), ..self.moved(now.saturating_add(self.valid_ms)) }
     }

@@ -1,4 +1,4 @@
-//! For how long an answer says that it may serve stale (RFC 5861).
+//! Stale windows: for how long an answer says that it may serve stale (RFC 5861).
 
 use myriad_http::Fields;
 use myriad_http::cache_control::CacheControl;

@@ -11,7 +11,7 @@ pub struct Freshness {
     /// Fresh before this time, in ms since the epoch. It may be over: an absolute `X-Accel-Expires` of the past, or what
     /// RFC 9111 lets be stored only to be confirmed.
     pub fresh_until: u64,
-    /// The same in ms from now; 0 where it is over.
+    /// The time of freshness that is left, in ms from now; 0 where it is over.
     pub valid_ms: u64,
     /// `stale-while-revalidate` (RFC 5861 §3), in ms behind the validity.
     pub stale_while_revalidate_ms: u64,
@@ -19,14 +19,14 @@ pub struct Freshness {
     pub stale_if_error_ms: u64,
     /// Whether stale service is forbidden (RFC 9111 §5.2.2.2, §5.2.2.4, §5.2.2.8, §5.2.2.10); only under `cache_rfc9111`.
     pub must_revalidate: bool,
-    /// Who gave the validity.
+    /// The source of the validity.
     pub source: Source,
     /// When the answer was made at the origin, in ms since the epoch, as far as can be told (RFC 9111 §4.2.3): under
     /// `cache_rfc9111` always, else where the answer says its age. For others it is the time when it came.
     pub born: Option<u64>,
 }
 
-/// Where a validity comes from.
+/// The origin of a validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// `X-Accel-Expires`.

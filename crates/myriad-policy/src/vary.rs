@@ -38,7 +38,7 @@ pub(crate) const BY_DEVICE: &[u8] = b":device";
 const BY_CODINGS: &[u8] = b":codings";
 
 impl VaryRule {
-    /// The same rule for pages of which there is one for each choice of [`other_codings`].
+    /// This rule for pages of which there is one for each choice of [`other_codings`].
     #[must_use]
     pub fn by_codings(self) -> VaryRule {
         let mut names = self.names.into_vec();

@@ -23,7 +23,7 @@ pub(crate) struct Geo {
     networks: Networks<u32>,
     ranges: Ranges,
     values: Vec<Box<[u8]>>,
-    /// Where each value stands; only while lines are added.
+    /// The place of each value; only while lines are added.
     known: HashMap<Box<[u8]>, u32>,
     default: Box<[u8]>,
     uses_ranges: bool,

@@ -98,7 +98,7 @@ fn insert<V>(sorted: &mut Vec<(Name, V)>, name: &str, value: V) -> Result<(), Re
     }
 }
 
-/// By length first: most comparisons then end without reading the names.
+/// Orders names by length first: most comparisons then end without reading the names.
 fn order(known: &[u8], name: &[u8]) -> Ordering {
     known.len().cmp(&name.len()).then_with(|| if name.is_empty() { Ordering::Equal } else { known.cmp(name) })
 }

@@ -80,7 +80,7 @@ impl<C: Catalogue> Names<C> {
         Err(ScriptError::new(message).undefined(name))
     }
 
-    /// Where `set $name` goes.
+    /// The variable that `set $name` sets.
     pub(crate) fn target(&mut self, name: &str) -> Result<Resolved, ScriptError> {
         let lower = lower_name(name)?;
         match self.catalogue.builtin(&lower) {

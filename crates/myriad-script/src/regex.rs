@@ -34,7 +34,7 @@ const JIT_STACK_LIMIT: i32 = -46;
 pub struct Regex {
     source: Box<str>,
     jit: Pattern,
-    /// The same pattern without JIT, made when the JIT runs out of stack for the first time.
+    /// The pattern without JIT, made when the JIT runs out of stack for the first time.
     interpreter: OnceLock<Option<Pattern>>,
     caseless: bool,
     prefilter: Option<Prefilter>,

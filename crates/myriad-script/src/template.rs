@@ -151,7 +151,7 @@ impl Template {
         Ok(())
     }
 
-    /// The same for a directive of the rewrite module, which makes no more than [`MOST_TEXT`] bytes of variables.
+    /// As [`Template::eval`], for a directive of the rewrite module, which makes no more than [`MOST_TEXT`] bytes of variables.
     pub(crate) fn eval_bounded<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -28,7 +28,7 @@ pub trait Surroundings {
 /// The groups of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// By number, the whole match first; empty where a group took no part.
+    /// The groups by number, the whole match first; empty where a group took no part.
     pub numbered: Vec<Range<usize>>,
     /// Names and numbers.
     pub named: Vec<(String, usize)>,

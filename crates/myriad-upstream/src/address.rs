@@ -1,4 +1,4 @@
-//! Where a peer listens.
+//! The address where a peer listens.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};

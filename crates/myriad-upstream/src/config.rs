@@ -13,7 +13,7 @@ pub struct GroupConfig {
     pub balance: Balance,
     /// How to keep connections.
     pub keepalive: KeepAlive,
-    /// Where requests wait for a peer (`queue`); `None` answers at once that there is none.
+    /// The queue in which requests wait for a peer (`queue`); `None` answers at once that there is none.
     pub queue: Option<Queue>,
 }
 
@@ -33,19 +33,19 @@ impl GroupConfig {
 /// A `server` of an `upstream` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerConfig {
-    /// Where it listens.
+    /// The address where it listens.
     pub address: Address,
-    /// As the configuration calls the server; servers with several addresses have several peers of one name.
+    /// The configuration's name of the server; servers with several addresses have several peers of one name.
     pub name: String,
     /// Its share of the requests, at least 1 (`weight`).
     pub weight: u32,
-    /// So many failures within `fail_timeout_ms` make it unavailable, 0 for never (`max_fails`).
+    /// Failures within `fail_timeout_ms` that make it unavailable, 0 for never (`max_fails`).
     pub max_fails: u32,
     /// How long failures count, and how long it then stays unavailable, in milliseconds (`fail_timeout`).
     pub fail_timeout_ms: u64,
-    /// Only used when all others are unavailable (`backup`).
+    /// Whether it is used only when all others are unavailable (`backup`).
     pub backup: bool,
-    /// Never used (`down`).
+    /// Whether it is never used (`down`).
     pub down: bool,
     /// Most requests at a time, 0 for no bound (`max_conns`).
     pub max_conns: u32,
@@ -125,7 +125,7 @@ impl Default for KeepAlive {
     }
 }
 
-/// Where requests wait while every peer has as many as it may have (`queue`).
+/// The queue in which requests wait while every peer has as many as it may have (`queue`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
     /// Most requests that wait at once.

@@ -40,12 +40,12 @@ pub(crate) struct Place {
 }
 
 impl Connections {
-    /// So many as one likes.
+    /// Connections without a bound.
     pub fn unbounded() -> Self {
         Self::of(usize::MAX, None)
     }
 
-    /// At most `most`, each of which takes one of the worker's seats as well.
+    /// Connections of which there are at most `most`, each of which takes one of the worker's seats as well.
     pub fn bounded(most: usize, seats: Box<dyn Seating>) -> Self {
         Self::of(most, Some(seats))
     }

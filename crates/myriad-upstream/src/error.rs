@@ -125,7 +125,7 @@ impl OriginError {
         }
     }
 
-    /// As the error of a body whose head was already passed on.
+    /// The error of a body whose head was already passed on.
     pub(crate) fn into_body_error(self) -> BodyError {
         match self.kind {
             ErrorKind::RequestBody(error) => error,

@@ -18,7 +18,7 @@ pub struct Group {
     /// Also makes one choice at a time of what workers choose at once.
     weights: Mutex<Weights>,
     ring: Option<Ring>,
-    /// Those who wait for a peer.
+    /// The requests that wait for a peer.
     pub(crate) line: Line,
 }
 
@@ -26,7 +26,7 @@ pub struct Group {
 pub(crate) enum Choosing<'a> {
     /// A peer, and one of the requests that it may have.
     Peer(Pick<'a>),
-    /// Those that could be asked have as many requests as they may have.
+    /// The peers that could be asked have as many requests as they may have.
     Full,
     /// All others are down, failing or tried.
     Nobody,

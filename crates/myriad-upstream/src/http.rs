@@ -128,7 +128,7 @@ enum Framing {
 pub(crate) struct Http {
     framing: Framing,
     surplus: bool,
-    /// Where the trailer section goes, which only a chunked body has.
+    /// The receiver of the trailer section, which only a chunked body has.
     pub(crate) trailers: Option<Trailers>,
 }
 

@@ -35,10 +35,10 @@ enum Sending {
     Broken(io::Error),
 }
 
-/// Where a connection goes when its exchange is over.
+/// The pool that a connection goes to when its exchange is over.
 #[derive(Clone, Debug)]
 pub(crate) enum Home {
-    /// It closes.
+    /// No pool: it closes.
     Nowhere,
     /// The pool of the process.
     FastCgi(KeepAlive),

@@ -12,7 +12,7 @@ use crate::stream::ParkedStream;
 /// How a peer is doing, for status pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerSnapshot {
-    /// Where it listens.
+    /// The address where it listens.
     pub address: Address,
     /// Requests that it is working on.
     pub active: u32,
@@ -26,7 +26,7 @@ pub struct PeerSnapshot {
     pub available: bool,
 }
 
-/// Of `least_time`: what is slower is not told apart, and neither is what differs by less than a step.
+/// Bounds of `least_time`: peers that are slower are not told apart, nor those that differ by less than a step.
 const SLOWEST_MS: u32 = 5000;
 const STEP_MS: u32 = 20;
 
@@ -51,7 +51,7 @@ pub(crate) struct PeerState {
     failures: AtomicU64,
     /// Idle FastCGI connections: each holds a php-fpm child, so all workers share them.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
-    /// Those who wait for it: the queues of its group, before a reload and after it.
+    /// The requests that wait for it: the queues of its group, before a reload and after it.
     lines: Mutex<Vec<Weak<line::Inner>>>,
 }
 

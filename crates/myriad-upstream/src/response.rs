@@ -33,7 +33,7 @@ pub struct OriginResponse {
     pub trailers: Option<Trailers>,
 }
 
-/// Where the trailer section goes when it comes (RFC 9112 section 7.1.2).
+/// The receiver of the trailer section, when it comes (RFC 9112 section 7.1.2).
 pub type Trailers = Rc<RefCell<Fields>>;
 
 /// A connection that speaks another protocol from now on, such as WebSocket.

@@ -18,7 +18,7 @@ use crate::stream::Stream;
 pub struct OriginTls {
     /// Versions, suites, groups, the client's own certificate, sessions to resume.
     pub config: Arc<ClientConfig>,
-    /// Whom the origin is asked to be, without a port (`proxy_ssl_name`).
+    /// The name that the origin is asked for and has to prove, without a port (`proxy_ssl_name`).
     pub name: Box<str>,
     /// Whether the origin must prove it (`proxy_ssl_verify`).
     pub check: Option<Arc<dyn CheckPeer>>,

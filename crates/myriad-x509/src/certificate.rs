@@ -20,11 +20,11 @@ pub struct Certificate<'a> {
     pub version: u8,
     /// The digits of its serial number, the highest first, in two's complement.
     pub serial: &'a [u8],
-    /// Who signed it.
+    /// The name of the authority that signed it.
     pub issuer: Name<'a>,
-    /// Whom it names.
+    /// The name of its holder.
     pub subject: Name<'a>,
-    /// From when it is valid, seconds since the Unix epoch.
+    /// The time from which it is valid, seconds since the Unix epoch.
     pub not_before: i64,
     /// Up to when, seconds since the Unix epoch.
     pub not_after: i64,
@@ -143,7 +143,7 @@ impl<'a> Certificate<'a> {
         self.subject == other.issuer && is_signed_by(&other.signed, &self.public_key, algorithms)
     }
 
-    /// In PEM (RFC 7468), with a line end behind its last line.
+    /// The certificate in PEM (RFC 7468), with a line end behind its last line.
     pub fn pem(&self) -> String {
         crate::pem::write(self.der)
     }

@@ -46,7 +46,7 @@ pub(crate) struct BasicConstraints {
     pub(crate) path_length: Option<u32>,
 }
 
-/// Whom a certificate may be shown to, where it says so.
+/// The purposes that a certificate may be used for, where it says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Purposes {
     pub(crate) server: bool,

@@ -7,7 +7,7 @@ use crate::der::{Malformed, Reader, Value, tag};
 /// A distinguished name; two are the same where their bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name<'a> {
-    /// With tag and length.
+    /// The name in DER, with tag and length.
     der: &'a [u8],
 }
 
@@ -103,7 +103,7 @@ impl<'a> Name<'a> {
         addresses.map(|attribute| attribute.value.content).collect()
     }
 
-    /// As RFC 2253 writes it: `CN=client,O=Example` (`$ssl_client_s_dn`).
+    /// The name as RFC 2253 writes it: `CN=client,O=Example` (`$ssl_client_s_dn`).
     pub fn rfc2253(&self) -> String {
         let mut out = String::new();
         for set in self.attributes().unwrap_or_default().iter().rev() {
@@ -119,7 +119,7 @@ impl<'a> Name<'a> {
         out
     }
 
-    /// As old versions showed it: `/O=Example/CN=client` (`$ssl_client_s_dn_legacy`).
+    /// The name as old versions showed it: `/O=Example/CN=client` (`$ssl_client_s_dn_legacy`).
     pub fn legacy(&self) -> String {
         let mut out = String::new();
         for attribute in self.attributes().unwrap_or_default().iter().flatten() {

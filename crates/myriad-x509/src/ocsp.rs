@@ -24,7 +24,7 @@ const MOST_ANSWERS: usize = 32;
 /// How far the clock of a responder may be ahead of this machine's, seconds; as in nginx.
 const SKEW_S: i64 = 300;
 
-/// By what an authority knows a certificate.
+/// The ID by which an authority knows a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OcspId {
     sha1: Issuer<20>,
@@ -245,7 +245,7 @@ fn signed(basic: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), Malformed>
     Ok((Signed { message, algorithm, signature }, signers))
 }
 
-/// By whom an answer was made.
+/// The responder that made an answer.
 struct By<'a> {
     signed: Signed<'a>,
     signers: Vec<Certificate<'a>>,
@@ -337,7 +337,7 @@ impl Single {
         Ok(Self { status, time, says: OcspAnswer { this_update, next_update } })
     }
 
-    /// Of two the one that holds now, then the newer one, then the worse one.
+    /// The better of two answers: the one that holds now, then the newer one, then the worse one.
     fn or(self, other: Self) -> Self {
         let rank = |single: &Self| (single.time.is_ok(), single.says.this_update, single.status.is_err());
         if rank(&other) > rank(&self) { other } else { self }

@@ -24,9 +24,9 @@ const MOST_SIGNATURES: u32 = 16;
 /// What a certificate is shown for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To prove that a client is who it says.
+    /// The proof that a client is who it says.
     Client,
-    /// To prove that a server is.
+    /// The proof that a server is.
     Server,
 }
 
@@ -212,7 +212,7 @@ impl Search<'_> {
     }
 }
 
-/// Until when a certificate holds, if it does now.
+/// The time until which a certificate holds, if it holds now.
 fn age(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyError> {
     if now_s < certificate.not_before {
         return Err(VerifyError::NotYetValid);

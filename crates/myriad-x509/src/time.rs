@@ -51,7 +51,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// As OpenSSL shows a time: `Jan  2 03:04:05 2026 GMT`.
+/// A time as OpenSSL shows it: `Jan  2 03:04:05 2026 GMT`.
 pub fn show_time(seconds: i64) -> String {
     let (day, of_day) = (seconds.div_euclid(DAY_S), seconds.rem_euclid(DAY_S));
     let shifted = day + 719_468;

@@ -1,4 +1,4 @@
-//! Whom to trust.
+//! The authorities that are trusted.
 
 use std::fmt;
 

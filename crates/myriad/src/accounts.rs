@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Gid, Uid};
 
-/// Whom the worker becomes.
+/// The user and group that the worker becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) uid: u32,

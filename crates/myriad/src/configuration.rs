@@ -16,7 +16,7 @@ use crate::pidfile::reason;
 use crate::report::Finding;
 use crate::wordpress::Preset;
 
-/// Where a configuration is read from, again at every reload.
+/// The place that a configuration is read from, again at every reload.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) paths: Paths,
@@ -97,7 +97,7 @@ impl Origin {
         }
     }
 
-    /// Where names of files start from.
+    /// The folder from which relative names of files start.
     fn folder(&self) -> &Path {
         self.paths.configuration.parent().unwrap_or(&self.paths.prefix)
     }

@@ -86,11 +86,11 @@ pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     walk.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
 }
 
-/// Where a folder is, or is to be.
+/// The place of a folder that is there or is to be made.
 struct Place<'a> {
     above: File,
     name: &'a OsStr,
-    /// Nobody but root can lead its path elsewhere.
+    /// Whether nobody but root can lead its path elsewhere.
     is_safe: bool,
 }
 

@@ -21,7 +21,7 @@ use crate::report::Finding;
 use crate::state;
 use crate::ticket_keys::TicketKeys;
 
-/// Whom nginx's workers become when nothing is written.
+/// The user that nginx's workers become when nothing is written.
 const DEFAULT_USER: &str = "nobody";
 
 /// A configuration, its sockets, its logs, its rights.

@@ -25,7 +25,7 @@ pub(crate) struct Handover {
     pub(crate) quic: (Vec<u8>, u8),
     pub(crate) ticket_keys: TicketKeys,
     pub(crate) logs: Vec<PathBuf>,
-    /// Whom to become before a client is met.
+    /// The user to become before the first client is accepted.
     pub(crate) account: Option<Account>,
 }
 

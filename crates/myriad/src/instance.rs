@@ -34,7 +34,7 @@ pub(crate) struct Instance {
     since: SystemTime,
 }
 
-/// Who holds a folder.
+/// The server that holds a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub(crate) pid: Pid,
@@ -111,7 +111,7 @@ impl AsFd for Instance {
     }
 }
 
-/// Who holds a folder now, if anybody does.
+/// The server that holds a folder now, if one does.
 ///
 /// # Errors
 /// The lock cannot be read, or its holder has not yet written into it.

@@ -218,7 +218,7 @@ fn warning(origin: &Origin, error: &io::Error, account: Option<&Account>) -> Dia
     }
 }
 
-/// Whom a socket keeps out, and by which rights.
+/// The user whom a socket keeps out, and the rights by which it does.
 fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnostic {
     let uid = account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.uid);
     let user = accounts::name_of(uid).unwrap_or_else(|| uid.to_string());

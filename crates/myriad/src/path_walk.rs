@@ -101,7 +101,7 @@ impl PathWalk {
         Ok(Some(walk))
     }
 
-    /// Where a link leads; none where it is not to be followed.
+    /// The target of a link; none where it is not to be followed.
     pub(crate) fn link(&self, name: &OsStr) -> Result<Option<PathBuf>, Errno> {
         if !self.is_own_link(name)? {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Where things are when nothing is said, and how relative names are completed.
+//! Default places of files, and how relative names are completed.
 
 use std::ffi::OsStr;
 use std::io;

@@ -30,7 +30,7 @@ impl PidFile {
         Ok(Self { path })
     }
 
-    /// Where the file stands now.
+    /// The path of the file now.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

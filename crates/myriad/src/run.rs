@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Where the configuration comes from; `None` when printing it was all that was asked.
+/// The origin of the configuration; `None` when printing it was all that was asked.
 fn origin(options: &Options) -> Result<Option<Origin>, String> {
     let Some(asked) = &options.wordpress else {
         let directives = options.directives.clone().unwrap_or_default();

@@ -15,7 +15,7 @@ pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     myriad_serve::acme_state(model, prefix)
 }
 
-/// Those of them that are there, with what they hold.
+/// Reads those of the files that are there: path and bytes.
 pub(crate) fn read(model: &Model, prefix: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let files = names(model, prefix).into_iter();
     files.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect()

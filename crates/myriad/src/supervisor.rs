@@ -74,7 +74,7 @@ pub(crate) struct Supervisor {
     /// A reload was asked for while one was under way.
     reload_again: bool,
     workers: Vec<WorkerProcess>,
-    /// Without it (after WINCH) no worker is started.
+    /// Whether workers are started; not after WINCH.
     accepting: bool,
     respawn: Option<Instant>,
     pause: Duration,
@@ -85,7 +85,7 @@ pub(crate) struct Supervisor {
     /// The old supervisor whose sockets this one took over.
     heir_of: Option<Pid>,
     upgrade: Option<Child>,
-    /// For the next worker process.
+    /// Keys of tickets for the next worker process.
     ticket_keys: TicketKeys,
     binary: PathBuf,
     ending: Option<Ending>,

@@ -16,7 +16,7 @@ const LARGEST: usize = 256;
 pub(crate) struct TicketKeys(HashMap<u32, Vec<u8>>);
 
 impl TicketKeys {
-    /// Those records; what is out of bounds is left out.
+    /// The keys of these records; a record out of bounds is left out.
     pub(crate) fn of(records: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Self {
         let mut keys = Self::default();
         for (lifetime_s, record) in records {
@@ -39,7 +39,7 @@ impl TicketKeys {
         Ok(())
     }
 
-    /// Those that may still open a ticket, as they are handed on.
+    /// The keys that may still open a ticket, as they are handed on.
     pub(crate) fn valid(&mut self) -> &Self {
         self.forget_old(now_s());
         self

@@ -40,7 +40,7 @@ pub(crate) struct Options {
     /// `--site`, each a line as in the file of `--sites`.
     sites: Vec<String>,
     sites_file: Option<PathBuf>,
-    /// Who serves already, at a reload: another user could not go on with the cache.
+    /// The user who serves already, at a reload: another could not go on with the cache.
     serving: Option<Choice>,
     /// `--print`: show the configuration instead of running it.
     pub(crate) print: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Preset {
 }
 
 impl Preset {
-    /// Of a site that was just made of these options.
+    /// The preset of a site that was just made of these options.
     pub(crate) fn new(site: &Site, options: &Options) -> Self {
         let options = Options { serving: site.choice.clone(), ..options.clone() };
         Self { text: site.text.clone(), options }
@@ -273,7 +273,7 @@ impl Options {
         ])
     }
 
-    /// Where visitors connect by http.
+    /// The addresses where visitors connect by http.
     fn plain_listens(&self, https: &Https, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
         let listen = self.listen.as_deref().unwrap_or(usual);
@@ -319,7 +319,8 @@ impl Options {
     }
 }
 
-/// In the foreground, errors on standard error, a pid file, and whose rights the worker takes where root starts it.
+/// The directives of the process: in the foreground, errors on standard error, a pid file, and whose rights the worker takes where
+/// root starts it.
 fn process_directives(prefix: &Path, user: Option<&Choice>, level: &str) -> Result<String, String> {
     let pid = quoted(&pid_file(Some(prefix)))?;
     let mut text = format!("daemon off;\nerror_log stderr {level};\npid {pid};\n");
@@ -330,12 +331,12 @@ fn process_directives(prefix: &Path, user: Option<&Choice>, level: &str) -> Resu
     Ok(text)
 }
 
-/// Where `myriad wordpress` has its files: what `--prefix` said, or its default.
+/// The folder of `myriad wordpress`: what `--prefix` said, or its default.
 pub(crate) fn prefix(said: Option<&Path>) -> PathBuf {
     said.map_or_else(|| default_prefix(rustix::process::geteuid().is_root()), Path::to_owned)
 }
 
-/// Where it has its pid file.
+/// The path of its pid file.
 pub(crate) fn pid_file(said: Option<&Path>) -> PathBuf {
     prefix(said).join("myriad.pid")
 }

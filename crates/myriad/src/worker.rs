@@ -33,7 +33,7 @@ pub(crate) const ARGUMENT: &str = "--worker";
 /// Signals that end a process by default but reach a worker only through the terminal it shares.
 const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
 
-/// Who keeps what must outlive the worker process, at the other end of the channel.
+/// The supervisor, which keeps what must outlive the worker process, at the other end of the channel.
 #[derive(Debug)]
 struct Supervisor(Arc<Channel>);
 
@@ -78,7 +78,7 @@ struct Worker {
     site: Option<Arc<Site>>,
     /// The control socket.
     control_server: Option<ControlServer>,
-    /// Who started the server, and may speak to the control socket.
+    /// The user who started the server, and may speak to the control socket.
     owner: u32,
     draining: bool,
 }
@@ -275,7 +275,7 @@ fn limit(model: &Model) -> io::Result<()> {
     limit_core(model)
 }
 
-/// As many descriptors as may be had without rights.
+/// Raises the limit of descriptors as far as it goes without rights.
 fn raise_descriptors() -> io::Result<()> {
     let most = getrlimit(Resource::Nofile).maximum;
     Ok(setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?)

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use super::{AcmeCertificateConf, LocationConf, RewriteStep};
 use crate::{settings::Settings, span::Span, text::Text};
 
-/// Where a server listens.
+/// The address where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListenAddress {
     /// A literal address and port.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::{span::Span, text::Text};
 
-/// Where a server of a group is.
+/// The address of a server of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UpstreamAddress {
     /// A literal address and port.
@@ -18,7 +18,7 @@ pub enum UpstreamAddress {
 /// One `server` of an `upstream`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamServer {
-    /// Where it is.
+    /// Its address.
     pub address: UpstreamAddress,
     /// As written, for logs and `$upstream_addr` of a host name.
     pub name: Text,

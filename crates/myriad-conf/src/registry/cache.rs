@@ -198,7 +198,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
 ];
 
-/// The same for every protocol.
+/// Directives that are the same for every protocol.
 pub(super) static OWN: &[Directive] = &[
     Directive::new(
         "personal_cookies",

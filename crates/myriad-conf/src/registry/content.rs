@@ -267,7 +267,7 @@ fn alias(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// As in nginx: these two are folders already, and naming one in a path would go round in a circle.
+/// Refuses `$document_root` and `$realpath_root` in a path that makes them, as nginx does: naming them would go round in a circle.
 fn forbid_roots(args: &Arguments<'_>) -> Done {
     let text = args.bytes(0);
     for name in ["$document_root", "$realpath_root", "${document_root}", "${realpath_root}"] {

@@ -52,7 +52,7 @@ impl Contexts {
         Self(1 << index)
     }
 
-    /// Both sets together.
+    /// The contexts of both sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -39,7 +39,7 @@ pub struct Arity {
     pub max: usize,
     /// Its one argument is `on` or `off`.
     pub flag: bool,
-    /// It ends with a block rather than `;`.
+    /// Whether it ends with a block rather than `;`.
     pub block: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct Directive {
     pub name: Cow<'static, str>,
     /// The file of the registry that holds it: `access`, `cache`, …
     pub family: &'static str,
-    /// Where it may stand.
+    /// The contexts where it may stand.
     pub contexts: Contexts,
     /// What it takes.
     pub arity: Arity,

@@ -149,7 +149,7 @@ pub struct Row {
     pub name: String,
     /// The family, or nginx's module for names that are only refused.
     pub family: &'static str,
-    /// Where it may stand, as nginx's manual says it; empty for names that are only refused.
+    /// The contexts where it may stand, as nginx's manual says them; empty for names that are only refused.
     pub contexts: String,
     /// The default, if there is one.
     pub default: Option<&'static str>,

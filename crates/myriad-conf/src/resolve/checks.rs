@@ -58,7 +58,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Without a key, every URI would be one page; nginx only warns.
+    /// Refuses a cache without a key: every URI would be one page. nginx only warns.
     pub(super) fn check_cache_key(&mut self, settings: &Settings, at: Span) {
         let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return };
         let cache = &settings.origin(*protocol).cache;
@@ -85,7 +85,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Where no prefix is left to replace, `proxy_pass` may not name a path.
+    /// Refuses a path in `proxy_pass` where no prefix is left to be replaced by it.
     pub(super) fn check_pass_uri(&mut self, settings: &Settings, around: &Settings) {
         let Some(Handler::Origin { protocol: Protocol::Http, target, .. }) = &settings.handler else {
             return;

@@ -35,7 +35,7 @@ pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
     survey(parsed).into_model()
 }
 
-/// The same for who goes on with what could be understood.
+/// As [`build`], for a caller that goes on with what could be understood.
 pub fn survey(parsed: &Parsed) -> Survey {
     let mut builder = Builder { parsed, findings: parsed.errors.clone(), uses: Vec::new() };
     let (main, mut http) = builder.main(&parsed.nodes);

@@ -17,7 +17,7 @@ const MAX_TOLD: usize = 50;
 /// A configuration as far as it was understood: with errors, for those who look for more of them.
 #[derive(Debug)]
 pub struct Survey {
-    /// Without what was wrong. Fit to run where [`Survey::is_sound`].
+    /// The model without what was wrong. Fit to run where [`Survey::is_sound`].
     pub model: Model,
     /// Everything that was found, by its place.
     pub findings: Vec<Diagnostic>,

@@ -1,4 +1,4 @@
-//! Who may ask: nginx's access module and `satisfy`.
+//! Access by address: nginx's access module and `satisfy`.
 
 use std::net::IpAddr;
 
@@ -39,7 +39,7 @@ impl Network {
 pub struct AccessRule {
     /// `allow` rather than `deny`.
     pub allow: bool,
-    /// Whom it covers.
+    /// The addresses that it covers.
     pub network: Network,
 }
 

@@ -1,9 +1,9 @@
-//! Who is believed about the client's address: nginx's realip module.
+//! Proxies that are believed about the client's address: nginx's realip module.
 
 use super::Network;
 use crate::text::Text;
 
-/// Somebody who is believed.
+/// A proxy that is believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RealIpFrom {
     /// An address, a network, or unix sockets.
@@ -12,7 +12,7 @@ pub enum RealIpFrom {
     Host(Text),
 }
 
-/// Where the address stands.
+/// The place where the client's address stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RealIpSource {
     /// In `X-Forwarded-For`: a list.

@@ -1,4 +1,4 @@
-//! From where visitors may come: nginx's referer module.
+//! Pages from which visitors may come: nginx's referer module.
 
 use crate::{span::Span, text::Text};
 

@@ -1,6 +1,6 @@
 //! `syslog:server=…` as a target of `access_log` and `error_log`.
 
-/// Who keeps the messages, and how they are marked.
+/// The server that keeps the messages, and how they are marked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyslogConf {
     /// `server=`.
@@ -15,7 +15,7 @@ pub struct SyslogConf {
     pub hostname: bool,
 }
 
-/// Where a syslog server listens.
+/// The address where a syslog server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyslogServer {
     /// `unix:PATH`.

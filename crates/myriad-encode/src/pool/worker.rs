@@ -49,7 +49,7 @@ fn next(shared: &Shared) -> Option<(u64, Job)> {
     }
 }
 
-/// On Linux niceness belongs to the thread, so that this leaves the workers as they are.
+/// Lowers the priority of this thread; on Linux niceness belongs to the thread, so the workers stay as they are.
 #[cfg(target_os = "linux")]
 fn lower_priority(niceness: i32) {
     // Refused only where niceness would fall; the budget holds all the same.

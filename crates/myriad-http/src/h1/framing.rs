@@ -1,4 +1,4 @@
-//! Where a body ends, and whether the connection goes on (RFC 9112 §6.3, §9.3).
+//! The end of a body, and whether the connection goes on (RFC 9112 §6.3, §9.3).
 
 use crate::{Fields, Known, Method, ParseError, RequestHead, ResponseHead, Version};
 

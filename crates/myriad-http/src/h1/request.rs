@@ -10,9 +10,9 @@ use crate::{Known, Method, ParseError, RequestHead, Version};
 pub struct Progress {
     /// Bytes seen so far; all complete lines of them are read.
     scanned: usize,
-    /// Where the line to read next begins.
+    /// The place where the line to read next begins.
     line_start: usize,
-    /// Where the request line begins, once it is read.
+    /// The place where the request line begins, once it is read.
     head_start: Option<usize>,
 }
 

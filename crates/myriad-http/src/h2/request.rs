@@ -7,7 +7,7 @@ use crate::h1::HeadLimits;
 use crate::token::is_tchar;
 use crate::{Known, Method, ParseError, RequestHead, Version};
 
-/// Where a head is put together; kept for the next one, for its memory.
+/// The memory in which a head is put together, kept for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     text: Vec<u8>,

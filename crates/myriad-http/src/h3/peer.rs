@@ -102,7 +102,7 @@ fn take_integer(kept: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Only that a stream was cancelled makes sense (RFC 9204 §4.4): no answer refers to entries.
+/// Reads the client's decoder stream: only that a stream was cancelled makes sense (RFC 9204 §4.4): no answer refers to entries.
 fn decoder_stream(kept: &mut Vec<u8>, input: &mut &[u8]) -> Result<Control, Error> {
     let bad = || Error::connection(Code::QpackDecoderStream, "acknowledgement of what was not sent");
     while let Some((byte, rest)) = input.split_first() {

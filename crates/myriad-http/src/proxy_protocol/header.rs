@@ -10,7 +10,7 @@ pub const LONGEST: usize = 4096;
 pub struct ProxyHeader {
     /// The client.
     pub source: SocketAddr,
-    /// Where it connected to.
+    /// The address that it connected to.
     pub destination: SocketAddr,
     /// Version 2's further facts, as they came; asked by [`ProxyHeader::tlv`].
     pub(super) tlvs: Box<[u8]>,

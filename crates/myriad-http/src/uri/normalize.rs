@@ -41,9 +41,9 @@ fn plain_length(path: &[u8]) -> usize {
 
 struct Normalizer<'a> {
     out: &'a mut Vec<u8>,
-    /// Where the path begins in `out`.
+    /// The place where the path begins in `out`.
     base: usize,
-    /// Where the segment that is being written begins, after its slash.
+    /// The place where the segment that is being written begins, after its slash.
     segment: usize,
     merge_slashes: bool,
 }

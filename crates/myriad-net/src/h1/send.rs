@@ -281,7 +281,7 @@ impl Sender {
         }
     }
 
-    /// So much has been written, and the client is not waited for. Whether it has taken too little.
+    /// Notes that so much was written and the client is not waited for. True where it has taken too little.
     fn moved(&mut self, connection: &Connection, bytes: usize, terms: Terms) -> bool {
         connection.go_on();
         self.patience.moved(bytes as u64, &connection.deadline, terms.rate, &taken(connection))

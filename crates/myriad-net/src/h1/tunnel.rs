@@ -54,9 +54,9 @@ enum Side {
 /// What is on its way, and who still speaks.
 struct Passing {
     stream: Pin<Box<dyn Duplex>>,
-    /// From the client, for the origin.
+    /// Bytes from the client, for the origin.
     up: BytesMut,
-    /// From the origin, for the client.
+    /// Bytes from the origin, for the client.
     down: BytesMut,
     client: Side,
     origin: Side,

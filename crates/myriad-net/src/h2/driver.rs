@@ -78,7 +78,7 @@ pub(super) struct Driver<S: Service> {
     pub(super) connection: Rc<Connection>,
     pub(super) codec: h2::Connection,
     pub(super) limits: StreamLimits,
-    /// Those under way, in the order of their streams.
+    /// The exchanges under way, in the order of their streams.
     pub(super) exchanges: Vec<Exchange<S::Ticket>>,
     /// Answers that are in the output whole, each with the place in it where it ends.
     leaving: VecDeque<(u64, Exchange<S::Ticket>, Over)>,

@@ -48,7 +48,8 @@ pub(super) struct Stalled {
 }
 
 impl Stalled {
-    /// So much of the body has been sent by now, and the windows stand so. Why the client has no more time, where it has none.
+    /// Notes how much of the body has been sent by now, and how the windows stand. Gives the reason where the client has no
+    /// more time.
     pub(super) fn look(&mut self, sent: u64, is_shut: bool, terms: Terms, cx: &Context<'_>) -> Option<Lapse> {
         let moved = sent - std::mem::replace(&mut self.sent, sent);
         if (moved > 0 || !is_shut) && self.patience.moved(moved, &self.deadline, terms.rate, AS_MOVED) {

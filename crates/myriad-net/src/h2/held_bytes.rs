@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 /// Most bytes of pieces that a connection holds before it fetches no more.
 const CONNECTION: usize = 1 << 20;
-/// The same where all connections of the worker hold more than [`WORKER`].
+/// The bound of a connection where all connections of the worker hold more than [`WORKER`].
 const CONNECTION_AMONG_MANY: usize = 64 << 10;
 const WORKER: usize = 64 << 20;
 

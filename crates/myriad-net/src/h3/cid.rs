@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub(super) const LENGTH: usize = 10;
 const RANDOM: usize = 6;
 
-/// Whom an ID names.
+/// The worker and process that an ID names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     /// The number of the worker thread.
@@ -42,7 +42,7 @@ impl Names {
         id
     }
 
-    /// Whom an ID names; none for one that was not made with this key.
+    /// The owner that an ID names; none for one that was not made with this key.
     pub(super) fn owner(&self, id: &[u8]) -> Option<Owner> {
         let (random, rest) = id.split_first_chunk::<RANDOM>()?;
         let mask = xxh3_64_with_seed(random, self.key).to_le_bytes();

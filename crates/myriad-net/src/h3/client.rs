@@ -90,7 +90,7 @@ pub(super) struct Client<S: Service> {
     looked: Instant,
     /// When a request has waited long enough for its end, if one waits.
     held_until: Option<Instant>,
-    /// It waits to be looked at.
+    /// Whether it waits to be looked at.
     pub(super) marked: bool,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Datagram {
     pub(super) ecn: Option<EcnCodepoint>,
 }
 
-/// Where the workers of one listener pass datagrams on to each other.
+/// Inboxes in which the workers of one listener pass datagrams on to each other.
 #[derive(Debug)]
 pub struct Crossing {
     inboxes: Vec<Mutex<Inbox>>,

@@ -26,7 +26,7 @@ pub(super) struct DatagramSocket {
     pub(super) local: SocketAddr,
 }
 
-/// Where datagrams are read to; one for all sockets of a worker's listener.
+/// Buffers that datagrams are read into; the same for all sockets of a worker's listener.
 pub(super) struct Buffers {
     bytes: Vec<u8>,
     each: usize,

@@ -28,7 +28,7 @@ pub(super) struct Handshakes {
     all: u32,
 }
 
-/// Who has one address of IPv6 has 2⁶⁴.
+/// The network that counts as one client: whoever has one address of IPv6 has 2⁶⁴.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),

@@ -43,7 +43,7 @@ const ROUNDS: usize = 8;
 /// Stateless resets are sent no more often than this (RFC 9000 section 10.3.3).
 const RESETS_APART: Duration = Duration::from_millis(1);
 
-/// Who accepts on a listener; the last to go sends its clients away.
+/// The acceptors of a listener; the last to be dropped sends its clients away.
 #[derive(Clone)]
 pub(crate) struct Users(Rc<UsersInner>);
 
@@ -83,7 +83,7 @@ impl Drop for UsersInner {
     }
 }
 
-/// See the module.
+/// A worker's share of a listener.
 pub(crate) struct Hub<S: Service> {
     service: Rc<S>,
     seats: Seats,
@@ -96,7 +96,7 @@ pub(crate) struct Hub<S: Service> {
     clients: Vec<Option<Box<Client<S>>>>,
     /// How many there are.
     open: usize,
-    /// Those that something has happened to.
+    /// The clients that something has happened to.
     marked: VecDeque<usize>,
     wakes: Arc<StreamWakes>,
     timers: Timers,

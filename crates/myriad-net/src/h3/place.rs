@@ -20,6 +20,6 @@ pub struct QuicPlace {
     pub secret: QuicSecret,
     /// What tokens are made with, and which were used.
     pub tokens: QuicTokens,
-    /// Where workers pass on what is not theirs.
+    /// The inboxes in which workers pass on what is not theirs.
     pub crossing: Arc<Crossing>,
 }

@@ -69,7 +69,7 @@ pub(super) struct RequestStream<T> {
     pub(super) receiving: bool,
     /// Something of a body has come.
     pub(super) has_body: bool,
-    /// Where the body goes.
+    /// The reader that the body goes to.
     pub(super) feed: Option<Feed>,
     /// Bytes put into it that were not taken out.
     pub(super) fed: u64,

@@ -147,7 +147,7 @@ impl<T> Sending<T> {
         })
     }
 
-    /// So much went into the stream, and the client is not waited for. Whether that was too little.
+    /// Notes that so much went into the stream and the client is not waited for. True where that was too little.
     fn moved(&mut self, bytes: u64) -> bool {
         let rate = self.response.timeouts.min_rate;
         let waited = self.patience.as_deref_mut();

@@ -93,7 +93,7 @@ pub(super) struct Crypto {
 }
 
 impl Crypto {
-    /// For one connection, whose client gives the proof.
+    /// The cryptography of one connection, whose client gives the proof.
     pub(super) fn new(choose: Arc<dyn ChooseTls>, proof: AddressProof) -> Self {
         Self { choose, proof }
     }

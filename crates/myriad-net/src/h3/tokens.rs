@@ -27,7 +27,7 @@ pub struct QuicTokens {
 }
 
 impl QuicTokens {
-    /// Those of a process that begins.
+    /// The tokens of a process that begins.
     pub fn new(secret: &[u8]) -> Self {
         let mut process = [0; 32];
         // Without randomness there is no TLS either.
@@ -48,7 +48,7 @@ impl QuicTokens {
 /// memory before the first.
 #[derive(Debug, Default)]
 pub(super) struct UsedTokens {
-    /// Of the tokens that were made in this lifetime and in the one before, by its number modulo two.
+    /// The tokens that were used, of this lifetime and the one before, by its number modulo two.
     periods: Mutex<[Period; 2]>,
 }
 

@@ -53,9 +53,9 @@ struct State {
     released: usize,
     /// The client waits for an interim answer before it sends the body.
     expects_continue: bool,
-    /// Somebody wants the body of a client that waits.
+    /// Whether somebody wants the body of a client that waits.
     wants_continue: bool,
-    /// Somebody has begun to read, of which the driver has not been told.
+    /// Whether somebody has begun to read, of which the driver has not been told.
     began: bool,
     reads: bool,
     reader: Option<Waker>,

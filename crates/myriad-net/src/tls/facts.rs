@@ -111,7 +111,7 @@ impl TlsFacts {
         Self { offer, ..Self::of_common(session, session.server_name()) }
     }
 
-    /// The same of what sessions over TCP and over QUIC have in common.
+    /// The facts that sessions over TCP and over QUIC have in common.
     pub(crate) fn of_common(session: &CommonState, server_name: Option<&str>) -> Self {
         let suite = session.negotiated_cipher_suite().map(|suite| suite.suite());
         let group = session.negotiated_key_exchange_group().map(SupportedKxGroup::name);

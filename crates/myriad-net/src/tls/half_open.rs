@@ -85,7 +85,7 @@ impl Drop for HalfOpen {
     }
 }
 
-/// Who is taken for one client.
+/// The network that counts as one client.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

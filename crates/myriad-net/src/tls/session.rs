@@ -11,7 +11,8 @@ use crate::transport::Transport;
 /// Most plain bytes that are encrypted at once: what a slow client has not taken yet stays unencrypted.
 const PIECE: usize = 64 * 1024;
 
-/// The same while records are small: rustls holds 64 KB of ciphertext at most, and heads make up more of it.
+/// Most plain bytes that are encrypted at once while records are small: rustls holds 64 KB of ciphertext at most, and heads make
+/// up more of it.
 const YOUNG_PIECE: usize = 32 * 1024;
 
 /// The TLS state of a connection after its handshake.

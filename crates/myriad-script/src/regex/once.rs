@@ -8,7 +8,7 @@ use crate::error::{EvalError, ScriptError};
 /// The groups of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// By number, the whole match first; an empty range where a group took no part.
+    /// The groups by number, the whole match first; an empty range where a group took no part.
     pub numbered: Vec<Range<usize>>,
     /// Names and numbers of named groups.
     pub named: Vec<(String, usize)>,

@@ -58,7 +58,7 @@ pub(super) struct Command {
     words: Words,
     request: Request,
     sort: Option<Sort>,
-    /// Of a sorted list, which must be seen whole before.
+    /// Most lines of a sorted list, which must be read whole first.
     limit: Option<usize>,
 }
 

@@ -8,7 +8,7 @@ pub(super) fn found(any: bool) -> ExitCode {
     if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
-/// Where output goes: a reader that has seen enough (`| head`) is no error.
+/// Standard output: a reader that has seen enough (`| head`) is no error.
 pub(super) struct Output {
     out: io::BufWriter<io::StdoutLock<'static>>,
 }

@@ -33,7 +33,7 @@ pub(crate) struct ControlServer {
 /// The part that the threads of all connections share.
 struct Shared {
     site: Arc<Site>,
-    /// Who may ask, besides root.
+    /// The user who may ask, besides root.
     owner: u32,
     clients: AtomicUsize,
 }

@@ -26,7 +26,7 @@ const BACKLOG: i32 = 16;
 /// Bytes of the longest path that the kernel takes as an address (`sun_path`, less its final zero).
 const LONGEST_ADDRESS: usize = 107;
 
-/// Where a configuration has its control socket; none with `control_socket off`. The flag says that it was written.
+/// The path of a configuration's control socket; none with `control_socket off`. The flag says that it was written.
 pub(crate) fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
     match &model.main.control_socket {
         ControlSocket::Off => None,

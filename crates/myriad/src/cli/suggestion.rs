@@ -7,7 +7,7 @@ pub(crate) fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     told(word, myriad_conf::nearest(word, known))
 }
 
-/// The same for a word that may be one of those that init scripts and other servers' programs take.
+/// As [`invalid`], for a first word: it may be one of those that init scripts and other servers' programs take.
 pub(super) fn invalid_first(word: &str) -> String {
     match word {
         "stop" => told(word, Some("-s stop")),

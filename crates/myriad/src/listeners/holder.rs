@@ -1,4 +1,4 @@
-//! Who holds an address that is taken: what `/proc` shows of sockets and of the processes that have them open.
+//! The holder of an address that is taken: what `/proc` shows of sockets and of the processes that have them open.
 
 use std::fs;
 use std::io;
@@ -23,7 +23,7 @@ const ACCEPTING: u32 = 0x1_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Socket {
     inode: u64,
-    /// Who made it; for unix sockets the owner of the file.
+    /// The user who made it; for unix sockets the owner of the file.
     uid: Option<u32>,
 }
 

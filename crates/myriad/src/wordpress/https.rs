@@ -16,7 +16,7 @@ use super::values;
 
 /// Days that a certificate for trying out is valid: what browsers accept at most.
 const SELF_SIGNED_DAYS: u64 = 397;
-/// It is made anew when fewer days are left.
+/// A certificate for trying out is made anew when fewer days than these are left.
 const FEW_DAYS: u64 = 30;
 
 /// What checks of sites look for beside the certificate.
@@ -134,7 +134,7 @@ impl Https {
         words
     }
 
-    /// Where visitors connect by https, as `listen` takes it; nowhere where HTTPS is not asked for.
+    /// The addresses where visitors connect by https, as `listen` takes them; none where HTTPS is not asked for.
     pub(super) fn listens(&self, as_root: bool) -> Vec<String> {
         let usual = if as_root { "443" } else { "8443" };
         let listen = self.listen.as_deref().unwrap_or(usual);
@@ -193,7 +193,7 @@ impl Https {
         self.self_signed.then(made)
     }
 
-    /// Who issues certificates, in `http`.
+    /// The directives of the authority that issues certificates, for `http`.
     pub(super) fn issuers(&self, prefix: &Path) -> Result<String, String> {
         if self.domains.is_empty() {
             return Ok(String::new());

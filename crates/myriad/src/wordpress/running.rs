@@ -185,7 +185,7 @@ pub(crate) fn facts(generation: &Generation) -> String {
     text
 }
 
-/// Whom the worker is.
+/// The user that the worker runs as.
 fn user(main: &MainConf) -> String {
     let own = rustix::process::geteuid();
     match (&main.user, &main.group) {
@@ -214,7 +214,7 @@ pub(crate) fn greeting(generation: &Generation) -> String {
     text
 }
 
-/// As a browser is given it.
+/// The address as one types it into a browser.
 fn address(listen: &ListenConf) -> String {
     let scheme = if listen.quic {
         "https (HTTP/3)"

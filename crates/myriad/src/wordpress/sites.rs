@@ -18,7 +18,7 @@ const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, and `https` behind them
 /// A site as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Where it is written, for messages.
+    /// The place where it is written, for messages.
     pub(super) place: String,
     pub(super) names: Vec<String>,
     pub(super) root: PathBuf,

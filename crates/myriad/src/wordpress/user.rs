@@ -1,4 +1,4 @@
-//! Who serves where root starts the server: somebody else than PHP, who may connect to it and read the site.
+//! The user who serves where root starts the server: another than PHP's, who may connect to PHP and read the site.
 //!
 //! PHP runs what a site's plugins are, and a hole in one of them is the usual way in. As another user it cannot write the page
 //! cache, from which it would otherwise speak to every visitor, and Myriad cannot write the site.
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::accounts::{self, Account};
 
-/// Whom Myriad is, in this order; the second is everybody's who has no user of their own.
+/// Users that Myriad runs as, the first that there is; the second is shared by all programs without a user of their own.
 const OWN: [&str; 2] = ["myriad", "nobody"];
 /// Bits of a file's rights, for one of its three kinds of users.
 const READ: u32 = 4;
@@ -96,7 +96,7 @@ fn groups(needs: &[Need]) -> Vec<Option<String>> {
     groups
 }
 
-/// Whom PHP is: the owner of the socket or of the site, where that is not root.
+/// The user that PHP runs as: the owner of the socket or of the site, where that is not root.
 fn of_php(needs: &[Need]) -> Choice {
     let owner = |path: &Path| metadata(path).ok().map(|known| known.uid()).filter(|&uid| uid != 0);
     let owners = needs.iter().flat_map(|need| {

@@ -75,7 +75,7 @@ pub(super) fn name(value: &str) -> Result<(), String> {
     ))
 }
 
-/// Whom an authority writes to.
+/// Checks the address that an authority writes to.
 pub(super) fn email(value: &str) -> Result<(), String> {
     let address = value.strip_prefix("mailto:").unwrap_or(value);
     let is_local = |local: &str| !local.is_empty() && local.bytes().all(|byte| byte.is_ascii_graphic());
@@ -85,7 +85,7 @@ pub(super) fn email(value: &str) -> Result<(), String> {
     }
 }
 
-/// Where an authority tells what it offers.
+/// Checks the URL where an authority tells what it offers.
 pub(super) fn directory(value: &str) -> Result<(), String> {
     if myriad_acme::https::is_url(value) {
         return Ok(());
@@ -105,7 +105,7 @@ pub(super) fn authority(path: &Path) -> Result<(), String> {
     if pem::certificates(&text).is_empty() { Err(refuse("it holds no certificate")) } else { Ok(()) }
 }
 
-/// Where to listen, as the directive `listen` takes it; words behind it are left to that.
+/// Checks an address to listen at, as the directive `listen` takes it; words behind it are left to that.
 pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: {option} \"{value}\": {why}; {ADDRESSES}"));
     let address = value.split(' ').next().unwrap_or_default();

@@ -54,7 +54,7 @@ pub(super) struct Stream {
     pub(super) chunk: usize,
     /// What has been put into the output.
     pub(super) sent: Volume,
-    /// That the stream is over has been told.
+    /// Whether it was told that the stream is over.
     pub(super) told: bool,
 }
 
@@ -76,7 +76,7 @@ pub struct Over {
     pub stream: u32,
     /// What was put into the output for it.
     pub sent: Volume,
-    /// That is the whole answer.
+    /// Whether that is the whole answer.
     pub complete: bool,
     /// The client has reset it.
     pub by_client: bool,
@@ -118,7 +118,7 @@ pub(super) struct Streams {
     pub(super) last: u32,
     /// What `PRIORITY_UPDATE` said of streams to come.
     pub(super) priorities: Vec<(u32, Priority)>,
-    /// Those that are over and of which that was not told.
+    /// Streams that are over, which was not told yet.
     pub(super) over: VecDeque<Over>,
 }
 
@@ -140,7 +140,7 @@ impl Streams {
         self.open.iter().filter(|stream| !stream.lingering).count()
     }
 
-    /// Those that are answered, and whose clients have not ended their side.
+    /// The streams that are answered, and whose clients have not ended their side.
     pub(super) fn lingering(&mut self) -> impl Iterator<Item = &mut Stream> {
         self.open.iter_mut().filter(|stream| stream.lingering)
     }

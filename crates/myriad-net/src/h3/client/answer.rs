@@ -182,7 +182,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Nobody reads any more what the client may still send (RFC 9114 section 4.1).
+    /// Drops what the client may still send (RFC 9114 section 4.1).
     fn stop_receiving(&mut self, id: StreamId) {
         if self.abandon(id) {
             let _ = self.quic.recv_stream(id).stop(number(Code::NoError));
