@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
+use myriad_log::{Format, Level, LogTarget};
 use myriad_script::{EvalError, Frame};
 
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request, paths, scratch};
 use crate::files::SystemError;
 use crate::files::path::as_path;
-use crate::log::{Format, LogTarget};
 
 /// Writes a finished exchange to the logs of the place that answered it.
 pub(crate) fn write(exchange: &mut Exchange) {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use myriad_acme::https::Resolve;
 use myriad_acme::{Agent, Log, Outside, Severity, Stapled, Stapler};
+use myriad_log::{ErrorLog, Level};
 use myriad_upstream::{Resolver, ResolverConfig};
 use tokio::runtime::{Builder, LocalOptions};
 
-use crate::error_log::{ErrorLog, Level};
 use crate::keeping::Keeper;
 use crate::runtime::{AcmePlan, PlannedIssuer, PlannedStaple};
 

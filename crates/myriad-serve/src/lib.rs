@@ -16,10 +16,8 @@
 //! | `files` | what is known of paths, small files in memory |
 //! | `memory` | what a worker remembers between requests |
 //! | `limits` | tables of visitors: how fast, how much at once |
-//! | `log`, `access_log` | where lines go; the access log |
-//! | `local_time` | the time zone |
+//! | `access_log` | a finished request, written to the access logs of its place |
 //! | `admin` | what administrators see and change |
-//! | `syslog` | log lines to syslog servers |
 //! | `tls` | keys, certificates, whom to believe |
 //! | `site` | worker threads, reload, the end |
 
@@ -29,16 +27,12 @@ mod admin;
 mod compile;
 mod content;
 mod counters;
-pub mod error_log;
 mod exchange;
 mod explain;
 mod failure;
 mod files;
 mod keeping;
-mod level;
 mod limits;
-mod local_time;
-mod log;
 mod memory;
 mod output;
 mod passwords;
@@ -50,7 +44,6 @@ mod service;
 mod shortage;
 mod site;
 mod subrequest;
-pub mod syslog;
 mod tls;
 mod worker;
 

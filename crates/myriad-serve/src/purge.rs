@@ -5,11 +5,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use myriad_log::{ErrorLog, Level};
 use myriad_policy::{Command, What};
 use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError};
 
 use crate::content::of_other_codings;
-use crate::error_log::{ErrorLog, Level};
 use crate::runtime::{PageZone, covering, system_ms};
 
 /// Longest name of a purge in the log, in bytes.

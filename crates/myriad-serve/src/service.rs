@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_http::RequestHead;
+use myriad_log::Level;
 use myriad_net::service::{Behind, ConnectionEvent, Rejection};
 use myriad_net::{Connection, Limits, Outcome, QuicSettings, RequestBody, Sent, Service, StreamLimits};
 use rustls::ServerConfig;
@@ -14,7 +15,6 @@ use rustls::server::ClientHello;
 use crate::access_log;
 use crate::content;
 use crate::counters::Counters;
-use crate::error_log::Level;
 use crate::exchange::{Exchange, scratch};
 use crate::output;
 use crate::phases::{self, Decision};

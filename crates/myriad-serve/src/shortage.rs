@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use myriad_log::{ErrorLog, Level};
 use myriad_net::{Seats, Shortage};
 use rustix::process::{Resource, getrlimit};
-
-use crate::error_log::{ErrorLog, Level};
 
 /// Descriptors of a worker thread that are no connections: its event loop, what wakes it, a spare one.
 const WORKER_OWN: u64 = 4;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use myriad_conf::model::{ListenAddress, ListenConf};
 use myriad_conf::settings::{ErrorLog, LogLevel};
 use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Severity, Text};
+use myriad_log::Level;
 use myriad_serve::TlsFiles;
-use myriad_serve::error_log::Level;
 
 use crate::paths::Paths;
 use crate::pidfile::reason;

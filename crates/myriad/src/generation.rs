@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use myriad_conf::model::WorkerProcesses;
 use myriad_conf::settings::BodyInFile;
 use myriad_conf::{Model, Span};
-use myriad_serve::error_log::{ErrorLog, Level};
+use myriad_log::{ErrorLog, Level};
 
 use crate::accounts::Account;
 use crate::admin::socket;

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel};
 use myriad_conf::{Model, Settings, Span};
-use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
-use myriad_serve::syslog::Syslog;
+use myriad_log::{ErrorLog, Level, LogFile, Sink, Syslog, Target};
 
 use crate::path_walk;
 use crate::paths::Paths;

@@ -1,7 +1,7 @@
 //! Messages for people: to the error log, and to standard error while nobody reads the log yet.
 
 use myriad_conf::{Diagnostic, Parsed, Severity};
-use myriad_serve::error_log::{ErrorLog, Level, escaped};
+use myriad_log::{ErrorLog, Level, escaped};
 
 /// Something that is to be told, and how bad it is: a warning that stands beside an error stays one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use myriad_conf::Model;
-use myriad_serve::error_log::{ErrorLog, Level, LogFile, Sink, Target};
+use myriad_log::{ErrorLog, Level, LogFile, Sink, Target};
 
 use crate::cli::{self, Options, Request};
 use crate::configuration::{Configuration, Origin};

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, ExitCode};
 use std::time::{Duration, Instant};
 
-use myriad_serve::error_log::Level;
+use myriad_log::Level;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, getppid};
 

@@ -12,8 +12,8 @@ mod stats;
 use std::sync::Arc;
 
 use myriad_admin::{Ended, Reply, Request};
+use myriad_log::ErrorLog;
 
-use crate::error_log::ErrorLog;
 use crate::runtime::{PageZone, Runtime};
 
 /// Batches of slots that a request over HTTP looks at.

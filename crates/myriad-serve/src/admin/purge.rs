@@ -8,10 +8,10 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use myriad_admin::{Ended, PurgeReport, PurgeRequest, Reply};
+use myriad_log::Level;
 use myriad_policy::{Command, Tags, What};
 
 use super::{Administrator, End, Tell};
-use crate::error_log::Level;
 use crate::purge::{self, Outcome};
 use crate::runtime::PageZone;
 

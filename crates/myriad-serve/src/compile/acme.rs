@@ -125,7 +125,7 @@ impl Compile<'_> {
             let path = state.unwrap_or_default();
             let log = self.error_log(&self.http.settings.log.error);
             let message = format_args!("acme: \"{}\" is not used: {error}", path.display());
-            log.write(crate::error_log::Level::Warn, None, message);
+            log.write(myriad_log::Level::Warn, None, message);
         }
         let slots = &self.around.kept.acme.slots;
         slots.get(&(certificate.issuer.lossy().into_owned(), self::order(certificate))).map(Arc::clone)

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use myriad_conf::model::{LimitKind, LimitZoneConf};
 use myriad_conf::settings::LogLevel;
 use myriad_conf::settings::{self, LimitSettings};
+use myriad_log::Level;
 
 use super::Compile;
-use crate::error_log::Level;
 use crate::limits::{ConnectionTable, Limit, RequestTable};
 use crate::runtime::{ConnectionLimits, LimitAnswer, LimitZone, RequestLimits};
 

@@ -9,13 +9,11 @@ use std::sync::Arc;
 
 use myriad_conf::settings::{self, OpenLogFileCache, SyslogConf};
 use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel};
+use myriad_log::{BufferRules, ErrorLog, Level, LogFile, LogTarget, OpenFiles, Sink, Syslog, Target};
 use parking_lot::Mutex;
 
 use super::Compile;
-use crate::error_log::{ErrorLog, Level, LogFile, Sink, Target};
-use crate::log::{BufferRules, LogTarget, OpenFiles};
 use crate::runtime::AccessLog;
-use crate::syslog::Syslog;
 
 /// The log files of the process.
 #[derive(Default)]

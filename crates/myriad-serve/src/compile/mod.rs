@@ -33,11 +33,11 @@ use std::sync::Arc;
 
 use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Model, Span, Text};
+use myriad_log::Format;
 use myriad_script::{Compiler, Scope, ScriptError, Template};
 use myriad_upstream::{Registry, ResolverConfig};
 
 use crate::exchange::variables::{Source, VariableNames};
-use crate::log::Format;
 use crate::runtime::{
     AcmePlan, Atlas, Charsets, OriginGroup, PageZone, Place, PlannedStaple, Runtime, Server,
 };

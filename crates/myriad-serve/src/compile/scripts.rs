@@ -4,10 +4,10 @@ use myriad_conf::model::{
     GeoConf, LocationConf, LogEscape, MapConf, MapKey, Matcher, ServerName, SplitClientsConf,
 };
 use myriad_conf::{Span, Text};
+use myriad_log::{Escaping, Format};
 use myriad_script::ScriptError;
 
 use super::{Compile, program};
-use crate::log::{Escaping, Format};
 
 impl Compile<'_> {
     /// Declares every name that the configuration makes, so that order does not matter.

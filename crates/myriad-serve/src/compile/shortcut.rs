@@ -1,9 +1,9 @@
 //! Whether what the rules of a site come to follows from the request line and some fields.
 
 use myriad_http::Known;
+use myriad_log::LogTarget;
 
 use crate::exchange::variables::{Source, VariableNames};
-use crate::log::LogTarget;
 use crate::runtime::{CachePlace, ErrorTarget, Expires, FieldRead, Handler, Place, PurgeWhen, Shortcut};
 
 /// The fields that the rules read; none where they read anything else of a request than these and its first line.
@@ -62,7 +62,7 @@ fn follows_request_line(source: &Source) -> bool {
 
 /// Whether the head of an answer and its log lines read nothing but the embedder's variables, and maps of these: what
 /// rules `set` or captured is not there for a request that took the short way.
-pub(super) fn suits(place: &Place, formats: &[crate::log::Format], names: &VariableNames) -> bool {
+pub(super) fn suits(place: &Place, formats: &[myriad_log::Format], names: &VariableNames) -> bool {
     // A page with SSI names what it reads only when it is sent; a piece of an answer is not the whole.
     if place.slice > 0 || place.filters.as_ref().is_some_and(|filters| filters.ssi.is_some()) {
         return false;

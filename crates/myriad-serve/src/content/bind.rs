@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::error_log::Level;
+use myriad_log::Level;
+
 use crate::exchange::Exchange;
 use crate::runtime::Handler;
 

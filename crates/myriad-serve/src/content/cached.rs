@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use myriad_encode::Coding;
 use myriad_http::{Fields, Known, Method};
+use myriad_log::Level;
 use myriad_net::ResponseBody;
 use myriad_policy::{
     BypassReason, CacheStatus, Failure, RequestFacts, Reuse, StoredFacts, VaryRule, bypass, reuse,
@@ -23,7 +24,6 @@ use super::stored::{self, Reading};
 use super::{
     Step, Work, error, origin, other_codings, page, page_key, proxy_fields, purge, told, upload, way,
 };
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::Answer;
 use crate::runtime::{CachePlace, Caches, Handler, OriginPlace, Page, PageMeta, PageView};

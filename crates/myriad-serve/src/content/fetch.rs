@@ -9,6 +9,7 @@ use bytes::Bytes;
 use myriad_encode::StreamDecoder;
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, Method, ResponseHead};
+use myriad_log::Level;
 use myriad_policy::{
     Admission, CacheStatus, EntityTag, Failure, Lifetime, Refusal, ResponseFacts, Told, admit,
     is_large_request, takes_back,
@@ -26,7 +27,6 @@ use super::pace::Pace;
 use super::params::{self, Purpose};
 use super::revalidate::{self, Confirmed};
 use super::{group, origin, page, purge, stored, told, validity};
-use crate::error_log::Level;
 use crate::exchange::variables::Source;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::{CachePlace, Entry, Fetching, Handler, OriginPlace, Page, PageMeta, conditions};

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use myriad_log::Level;
 use myriad_upstream::{Address, Affinity, Balance, Group, GroupConfig, KeepAlive, PeerConfig, Registry};
 
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::{HttpPlace, OriginGroup, OriginPlace, ResolverPlace, Target};
 use crate::worker::Generation;

@@ -3,11 +3,11 @@
 use myriad_http::head::Version;
 use myriad_http::uri::{normalize_path, split_target};
 use myriad_http::{Known, RequestHead, ResponseHead};
+use myriad_log::Level;
 use myriad_policy::{Invalidated, What, invalidates};
 use myriad_store::KeyRef;
 
 use super::{of_other_codings, page_key};
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::purge;
 use crate::runtime::{CachePlace, OriginPlace};

@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use myriad_http::head::reason_phrase;
 use myriad_http::{ResponseHead, Version};
+use myriad_log::Level;
 use myriad_net::Connection;
 use myriad_upstream::{Address, OriginError};
 
 use super::nominated::Nominated;
 use super::origin;
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::{Handler, PlaceId};
 use crate::worker::Generation;

@@ -9,6 +9,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use myriad_http::body::BoxBody;
 use myriad_http::{Fields, Known, Method, ResponseHead};
+use myriad_log::Level;
 use myriad_net::{RequestBody, ResponseBody};
 use myriad_policy::{Failure, Tags};
 use myriad_upstream::{OriginError, OriginRequest, OriginResponse, RequestPayload};
@@ -20,7 +21,6 @@ use super::read_ahead::{Ahead, read_ahead};
 use super::{
     Step, bind, cached, error, fetch, group, invalidate, proxy_fields, purge, redirect, upgrade, upload,
 };
-use crate::error_log::Level;
 use crate::exchange::{Carried, Exchange};
 use crate::output::Answer;
 use crate::runtime::{Caches, Handler, OriginGroup, OriginPlace};

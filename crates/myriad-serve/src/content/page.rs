@@ -16,7 +16,6 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64_with_seed};
 
 use super::nominated::Nominated;
 use super::{cached, origin};
-use crate::error_log;
 use crate::exchange::{Exchange, Request};
 use crate::output::{self, Answer, Source};
 use crate::runtime::{
@@ -113,7 +112,7 @@ pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {
     if tags.overflown() {
         let text =
             "upstream sent more tags than a page may have (512, or 16 KB): any purge of tags will cover it";
-        request.log(error_log::Level::Warn, format_args!("{text}"));
+        request.log(myriad_log::Level::Warn, format_args!("{text}"));
     }
     let marks = Marks::new(request.scheme(), &request.host, &target_of(request), &tags);
     match own_port(request) {

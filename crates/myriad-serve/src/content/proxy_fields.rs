@@ -1,9 +1,9 @@
 //! An HTTP origin's redirects and cookies made this server's own (`proxy_redirect`, `proxy_cookie_*`).
 
+use myriad_log::Level;
 use myriad_script::{EvalError, Frame};
 
 use super::{proxy_cookies, redirect};
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::output::{Answer, Source};
 use crate::runtime::{HttpPlace, OriginPlace, Rewriting};

@@ -1,7 +1,8 @@
 //! The URL of `proxy_pass` where variables make it: once for each request, before anything asks for it.
 
+use myriad_log::Level;
+
 use super::Step;
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::{OriginPlace, PassUrl, Target};
 

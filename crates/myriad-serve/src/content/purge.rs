@@ -6,13 +6,13 @@ mod answer;
 use std::sync::Arc;
 
 use myriad_http::{Known, Method, ResponseHead};
+use myriad_log::Level;
 use myriad_policy::{Command, What, litespeed, wanted};
 use myriad_script::{EvalError, Frame};
 
 use self::access::Reach;
 use self::answer::Form;
 use super::{Step, Work, page_key};
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::purge::{self, Outcome, Refused};
 use crate::runtime::{CachePlace, PageZone, PurgeBy, PurgePlace, PurgeRules, PurgeWhen};

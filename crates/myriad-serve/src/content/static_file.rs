@@ -7,11 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use myriad_encode::{Coding, CodingSet, Level, compress};
 use myriad_http::{Known, Method};
+use myriad_log::Level as LogLevel;
 use myriad_net::ResponseBody;
 use myriad_script::Frame;
 
 use super::{Step, Work, media_type, precompressed, purge, redirect, way};
-use crate::error_log::Level as LogLevel;
 use crate::exchange::paths::{believes_no_absence, look, look_for_certain, of_uri};
 use crate::exchange::{Exchange, Request, scratch};
 use crate::files::path::as_path;

@@ -9,10 +9,10 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use myriad_http::body::{Body, BodyError};
+use myriad_log::Level;
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Gathered};
 
 /// Most bytes that are taken before the origin is asked.

@@ -1,11 +1,11 @@
 //! 101 from an origin: the connection speaks another protocol from now on, as WebSocket does (RFC 9110 section 7.8).
 
 use myriad_http::{Known, ResponseHead};
+use myriad_log::Level;
 use myriad_net::{ResponseBody, Tunnel};
 use myriad_upstream::Upgraded;
 
 use super::{Step, origin};
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::OriginPlace;
 

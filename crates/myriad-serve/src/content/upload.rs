@@ -8,11 +8,11 @@ use std::pin::Pin;
 
 use bytes::{Bytes, BytesMut};
 use myriad_http::body::{Body, BodyError};
+use myriad_log::Level;
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
 use super::unbuffered;
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Gathered};
 use crate::files::{Naming, TempFile};
 use crate::runtime::{BodyRules, OriginPlace};

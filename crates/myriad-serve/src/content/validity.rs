@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use myriad_conf::parse_time_ms;
 use myriad_http::ResponseHead;
+use myriad_log::Level;
 use myriad_policy::Rules;
 
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::CachePlace;
 

@@ -3,10 +3,10 @@
 use std::fmt::{self, Write};
 
 use myriad_http::Known;
+use myriad_log::Level;
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
 use super::{Request, origin_facts, paths, variables};
-use crate::error_log::Level;
 
 impl Environment for Request {
     fn traces(&self) -> bool {

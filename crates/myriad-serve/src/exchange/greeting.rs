@@ -3,10 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use myriad_log::Level;
 use rustls::sign::CertifiedKey;
 
 use super::Exchange;
-use crate::error_log::Level;
 use crate::runtime::ServerId;
 
 impl Exchange {

@@ -17,6 +17,7 @@ use myriad_conf::model::ListenAddress;
 use myriad_conf::{Model, Span};
 use myriad_encode::{Pool, PoolOptions};
 use myriad_http::{RequestHead, Version};
+use myriad_log::LogWriter;
 use myriad_net::{Connection, RequestBody, Seats};
 use myriad_upstream::Connections;
 
@@ -27,7 +28,6 @@ use crate::TlsFiles;
 use crate::compile::{self, Kept, Logs, Surroundings, address_name};
 use crate::content::Work;
 use crate::exchange::Exchange;
-use crate::log::LogWriter;
 use crate::output::Answer;
 use crate::phases::{self, Decision};
 use crate::site::StartError;

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use myriad_encode::Coding;
+use myriad_log::Level;
 use myriad_script::{Frame, Template};
 
 use super::filters::{self, Converter};
 use super::{Answer, line_named};
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::CharsetRules;
 

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::io::Write as _;
 
 use myriad_http::date::write_http_date;
+use myriad_log::local_time;
 use myriad_script::Frame;
 
 use crate::exchange::{Request, scratch};
-use crate::local_time;
 use crate::runtime::Expires;
 
 /// What `expires` comes to for one answer.

@@ -2,13 +2,13 @@
 
 use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{Known, Method, Version};
+use myriad_log::Level;
 use myriad_net::service::Rejection;
 
 use super::{
     Decision, Entry, challenge, client, https_only, locate, real_ip, rewrite, run, server_options, shortcut,
 };
 use crate::content::{self, Step, error};
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 
 /// Takes a request whose head has been read through the phases.

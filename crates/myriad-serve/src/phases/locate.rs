@@ -1,9 +1,10 @@
 //! Finding the location and running what stands before its content.
 
+use myriad_log::Level;
+
 use super::rewrite::Rewritten;
 use super::{MAX_REDIRECTS, failed, gate, real_ip, rewrite, try_files};
 use crate::content::{self, Step, redirect};
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::Found;
 

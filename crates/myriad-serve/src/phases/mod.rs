@@ -20,8 +20,9 @@ mod try_files;
 
 pub(crate) use begin::{begin, begin_in_place, begin_subrequest, reject};
 
+use myriad_log::Level;
+
 use crate::content::{self, Step, Work};
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::output::{self, Answer};
 

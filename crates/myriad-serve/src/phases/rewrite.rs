@@ -1,13 +1,13 @@
 //! Running the rewrite directives of a server or a location.
 
 use bytes::Bytes;
+use myriad_log::Level;
 use myriad_net::ResponseBody;
 use myriad_script::{Action, Flow, Program};
 
 use super::failed;
 use crate::content::Step;
 use crate::content::redirect::redirect_or_page;
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::output::Answer;
 use crate::runtime::PlaceId;

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use myriad_acme::challenges::ALPN;
 use myriad_acme::{Challenges, Issuer, Slot, Staple};
+use myriad_log::ErrorLog;
 use myriad_upstream::ResolverConfig;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
-
-use crate::error_log::ErrorLog;
 
 /// All issuers of a configuration.
 pub(crate) struct AcmePlan {

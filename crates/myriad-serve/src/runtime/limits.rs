@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use myriad_log::Level;
 use myriad_script::Template;
 
-use crate::error_log::Level;
 use crate::limits::{ConnectionTable, Limit, RequestTable};
 
 /// A zone: visitors are told apart by a text, and each kind of limit keeps a table of them.

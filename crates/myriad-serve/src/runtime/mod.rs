@@ -37,6 +37,7 @@ use std::sync::Arc;
 
 use myriad_conf::settings::Http3Settings;
 use myriad_http::Known;
+use myriad_log::{ErrorLog, Format};
 use myriad_net::{Connection, Limits, Refusal, StreamLimits};
 use myriad_script::{Frame, Program};
 use myriad_store::DiskLimits;
@@ -80,9 +81,7 @@ pub(crate) use zone::{
 };
 pub(crate) use zone_counts::{PurgeEnds, ZoneCounts};
 
-use crate::error_log::ErrorLog;
 use crate::exchange::variables::Source;
-use crate::log::Format;
 use crate::tls::ClientRules;
 
 /// Index of a place in [`Runtime::places`].

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_encode::Coding;
+use myriad_log::{ErrorLog, LogTarget};
 use myriad_net::Timeouts;
 use myriad_policy::Rules;
 use myriad_script::{Predicates, Program, Regex, Template};
@@ -13,9 +14,7 @@ pub(crate) use myriad_conf::settings::AutoindexFormat as ListingFormat;
 pub(crate) use myriad_conf::settings::PurgeStyle;
 
 use super::{BodyFilters, Caches, Gate, HttpPlace, PageZone, PlaceId, RealIp, Referers, TypeSet};
-use crate::error_log::ErrorLog;
 use crate::files::{LinkRule, Naming, TempFolder, Validity};
-use crate::log::LogTarget;
 
 /// Settings of a level, compiled.
 pub(crate) struct Place {

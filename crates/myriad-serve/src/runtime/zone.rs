@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_encode::Coding;
+use myriad_log::{ErrorLog, Level};
 use myriad_policy::{Command, EntityTag, Lifetime};
 use myriad_store::{
     Alternative, Covers, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone,
 };
 
-use crate::error_log::{ErrorLog, Level};
 use crate::keeping::Keeper;
 
 use super::{Fetches, KeptLifetime, KeptProxied, Marks, PurgeEnds, TextEnds, Texts, ZoneCounts, covering};

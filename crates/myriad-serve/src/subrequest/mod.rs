@@ -16,11 +16,11 @@ use std::pin::Pin;
 
 use myriad_http::body::BoxBody;
 use myriad_http::uri::unescape;
+use myriad_log::Level;
 use myriad_net::ResponseBody;
 
 use crate::access_log;
 use crate::content;
-use crate::error_log::Level;
 use crate::exchange::{Exchange, TooMany};
 use crate::output::{self, Answer, Source, lines_named};
 use crate::phases::{self, Decision};

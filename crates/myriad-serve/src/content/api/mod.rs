@@ -19,13 +19,13 @@ use myriad_admin::{
 };
 use myriad_http::body::Body as _;
 use myriad_http::{Known, Method};
+use myriad_log::Level;
 use myriad_net::RequestBody;
 
 use self::answer::Refusal;
 use self::arguments::Arguments;
 use super::{Step, Work, foreign_page, own_host};
 use crate::admin::Administrator;
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::ApiPlace;
 

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use myriad_http::date::format_time_local;
 use myriad_http::uri::{Escape, escape};
+use myriad_log::local_time;
 
 use super::{Item, ItemKind};
-use crate::local_time;
 use crate::runtime::Autoindex;
 
 /// Characters of a name that are shown.

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use myriad_http::date::write_http_date;
+use myriad_log::Escaping;
 
 use super::{Item, ItemKind};
-use crate::log::Escaping;
 
 /// The array; in a call of `callback` where there is one.
 pub(super) fn array(items: &[Item], callback: Option<&[u8]>) -> Vec<u8> {

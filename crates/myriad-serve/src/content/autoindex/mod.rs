@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use myriad_http::uri;
+use myriad_log::Level;
 use myriad_net::ResponseBody;
 
 use super::Step;
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::files::SystemError;
 use crate::output::{self, Answer};

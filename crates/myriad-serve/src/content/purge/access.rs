@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::fmt;
 
 use myriad_http::Method;
+use myriad_log::Level;
 
 use crate::content::{Step, foreign_page, own_host};
-use crate::error_log::Level;
 use crate::exchange::{Request, Stranger};
 use crate::runtime::Network;
 

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use myriad_encode::Coding;
 use myriad_http::uri::parse_host;
 use myriad_http::{Known, date};
+use myriad_log::local_time;
 use myriad_script::{EvalError, Frame};
 
 use super::{Source, TcpFigure, borrow, write_date};
@@ -14,7 +15,6 @@ use crate::exchange::Credentials;
 use crate::exchange::origin_facts::seconds;
 use crate::exchange::{Request, current_slice, origin_uri, paths};
 use crate::files;
-use crate::local_time;
 use crate::runtime::{Condition, Handler, conditions};
 
 /// How `$date_local` and `$date_gmt` are written outside of pages with SSI, which may say it themselves (`timefmt`).

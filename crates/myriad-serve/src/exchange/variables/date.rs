@@ -1,8 +1,7 @@
 //! `$date_local` and `$date_gmt`.
 
 use myriad_http::date::{Zone, write_time};
-
-use crate::local_time;
+use myriad_log::local_time;
 
 /// The time now as `format` says, of the server's zone or of Greenwich.
 pub(crate) fn write_date(format: &[u8], gmt: bool, out: &mut Vec<u8>) {

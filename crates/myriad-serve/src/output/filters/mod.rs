@@ -16,6 +16,7 @@ mod transform;
 
 use myriad_encode::Coding;
 use myriad_http::body::BoxBody;
+use myriad_log::Level;
 use myriad_net::ResponseBody;
 use myriad_script::Frame;
 
@@ -28,7 +29,6 @@ use self::gunzip::Gunzip;
 use self::substitute::{Pair, Substitute};
 use super::{Answer, charset, line_named};
 use crate::content::streamed::proxied_facts;
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::{BodyFilters, SubRules, TypeSet};
 

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_log::Level;
 
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Slice};
 use crate::subrequest::{Asked, Subanswer};
 

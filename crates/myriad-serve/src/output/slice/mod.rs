@@ -16,13 +16,13 @@ use myriad_http::content_range::ContentRange;
 use myriad_http::date::parse_http_date;
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_http::{Known, Method};
+use myriad_log::Level;
 use myriad_net::ResponseBody;
 use myriad_policy::{Condition, Encoding, EntityTag, StoredValidators, if_range_holds, judge_conditions};
 
 use self::body::{Piece, SliceBody};
 use super::filters::pulled;
 use super::{Answer, Source, error_body, line_named};
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request, Slice};
 
 /// The piece that an answer holds, and the whole that it is of.

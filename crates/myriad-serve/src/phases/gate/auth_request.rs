@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
+use myriad_log::Level;
+
 use super::{Verdict, Waiting};
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::AuthRequest;
 use crate::subrequest::{self, Subanswer};

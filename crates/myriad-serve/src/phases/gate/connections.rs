@@ -1,9 +1,9 @@
 //! `limit_conn`.
 
+use myriad_log::Level;
 use myriad_script::EvalError;
 
 use super::Verdict;
-use crate::error_log::Level;
 use crate::exchange::{Exchange, scratch};
 use crate::limits::{Held, LimitStatus};
 use crate::runtime::ConnectionLimits;

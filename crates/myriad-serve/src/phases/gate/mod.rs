@@ -20,9 +20,10 @@ mod requests;
 use std::rc::Rc;
 use std::time::Duration;
 
+use myriad_log::Level;
+
 use super::locate;
 use crate::content::{Step, Work};
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::runtime::Gate;
 use crate::subrequest::Asked;

@@ -1,7 +1,8 @@
 //! `allow` and `deny`.
 
+use myriad_log::Level;
+
 use super::Verdict;
-use crate::error_log::Level;
 use crate::exchange::Request;
 use crate::runtime::Gate;
 

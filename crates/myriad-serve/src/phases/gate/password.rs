@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use bytes::Bytes;
+use myriad_log::Level;
 use myriad_password::{Judgement, Stored, find};
 use myriad_script::EvalError;
 
 use super::{Verdict, Waiting};
-use crate::error_log::Level;
 use crate::exchange::{Credentials, Exchange, Request};
 use crate::files::path::as_path;
 use crate::files::{Validity, Walk};

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use myriad_log::Level;
 use myriad_script::EvalError;
 
 use super::{Verdict, Waiting};
-use crate::error_log::Level;
 use crate::exchange::{Exchange, Request};
 use crate::limits::{Asked, Limit, LimitStatus};
 use crate::runtime::RequestLimits;

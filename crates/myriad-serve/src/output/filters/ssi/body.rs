@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_log::Level;
 use myriad_ssi::{Page, Rules, Shared, Then};
 
 use super::include::{Include, Left};
 use super::surroundings::Around;
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::subrequest;
 

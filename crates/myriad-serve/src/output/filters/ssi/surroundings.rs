@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use myriad_log::Level;
 use myriad_script::{Catalogue, search_once};
 use myriad_ssi::{Groups, Surroundings};
 
-use crate::error_log::Level;
 use crate::exchange::Exchange;
 use crate::exchange::variables::{self, Source, VariableNames};
 

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_http::date;
 
-pub use crate::level::Level;
+use crate::level::Level;
 use crate::local_time;
 use crate::syslog::Syslog;
 
@@ -104,7 +104,7 @@ impl ErrorLog {
     }
 
     /// As [`ErrorLog::write`], to every target whatever its level (`debug_connection`).
-    pub(crate) fn write_everywhere(&self, level: Level, connection: u64, message: fmt::Arguments<'_>) {
+    pub fn write_everywhere(&self, level: Level, connection: u64, message: fmt::Arguments<'_>) {
         self.write_where(|_| true, level, Some(connection), message);
     }
 

@@ -2,7 +2,7 @@
 
 /// `escape=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Escaping {
+pub enum Escaping {
     /// `default`: `"`, `\`, controls and bytes above 126 as `\xXX`.
     Default,
     /// `json`: what JSON strings need.
@@ -13,7 +13,7 @@ pub(crate) enum Escaping {
 
 impl Escaping {
     /// Appends a value.
-    pub(crate) fn write(self, value: &[u8], out: &mut Vec<u8>) {
+    pub fn write(self, value: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::None => out.extend_from_slice(value),
             Self::Default => write_default(value, out),
@@ -22,7 +22,7 @@ impl Escaping {
     }
 
     /// What stands for a value that does not exist.
-    pub(crate) fn missing(self) -> &'static [u8] {
+    pub fn missing(self) -> &'static [u8] {
         if self == Self::Default { b"-" } else { b"" }
     }
 }

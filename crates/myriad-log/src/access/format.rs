@@ -5,7 +5,7 @@ use myriad_script::{Environment, EvalError, Frame, Piece, Template};
 use super::Escaping;
 
 /// A `log_format`.
-pub(crate) struct Format {
+pub struct Format {
     /// Its name.
     pub name: String,
     /// The text.
@@ -16,7 +16,7 @@ pub(crate) struct Format {
 
 impl Format {
     /// Appends a line, without its end.
-    pub(crate) fn write(
+    pub fn write(
         &self,
         request: &impl Environment,
         frame: &mut Frame,

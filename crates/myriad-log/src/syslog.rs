@@ -47,12 +47,12 @@ impl Syslog {
     }
 
     /// Sends an access-log line.
-    pub(crate) fn send_line(&self, line: &[u8]) {
+    pub fn send_line(&self, line: &[u8]) {
         self.send(self.conf.severity, line);
     }
 
     /// Sends an error-log line under the severity of its level.
-    pub(crate) fn send_error(&self, level: Level, line: &[u8]) {
+    pub fn send_error(&self, level: Level, line: &[u8]) {
         self.send(level as u8, line);
     }
 

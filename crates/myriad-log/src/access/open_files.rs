@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// `open_log_file_cache`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OpenFiles {
+pub struct OpenFiles {
     /// `max=`.
     pub most: usize,
     /// `inactive=`, milliseconds.
@@ -21,7 +21,7 @@ pub(crate) struct OpenFiles {
 
 /// A worker's open logs.
 #[derive(Default)]
-pub(super) struct OpenLogs {
+pub(crate) struct OpenLogs {
     files: HashMap<PathBuf, Kept>,
 }
 
@@ -36,7 +36,7 @@ struct Kept {
 
 impl OpenLogs {
     /// Appends a line to the file at `path`, which is made where it is not there.
-    pub(super) fn append(
+    pub(crate) fn append(
         &mut self,
         path: &Path,
         rules: Option<&OpenFiles>,
@@ -87,7 +87,7 @@ impl OpenLogs {
     }
 
     /// Closes all: they were moved away.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.files.clear();
     }
 }

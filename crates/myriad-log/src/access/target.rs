@@ -16,7 +16,7 @@ use crate::error_log::LogFile;
 use crate::syslog::Syslog;
 
 /// The destination of an `access_log`.
-pub(crate) enum LogTarget {
+pub enum LogTarget {
     /// A file, opened once.
     File {
         /// The file.
@@ -32,7 +32,7 @@ pub(crate) enum LogTarget {
 
 /// How lines are gathered before they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BufferRules {
+pub struct BufferRules {
     /// `buffer=`, bytes.
     pub size: usize,
     /// `flush=`, milliseconds.
@@ -42,7 +42,7 @@ pub(crate) struct BufferRules {
 }
 
 /// A worker's buffers of log lines, and the logs it keeps open.
-pub(crate) struct LogWriter {
+pub struct LogWriter {
     buffers: RefCell<HashMap<PathBuf, Buffer>>,
     open: RefCell<OpenLogs>,
     /// A buffer with a `flush=` time has begun.
@@ -75,7 +75,7 @@ struct Buffer {
 impl LogWriter {
     /// Writes one line, which bears its end. `path` is that of a variable target, whose errors are told: a full disk must
     /// not stop the site, and the error log would be on the same disk.
-    pub(crate) fn write(&self, target: &LogTarget, path: Option<&Path>, line: &[u8]) -> io::Result<()> {
+    pub fn write(&self, target: &LogTarget, path: Option<&Path>, line: &[u8]) -> io::Result<()> {
         match (target, path) {
             (LogTarget::File { file, buffer: None }, _) => {
                 let _ = file.append(line);
@@ -114,7 +114,7 @@ impl LogWriter {
     }
 
     /// Flushes buffers when their `flush=` time has come, for ever.
-    pub(crate) async fn keep_flushing(&self) {
+    pub async fn keep_flushing(&self) {
         loop {
             self.begun.notified().await;
             // A buffer that begins meanwhile may have less time than this one.
@@ -128,7 +128,7 @@ impl LogWriter {
     }
 
     /// Writes what has waited for its `flush=` time; everything when `all`.
-    pub(crate) fn flush(&self, all: bool) {
+    pub fn flush(&self, all: bool) {
         let now = myriad_net::clock::monotonic_ms();
         for buffer in self.buffers.borrow_mut().values_mut() {
             let limit = buffer.rules.flush_ms.unwrap_or(u64::MAX);
@@ -139,7 +139,7 @@ impl LogWriter {
     }
 
     /// Closes the logs whose path holds variables: they are to be opened anew.
-    pub(crate) fn reopen(&self) {
+    pub fn reopen(&self) {
         self.open.borrow_mut().close();
     }
 }

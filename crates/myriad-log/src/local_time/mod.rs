@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// Minutes east of UTC at `now_s`, seconds since the epoch.
-pub(crate) fn offset_minutes(now_s: u64) -> i32 {
+pub fn offset_minutes(now_s: u64) -> i32 {
     static ZONE: OnceLock<Zone> = OnceLock::new();
     let quarter = now_s / QUARTER_S;
     let (known, offset) = LATEST.get();

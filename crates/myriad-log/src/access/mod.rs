@@ -1,0 +1,11 @@
+//! The access log (nginx's `access_log`, `log_format`).
+
+mod escape;
+mod format;
+mod open_files;
+mod target;
+
+pub use escape::Escaping;
+pub use format::Format;
+pub use open_files::OpenFiles;
+pub use target::{BufferRules, LogTarget, LogWriter};

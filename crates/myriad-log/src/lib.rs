@@ -1,0 +1,25 @@
+//! Logs as nginx writes them: the error log, access logs, syslog, and the local time that stands in their lines.
+//!
+//! | module | what |
+//! |---|---|
+//! | `level` | how severe a line of the error log is |
+//! | `error_log` | lines of the error log, and the files and servers that they go to |
+//! | `access` | lines of access logs: format, escaping, buffers, logs whose path holds variables |
+//! | `syslog` | lines as datagrams to syslog servers (RFC 3164) |
+//! | [`local_time`] | the time zone |
+//!
+//! A line that cannot be written is lost: a full disk or a syslog server that is down must not stop the site. Nothing here knows
+//! what a request is: an access log asks a `myriad_script::Environment` for the values of its line.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod error_log;
+mod level;
+pub mod local_time;
+mod syslog;
+
+pub use access::{BufferRules, Escaping, Format, LogTarget, LogWriter, OpenFiles};
+pub use error_log::{ErrorLog, LogFile, Sink, Target, escaped};
+pub use level::Level;
+pub use syslog::Syslog;
