@@ -5,6 +5,7 @@
 //! | `level` | how severe a line of the error log is |
 //! | `error_log` | lines of the error log, and the files and servers that they go to |
 //! | `access` | lines of access logs: format, escaping, buffers, logs whose path holds variables |
+//! | `logs` | the log files and syslog servers of a process, each opened once |
 //! | `syslog` | lines as datagrams to syslog servers (RFC 3164) |
 //! | [`local_time`] | the time zone |
 //!
@@ -17,9 +18,11 @@ mod access;
 mod error_log;
 mod level;
 pub mod local_time;
+mod logs;
 mod syslog;
 
-pub use access::{BufferRules, Escaping, Format, LogTarget, LogWriter, OpenFiles};
+pub use access::{AccessLog, BufferRules, Escaping, Format, LogTarget, LogWriter, OpenFiles};
 pub use error_log::{ErrorLog, LogFile, Sink, Target, escaped};
 pub use level::Level;
+pub use logs::Logs;
 pub use syslog::Syslog;

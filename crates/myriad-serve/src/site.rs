@@ -14,7 +14,7 @@ use std::time::Duration;
 use myriad_conf::model::WorkerProcesses;
 use myriad_conf::{Diagnostic, Model};
 use myriad_encode::{Pool, PoolOptions};
-use myriad_log::LogWriter;
+use myriad_log::{LogWriter, Logs};
 use myriad_net::{Acceptor, QuicPlace, Seats, Worker};
 use myriad_policy::Command;
 use myriad_store::DiskPool;
@@ -24,7 +24,7 @@ use tokio::sync::mpsc as channel;
 
 use crate::acme::Agents;
 use crate::admin::Administrator;
-use crate::compile::{self, Kept, Logs, Surroundings, TlsKept};
+use crate::compile::{self, Kept, Surroundings, TlsKept};
 use crate::counters::{Counters, Snapshot};
 use crate::failure::Failure;
 use crate::files::FileCache;

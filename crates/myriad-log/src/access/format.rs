@@ -15,8 +15,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// Appends a line, without its end.
-    pub fn write(
+    /// Appends the line of a request, and its end.
+    pub fn write_line(
         &self,
         request: &impl Environment,
         frame: &mut Frame,
@@ -26,6 +26,8 @@ impl Format {
             Piece::Literal(text) => line.extend_from_slice(text),
             Piece::Value(value) => self.escaping.write(value, line),
             Piece::Missing => line.extend_from_slice(self.escaping.missing()),
-        })
+        })?;
+        line.push(b'\n');
+        Ok(())
     }
 }

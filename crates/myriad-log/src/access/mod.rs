@@ -4,8 +4,10 @@ mod escape;
 mod format;
 mod open_files;
 mod target;
+mod writer;
 
 pub use escape::Escaping;
 pub use format::Format;
 pub use open_files::OpenFiles;
-pub use target::{BufferRules, LogTarget, LogWriter};
+pub use target::{AccessLog, BufferRules, LogTarget};
+pub use writer::LogWriter;

@@ -1,108 +1,13 @@
-//! Log files: opened by whoever may, given by path.
+//! `error_log` and `access_log` of a level.
 
-use std::collections::HashMap;
-use std::fs::OpenOptions;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use myriad_conf::settings::{self, OpenLogFileCache, SyslogConf};
-use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel};
-use myriad_log::{BufferRules, ErrorLog, Level, LogFile, LogTarget, OpenFiles, Sink, Syslog, Target};
-use parking_lot::Mutex;
+use myriad_conf::settings::{self, OpenLogFileCache};
+use myriad_log::{AccessLog, BufferRules, ErrorLog, LogTarget, OpenFiles};
 
 use super::Compile;
-use crate::runtime::AccessLog;
-
-/// The log files of the process.
-#[derive(Default)]
-pub(crate) struct Logs {
-    files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
-    syslogs: Mutex<Vec<(SyslogConf, Arc<Syslog>)>>,
-    nowhere: bool,
-}
-
-impl Logs {
-    /// Logs that write to nothing, for a check.
-    pub(crate) fn nowhere() -> Self {
-        Self { nowhere: true, ..Self::default() }
-    }
-
-    /// Takes opened files; one that is known already is swapped, so that everything that writes to it goes on.
-    pub(crate) fn take(&self, opened: Vec<(PathBuf, OwnedFd)>) {
-        let mut files = self.files.lock();
-        for (path, descriptor) in opened {
-            match files.get(&path) {
-                Some(file) => file.replace(descriptor),
-                None => {
-                    files.insert(path.clone(), Arc::new(LogFile::new(path, descriptor)));
-                }
-            }
-        }
-    }
-
-    /// The file at an absolute path, opened now where it was not given.
-    fn file(&self, path: &Path) -> Option<Arc<LogFile>> {
-        let mut files = self.files.lock();
-        if let Some(file) = files.get(path) {
-            return Some(Arc::clone(file));
-        }
-        let target = if self.nowhere { Path::new("/dev/null") } else { path };
-        let opened = OpenOptions::new().append(true).create(true).mode(0o644).open(target).ok()?;
-        let file = Arc::new(LogFile::new(path.to_owned(), OwnedFd::from(opened)));
-        files.insert(path.to_owned(), Arc::clone(&file));
-        Some(file)
-    }
-
-    /// The syslog server of a configuration; one socket for all who name it alike.
-    fn syslog(&self, conf: &SyslogConf) -> Option<Arc<Syslog>> {
-        let mut servers = self.syslogs.lock();
-        if let Some((_, known)) = servers.iter().find(|(known, _)| known == conf) {
-            return Some(Arc::clone(known));
-        }
-        // A check must not wait for name servers.
-        let syslog = Arc::new(Syslog::new(conf.clone()).ok().filter(|_| !self.nowhere)?);
-        servers.push((conf.clone(), Arc::clone(&syslog)));
-        Some(syslog)
-    }
-
-    /// The error log that `error_log` directives describe.
-    pub(crate) fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
-        let targets = targets
-            .iter()
-            .filter_map(|target| {
-                let level = level(target.level);
-                if let Some(syslog) = &target.syslog {
-                    return Some(Target { sink: Sink::Syslog(self.syslog(syslog)?), level });
-                }
-                if target.target.bytes() == b"stderr" {
-                    return Some(Target { sink: Sink::Stderr, level });
-                }
-                let path = prefix.join(crate::files::path::as_path(target.target.bytes()));
-                Some(Target { sink: Sink::File(self.file(&path)?), level })
-            })
-            .collect();
-        ErrorLog::new(targets)
-    }
-}
-
-fn level(level: LogLevel) -> Level {
-    match level {
-        LogLevel::Emerg => Level::Emerg,
-        LogLevel::Alert => Level::Alert,
-        LogLevel::Crit => Level::Crit,
-        LogLevel::Error => Level::Error,
-        LogLevel::Warn => Level::Warn,
-        LogLevel::Notice => Level::Notice,
-        LogLevel::Info => Level::Info,
-        LogLevel::Debug => Level::Debug,
-    }
-}
 
 impl Compile<'_> {
     /// The error log of a level: its own, else the main one.
-    pub(super) fn error_log(&self, own: &[ErrorLogConf]) -> ErrorLog {
+    pub(super) fn error_log(&self, own: &[settings::ErrorLog]) -> ErrorLog {
         let targets = if own.is_empty() { &self.model.main.error_logs[..] } else { own };
         self.around.logs.error_log(targets, self.around.prefix)
     }

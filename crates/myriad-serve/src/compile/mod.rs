@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Model, Span, Text};
-use myriad_log::Format;
+use myriad_log::{Format, Logs};
 use myriad_script::{Compiler, Scope, ScriptError, Template};
 use myriad_upstream::{Registry, ResolverConfig};
 
@@ -46,7 +46,6 @@ pub(crate) use acme::AcmeKept;
 pub use acme::{acme_orders, acme_state};
 pub(crate) use limits::LimitTables;
 use limits::LimitZones;
-pub(crate) use logs::Logs;
 pub use server::address_name;
 pub(crate) use tls::TlsKept;
 pub use tls::{TlsFiles, is_tls_file, tls_files, tls_path, tls_warnings};

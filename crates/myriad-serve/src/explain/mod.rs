@@ -17,7 +17,7 @@ use myriad_conf::model::ListenAddress;
 use myriad_conf::{Model, Span};
 use myriad_encode::{Pool, PoolOptions};
 use myriad_http::{RequestHead, Version};
-use myriad_log::LogWriter;
+use myriad_log::{LogWriter, Logs};
 use myriad_net::{Connection, RequestBody, Seats};
 use myriad_upstream::Connections;
 
@@ -25,7 +25,7 @@ pub(crate) use origin::origin;
 pub(crate) use trace::Trace;
 
 use crate::TlsFiles;
-use crate::compile::{self, Kept, Logs, Surroundings, address_name};
+use crate::compile::{self, Kept, Surroundings, address_name};
 use crate::content::Work;
 use crate::exchange::Exchange;
 use crate::output::Answer;

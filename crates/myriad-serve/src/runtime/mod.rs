@@ -64,11 +64,10 @@ pub(crate) use names::Names;
 pub(crate) use origin_tls::{NamedPair, OriginTlsPlace};
 pub(crate) use pass_url::PassUrl;
 pub(crate) use place::{
-    AccessLog, AddField, ApiPlace, Autoindex, BodyRules, CachePlace, Candidate, CharsetRules, DebugRules,
-    ErrorPage, ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept,
-    ListingFormat, Offer, OfferRules, OriginGroup, OriginPlace, Param, Place, PurgeBy, PurgePlace,
-    PurgeRules, PurgeStyle, PurgeWhen, Rates, RedirectRules, Rooting, ServerPurge, Symlinks, Target, TryEnd,
-    TryFiles,
+    AddField, ApiPlace, Autoindex, BodyRules, CachePlace, Candidate, CharsetRules, DebugRules, ErrorPage,
+    ErrorTarget, Expires, FilePlace, Handler, HeaderRules, KeepAliveRules, LimitExcept, ListingFormat, Offer,
+    OfferRules, OriginGroup, OriginPlace, Param, Place, PurgeBy, PurgePlace, PurgeRules, PurgeStyle,
+    PurgeWhen, Rates, RedirectRules, Rooting, ServerPurge, Symlinks, Target, TryEnd, TryFiles,
 };
 pub(crate) use real_ip::{RealIp, RealIpSource};
 pub(crate) use referers::{Referers, behind_scheme};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_encode::Coding;
-use myriad_log::{ErrorLog, LogTarget};
+use myriad_log::{AccessLog, ErrorLog};
 use myriad_net::Timeouts;
 use myriad_policy::Rules;
 use myriad_script::{Predicates, Program, Regex, Template};
@@ -416,16 +416,6 @@ pub(crate) struct OfferRules {
     pub min_length: u64,
     /// The level for what is not stored.
     pub level: u8,
-}
-
-/// One `access_log`.
-pub(crate) struct AccessLog {
-    /// Index in [`super::Runtime::formats`].
-    pub format: usize,
-    /// Where lines go.
-    pub target: LogTarget,
-    /// `if=`.
-    pub condition: Option<Predicates>,
 }
 
 /// How redirects are written.

@@ -2,8 +2,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use myriad_conf::{MemoryLoader, parse, survey};
+use myriad_log::Logs;
 
-use crate::compile::{Kept, Logs, Surroundings, compile};
+use crate::compile::{Kept, Surroundings, compile};
 use crate::runtime::Runtime;
 
 fn runtime(config: &str) -> Runtime {
