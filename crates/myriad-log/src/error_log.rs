@@ -1,52 +1,18 @@
-//! The error log: nginx's line format, several targets with levels of their own, reopening while in use.
-//!
-//! A [`LogFile`] is one open file that any number of logs share; [`LogFile::replace`] swaps its descriptor under
-//! the writers (signal USR1). An [`ErrorLog`] is what one context (main, http, server, location) writes to.
+//! The error log: nginx's line format, and several targets, each with a level of its own.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
-use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_http::date;
 
+use crate::escaped::escaped;
 use crate::level::Level;
 use crate::local_time;
+use crate::log_file::LogFile;
 use crate::syslog::Syslog;
-
-/// One file opened for appending, shared by every log that names it.
-#[derive(Debug)]
-pub struct LogFile {
-    path: PathBuf,
-    file: RwLock<File>,
-}
-
-impl LogFile {
-    /// Takes a descriptor opened with `O_APPEND`; `path` is its name in the configuration.
-    pub fn new(path: PathBuf, descriptor: OwnedFd) -> Self {
-        Self { path, file: RwLock::new(File::from(descriptor)) }
-    }
-
-    /// The path as the configuration names it, made absolute by the prefix.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Appends bytes with one system call, so that lines of several processes never interleave.
-    pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
-        let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
-        (&*file).write_all(bytes)
-    }
-
-    /// Swaps in a newly opened descriptor; a writer in flight finishes on the old one.
-    pub fn replace(&self, descriptor: OwnedFd) {
-        *self.file.write().unwrap_or_else(PoisonError::into_inner) = File::from(descriptor);
-    }
-}
 
 /// Where lines go.
 #[derive(Clone, Debug)]
@@ -154,13 +120,6 @@ fn begin_line(line: &mut String, now_s: u64, level: Level, connection: Option<u6
     }
 }
 
-/// What a client sent must not forge a line of its own, drive the reader's terminal or turn the order of letters round.
-fn is_unsafe(character: char) -> bool {
-    // C0 but the tab, DEL and C1 (U+009B begins a terminal's command as ESC [ does); then ends of lines and marks of direction.
-    (character.is_control() && character != '\t')
-        || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 fn escape_controls(line: &mut String, start: usize) {
     if let Cow::Owned(escaped) = escaped(&line[start..]) {
         line.truncate(start);
@@ -168,27 +127,11 @@ fn escape_controls(line: &mut String, start: usize) {
     }
 }
 
-/// A message as it may be shown on one line: each byte of a control character as `\xXX`.
-pub fn escaped(message: &str) -> Cow<'_, str> {
-    if !message.chars().any(is_unsafe) {
-        return Cow::Borrowed(message);
-    }
-    let mut shown = String::with_capacity(message.len() + 16);
-    for character in message.chars() {
-        if is_unsafe(character) {
-            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                // Writing to a String cannot fail.
-                let _ = write!(shown, "\\x{byte:02X}");
-            }
-        } else {
-            shown.push(character);
-        }
-    }
-    Cow::Owned(shown)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+    use std::path::{Path, PathBuf};
+
     use super::*;
 
     fn temporary(name: &str) -> (PathBuf, OwnedFd) {
@@ -255,23 +198,5 @@ mod tests {
         line.push_str("GET /\r\nx\u{1b}[2J é");
         escape_controls(&mut line, 6);
         assert_eq!(line, "head: GET /\\x0D\\x0Ax\\x1B[2J é");
-    }
-
-    #[test]
-    fn controls_of_eight_bits_and_marks_of_direction_are_escaped_and_letters_are_not() {
-        assert_eq!(escaped("a\u{9b}31m\u{80}\u{9f}\u{7f}b"), "a\\xC2\\x9B31m\\xC2\\x80\\xC2\\x9F\\x7Fb");
-        assert_eq!(escaped("\u{202e}x\u{2028}"), "\\xE2\\x80\\xAEx\\xE2\\x80\\xA8");
-        let letters = "\tÀ\u{a0}é 日本 – “x” 🦀";
-        assert!(matches!(escaped(letters), Cow::Borrowed(same) if same == letters));
-        // Bytes that are no UTF-8 come as U+FFFD, whatever they are.
-        assert_eq!(escaped(&String::from_utf8_lossy(b"\x9b\x85")), "\u{fffd}\u{fffd}");
-    }
-
-    #[test]
-    fn levels_are_named_as_the_directive_names_them() {
-        assert_eq!(Level::parse("warn"), Some(Level::Warn));
-        assert_eq!(Level::parse("debug_http"), Some(Level::Debug));
-        assert_eq!(Level::parse("loud"), None);
-        assert!(Level::Emerg < Level::Debug);
     }
 }

@@ -54,3 +54,16 @@ impl Level {
         all.into_iter().find(|level| level.name() == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_named_as_the_directive_names_them() {
+        assert_eq!(Level::parse("warn"), Some(Level::Warn));
+        assert_eq!(Level::parse("debug_http"), Some(Level::Debug));
+        assert_eq!(Level::parse("loud"), None);
+        assert!(Level::Emerg < Level::Debug);
+    }
+}

@@ -3,7 +3,10 @@
 //! | module | what |
 //! |---|---|
 //! | `level` | how severe a line of the error log is |
-//! | `error_log` | lines of the error log, and the files and servers that they go to |
+//! | `error_log` | lines of the error log, and the targets that they go to |
+//! | `escaped` | messages that stay on one line |
+//! | `once_a_second` | lines that must not fill a log |
+//! | `log_file` | a file that any number of logs share, swapped under them when logs are opened anew |
 //! | `access` | lines of access logs: format, escaping, buffers, logs whose path holds variables |
 //! | `logs` | the log files and syslog servers of a process, each opened once |
 //! | `syslog` | lines as datagrams to syslog servers (RFC 3164) |
@@ -16,13 +19,19 @@
 
 mod access;
 mod error_log;
+mod escaped;
 mod level;
 pub mod local_time;
+mod log_file;
 mod logs;
+mod once_a_second;
 mod syslog;
 
 pub use access::{AccessLog, BufferRules, Escaping, Format, LogTarget, LogWriter, OpenFiles};
-pub use error_log::{ErrorLog, LogFile, Sink, Target, escaped};
+pub use error_log::{ErrorLog, Sink, Target};
+pub use escaped::escaped;
 pub use level::Level;
+pub use log_file::LogFile;
 pub use logs::Logs;
+pub use once_a_second::OnceASecond;
 pub use syslog::Syslog;

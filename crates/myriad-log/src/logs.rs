@@ -12,8 +12,9 @@ use std::sync::Arc;
 use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel, SyslogConf};
 use parking_lot::Mutex;
 
-use crate::error_log::{ErrorLog, LogFile, Sink, Target};
+use crate::error_log::{ErrorLog, Sink, Target};
 use crate::level::Level;
+use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
 /// The log files and syslog servers of a process, each opened once however many logs name it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use myriad_script::{Environment, Frame, Predicates, Template};
 
 use super::open_files::OpenFiles;
-use crate::error_log::LogFile;
+use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
 /// One `access_log`.

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::open_files::OpenLogs;
 use super::target::{BufferRules, LogTarget};
-use crate::error_log::LogFile;
+use crate::log_file::LogFile;
 
 /// A worker's buffers of log lines, and the logs it keeps open.
 pub struct LogWriter {

@@ -191,7 +191,7 @@ fn deny(
     own: Option<oneshot::Sender<Own>>,
 ) {
     let zone = &cache.zone;
-    if zone.fetches.is_to_be_told(myriad_net::clock::now_ms()) {
+    if zone.fetches.told.admits(myriad_net::clock::now_ms()) {
         let name = zone.zone.name();
         request.log(
             Level::Error,

@@ -2,13 +2,11 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
+use myriad_log::OnceASecond;
 use myriad_upstream::{Line, Turn};
-
-/// Least time between two lines about the same zone, ms.
-const TELL_MS: u64 = 1000;
 
 /// The bounds of a zone's fetches (`max_fetches=`, `fetch_queue=`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +24,8 @@ pub(crate) struct Fetches {
     queue: AtomicUsize,
     running: AtomicUsize,
     line: Line,
-    told_ms: AtomicU64,
+    /// Bounds the lines that say that the queue is full.
+    pub(crate) told: OnceASecond,
 }
 
 /// One fetch under way, until dropped.
@@ -62,13 +61,6 @@ impl Fetches {
         }
         let turn = self.line.join(self.queue.load(Relaxed))?;
         Some(Entry::Wait(Arc::clone(self), turn))
-    }
-
-    /// Whether to tell that the bound is reached: once a second.
-    pub(crate) fn is_to_be_told(&self, now_ms: u64) -> bool {
-        let told = self.told_ms.load(Relaxed);
-        now_ms >= told.saturating_add(TELL_MS)
-            && self.told_ms.compare_exchange(told, now_ms, Relaxed, Relaxed).is_ok()
     }
 
     fn admit(self: &Arc<Self>) -> Option<Fetching> {
@@ -134,7 +126,7 @@ mod tests {
     #[test]
     fn the_bound_is_told_once_a_second() {
         let fetches = fetches(1, 1);
-        let told: Vec<_> = [5000, 5999, 6000, 6001].map(|now| fetches.is_to_be_told(now)).into();
+        let told: Vec<_> = [5000, 5999, 6000, 6001].map(|now| fetches.told.admits(now)).into();
         assert_eq!(told, [true, false, true, false]);
     }
 }

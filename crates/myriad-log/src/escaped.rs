@@ -1,0 +1,45 @@
+//! Messages that stay on one line, whatever is in them.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// What a client sent must not forge a line of its own, drive the reader's terminal or turn the order of letters round.
+fn is_unsafe(character: char) -> bool {
+    // C0 but the tab, DEL and C1 (U+009B begins a terminal's command as ESC [ does); then ends of lines and marks of direction.
+    (character.is_control() && character != '\t')
+        || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A message as it may be shown on one line: each byte of a control character as `\xXX`.
+pub fn escaped(message: &str) -> Cow<'_, str> {
+    if !message.chars().any(is_unsafe) {
+        return Cow::Borrowed(message);
+    }
+    let mut shown = String::with_capacity(message.len() + 16);
+    for character in message.chars() {
+        if is_unsafe(character) {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                // Writing to a String cannot fail.
+                let _ = write!(shown, "\\x{byte:02X}");
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_of_eight_bits_and_marks_of_direction_are_escaped_and_letters_are_not() {
+        assert_eq!(escaped("a\u{9b}31m\u{80}\u{9f}\u{7f}b"), "a\\xC2\\x9B31m\\xC2\\x80\\xC2\\x9F\\x7Fb");
+        assert_eq!(escaped("\u{202e}x\u{2028}"), "\\xE2\\x80\\xAEx\\xE2\\x80\\xA8");
+        let letters = "\tÀ\u{a0}é 日本 – “x” 🦀";
+        assert!(matches!(escaped(letters), Cow::Borrowed(same) if same == letters));
+        // Bytes that are no UTF-8 come as U+FFFD, whatever they are.
+        assert_eq!(escaped(&String::from_utf8_lossy(b"\x9b\x85")), "\u{fffd}\u{fffd}");
+    }
+}
