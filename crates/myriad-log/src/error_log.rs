@@ -133,6 +133,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::testing::Folder;
 
     fn temporary(name: &str) -> (PathBuf, OwnedFd) {
         let path = std::env::temp_dir().join(format!("myriad-error-log-{}-{name}", std::process::id()));
@@ -198,5 +199,90 @@ mod tests {
         line.push_str("GET /\r\nx\u{1b}[2J é");
         escape_controls(&mut line, 6);
         assert_eq!(line, "head: GET /\\x0D\\x0Ax\\x1B[2J é");
+    }
+
+    fn log(targets: &[(&Arc<LogFile>, Level)]) -> ErrorLog {
+        let target = |(file, level): &(&Arc<LogFile>, Level)| Target {
+            sink: Sink::File(Arc::clone(file)),
+            level: *level,
+        };
+        ErrorLog::new(targets.iter().map(target).collect())
+    }
+
+    #[test]
+    fn a_level_is_enabled_where_any_target_takes_it() {
+        let folder = Folder::new("enabled");
+        let (one, other) = (folder.log("a"), folder.log("b"));
+        let log = log(&[(&one, Level::Error), (&other, Level::Notice)]);
+        assert!(log.enabled(Level::Emerg) && log.enabled(Level::Notice));
+        assert!(!log.enabled(Level::Info));
+        assert!(!ErrorLog::new(Vec::new()).enabled(Level::Emerg), "a log without targets takes nothing");
+    }
+
+    #[test]
+    fn a_connection_that_is_debugged_is_logged_whatever_the_level() {
+        let folder = Folder::new("everywhere");
+        let file = folder.log("a");
+        let log = log(&[(&file, Level::Emerg)]);
+        log.write(Level::Debug, Some(3), format_args!("left out"));
+        log.write_everywhere(Level::Debug, 3, format_args!("taken"));
+        let text = folder.read("a");
+        assert!(text.contains(" [debug] ") && text.ends_with(": *3 taken\n"), "{text}");
+        assert_eq!(text.lines().count(), 1);
+    }
+
+    #[test]
+    fn a_line_of_no_connection_has_no_number() {
+        let folder = Folder::new("unnumbered");
+        let file = folder.log("a");
+        log(&[(&file, Level::Notice)]).write(Level::Notice, None, format_args!("using {}", "epoll"));
+        let text = folder.read("a");
+        let thread = rustix::thread::gettid().as_raw_nonzero();
+        let rest = format!(" [notice] {}#{thread}: using epoll\n", std::process::id());
+        assert_eq!(&text[19..], rest);
+    }
+
+    #[test]
+    fn lines_of_many_threads_are_whole() {
+        let folder = Folder::new("threads");
+        let file = folder.log("a");
+        let log = log(&[(&file, Level::Info)]);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let log = &log;
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        log.write(Level::Info, Some(thread), format_args!("{}", "x".repeat(500)));
+                    }
+                });
+            }
+        });
+        let text = folder.read("a");
+        assert_eq!(text.lines().filter(|line| line.ends_with(&"x".repeat(500))).count(), 200);
+        assert_eq!(text.lines().count(), 200);
+    }
+
+    #[test]
+    fn only_standard_error_reaches_standard_error() {
+        let folder = Folder::new("stderr");
+        let file = folder.log("a");
+        assert!(!log(&[(&file, Level::Debug)]).reaches_stderr(Level::Emerg));
+        let log = ErrorLog::stderr(Level::Warn);
+        assert!(log.reaches_stderr(Level::Warn) && !log.reaches_stderr(Level::Notice));
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_written_to_does_not_keep_the_others_from_the_line() {
+        let folder = Folder::new("broken");
+        folder.open("a");
+        let read_only = std::fs::File::open(folder.path("a")).expect("a file").into();
+        let (broken, sound) = (Arc::new(LogFile::new(folder.path("a"), read_only)), folder.log("b"));
+        log(&[(&broken, Level::Error), (&sound, Level::Error)]).write(
+            Level::Error,
+            None,
+            format_args!("told"),
+        );
+        assert!(folder.read("b").ends_with("told\n"));
+        assert_eq!(folder.read("a"), "");
     }
 }

@@ -42,4 +42,36 @@ mod tests {
         // Bytes that are no UTF-8 come as U+FFFD, whatever they are.
         assert_eq!(escaped(&String::from_utf8_lossy(b"\x9b\x85")), "\u{fffd}\u{fffd}");
     }
+
+    #[test]
+    fn no_message_steers_a_terminal_or_begins_a_line() {
+        for seed in 0..4000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let message: String = (0..random.usize(..24))
+                .map(|_| match random.u8(..4) {
+                    0 => char::from(random.u8(..)),
+                    1 => random.char('\u{2000}'..='\u{2070}'),
+                    _ => random.char('\0'..='\u{10ffff}'),
+                })
+                .collect();
+            let shown = escaped(&message);
+            assert!(!shown.chars().any(is_unsafe), "seed {seed}");
+            assert_eq!(escaped(&shown), shown, "escaped twice, seed {seed}");
+            let harmless: String = message.chars().filter(|letter| !is_unsafe(*letter)).collect();
+            assert_eq!(shown == message, harmless == message, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_surrounds_a_control_stays() {
+        assert_eq!(escaped("a\r\nb"), "a\\x0D\\x0Ab");
+        assert_eq!(escaped("\0"), "\\x00");
+        assert_eq!(escaped(""), "");
+    }
+
+    #[test]
+    fn isolates_are_escaped_as_overrides_are() {
+        assert_eq!(escaped("\u{2066}\u{2069}"), "\\xE2\\x81\\xA6\\xE2\\x81\\xA9");
+        assert_eq!(escaped("\u{2065}\u{206a}\u{2027}\u{202f}"), "\u{2065}\u{206a}\u{2027}\u{202f}");
+    }
 }

@@ -66,4 +66,26 @@ mod tests {
         assert_eq!(Level::parse("loud"), None);
         assert!(Level::Emerg < Level::Debug);
     }
+
+    const ALL: [Level; 8] = [
+        Level::Emerg,
+        Level::Alert,
+        Level::Crit,
+        Level::Error,
+        Level::Warn,
+        Level::Notice,
+        Level::Info,
+        Level::Debug,
+    ];
+
+    #[test]
+    fn levels_come_back_from_their_names() {
+        assert_eq!(ALL.map(|level| Level::parse(level.name())), ALL.map(Some));
+    }
+
+    #[test]
+    fn levels_are_numbered_as_severities_of_syslog() {
+        assert!(ALL.is_sorted());
+        assert_eq!(ALL.map(|level| level as u8), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
 }

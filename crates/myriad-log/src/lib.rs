@@ -26,6 +26,8 @@ mod log_file;
 mod logs;
 mod once_a_second;
 mod syslog;
+#[cfg(test)]
+mod testing;
 
 pub use access::{AccessLog, BufferRules, Escaping, Format, LogTarget, LogWriter, OpenFiles};
 pub use error_log::{ErrorLog, Sink, Target};

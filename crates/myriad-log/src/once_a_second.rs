@@ -20,3 +20,47 @@ impl OnceASecond {
             && self.told_ms.compare_exchange(told, now_ms, Relaxed, Relaxed).is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_is_let_through_in_a_second() {
+        let lines = OnceASecond::default();
+        let admitted = [5000, 5000, 5999, 6000, 6001, 7000].map(|now| lines.admits(now));
+        assert_eq!(admitted, [true, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn what_is_not_let_through_puts_nothing_off() {
+        let lines = OnceASecond::default();
+        assert!(lines.admits(5000));
+        assert!((5001..6000).all(|now| !lines.admits(now)));
+        assert!(lines.admits(6000));
+    }
+
+    #[test]
+    fn matters_do_not_silence_each_other() {
+        let matters = [OnceASecond::default(), OnceASecond::default()];
+        assert!(matters.iter().all(|lines| lines.admits(5000)));
+    }
+
+    #[test]
+    fn a_clock_set_back_admits_nothing_until_it_has_caught_up() {
+        let lines = OnceASecond::default();
+        assert!(lines.admits(9000));
+        assert!(!lines.admits(5000) && !lines.admits(9999));
+        assert!(lines.admits(10_000));
+    }
+
+    #[test]
+    fn of_many_threads_one_writes() {
+        let lines = OnceASecond::default();
+        let admitted: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| usize::from(lines.admits(5000)))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a thread")).sum()
+        });
+        assert_eq!(admitted, 1);
+    }
+}

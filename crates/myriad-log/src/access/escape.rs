@@ -72,4 +72,59 @@ mod tests {
         assert_eq!(written(Escaping::Json, b"a\"b\\c\n\x01\t"), "a\\\"b\\\\c\\n\\u0001\\t");
         assert_eq!(written(Escaping::None, b"\""), "\"");
     }
+
+    #[test]
+    fn default_output_is_printable_and_can_be_read_back() {
+        for byte in 0..=u8::MAX {
+            let shown = written(Escaping::Default, &[byte]);
+            assert!(shown.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'"'), "{shown}");
+            let read = match shown.strip_prefix("\\x") {
+                Some(digits) => u8::from_str_radix(digits, 16).unwrap(),
+                None => shown.as_bytes()[0],
+            };
+            assert_eq!(read, byte);
+        }
+    }
+
+    #[test]
+    fn json_output_is_a_string_of_json() {
+        for seed in 0..2000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let value: String = (0..random.usize(..20))
+                .map(|_| {
+                    if random.bool() {
+                        char::from(random.u8(..128))
+                    } else {
+                        random.char('\0'..='\u{10ffff}')
+                    }
+                })
+                .collect();
+            let shown = written(Escaping::Json, value.as_bytes());
+            let read: String = serde_json::from_str(&format!("\"{shown}\"")).expect("a string of JSON");
+            assert_eq!(read, value, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn json_uses_the_short_forms_where_there_are_any() {
+        assert_eq!(written(Escaping::Json, b"\x08\x0c\r\x1f\x7f/"), "\\b\\f\\r\\u001F\x7f/");
+    }
+
+    #[test]
+    fn values_are_appended_and_an_empty_one_is_nothing() {
+        let mut out = b"before ".to_vec();
+        for escaping in [Escaping::Default, Escaping::Json, Escaping::None] {
+            escaping.write(b"", &mut out);
+            escaping.write(b"a", &mut out);
+        }
+        assert_eq!(out, b"before aaa");
+    }
+
+    #[test]
+    fn only_the_default_shows_what_does_not_exist() {
+        assert_eq!(
+            [Escaping::Default, Escaping::Json, Escaping::None].map(Escaping::missing),
+            [&b"-"[..], b"", b""]
+        );
+    }
 }

@@ -4,6 +4,8 @@ mod escape;
 mod format;
 mod open_files;
 mod target;
+#[cfg(test)]
+mod testing;
 mod writer;
 
 pub use escape::Escaping;

@@ -107,6 +107,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Folder;
 
     const RULES: OpenFiles = OpenFiles { most: 2, inactive_ms: 1000, min_uses: 2, valid_ms: 500 };
 
@@ -132,5 +133,66 @@ mod tests {
         assert!(logs.append(&folder.join("none/e"), Some(&RULES), 703, b"x").is_err());
         assert!(logs.files.contains_key(&folder.join("c")), "what cannot be opened took a place");
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn open_count(logs: &OpenLogs) -> usize {
+        logs.files.values().filter(|kept| kept.file.is_some()).count()
+    }
+
+    #[test]
+    fn lines_far_apart_do_not_add_up() {
+        let folder = Folder::new("apart");
+        let (path, mut logs) = (folder.path("a.log"), OpenLogs::default());
+        for now in [0, 1001, 2002] {
+            logs.append(&path, Some(&RULES), now, b"x").unwrap();
+            assert_eq!(open_count(&logs), 0, "at {now}");
+        }
+        logs.append(&path, Some(&RULES), 2003, b"x").unwrap();
+        assert_eq!(open_count(&logs), 1);
+        assert_eq!(folder.read("a.log"), "xxxx");
+    }
+
+    #[test]
+    fn another_log_makes_room_of_those_unused() {
+        let folder = Folder::new("room");
+        let mut logs = OpenLogs::default();
+        let rules = OpenFiles { most: 9, ..RULES };
+        for (name, now) in [("a", 0), ("b", 500), ("c", 1001)] {
+            logs.append(&folder.path(name), Some(&rules), now, b"x").unwrap();
+        }
+        assert!(!logs.files.contains_key(&folder.path("a")) && logs.files.len() == 2);
+    }
+
+    #[test]
+    fn a_log_that_was_removed_is_made_again_once_asked() {
+        let folder = Folder::new("removed");
+        let (path, mut logs) = (folder.path("a.log"), OpenLogs::default());
+        for now in [0, 1] {
+            logs.append(&path, Some(&RULES), now, b"x").unwrap();
+        }
+        std::fs::remove_file(&path).unwrap();
+        logs.append(&path, Some(&RULES), 500, b"lost").unwrap();
+        assert!(!path.exists(), "it was asked before its time");
+        logs.append(&path, Some(&RULES), 501, b"kept").unwrap();
+        assert_eq!(folder.read("a.log"), "kept");
+    }
+
+    #[test]
+    fn nothing_stays_open_without_rules() {
+        let folder = Folder::new("closed");
+        let mut logs = OpenLogs::default();
+        for now in 0..3 {
+            logs.append(&folder.path("a.log"), None, now, b"x").unwrap();
+        }
+        assert!(logs.files.is_empty());
+        assert_eq!(folder.read("a.log"), "xxx");
+    }
+
+    #[test]
+    fn a_log_is_readable_by_all_and_written_by_its_owner() {
+        let folder = Folder::new("mode");
+        OpenLogs::default().append(&folder.path("a.log"), None, 0, b"x").unwrap();
+        let mode = std::fs::metadata(folder.path("a.log")).unwrap().mode();
+        assert_eq!(mode & 0o777 & !0o644, 0, "{mode:o}");
     }
 }

@@ -66,3 +66,68 @@ impl LogTarget {
         (!climbs && !path.is_empty()).then(|| prefix.join(OsStr::from_bytes(&path)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::testing::{Values, template};
+
+    fn path(text: &str, values: &Values) -> Option<PathBuf> {
+        LogTarget::Variable(template(text), None).path(values, &mut Frame::new(), Path::new("/srv"))
+    }
+
+    fn admits(texts: &[&str], plain: &'static [u8]) -> bool {
+        let condition = Some(Predicates::new(texts.iter().map(|text| template(text)).collect()));
+        let log = AccessLog { format: 0, target: LogTarget::Variable(template("x"), None), condition };
+        log.admits(&Values { plain, ..Values::default() }, &mut Frame::new())
+    }
+
+    #[test]
+    fn a_path_is_relative_to_the_prefix() {
+        let values = Values { plain: b"a.example", other: b"x" };
+        assert_eq!(path("logs/$plain.log", &values), Some("/srv/logs/a.example.log".into()));
+        assert_eq!(path("/var/log/$plain/$other", &values), Some("/var/log/a.example/x".into()));
+    }
+
+    #[test]
+    fn a_client_cannot_climb_out_of_the_folder_nor_cut_the_name() {
+        for plain in [&b".."[..], b"../../etc/passwd", b"a/../../b", b"a/..", b"a\0"] {
+            assert_eq!(path("logs/$plain", &Values { plain, ..Values::default() }), None, "{plain:?}");
+        }
+        // Two dots within a name climb nowhere.
+        let values = Values { plain: b"a..b", ..Values::default() };
+        assert_eq!(path("logs/$plain", &values), Some("/srv/logs/a..b".into()));
+    }
+
+    #[test]
+    fn there_is_no_log_without_a_path() {
+        assert_eq!(path("$plain", &Values::default()), None);
+        assert_eq!(path("logs/$broken", &Values::default()), None);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_a_path() {
+        let values = Values { plain: b"\xff", ..Values::default() };
+        assert_eq!(path("$plain", &values).unwrap().as_os_str().as_bytes(), b"/srv/\xff");
+    }
+
+    #[test]
+    fn an_empty_value_and_zero_keep_a_request_out_of_the_log() {
+        assert!(!admits(&["$plain"], b""));
+        assert!(!admits(&["$plain"], b"0"));
+        assert!(!admits(&["$absent"], b"1"));
+        assert!(admits(&["$plain"], b"00"));
+        assert!(admits(&["$absent", "$plain"], b"1"), "one of them is enough");
+    }
+
+    #[test]
+    fn a_condition_that_cannot_be_evaluated_loses_no_line() {
+        assert!(admits(&["$broken"], b""));
+    }
+
+    #[test]
+    fn a_log_without_condition_takes_all() {
+        let log = AccessLog { format: 0, target: LogTarget::Variable(template("x"), None), condition: None };
+        assert!(log.admits(&Values::default(), &mut Frame::new()));
+    }
+}

@@ -141,3 +141,160 @@ impl Drop for LogWriter {
         self.flush(true);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::{Future, poll_fn};
+    use std::pin::pin;
+    use std::task::Poll;
+
+    use myriad_encode::decompress;
+
+    use super::*;
+    use crate::access::open_files::OpenFiles;
+    use crate::access::testing::template;
+    use crate::testing::Folder;
+
+    const RULES: BufferRules = BufferRules { size: 8, flush_ms: None, gzip: None };
+
+    fn target(folder: &Folder, buffer: Option<BufferRules>) -> LogTarget {
+        LogTarget::File { file: folder.log("a.log"), buffer }
+    }
+
+    fn write(writer: &LogWriter, target: &LogTarget, line: &str) {
+        writer.write(target, None, line.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn a_line_without_buffer_is_there_at_once() {
+        let folder = Folder::new("unbuffered");
+        write(&LogWriter::default(), &target(&folder, None), "one\n");
+        assert_eq!(folder.read("a.log"), "one\n");
+    }
+
+    #[test]
+    fn the_line_that_does_not_fit_has_the_others_written_and_stays() {
+        let folder = Folder::new("buffered");
+        let (writer, target) = (LogWriter::default(), target(&folder, Some(RULES)));
+        write(&writer, &target, "one\n");
+        write(&writer, &target, "two\n");
+        assert_eq!(folder.read("a.log"), "");
+        write(&writer, &target, "3\n");
+        assert_eq!(folder.read("a.log"), "one\ntwo\n");
+        writer.flush(true);
+        assert_eq!(folder.read("a.log"), "one\ntwo\n3\n");
+        writer.flush(true);
+        assert_eq!(folder.read("a.log"), "one\ntwo\n3\n", "written twice");
+    }
+
+    #[test]
+    fn a_line_longer_than_the_buffer_is_whole() {
+        let folder = Folder::new("long");
+        let (writer, target) = (LogWriter::default(), target(&folder, Some(RULES)));
+        write(&writer, &target, "longer than eight\n");
+        write(&writer, &target, "x\n");
+        assert_eq!(folder.read("a.log"), "longer than eight\n");
+    }
+
+    #[test]
+    fn buffers_without_a_time_wait_for_space_or_the_end() {
+        let folder = Folder::new("end");
+        let writer = LogWriter::default();
+        write(&writer, &target(&folder, Some(RULES)), "one\n");
+        writer.flush(false);
+        assert_eq!(folder.read("a.log"), "");
+        drop(writer);
+        assert_eq!(folder.read("a.log"), "one\n");
+    }
+
+    #[test]
+    fn what_is_gathered_is_written_once_its_time_has_come() {
+        let folder = Folder::new("time");
+        let writer = LogWriter::default();
+        write(&writer, &target(&folder, Some(BufferRules { flush_ms: Some(3_600_000), ..RULES })), "one\n");
+        writer.flush(false);
+        assert_eq!(folder.read("a.log"), "");
+        // A reload may shorten the time of what waits already.
+        write(&writer, &target(&folder, Some(BufferRules { flush_ms: Some(0), ..RULES })), "2\n");
+        writer.flush(false);
+        assert_eq!(folder.read("a.log"), "one\n2\n");
+    }
+
+    #[test]
+    fn a_buffer_is_flushed_without_a_further_line() {
+        let folder = Folder::new("flushing");
+        let writer = LogWriter::default();
+        let target = target(&folder, Some(BufferRules { flush_ms: Some(0), ..RULES }));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(async {
+            let mut flushing = pin!(writer.keep_flushing());
+            for expected in ["one\n", "one\none\n"] {
+                write(&writer, &target, "one\n");
+                poll_fn(|cx| {
+                    assert!(flushing.as_mut().poll(cx).is_pending(), "it ended");
+                    if folder.read("a.log") == expected {
+                        return Poll::Ready(());
+                    }
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                })
+                .await;
+            }
+        });
+    }
+
+    #[test]
+    fn logs_that_name_one_file_share_a_buffer() {
+        let folder = Folder::new("shared");
+        let writer = LogWriter::default();
+        let file = folder.log("a.log");
+        let targets = [(); 2].map(|()| LogTarget::File { file: Arc::clone(&file), buffer: Some(RULES) });
+        write(&writer, &targets[0], "one\n");
+        write(&writer, &targets[1], "two\n");
+        write(&writer, &targets[0], "3\n");
+        assert_eq!(folder.read("a.log"), "one\ntwo\n");
+    }
+
+    #[test]
+    fn each_buffer_is_a_member_of_a_gzip_file() {
+        let folder = Folder::new("gzip");
+        let writer = LogWriter::default();
+        let target = target(&folder, Some(BufferRules { gzip: Some(6), ..RULES }));
+        write(&writer, &target, "one\n");
+        writer.flush(true);
+        let first = folder.bytes("a.log");
+        assert_eq!(decompress(Coding::Gzip, &first, 100).unwrap(), b"one\n");
+        write(&writer, &target, "two\n");
+        writer.flush(true);
+        let both = folder.bytes("a.log");
+        assert_eq!(decompress(Coding::Gzip, &both[first.len()..], 100).unwrap(), b"two\n");
+    }
+
+    #[test]
+    fn a_path_with_variables_is_opened_for_each_request_and_what_fails_is_told() {
+        let folder = Folder::new("variable");
+        let writer = LogWriter::default();
+        let target = LogTarget::Variable(template("$plain"), None);
+        writer.write(&target, Some(&folder.path("b.log")), b"one\n").unwrap();
+        writer.write(&target, None, b"no path, no log\n").unwrap();
+        assert_eq!(folder.read("b.log"), "one\n");
+        let error = writer.write(&target, Some(&folder.path("missing/b.log")), b"one\n").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn logs_opened_anew_follow_their_name() {
+        let folder = Folder::new("anew");
+        let writer = LogWriter::default();
+        let rules = OpenFiles { most: 9, inactive_ms: 3_600_000, min_uses: 1, valid_ms: 3_600_000 };
+        let target = LogTarget::Variable(template("$plain"), Some(rules));
+        let path = folder.path("a.log");
+        writer.write(&target, Some(&path), b"one\n").unwrap();
+        std::fs::rename(&path, folder.path("a.log.1")).unwrap();
+        writer.write(&target, Some(&path), b"two\n").unwrap();
+        assert_eq!(folder.read("a.log.1"), "one\ntwo\n");
+        writer.reopen();
+        writer.write(&target, Some(&path), b"three\n").unwrap();
+        assert_eq!(folder.read("a.log"), "three\n");
+    }
+}

@@ -1,0 +1,57 @@
+//! A request for tests: four variables.
+
+use myriad_script::{Builtin, Catalogue, Compiler, Environment, EvalError, Frame, Role, Template};
+
+struct Names;
+
+const NAMES: [&str; 4] = ["plain", "other", "absent", "broken"];
+
+impl Catalogue for Names {
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
+        NAMES.iter().position(|known| *known == name).map(|at| (Builtin(at as u32), Role::Fixed))
+    }
+}
+
+/// What `$plain` and `$other` are; `$absent` does not exist, and `$broken` cannot be evaluated.
+#[derive(Default)]
+pub(crate) struct Values {
+    pub(crate) plain: &'static [u8],
+    pub(crate) other: &'static [u8],
+}
+
+impl Environment for Values {
+    fn variable(&self, id: Builtin, _: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+        match id.0 {
+            0 => out.extend_from_slice(self.plain),
+            1 => out.extend_from_slice(self.other),
+            2 => return Ok(false),
+            _ => {
+                let (pattern, reason) = ("x".to_owned(), "match limit exceeded".to_owned());
+                return Err(EvalError::Regex { pattern, reason });
+            }
+        }
+        Ok(true)
+    }
+
+    fn uri(&self) -> &[u8] {
+        b"/"
+    }
+
+    fn args(&self) -> &[u8] {
+        b""
+    }
+
+    fn uri_was_escaped(&self) -> bool {
+        false
+    }
+
+    fn rewrite(&mut self, _: &[u8], _: &[u8]) {}
+}
+
+/// A template that reads the variables of [`Values`].
+pub(crate) fn template(text: &str) -> Template {
+    let mut compiler = Compiler::new(Names);
+    let template = compiler.template(text).expect("a template");
+    assert!(compiler.finish().is_ok());
+    template
+}
