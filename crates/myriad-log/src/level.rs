@@ -1,5 +1,7 @@
 //! How much a line of the error log matters.
 
+use myriad_conf::settings::LogLevel;
+
 /// Severity of a line, most severe first, with the names of nginx's `error_log` directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -52,6 +54,22 @@ impl Level {
             return Some(Self::Debug);
         }
         all.into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// The level that an `error_log` directive names.
+impl From<LogLevel> for Level {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Emerg => Self::Emerg,
+            LogLevel::Alert => Self::Alert,
+            LogLevel::Crit => Self::Crit,
+            LogLevel::Error => Self::Error,
+            LogLevel::Warn => Self::Warn,
+            LogLevel::Notice => Self::Notice,
+            LogLevel::Info => Self::Info,
+            LogLevel::Debug => Self::Debug,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel, SyslogConf};
+use myriad_conf::settings::{ErrorLog as ErrorLogConf, SyslogConf};
 use parking_lot::Mutex;
 
 use crate::error_log::{ErrorLog, Sink, Target};
@@ -77,7 +77,7 @@ impl Logs {
         let targets = targets
             .iter()
             .filter_map(|target| {
-                let level = level(target.level);
+                let level = Level::from(target.level);
                 if let Some(syslog) = &target.syslog {
                     return Some(Target { sink: Sink::Syslog(self.syslog(syslog)?), level });
                 }
@@ -92,15 +92,117 @@ impl Logs {
     }
 }
 
-fn level(level: LogLevel) -> Level {
-    match level {
-        LogLevel::Emerg => Level::Emerg,
-        LogLevel::Alert => Level::Alert,
-        LogLevel::Crit => Level::Crit,
-        LogLevel::Error => Level::Error,
-        LogLevel::Warn => Level::Warn,
-        LogLevel::Notice => Level::Notice,
-        LogLevel::Info => Level::Info,
-        LogLevel::Debug => Level::Debug,
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use myriad_conf::settings::{LogLevel, SyslogServer};
+    use myriad_conf::{Span, Text};
+
+    use super::*;
+    use crate::testing::Folder;
+
+    fn target(path: &str, level: LogLevel) -> ErrorLogConf {
+        ErrorLogConf { target: Text::new(path, Span::default()), syslog: None, level }
+    }
+
+    fn server(port: u16) -> SyslogConf {
+        let server = SyslogServer::Udp("127.0.0.1".to_owned(), port);
+        SyslogConf { server, facility: 23, severity: 6, tag: "nginx".to_owned(), hostname: false }
+    }
+
+    #[test]
+    fn a_file_is_opened_once_however_many_name_it() {
+        let folder = Folder::new("once");
+        let logs = Logs::default();
+        let [one, other] = [(); 2].map(|()| logs.file(&folder.path("a.log")).expect("a file"));
+        assert!(Arc::ptr_eq(&one, &other));
+        one.append(b"x").expect("written");
+        assert_eq!(folder.read("a.log"), "x");
+    }
+
+    #[test]
+    fn a_file_that_is_taken_again_is_swapped_under_those_who_write() {
+        let folder = Folder::new("taken");
+        let logs = Logs::default();
+        logs.take(vec![(folder.path("a.log"), folder.open("a.log"))]);
+        let file = logs.file(&folder.path("a.log")).expect("a file");
+        std::fs::rename(folder.path("a.log"), folder.path("a.log.1")).expect("a rename");
+        file.append(b"old").expect("written");
+        logs.take(vec![(folder.path("a.log"), folder.open("a.log"))]);
+        file.append(b"new").expect("written");
+        assert_eq!((folder.read("a.log.1"), folder.read("a.log")), ("old".to_owned(), "new".to_owned()));
+    }
+
+    #[test]
+    fn a_check_makes_no_file_and_asks_no_server() {
+        let folder = Folder::new("check");
+        let logs = Logs::nowhere();
+        logs.file(&folder.path("a.log")).expect("a file").append(b"x").expect("written");
+        assert!(!folder.path("a.log").exists());
+        assert!(logs.syslog(&server(514)).is_none());
+        // Not even a file in a folder that is not there is an error yet.
+        assert!(logs.file(&folder.path("missing/a.log")).is_some());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_none() {
+        let folder = Folder::new("unopened");
+        assert!(Logs::default().file(&folder.path("missing/a.log")).is_none());
+    }
+
+    #[test]
+    fn those_who_name_a_server_alike_share_its_socket() {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let port = socket.local_addr().expect("an address").port();
+        let logs = Logs::default();
+        let one = logs.syslog(&server(port)).expect("a server");
+        assert!(Arc::ptr_eq(&one, &logs.syslog(&server(port)).expect("a server")));
+        let tagged = SyslogConf { tag: "other".to_owned(), ..server(port) };
+        assert!(!Arc::ptr_eq(&one, &logs.syslog(&tagged).expect("a server")));
+    }
+
+    #[test]
+    fn an_error_log_is_all_its_targets_relative_to_the_prefix() {
+        let folder = Folder::new("targets");
+        let logs = Logs::default();
+        let log = logs.error_log(
+            &[
+                target("a.log", LogLevel::Error),
+                target("b.log", LogLevel::Info),
+                target("no/c.log", LogLevel::Debug),
+            ],
+            &folder.path(""),
+        );
+        assert!(log.enabled(Level::Info) && !log.enabled(Level::Debug), "what cannot be opened is left out");
+        assert!(!log.reaches_stderr(Level::Emerg));
+        log.write(Level::Warn, None, format_args!("warned"));
+        log.write(Level::Crit, None, format_args!("told"));
+        assert_eq!(folder.read("a.log").lines().count(), 1);
+        assert_eq!(folder.read("b.log").lines().count(), 2);
+    }
+
+    #[test]
+    fn standard_error_is_no_file() {
+        let folder = Folder::new("standard-error");
+        let log = Logs::default().error_log(&[target("stderr", LogLevel::Alert)], &folder.path(""));
+        assert!(log.reaches_stderr(Level::Alert) && !log.reaches_stderr(Level::Crit));
+        assert!(!folder.path("stderr").exists());
+    }
+
+    #[test]
+    fn every_level_of_the_directive_is_one_of_the_log() {
+        for (written, meant) in [
+            (LogLevel::Emerg, Level::Emerg),
+            (LogLevel::Alert, Level::Alert),
+            (LogLevel::Crit, Level::Crit),
+            (LogLevel::Error, Level::Error),
+            (LogLevel::Warn, Level::Warn),
+            (LogLevel::Notice, Level::Notice),
+            (LogLevel::Info, Level::Info),
+            (LogLevel::Debug, Level::Debug),
+        ] {
+            assert_eq!(Level::from(written), meant);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_conf::settings::{ErrorLog as ErrorLogConf, LogLevel};
+use myriad_conf::settings::ErrorLog as ErrorLogConf;
 use myriad_conf::{Model, Settings, Span};
 use myriad_log::{ErrorLog, Level, LogFile, Sink, Syslog, Target};
 
@@ -42,7 +42,7 @@ impl Logs {
     pub(crate) fn main(&self, model: &Model, paths: &Paths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &model.main.error_logs {
-            let level = level(conf.level);
+            let level = Level::from(conf.level);
             if let Some(syslog) = &conf.syslog {
                 let sink = Sink::Syslog(Arc::new(Syslog::new(syslog.clone())?));
                 targets.push(Target { sink, level });
@@ -64,19 +64,6 @@ impl Logs {
 /// was broken into could otherwise have root write to any file.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     path_walk::open_for_appending(path)
-}
-
-fn level(level: LogLevel) -> Level {
-    match level {
-        LogLevel::Emerg => Level::Emerg,
-        LogLevel::Alert => Level::Alert,
-        LogLevel::Crit => Level::Crit,
-        LogLevel::Error => Level::Error,
-        LogLevel::Warn => Level::Warn,
-        LogLevel::Notice => Level::Notice,
-        LogLevel::Info => Level::Info,
-        LogLevel::Debug => Level::Debug,
-    }
 }
 
 fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
