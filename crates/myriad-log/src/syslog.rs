@@ -126,6 +126,7 @@ impl Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Folder;
 
     fn conf(server: SyslogServer) -> SyslogConf {
         SyslogConf { server, facility: 23, severity: 6, tag: "nginx".to_owned(), hostname: false }
@@ -164,5 +165,108 @@ mod tests {
         let server = UdpSocket::bind(address).unwrap();
         syslog.send_line(b"two");
         assert!(received(&server).ends_with("two"));
+    }
+
+    fn framed(conf: SyslogConf, severity: u8, now_s: u64, line: &[u8]) -> String {
+        let syslog = Syslog { conf, hostname: "www".to_owned(), address: None, socket: Mutex::new(None) };
+        String::from_utf8(syslog.message(severity, now_s, line)).unwrap()
+    }
+
+    fn nowhere() -> SyslogConf {
+        conf(SyslogServer::Unix("/nonexistent/log".to_owned()))
+    }
+
+    /// `now_s` such that it is that time in the zone of the tests.
+    fn local(seconds: u64) -> u64 {
+        seconds.wrapping_add_signed(-60 * i64::from(local_time::offset_minutes(seconds)))
+    }
+
+    #[test]
+    fn a_day_of_one_digit_has_a_space_before_it() {
+        // 2026-01-05 09:08:07 and 2026-01-15 09:08:07.
+        assert_eq!(framed(nowhere(), 6, local(1_767_604_087), b"x"), "<190>Jan  5 09:08:07 nginx: x");
+        assert_eq!(framed(nowhere(), 6, local(1_768_468_087), b"x"), "<190>Jan 15 09:08:07 nginx: x");
+    }
+
+    #[test]
+    fn the_name_of_the_machine_comes_before_the_tag() {
+        let conf = SyslogConf { hostname: true, tag: "site_1".to_owned(), ..nowhere() };
+        assert_eq!(framed(conf, 6, local(1_768_468_087), b"GET /"), "<190>Jan 15 09:08:07 www site_1: GET /");
+    }
+
+    #[test]
+    fn the_priority_is_of_facility_and_severity() {
+        for (facility, severity, expected) in [(0, 0, "<0>"), (0, 7, "<7>"), (1, 5, "<13>"), (23, 7, "<191>")]
+        {
+            let text = framed(SyslogConf { facility, ..nowhere() }, severity, 0, b"x");
+            assert!(text.starts_with(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_have_the_severity_of_their_level() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        let conf = SyslogConf { facility: 0, ..conf(SyslogServer::Udp("127.0.0.1".to_owned(), port)) };
+        let syslog = Syslog::new(conf).unwrap();
+        for (level, expected) in [(Level::Emerg, "<0>"), (Level::Warn, "<4>"), (Level::Debug, "<7>")] {
+            syslog.send_error(level, b"x\n");
+            assert!(received(&server).starts_with(expected), "{level:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_end_of_a_line_is_taken_off() {
+        let folder = Folder::new("syslog-bytes");
+        let server = UnixDatagram::bind(folder.path("log")).unwrap();
+        let path = folder.path("log").to_str().unwrap().to_owned();
+        let syslog = Syslog::new(conf(SyslogServer::Unix(path))).unwrap();
+        syslog.send_line(b" a \xff\0b\r\n");
+        let mut buffer = [0; 512];
+        let length = server.recv(&mut buffer).unwrap();
+        assert!(buffer[..length].ends_with(b" nginx:  a \xff\0b"), "{:?}", &buffer[..length]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_or_empty_is_a_message() {
+        assert!(framed(nowhere(), 6, 0, b"").ends_with(" nginx: "));
+        let syslog = Syslog::new(nowhere()).unwrap();
+        assert!(syslog.message(6, 0, b"\xfe").ends_with(b": \xfe"));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_server_that_does_not_read() {
+        let folder = Folder::new("syslog-full");
+        let server = UnixDatagram::bind(folder.path("log")).unwrap();
+        let path = folder.path("log").to_str().unwrap().to_owned();
+        let syslog = Syslog::new(conf(SyslogServer::Unix(path))).unwrap();
+        // More than any queue of datagrams holds: the rest is lost.
+        for _ in 0..10_000 {
+            syslog.send_line(b"x");
+        }
+        server.set_nonblocking(true).unwrap();
+        let mut taken = 0;
+        while server.recv(&mut [0; 64]).is_ok() {
+            taken += 1;
+        }
+        assert!((1..10_000).contains(&taken), "{taken}");
+        // It reads again: what comes now is not lost.
+        syslog.send_line(b"after");
+        let mut buffer = [0; 64];
+        let length = server.recv(&mut buffer).unwrap();
+        assert!(buffer[..length].ends_with(b"after"));
+    }
+
+    #[test]
+    fn lines_are_lost_until_there_is_a_server() {
+        let folder = Folder::new("syslog-late");
+        let path = folder.path("log").to_str().unwrap().to_owned();
+        let syslog = Syslog::new(conf(SyslogServer::Unix(path))).unwrap();
+        syslog.send_line(b"lost");
+        let server = UnixDatagram::bind(folder.path("log")).unwrap();
+        syslog.send_line(b"taken");
+        let mut buffer = [0; 64];
+        let length = server.recv(&mut buffer).unwrap();
+        assert!(buffer[..length].ends_with(b": taken"));
     }
 }

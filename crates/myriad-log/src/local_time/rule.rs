@@ -170,4 +170,123 @@ mod tests {
             assert_eq!(Rule::parse(text), None, "{text}");
         }
     }
+
+    /// Asserts that the offset changes at that second, and not one before it.
+    fn assert_changes(rule: &str, at: i64, from: i32, to: i32) {
+        let rule = Rule::parse(rule).expect("a rule");
+        assert_eq!([at - 1, at].map(|at| rule.offset_s(at)), [from, to], "{rule:?} at {at}");
+    }
+
+    #[test]
+    fn summer_begins_and_ends_at_its_very_second() {
+        // 2026-03-08 02:00 and 2026-11-01 02:00 in New York.
+        assert_changes("EST5EDT,M3.2.0,M11.1.0", 1_772_953_200, -18_000, -14_400);
+        assert_changes("EST5EDT,M3.2.0,M11.1.0", 1_793_512_800, -14_400, -18_000);
+    }
+
+    #[test]
+    fn a_summer_of_half_an_hour_spans_the_new_year() {
+        let lord_howe = "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0";
+        assert_changes(lord_howe, 1_775_314_800, 39_600, 37_800);
+        assert_changes(lord_howe, 1_791_041_400, 37_800, 39_600);
+        let rule = Rule::parse(lord_howe).expect("a rule");
+        // The last second of 2025 and the first of 2026, by UTC and by the zone.
+        for new_year in [1_767_225_600, 1_767_225_600 - 39_600, 1_767_225_600 - 37_800] {
+            assert_eq!([new_year - 1, new_year].map(|at| rule.offset_s(at)), [39_600; 2]);
+        }
+    }
+
+    #[test]
+    fn winter_may_be_what_is_written_as_summer() {
+        // Ireland: the standard is that of summer.
+        assert_changes("IST-1GMT0,M10.5.0,M3.5.0/1", 1_774_746_000, 0, 3600);
+        assert_changes("IST-1GMT0,M10.5.0,M3.5.0/1", 1_792_890_000, 3600, 0);
+    }
+
+    #[test]
+    fn a_change_may_be_hours_before_or_after_its_day() {
+        // Nuuk: an hour before the Sunday. Jerusalem: at 26 o'clock of the Thursday.
+        assert_changes("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 1_774_746_000, -7200, -3600);
+        assert_changes("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 1_792_890_000, -3600, -7200);
+        assert_changes("IST-2IDT,M3.4.4/26,M10.5.0", 1_774_569_600, 7200, 10_800);
+    }
+
+    #[test]
+    fn a_change_at_midnight_is_on_its_own_day() {
+        assert_changes("EET-2EEST,M3.5.0/0,M10.5.0/0", 1_774_735_200, 7200, 10_800);
+        assert_changes("EET-2EEST,M3.5.0/0,M10.5.0/0", 1_792_875_600, 10_800, 7200);
+    }
+
+    #[test]
+    fn the_fifth_week_is_the_last_of_months_that_have_four_too() {
+        // 2024-02-25, 2026-02-22 and 2026-12-27.
+        assert_changes("CET-1CEST,M2.5.0,M12.5.0", 1_708_822_800, 3600, 7200);
+        assert_changes("CET-1CEST,M2.5.0,M12.5.0", 1_771_722_000, 3600, 7200);
+        assert_changes("CET-1CEST,M2.5.0,M12.5.0", 1_798_329_600, 7200, 3600);
+    }
+
+    #[test]
+    fn the_leap_day_is_counted_by_numbers_and_not_by_julian_days() {
+        // From 2024-02-29 02:00 to 2024-03-01 01:00; in 2026 day 59 is the first of March.
+        assert_changes("XXX0YYY,59,60", 1_709_172_000, 0, 3600);
+        assert_changes("XXX0YYY,59,60", 1_709_254_800, 3600, 0);
+        assert_changes("XXX0YYY,59,60", 1_772_330_400, 0, 3600);
+        // From February 28 02:00 on, in every year.
+        assert_changes("XXX0YYY,J59,J60", 1_709_085_600, 0, 3600);
+        assert_changes("XXX0YYY,J59,J60", 1_772_244_000, 0, 3600);
+        assert_changes("XXX0YYY,J59,J60", 1_772_326_800, 3600, 0);
+    }
+
+    #[test]
+    fn summer_may_last_from_the_last_hour_of_a_year_to_the_next() {
+        assert_changes("AAA0BBB,J365/23,J1/1", 1_767_222_000, 0, 3600);
+        assert_changes("AAA0BBB,J365/23,J1/1", 1_767_225_600, 3600, 0);
+    }
+
+    #[test]
+    fn times_have_minutes_seconds_and_signs() {
+        let offset = |text| Rule::parse(text).map(|rule| rule.offset_s(0));
+        assert_eq!(offset("LMT-0:53:28"), Some(3208));
+        assert_eq!(offset("LMT+1:02:03"), Some(-3723));
+        assert_eq!(offset("<+14>-14"), Some(50_400));
+        assert_eq!(offset("<-12>12"), Some(-43_200));
+    }
+
+    #[test]
+    fn years_begin_and_end_in_all_centuries() {
+        for (second, year) in [
+            (-1, 1969),
+            (0, 1970),
+            (31_535_999, 1970),
+            (978_307_199, 2000),
+            (978_307_200, 2001),
+            (4_133_980_799, 2100),
+        ] {
+            assert_eq!(year_of(second), year, "{second}");
+        }
+    }
+
+    #[test]
+    fn mutated_rules_are_read_or_refused() {
+        let seeds =
+            ["CET-1CEST,M3.5.0,M10.5.0/3", "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", "AAA0BBB,J365/23,59/-167"];
+        let letters: Vec<char> = "0123456789+-:,./<>MJAé\0".chars().collect();
+        for seed in 0..20_000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut text: Vec<char> = random.choice(seeds).expect("a seed").chars().collect();
+            for _ in 0..random.usize(1..5) {
+                let at = random.usize(..text.len());
+                match random.u8(..3) {
+                    0 => text[at] = letters[random.usize(..letters.len())],
+                    1 => text.insert(at, letters[random.usize(..letters.len())]),
+                    _ => drop(text.remove(at)),
+                }
+            }
+            let text: String = text.into_iter().collect();
+            for at in [0, 1_774_746_000, i64::from(u32::MAX)] {
+                let offset = Rule::parse(&text).map_or(0, |rule| rule.offset_s(at));
+                assert!(offset.abs() <= 168 * 3600 + 3600, "{text}: {offset}");
+            }
+        }
+    }
 }

@@ -125,4 +125,70 @@ mod tests {
         }
         assert!(Table::parse(&[file.clone(), file].concat()).is_none());
     }
+
+    /// A file of version 2 with these entries, of offsets 0 and 3600, and this rule.
+    fn file(entries: &[(i64, u8)], rule: &str) -> Vec<u8> {
+        let mut file = header(0, 0, 0);
+        file.extend(header(entries.len() as u32, 2, 4));
+        file.extend(entries.iter().flat_map(|(at, _)| at.to_be_bytes()));
+        file.extend(entries.iter().map(|(_, kind)| *kind));
+        for offset in [0i32, 3600] {
+            file.extend_from_slice(&offset.to_be_bytes());
+            file.extend_from_slice(&[0, 0]);
+        }
+        file.extend_from_slice(format!("ABC\0\n{rule}\n").as_bytes());
+        file
+    }
+
+    #[test]
+    fn a_table_without_entries_is_its_first_offset_and_has_ended() {
+        let file = file(&[], "CET-1");
+        let (table, footer) = Table::parse(&file).expect("a table");
+        assert_eq!((table.offset_s(0), footer), (0, &b"CET-1"[..]));
+        assert!(table.ends_before(i64::MIN));
+    }
+
+    #[test]
+    fn entries_before_the_epoch_hold() {
+        let file = file(&[(-2_000_000_000, 1), (0, 0)], "");
+        let (table, footer) = Table::parse(&file).expect("a table");
+        let offsets = [-2_000_000_001, -2_000_000_000, -1, 0, i64::MAX].map(|at| table.offset_s(at));
+        assert_eq!(offsets, [0, 3600, 3600, 0, 0]);
+        assert!(footer.is_empty());
+    }
+
+    #[test]
+    fn an_entry_of_no_offset_is_refused() {
+        // Behind the two offsets lie the letters of the names and the rule, which are too few for this one.
+        assert!(Table::parse(&file(&[(0, 200)], "")).is_none());
+    }
+
+    #[test]
+    fn a_file_of_the_first_version_and_one_of_another_kind_are_refused() {
+        let mut first = header(0, 1, 4);
+        first.extend_from_slice(b"\0\0\0\0\0\0UTC\0");
+        assert!(Table::parse(&first).is_none());
+        assert!(Table::parse(b"").is_none());
+        assert!(Table::parse(&[b'x'; 200]).is_none());
+    }
+
+    #[test]
+    fn mutated_files_are_read_or_refused() {
+        let sound = file(&[(100, 1), (200, 0), (300, 1)], "CET-1CEST,M3.5.0,M10.5.0/3");
+        for seed in 0..20_000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut file = sound.clone();
+            for _ in 0..random.usize(1..4) {
+                let at = random.usize(..file.len());
+                file[at] = random.choice([0, 1, 2, 127, 128, 255]).expect("a byte");
+            }
+            file.truncate(random.usize(file.len() / 2..=file.len()));
+            if let Some((table, _)) = Table::parse(&file) {
+                for at in [i64::MIN, 0, 200, i64::MAX] {
+                    table.offset_s(at);
+                    table.ends_before(at);
+                }
+            }
+        }
+    }
 }
