@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use myriad_files::SystemError;
 use myriad_log::{Level, LogTarget};
 use myriad_script::Frame;
 
 use crate::exchange::{Exchange, Request, paths, scratch};
-use crate::files::SystemError;
 
 /// Writes a finished exchange to the logs of the place that answered it.
 pub(crate) fn write(exchange: &mut Exchange) {

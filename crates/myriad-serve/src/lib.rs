@@ -13,7 +13,6 @@
 //! | `output` | conditions, ranges, encodings, the head |
 //! | `explain` | `-t --explain`: the same way, written down, up to where it would have an effect |
 //! | `subrequest` | requests within a request: SSI, `auth_request` |
-//! | `files` | what is known of paths, small files in memory |
 //! | `memory` | what a worker remembers between requests |
 //! | `limits` | tables of visitors: how fast, how much at once |
 //! | `access_log` | a finished request, written to the access logs of its place |
@@ -30,7 +29,6 @@ mod counters;
 mod exchange;
 mod explain;
 mod failure;
-mod files;
 mod keeping;
 mod limits;
 mod memory;

@@ -7,13 +7,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_encode::Pool;
+use myriad_files::FileCache;
 use myriad_log::LogWriter;
 use myriad_net::Seats;
 use myriad_upstream::{Connections, HttpPool, Resolver, Seating};
 
 use crate::counters::{Counters, Snapshot};
 use crate::failure::Failure;
-use crate::files::FileCache;
 use crate::memory::{Budget, Memo, Shortcuts};
 use crate::passwords::Passwords;
 use crate::runtime::{OriginGroup, Runtime};

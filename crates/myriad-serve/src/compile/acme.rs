@@ -94,7 +94,7 @@ pub fn acme_orders(model: &Model, prefix: &Path) -> Vec<(String, CertificateOrde
 
 fn state_folder(issuer: &AcmeIssuerConf, prefix: &Path) -> Option<PathBuf> {
     let path = issuer.state_path.as_ref()?;
-    Some(prefix.join(crate::files::path::as_path(path.bytes())))
+    Some(prefix.join(myriad_files::as_path(path.bytes())))
 }
 
 fn order(certificate: &AcmeCertificateConf) -> CertificateOrder {

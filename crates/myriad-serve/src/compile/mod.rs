@@ -310,7 +310,7 @@ impl<'a> Compile<'a> {
 
     /// A path of the configuration made absolute.
     fn absolute(&self, path: &Text) -> PathBuf {
-        self.around.prefix.join(crate::files::path::as_path(path.bytes()))
+        self.around.prefix.join(myriad_files::as_path(path.bytes()))
     }
 }
 

@@ -162,7 +162,7 @@ impl Compile<'_> {
             let addresses = match &server.address {
                 UpstreamAddress::Ip(address) => vec![Address::Tcp(*address)],
                 UpstreamAddress::Unix(path) => {
-                    vec![Address::Unix(crate::files::path::as_path(path).to_owned())]
+                    vec![Address::Unix(myriad_files::as_path(path).to_owned())]
                 }
                 UpstreamAddress::Host(host, port) => {
                     match Address::resolve(&format!("{host}:{port}"), None) {

@@ -11,13 +11,13 @@ use myriad_conf::settings::{
 };
 use myriad_conf::{Span, Text};
 use myriad_encode::Coding;
+use myriad_files::{LinkRule, Naming, TempFolder, Validity};
 use myriad_policy::IfModifiedSince;
 use myriad_script::{Program, Template};
 
 use super::Compile;
 use super::timeouts::timeouts;
 use crate::exchange::variables::Source;
-use crate::files::{LinkRule, Naming, TempFolder, Validity};
 use crate::runtime::{
     ApiPlace, BodyRules, Candidate, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept,
     Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,

@@ -65,7 +65,7 @@ pub fn is_tls_file(name: &Text) -> bool {
 
 /// Where a file of certificates or keys is: relative names start from the folder of the configuration, as in nginx.
 pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
-    folder.join(crate::files::path::as_path(name.bytes()))
+    folder.join(myriad_files::as_path(name.bytes()))
 }
 
 impl Compile<'_> {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use myriad_encode::Coding;
+use myriad_files::Entry;
 use myriad_script::Frame;
 
 use crate::exchange::Request;
 use crate::exchange::paths::look;
-use crate::files::Entry;
 use crate::output;
 use crate::runtime::ProxiedFacts;
 

@@ -16,11 +16,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
+use myriad_files::{Reading, TempFile};
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_net::ResponseBody;
 
 use super::pace::Pace;
-use crate::files::{Reading, TempFile};
 
 /// How far ahead an answer is read.
 #[derive(Clone, Copy, Debug)]

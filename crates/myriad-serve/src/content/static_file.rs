@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_encode::{Coding, CodingSet, Level, compress};
+use myriad_files::{Entry, FileCache, FileEntry, Kind, SystemError, as_path};
 use myriad_http::{Known, Method};
 use myriad_log::Level as LogLevel;
 use myriad_net::ResponseBody;
@@ -14,8 +15,6 @@ use myriad_script::Frame;
 use super::{Step, Work, media_type, precompressed, purge, redirect, way};
 use crate::exchange::paths::{believes_no_absence, look, look_for_certain, of_uri};
 use crate::exchange::{Exchange, Request, scratch};
-use crate::files::path::as_path;
-use crate::files::{Entry, FileCache, FileEntry, Kind, SystemError};
 use crate::output::{self, Answer, Source};
 use crate::runtime::ProxiedFacts;
 

@@ -7,6 +7,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 
 use bytes::{Bytes, BytesMut};
+use myriad_files::{Naming, TempFile};
 use myriad_http::body::{Body, BodyError};
 use myriad_log::Level;
 use myriad_net::RequestBody;
@@ -14,7 +15,6 @@ use myriad_upstream::RequestPayload;
 
 use super::unbuffered;
 use crate::exchange::{Exchange, Gathered};
-use crate::files::{Naming, TempFile};
 use crate::runtime::{BodyRules, OriginPlace};
 
 /// Least that is written to a file at a time, bytes.

@@ -3,10 +3,9 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use myriad_files::{FileBody, TempFile};
 use myriad_http::body::BoxBody;
 use myriad_upstream::RequestPayload;
-
-use crate::files::{FileBody, TempFile};
 
 /// A whole body.
 #[derive(Clone)]

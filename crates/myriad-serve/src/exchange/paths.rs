@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use myriad_files::{Entry, FileCache, Walk};
 use myriad_script::{EvalError, Frame};
 
 use super::{Request, scratch};
-use crate::files::{Entry, FileCache, Walk};
 use crate::runtime::Rooting;
 
 /// Appends `$document_root`.

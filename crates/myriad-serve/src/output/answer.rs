@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use myriad_encode::Coding;
+use myriad_files::Entry;
 use myriad_http::date::parse_http_date;
 use myriad_net::ResponseBody;
 use myriad_policy::EntityTag;
 
 use super::{copy_lines, line_named, ranges};
-use crate::files::Entry;
 use crate::runtime::Page;
 
 /// Where an answer's validators and fields come from.

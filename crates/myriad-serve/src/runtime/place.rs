@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_encode::Coding;
+use myriad_files::{LinkRule, Naming, TempFolder, Validity};
 use myriad_log::{AccessLog, ErrorLog};
 use myriad_net::Timeouts;
 use myriad_policy::Rules;
@@ -14,7 +15,6 @@ pub(crate) use myriad_conf::settings::AutoindexFormat as ListingFormat;
 pub(crate) use myriad_conf::settings::PurgeStyle;
 
 use super::{BodyFilters, Caches, Gate, HttpPlace, PageZone, PlaceId, RealIp, Referers, TypeSet};
-use crate::files::{LinkRule, Naming, TempFolder, Validity};
 
 /// Settings of a level, compiled.
 pub(crate) struct Place {

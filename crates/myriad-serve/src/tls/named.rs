@@ -115,7 +115,7 @@ impl NamedCertificates {
         if let Some(pem) = name.strip_prefix(b"data:") {
             return Ok(pem.to_vec());
         }
-        let path = self.folder.join(crate::files::path::as_path(name));
+        let path = self.folder.join(myriad_files::as_path(name));
         let fail = |error: std::io::Error| format!("cannot load \"{}\": {error}", path.display());
         let mut bytes = Vec::new();
         let file = std::fs::File::open(&path).map_err(fail)?;

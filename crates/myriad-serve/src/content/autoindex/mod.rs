@@ -11,13 +11,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use myriad_files::SystemError;
 use myriad_http::uri;
 use myriad_log::Level;
 use myriad_net::ResponseBody;
 
 use super::Step;
 use crate::exchange::Exchange;
-use crate::files::SystemError;
 use crate::output::{self, Answer};
 use crate::runtime::{Autoindex, ListingFormat};
 

@@ -14,7 +14,6 @@ use super::{Source, TcpFigure, borrow, write_date};
 use crate::exchange::Credentials;
 use crate::exchange::origin_facts::seconds;
 use crate::exchange::{Request, current_slice, origin_uri, paths};
-use crate::files;
 use crate::runtime::{Condition, Handler, conditions};
 
 /// How `$date_local` and `$date_gmt` are written outside of pages with SSI, which may say it themselves (`timefmt`).
@@ -36,7 +35,7 @@ pub(crate) fn append(
         Source::RealpathRoot => {
             let mut root = frame.take_buffer();
             paths::root(request, frame, &mut root)?;
-            let real = std::fs::canonicalize(files::path::as_path(&root));
+            let real = std::fs::canonicalize(myriad_files::as_path(&root));
             frame.give_buffer(root);
             match real {
                 Ok(path) => out.extend_from_slice(path.as_os_str().as_encoded_bytes()),

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use bytes::Bytes;
+use myriad_files::{Validity, Walk, as_path};
 use myriad_log::Level;
 use myriad_password::{Judgement, Stored, find};
 use myriad_script::EvalError;
 
 use super::{Verdict, Waiting};
 use crate::exchange::{Credentials, Exchange, Request};
-use crate::files::path::as_path;
-use crate::files::{Validity, Walk};
 use crate::runtime::BasicRules;
 
 /// A password whose hash takes time.

@@ -10,9 +10,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
-use super::FileEntry;
-use super::entry::{Entry, Held};
-use super::symlinks::Walk;
+use crate::entry::{Entry, FileEntry, Held};
+use crate::symlinks::Walk;
 
 const SHARDS: usize = 16;
 /// Paths kept by a shard; a flood of names that do not exist must not fill the memory.
@@ -35,8 +34,7 @@ struct Shard {
 
 /// How long what is known of a path is believed, milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_field_names, reason = "the unit belongs to each name")]
-pub(crate) struct Validity {
+pub struct Validity {
     /// Where something is there (`open_file_cache_valid`).
     pub found_ms: u64,
     /// Where nothing is (`open_file_cache_errors`).
@@ -48,7 +46,7 @@ pub(crate) struct Validity {
 
 impl Validity {
     /// When what is known of a path has to be asked anew, milliseconds since the epoch.
-    pub(crate) fn until_ms(self, entry: &Entry) -> u64 {
+    pub fn until_ms(self, entry: &Entry) -> u64 {
         let unsettled = entry.checked_ms() < entry.changed_ms().saturating_add(self.settling_ms);
         let valid_ms = match entry.exists() {
             true if unsettled && self.settling_ms > 0 => 0,
@@ -59,8 +57,8 @@ impl Validity {
     }
 }
 
-/// Paths and what is known of them.
-pub(crate) struct FileCache {
+/// Paths and what is known of them: 32768 paths, 64 MB of contents and 1024 open files at most, but for what is being sent.
+pub struct FileCache {
     shards: [Shard; SHARDS],
     open_per_shard: AtomicUsize,
     hasher: RandomState,
@@ -77,8 +75,9 @@ impl Default for FileCache {
 }
 
 impl FileCache {
-    /// What is known of `path` by the way that `walk` allows, no older than `validity` says.
-    pub(crate) fn look(&self, path: &[u8], walk: Walk, validity: Validity, now: u64) -> Arc<Entry> {
+    /// What is known of `path` by the way that `walk` allows, no older than `validity` says at `now`, milliseconds since the epoch.
+    /// Asks the system, without reading the file, where what is known is older: this blocks as long as a `stat` does.
+    pub fn look(&self, path: &[u8], walk: Walk, validity: Validity, now: u64) -> Arc<Entry> {
         let key = walk.key(path);
         let shard = self.shard(&key);
         let known = shard.entries.lock().get(&key[..]).cloned();
@@ -107,12 +106,12 @@ impl FileCache {
     }
 
     /// Has `entry` asked anew: the file turned out to be another one.
-    pub(crate) fn forget(entry: &Entry) {
+    pub fn forget(entry: &Entry) {
         entry.checked_ms.store(0, Relaxed);
     }
 
     /// Drops what nobody asked for lately, and what is beyond the bounds: contents and encodings arrive after the entry.
-    pub(crate) fn sweep(&self, now: u64) {
+    pub fn sweep(&self, now: u64) {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();
             entries.retain(|_, entry| now < entry.used_ms().saturating_add(INACTIVE_MS));

@@ -5,6 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Bytes as a path.
-pub(crate) fn as_path(bytes: &[u8]) -> &Path {
+pub fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }

@@ -16,13 +16,13 @@ use myriad_script::FileTest;
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
 
-use super::SystemError;
+use crate::system_error::SystemError;
 
 /// Files up to this many bytes are held in memory; larger ones go by `sendfile`.
-pub(crate) const IN_MEMORY: u64 = 1 << 20;
+const IN_MEMORY: u64 = 1 << 20;
 
 /// What a path is.
-pub(crate) enum Kind {
+pub enum Kind {
     /// A regular file.
     File(Box<FileEntry>),
     /// A directory.
@@ -34,21 +34,21 @@ pub(crate) enum Kind {
 }
 
 /// One path, as it was when it was last looked at.
-pub(crate) struct Entry {
+pub struct Entry {
     /// What it is.
     pub kind: Kind,
     /// Whether anybody may execute it.
     pub executable: bool,
     /// When that was known last, milliseconds since the epoch.
-    pub(super) checked_ms: AtomicU64,
+    pub(crate) checked_ms: AtomicU64,
     /// When it was asked for last, to a second, milliseconds since the epoch.
     used_ms: AtomicU64,
-    pub(super) identity: Identity,
+    pub(crate) identity: Identity,
 }
 
 /// What tells two states of a file apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     device: u64,
     inode: u64,
     length: u64,
@@ -60,7 +60,7 @@ pub(super) struct Identity {
 }
 
 /// A regular file.
-pub(crate) struct FileEntry {
+pub struct FileEntry {
     /// Bytes.
     pub length: u64,
     /// Last change, seconds since the epoch.
@@ -78,9 +78,9 @@ pub(crate) struct FileEntry {
 
 /// What the files that came by one part of the cache hold, whether they are still in it or only being sent.
 #[derive(Default)]
-pub(super) struct Held {
-    pub(super) bytes: AtomicUsize,
-    pub(super) descriptors: AtomicUsize,
+pub(crate) struct Held {
+    pub(crate) bytes: AtomicUsize,
+    pub(crate) descriptors: AtomicUsize,
 }
 
 /// What one file holds; taken off the total when the file goes.
@@ -141,7 +141,7 @@ impl Identity {
 
 impl Entry {
     /// What was found at a path.
-    pub(super) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<Held>) -> Self {
+    pub(crate) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<Held>) -> Self {
         let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
         match metadata {
             Err(error) => Self {
@@ -168,7 +168,7 @@ impl Entry {
     }
 
     /// Whether the path still is what it was; then the entry, with all that was made of it, stays.
-    pub(super) fn unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
+    pub(crate) fn unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
         match metadata {
             Ok(metadata) => self.identity == Identity::of(metadata),
             Err(error) => matches!(self.kind, Kind::Missing(known) if known == SystemError::of(error)),
@@ -176,7 +176,7 @@ impl Entry {
     }
 
     /// nginx's `-f`, `-d`, `-e` and `-x`.
-    pub(crate) fn passes(&self, test: FileTest) -> bool {
+    pub fn passes(&self, test: FileTest) -> bool {
         match test {
             FileTest::File => self.file().is_some(),
             FileTest::Directory => self.is_directory(),
@@ -186,7 +186,7 @@ impl Entry {
     }
 
     /// The file, if it is one.
-    pub(crate) fn file(&self) -> Option<&FileEntry> {
+    pub fn file(&self) -> Option<&FileEntry> {
         match &self.kind {
             Kind::File(file) => Some(file),
             _ => None,
@@ -194,34 +194,34 @@ impl Entry {
     }
 
     /// Whether it is a directory.
-    pub(crate) fn is_directory(&self) -> bool {
+    pub fn is_directory(&self) -> bool {
         matches!(self.kind, Kind::Directory)
     }
 
     /// Whether there is anything.
-    pub(crate) fn exists(&self) -> bool {
+    pub fn exists(&self) -> bool {
         !matches!(self.kind, Kind::Missing(_))
     }
 
     /// When it was looked at last, milliseconds since the epoch.
-    pub(crate) fn checked_ms(&self) -> u64 {
+    pub fn checked_ms(&self) -> u64 {
         self.checked_ms.load(Relaxed)
     }
 
     /// Notes that it was asked for. To a second: workers share the entry, and a write takes it from the others' caches.
-    pub(super) fn used(&self, now: u64) {
+    pub(crate) fn used(&self, now: u64) {
         if now >= self.used_ms().saturating_add(1000) {
             self.used_ms.store(now, Relaxed);
         }
     }
 
     /// When the file or its place in the folder was changed last, milliseconds since the epoch, to a second.
-    pub(super) fn changed_ms(&self) -> u64 {
+    pub(crate) fn changed_ms(&self) -> u64 {
         u64::try_from(self.identity.modified_s.max(self.identity.changed_s)).unwrap_or(0).saturating_mul(1000)
     }
 
     /// When it was asked for last, to a second, milliseconds since the epoch.
-    pub(super) fn used_ms(&self) -> u64 {
+    pub(crate) fn used_ms(&self) -> u64 {
         self.used_ms.load(Relaxed)
     }
 }
@@ -246,12 +246,12 @@ impl FileEntry {
     }
 
     /// The contents, if they are in memory.
-    pub(crate) fn contents(&self) -> Option<&Bytes> {
+    pub fn contents(&self) -> Option<&Bytes> {
         self.contents.get()
     }
 
     /// Whether the contents belong in memory.
-    pub(crate) fn is_small(&self) -> bool {
+    pub fn is_small(&self) -> bool {
         self.length <= IN_MEMORY
     }
 
@@ -259,7 +259,7 @@ impl FileEntry {
     ///
     /// A file that is not what it was when it was looked at is an error of the kind `Other`: what is sent must be one
     /// state of it, under the length and the tag of that state.
-    pub(crate) fn load(&self, path: &Path) -> io::Result<()> {
+    pub fn load(&self, path: &Path) -> io::Result<()> {
         // What has taken the file's place may be a pipe that nobody writes to.
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let mut file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
@@ -285,23 +285,23 @@ impl FileEntry {
     }
 
     /// The open file of a large one, once [`FileEntry::load`] has run.
-    pub(crate) fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
+    pub fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
         self.descriptor.get()
     }
 
     /// Whether everything needed to serve it is at hand.
-    pub(crate) fn is_loaded(&self) -> bool {
+    pub fn is_loaded(&self) -> bool {
         self.contents.get().is_some() || self.descriptor.get().is_some()
     }
 
     /// The file in a coding, with the level that made it.
-    pub(crate) fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
+    pub fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
         let encoded = self.encoded.lock();
         encoded[coding as usize].as_ref().map(|encoded| (encoded.level, encoded.bytes.clone()))
     }
 
     /// Adds the file in a coding, unless a stronger level is there.
-    pub(crate) fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
+    pub fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
         let mut encoded = self.encoded.lock();
         let slot = &mut encoded[coding as usize];
         if slot.as_ref().is_none_or(|known| known.level < level) {
@@ -313,12 +313,12 @@ impl FileEntry {
     }
 
     /// Bytes of memory that the contents and their encodings take.
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         self.held.bytes.load(Relaxed)
     }
 
     /// Descriptors that it holds: none or one.
-    pub(super) fn open_files(&self) -> usize {
+    pub(crate) fn open_files(&self) -> usize {
         self.held.descriptors.load(Relaxed)
     }
 }

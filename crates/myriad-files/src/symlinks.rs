@@ -9,11 +9,11 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::path::as_path;
+use crate::path::as_path;
 
 /// Which symbolic links are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinkRule {
+pub enum LinkRule {
     /// `on`: all of them.
     Any,
     /// `if_not_owner`: those that belong to somebody else than what they lead to.
@@ -22,16 +22,16 @@ pub(crate) enum LinkRule {
 
 /// How the way to a path is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Walk {
+pub enum Walk {
     /// By the kernel, links and all.
     Free,
-    /// Checked; but for so many leading bytes (`from=`).
+    /// Checked; but for so many leading bytes (`from=`), at most as many as the path has.
     Checked(LinkRule, usize),
 }
 
 impl Walk {
     /// The walk to `path` where `from` says which leading part is trusted, as nginx reads it: whole components only.
-    pub(crate) fn to(path: &[u8], rule: LinkRule, from: &[u8]) -> Self {
+    pub fn to(path: &[u8], rule: LinkRule, from: &[u8]) -> Self {
         let trusted = match path.strip_prefix(from) {
             Some([]) if !from.is_empty() => return Self::Free,
             Some([b'/', ..]) => from.len(),
@@ -42,7 +42,7 @@ impl Walk {
     }
 
     /// The name under which what is known of `path` is kept: what one rule allows another may not.
-    pub(super) fn key(self, path: &[u8]) -> Cow<'_, [u8]> {
+    pub(crate) fn key(self, path: &[u8]) -> Cow<'_, [u8]> {
         let Self::Checked(rule, trusted) = self else { return Cow::Borrowed(path) };
         // No path holds a zero byte.
         let mut key = [path, &[0, rule as u8]].concat();
@@ -51,7 +51,7 @@ impl Walk {
     }
 
     /// What `path` is.
-    pub(super) fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
+    pub(crate) fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
         match self {
             Self::Free => std::fs::metadata(as_path(path)),
             Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted)?).metadata(),

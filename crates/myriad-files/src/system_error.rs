@@ -7,11 +7,11 @@ use rustix::io::Errno;
 
 /// The number of an error that the system gave, or would have given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SystemError(i32);
+pub struct SystemError(i32);
 
 impl SystemError {
     /// The number in `error`.
-    pub(crate) fn of(error: &io::Error) -> Self {
+    pub fn of(error: &io::Error) -> Self {
         let same_kind = || match error.kind() {
             // A name with a zero byte in it is one that no file can have.
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Errno::NOENT,
@@ -22,7 +22,7 @@ impl SystemError {
     }
 
     /// The status that nginx answers for a file that cannot be opened.
-    pub(crate) fn status(self) -> u16 {
+    pub fn status(self) -> u16 {
         if self.is_one_of(&[Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG]) {
             404
         } else if self.is_one_of(&[Errno::ACCESS, Errno::LOOP, Errno::MLINK]) {
@@ -42,7 +42,7 @@ impl SystemError {
     }
 
     /// Whether nothing is there by that name, which `log_not_found` decides to log.
-    pub(crate) fn is_absence(self) -> bool {
+    pub fn is_absence(self) -> bool {
         self.status() == 404
     }
 }

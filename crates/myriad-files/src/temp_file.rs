@@ -19,7 +19,7 @@ const PIECE: u64 = 64 << 10;
 
 /// A file that goes with its last user, unless it is to stay.
 #[derive(Clone)]
-pub(crate) struct TempFile(Arc<Inner>);
+pub struct TempFile(Arc<Inner>);
 
 struct Inner {
     file: File,
@@ -43,7 +43,7 @@ impl Drop for Inner {
 
 /// Whether a file can be found by a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Naming {
+pub enum Naming {
     /// It has none, and is gone whatever happens to the process.
     Nameless,
     /// While it is in use.
@@ -53,13 +53,13 @@ pub(crate) enum Naming {
 }
 
 impl TempFile {
-    /// Makes a file without a name in a folder of the system's.
-    pub(crate) async fn create() -> io::Result<Self> {
+    /// Makes a file without a name in a folder of the system's: `TMPDIR`, `/var/tmp` or `/tmp`.
+    pub async fn create() -> io::Result<Self> {
         Self::create_in(None, Naming::Nameless).await
     }
 
-    /// Makes a file in `folder`; in one of the system's where none is given.
-    pub(crate) async fn create_in(folder: Option<&TempFolder>, naming: Naming) -> io::Result<Self> {
+    /// Makes a file in `folder`; in one of the system's, and without a name, where none is given.
+    pub async fn create_in(folder: Option<&TempFolder>, naming: Naming) -> io::Result<Self> {
         let folder = folder.cloned();
         let made = spawn_blocking(move || match (folder, naming) {
             (Some(folder), Naming::Nameless) => Ok((open(&folder.path)?, None)),
@@ -74,13 +74,13 @@ impl TempFile {
     }
 
     /// Its name, where it has one.
-    pub(crate) fn name(&self) -> Option<&Path> {
+    pub fn name(&self) -> Option<&Path> {
         self.0.name.as_ref().map(|(path, _)| path.as_path())
     }
 
     /// Charges the file for bytes that are about to be written; false where all files that are charged would come to more than
     /// `most`, which is 0 for no bound. It is discharged when it goes.
-    pub(crate) fn charge(&self, bytes: u64, most: u64) -> bool {
+    pub fn charge(&self, bytes: u64, most: u64) -> bool {
         let fits = |all: u64| all.checked_add(bytes).filter(|sum| most == 0 || *sum <= most);
         let charged = CHARGED.fetch_update(Relaxed, Relaxed, fits).is_ok();
         if charged {
@@ -89,8 +89,8 @@ impl TempFile {
         charged
     }
 
-    /// Writes pieces after each other from `offset` on.
-    pub(crate) async fn write(&self, pieces: Vec<Bytes>, offset: u64) -> io::Result<()> {
+    /// Writes pieces after each other from `offset` on, a byte of the file; what fails midway has written some of them.
+    pub async fn write(&self, pieces: Vec<Bytes>, offset: u64) -> io::Result<()> {
         let file = Arc::clone(&self.0);
         let written = spawn_blocking(move || {
             let mut at = offset;
@@ -103,8 +103,9 @@ impl TempFile {
         written.await.unwrap_or_else(|_| Err(io::Error::other("writing was abandoned")))
     }
 
-    /// Begins to read from `offset`, up to `end`.
-    pub(crate) fn read(&self, offset: u64, end: u64) -> Reading {
+    /// Begins to read from `offset`, up to `end`, which is not less, 64 KB at most. Must be called on a tokio runtime, as all that
+    /// reads and writes here.
+    pub fn read(&self, offset: u64, end: u64) -> Reading {
         let file = Arc::clone(&self.0);
         let length = (end - offset).min(PIECE) as usize;
         Reading(spawn_blocking(move || {
@@ -117,7 +118,7 @@ impl TempFile {
 
 /// A folder of temporary files that have names (`client_body_temp_path`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TempFolder {
+pub struct TempFolder {
     /// The folder.
     pub path: PathBuf,
     /// Lengths of the names of folders in it, taken from the end of a file's number.
@@ -164,11 +165,11 @@ impl TempFolder {
 }
 
 /// A read under way.
-pub(crate) struct Reading(JoinHandle<io::Result<Bytes>>);
+pub struct Reading(JoinHandle<io::Result<Bytes>>);
 
 impl Reading {
     /// The bytes, once they are there.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
         let read = ready!(Pin::new(&mut self.0).poll(cx));
         let read = read.unwrap_or_else(|_| Err(io::Error::other("reading was abandoned")));
         Poll::Ready(read.map_err(|error| BodyError::Io(format!("temporary file: {error}"))))
@@ -176,7 +177,7 @@ impl Reading {
 }
 
 /// The first bytes of a file as a body.
-pub(crate) struct FileBody {
+pub struct FileBody {
     file: TempFile,
     at: u64,
     end: u64,
@@ -185,7 +186,7 @@ pub(crate) struct FileBody {
 
 impl FileBody {
     /// A body of the first `length` bytes.
-    pub(crate) fn new(file: TempFile, length: u64) -> Self {
+    pub fn new(file: TempFile, length: u64) -> Self {
         Self { file, at: 0, end: length, reading: None }
     }
 }
