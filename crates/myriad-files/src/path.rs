@@ -8,3 +8,14 @@ use std::path::Path;
 pub fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_stay_what_they_are() {
+        assert_eq!(as_path(b"/a/\xff").as_os_str().as_bytes(), b"/a/\xff");
+        assert_eq!(as_path(b""), Path::new(""));
+    }
+}

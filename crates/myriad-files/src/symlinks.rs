@@ -150,4 +150,33 @@ mod tests {
         assert_eq!(to(""), checked(0));
         assert_eq!(to("/srv/site/a"), Walk::Free);
     }
+
+    #[test]
+    fn what_one_rule_allows_is_not_known_under_another() {
+        let walks = [
+            Walk::Free,
+            Walk::Checked(LinkRule::Any, 0),
+            Walk::Checked(LinkRule::Any, 4),
+            Walk::Checked(LinkRule::ForeignOwner, 0),
+        ];
+        let keys: std::collections::HashSet<_> =
+            walks.iter().map(|walk| walk.key(b"/srv/a").into_owned()).collect();
+        assert_eq!(keys.len(), walks.len());
+        assert_eq!(Walk::Free.key(b"/srv/a"), &b"/srv/a"[..]);
+    }
+
+    #[test]
+    fn a_relative_path_begins_at_the_working_folder() {
+        let known = Walk::Free.metadata(b"Cargo.toml").unwrap();
+        let walked = Walk::Checked(LinkRule::Any, 0).metadata(b"Cargo.toml").unwrap();
+        assert_eq!((known.dev(), known.ino()), (walked.dev(), walked.ino()));
+    }
+
+    #[test]
+    fn a_name_with_a_zero_byte_is_no_file() {
+        for walk in [Walk::Free, Walk::Checked(LinkRule::Any, 0), Walk::Checked(LinkRule::ForeignOwner, 0)] {
+            let error = walk.metadata(b"/tmp/a\0b").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{walk:?}");
+        }
+    }
 }

@@ -71,4 +71,21 @@ mod tests {
         assert_eq!((denied.to_string().as_str(), denied.status()), ("13: Permission denied", 403));
         assert_eq!(SystemError::of(&io::Error::other("x")).status(), 500);
     }
+
+    #[test]
+    fn statuses_are_those_of_nginx() {
+        let status = |errno: Errno| SystemError::of(&io::Error::from(errno)).status();
+        assert_eq!([Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG].map(status), [404; 3]);
+        assert_eq!([Errno::ACCESS, Errno::LOOP, Errno::MLINK].map(status), [403; 3]);
+        assert_eq!([Errno::IO, Errno::MFILE, Errno::PERM].map(status), [500; 3]);
+    }
+
+    #[test]
+    fn errors_that_bear_no_number_get_one_by_their_kind() {
+        let number = |kind: io::ErrorKind| SystemError::of(&io::Error::from(kind)).0;
+        assert_eq!(number(io::ErrorKind::InvalidInput), Errno::NOENT.raw_os_error());
+        assert_eq!(number(io::ErrorKind::PermissionDenied), Errno::ACCESS.raw_os_error());
+        assert_eq!(number(io::ErrorKind::UnexpectedEof), Errno::IO.raw_os_error());
+        assert_eq!(SystemError::of(&io::Error::from_raw_os_error(0)).0, Errno::IO.raw_os_error());
+    }
 }

@@ -237,6 +237,8 @@ fn open_and_unlink(folder: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::{Future, poll_fn};
+
     use super::*;
 
     #[test]
@@ -264,5 +266,120 @@ mod tests {
         drop((other_user, stays));
         assert_eq!(names.map(|name| name.exists()), [false, true]);
         std::fs::remove_dir_all(path).unwrap();
+    }
+
+    fn run<T>(work: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(work)
+    }
+
+    async fn whole(mut body: FileBody) -> Result<Vec<u8>, BodyError> {
+        let mut bytes = Vec::new();
+        while let Some(piece) = poll_fn(|cx| Pin::new(&mut body).poll_data(cx)).await {
+            let piece = piece?;
+            assert!(!piece.is_empty() && piece.len() as u64 <= PIECE);
+            assert_eq!(body.size_hint(), Some(body.end - body.at));
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(bytes)
+    }
+
+    #[test]
+    fn what_was_written_is_read_in_pieces() {
+        let written: Vec<u8> = (0..PIECE * 2 + 5).map(|at| at as u8).collect();
+        let read = run(async {
+            let file = TempFile::create().await.unwrap();
+            let (one, other) = written.split_at(70_000);
+            file.write(vec![Bytes::copy_from_slice(&one[..3]), Bytes::copy_from_slice(&one[3..])], 0)
+                .await
+                .unwrap();
+            file.write(vec![Bytes::copy_from_slice(other)], 70_000).await.unwrap();
+            let body = FileBody::new(file, written.len() as u64);
+            assert_eq!(body.size_hint(), Some(written.len() as u64));
+            whole(body).await.unwrap()
+        });
+        assert!(read == written);
+    }
+
+    #[test]
+    fn a_body_ends_where_it_is_said_to() {
+        run(async {
+            let file = TempFile::create().await.unwrap();
+            file.write(vec![Bytes::from_static(b"abcdef")], 0).await.unwrap();
+            assert_eq!(whole(FileBody::new(file.clone(), 4)).await.unwrap(), b"abcd");
+            assert_eq!(whole(FileBody::new(file, 0)).await.unwrap(), b"");
+        });
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_is_an_error_and_no_end() {
+        run(async {
+            let file = TempFile::create().await.unwrap();
+            file.write(vec![Bytes::from_static(b"abc")], 0).await.unwrap();
+            assert!(matches!(whole(FileBody::new(file, 4)).await, Err(BodyError::Io(_))));
+        });
+    }
+
+    #[test]
+    fn a_file_in_a_folder_is_nameless_unless_asked() {
+        let path = std::env::temp_dir().join(format!("myriad-nameless-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        let folder = TempFolder { path: path.clone(), levels: vec![2] };
+        run(async {
+            let nameless = TempFile::create_in(Some(&folder), Naming::Nameless).await.unwrap();
+            assert!(nameless.name().is_none());
+            assert_eq!(std::fs::read_dir(&path).unwrap().count(), 0);
+            let named = TempFile::create_in(Some(&folder), Naming::WhileUsed).await.unwrap();
+            let name = named.name().unwrap().to_owned();
+            assert!(name.starts_with(&path) && name.exists());
+            let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&name).unwrap());
+            assert_eq!(mode & 0o077, 0, "others may not read what visitors send: {mode:o}");
+        });
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_an_error() {
+        let folder = TempFolder { path: "/dev/null/folder".into(), levels: Vec::new() };
+        for naming in [Naming::Nameless, Naming::WhileUsed, Naming::Stays] {
+            assert!(run(TempFile::create_in(Some(&folder), naming)).is_err(), "{naming:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_taken_is_passed_over() {
+        let path = std::env::temp_dir().join(format!("myriad-taken-{}", std::process::id()));
+        let folder = TempFolder { path: path.clone(), levels: Vec::new() };
+        let (_, first) = folder.create().unwrap();
+        let first: u64 = first.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        // Left by an earlier process; other tests may take numbers meanwhile.
+        let left: Vec<_> = (first + 1..first + 50).map(|number| folder.path_of(number)).collect();
+        for path in &left {
+            std::fs::write(path, "left").unwrap();
+        }
+        let (_, second) = folder.create().unwrap();
+        assert!(!left.contains(&second) && second.exists(), "{}", second.display());
+        assert!(left.iter().all(|path| std::fs::read(path).unwrap() == b"left"));
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn files_are_charged_together_and_discharged_when_they_go() {
+        // Above what other tests of the process charge, which is nothing.
+        let most = 1000;
+        let [one, other] =
+            run(async { [TempFile::create().await.unwrap(), TempFile::create().await.unwrap()] });
+        assert!(one.charge(600, most));
+        assert!(!other.charge(401, most));
+        assert!(other.charge(400, most));
+        assert!(!one.charge(1, most));
+        let user = one.clone();
+        drop(one);
+        assert!(!other.charge(1, most), "it is still in use");
+        drop(user);
+        assert!(other.charge(600, most));
+        assert!(other.charge(1 << 40, 0), "no bound");
+        assert!(!other.charge(u64::MAX, 0), "more than can be counted");
+        drop(other);
+        assert_eq!(CHARGED.load(Relaxed), 0);
     }
 }
