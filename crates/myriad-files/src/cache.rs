@@ -120,12 +120,12 @@ impl FileCache {
     }
 
     /// Keeps at most so many files open, one a shard at least; not those that are being sent.
-    pub(crate) fn keep_open(&self, most: usize) {
+    pub fn keep_open(&self, most: usize) {
         self.open_per_shard.store((most / SHARDS).clamp(1, OPEN_PER_SHARD), Relaxed);
     }
 
     /// Closes the open files, but for those that are being sent; whether there was one.
-    pub(crate) fn close_unused(&self) -> bool {
+    pub fn close_unused(&self) -> bool {
         let mut found = false;
         for shard in &self.shards {
             shard.entries.lock().retain(|_, entry| {

@@ -33,7 +33,7 @@ impl SystemError {
     }
 
     /// Whether the process, or the machine, has no descriptor left.
-    pub(crate) fn is_shortage(self) -> bool {
+    pub fn is_shortage(self) -> bool {
         self.is_one_of(&[Errno::MFILE, Errno::NFILE])
     }
 
