@@ -36,7 +36,8 @@ impl File<'_> {
             encodings.extend_from_slice(meta);
             encodings.extend_from_slice(bytes);
         }
-        let pieces = if self.body.is_empty() { Vec::new() } else { xxh3_64(self.body).to_le_bytes().to_vec() };
+        let pieces =
+            if self.body.is_empty() { Vec::new() } else { xxh3_64(self.body).to_le_bytes().to_vec() };
         let head = self.head.concat();
 
         let mut file = b"\x89Myriad\n\x03\0".to_vec();

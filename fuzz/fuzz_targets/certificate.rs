@@ -36,7 +36,8 @@ fuzz_target!(|data: &[u8]| {
                 let shown = name.rfc2253() + &name.legacy();
                 assert!(shown.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
             }
-            let _ = (certificate.shown_serial(), show_time(certificate.not_after), certificate.is_for("a.test"));
+            let _ =
+                (certificate.shown_serial(), show_time(certificate.not_after), certificate.is_for("a.test"));
         }
         if let Ok(list) = RevocationList::parse(der) {
             trust.revoke(list);

@@ -2,7 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_http::Fields;
 use myriad_http::accept::{AcceptEncoding, Coding};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::conditional::{entity_tags, if_match, if_none_match, if_range};
@@ -10,7 +9,8 @@ use myriad_http::date::{format_http_date, parse_http_date};
 use myriad_http::h1::connection_options;
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_http::structured::dictionary;
-use myriad_policy::other_codings;
+use myriad_http::{Fields, Method};
+use myriad_policy::{Announced, ResponseFacts, Rules, VaryRule, admit, other_codings};
 
 fuzz_target!(|input: (u64, u8, &[u8])| {
     let (number, small, text) = input;
@@ -44,4 +44,41 @@ fuzz_target!(|input: (u64, u8, &[u8])| {
         assert_eq!(spelled(&names).as_ref(), Some(&names));
     }
     let _ = connection_options(text);
+    languages(text);
+    accelerators(text, number);
 });
+
+/// `Accept-Language`: what it comes to as a variant, the same each time.
+fn languages(text: &[u8]) {
+    let fields: Fields = [("Accept-Language", text)].into_iter().collect();
+    let rule = VaryRule::parse([&b"accept-language"[..]]).expect("a name");
+    let [mut once, mut again] = [Vec::new(), Vec::new()];
+    assert_eq!(
+        rule.write_variant(&fields, &mut once).is_ok(),
+        rule.write_variant(&fields, &mut again).is_ok()
+    );
+    assert_eq!(once, again);
+}
+
+/// What an origin says to accelerators alone, at any time.
+fn accelerators(text: &[u8], now: u64) {
+    let announced = Announced { surrogate: Some((*b"myriad").into()), litespeed: true };
+    let rules = Rules { announced, ..Rules::default() };
+    for name in ["Surrogate-Control", "X-LiteSpeed-Cache-Control"] {
+        let fields: Fields = [(name, text)].into_iter().collect();
+        let facts = ResponseFacts {
+            status: 200,
+            fields: &fields,
+            method: Method::Get,
+            authorization: false,
+            personal: false,
+            piece: false,
+            no_cache: false,
+            uses: 1,
+            usable_page: false,
+            large_request: false,
+            delay_ms: 0,
+        };
+        let _ = admit(&facts, &rules, now);
+    }
+}

@@ -108,6 +108,39 @@ mod tests {
     }
 
     #[test]
+    fn no_value_is_too_odd_to_be_read() {
+        let words = [
+            "max-age",
+            "=",
+            "+",
+            ";",
+            ",",
+            "no-store",
+            "myriad",
+            "\"",
+            " ",
+            "18446744073709551615",
+            "60",
+            "\u{ff}",
+        ];
+        for seed in 0..5_000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let value: String =
+                (0..random.usize(0..12)).map(|_| words[random.usize(0..words.len())]).collect();
+            for name in ["Surrogate-Control", "X-LiteSpeed-Cache-Control"] {
+                let fields: Fields = [(name, value.as_str())].into_iter().collect();
+                let now = random.u64(..);
+                let until = until(&fields, &rules(), now);
+                assert!(
+                    until.is_none_or(|said| said.is_err() || said.is_ok_and(|(until, _)| until >= now)),
+                    "{seed}"
+                );
+                let _ = stale_ms(&fields, &rules());
+            }
+        }
+    }
+
+    #[test]
     fn surrogate_control_is_for_those_who_announced_it() {
         let of = |value: &str| said(&rules(), &[("Surrogate-Control", value), ("Cache-Control", "no-store")]);
         assert_eq!(of("max-age=60"), Some(Ok(60_000)));

@@ -112,6 +112,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_spelled_is_spelled_the_same_again() {
+        let words = [
+            "en", "de-AT", "*", "-", ",", ";", "q=", "Q=", "0", "1", "0.5", ".999", " ", "\t", "\u{e9}", "=",
+            "en-",
+        ];
+        for seed in 0..5_000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let value: String =
+                (0..random.usize(0..40)).map(|_| words[random.usize(0..words.len())]).collect();
+            let Some(languages) = ordered([value.as_bytes()].into_iter()) else { continue };
+            let mut once = Vec::new();
+            write(languages, &mut once);
+            let again = String::from_utf8(once).expect("text");
+            assert_eq!(spelled(&again), again, "{seed}: {value:?}");
+        }
+    }
+
+    #[test]
     fn lists_that_mean_the_same_are_one_and_those_that_differ_are_not() {
         for same in [
             "en-gb,en;q=0.95,de;q=0.90",
