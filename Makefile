@@ -77,7 +77,7 @@ bench-recipes: ## the published ab runs, against Apache, nginx, Varnish, HAProxy
 	@$(MAKE) --no-print-directory build
 	@bench/recipes.py $(BENCH)
 
-bench-cache: ## a million pages, hit rates, bans, one second's validity, beside nginx and Varnish; adds to bench/REPORT.md
+bench-cache: ## a million pages, hit rates, purges, one second's validity, beside nginx and Varnish; adds to bench/REPORT.md
 	@scripts/install-packages up bench
 	@$(MAKE) --no-print-directory build
 	@bench/cache.py $(BENCH)

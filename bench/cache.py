@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the page cache must reach, measured: a million small pages, hit rates, what a ban costs, a page of one second's validity.
+"""What the page cache must reach, measured: a million small pages, hit rates, what a purge costs, a page of one second's validity.
 
     make bench-cache                                         all of it; adds its section to bench/REPORT.md
     bench/cache.py --rows validity,hit-rates                 some of it, to bench/out/REPORT.md
@@ -348,7 +348,7 @@ ROWS = {
     "million": million,
     "validity": validity,
     "hit-rates": hit_rates,
-    "bans": example("ban_cost", "A ban on a million objects",
+    "purges": example("purge_cost", "A purge of a million objects",
                     "Asked: answered within 10 ms beyond the fdatasync, in effect at once, the next hits at most 1.1 ×."),
 }
 

@@ -4,22 +4,27 @@
 
 use libfuzzer_sys::fuzz_target;
 use myriad_acme::protocol::read_problem;
-use myriad_acme::{Certificate, SigningKey, pem, schedule, time};
+use myriad_acme::{Facts, SigningKey, schedule};
+use myriad_x509::pem;
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (status, bytes) = input;
-    for facts in [Certificate::from_der(bytes), Certificate::from_pem(bytes)].into_iter().flatten() {
+    for facts in [Facts::from_der(bytes), Facts::from_pem(bytes)].into_iter().flatten() {
         let window = schedule::renewal_window(facts.not_before_s, facts.not_after_s);
         assert!(window.start_s <= window.end_s);
         assert!(facts.names.iter().chain([&facts.issuer]).all(|text| !text.contains(char::is_control)));
         facts.is_for("www.example.com");
     }
     let _ = SigningKey::from_pem(bytes);
-    for block in pem::certificates(bytes) {
-        assert_eq!(pem::certificates(pem::block("CERTIFICATE", &block).as_bytes()), [block]);
+    for der in pem::certificates(bytes).flatten() {
+        let again = pem::block("CERTIFICATE", &der);
+        assert!(pem::certificates(again.as_bytes()).eq([Ok(der)]));
+    }
+    for block in pem::blocks(bytes).flatten() {
+        let _ = (block.bytes(), block.header("DEK-Info"));
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
-        let _ = time::from_rfc3339(text);
+        let _ = myriad_calendar::parse_rfc3339(text);
     }
     let told = read_problem(bytes, status).to_string();
     assert!(!told.contains(char::is_control) && told.chars().count() < 1500);

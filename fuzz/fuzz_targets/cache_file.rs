@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use myriad_store::examine;
+use myriad_disk::examine;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a header, the last eight of which are its checksum.

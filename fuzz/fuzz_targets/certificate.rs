@@ -4,24 +4,19 @@
 
 use gullible::Gullible;
 use libfuzzer_sys::fuzz_target;
-use myriad_x509::{Certificate, Purpose, RevocationList, Trust, show_time};
+use myriad_calendar::show_x509_time;
+use myriad_x509::der::Reader;
+use myriad_x509::{Certificate, Purpose, RevocationList, Trust};
 
 mod gullible;
 
 /// DER one behind the other; what follows the last that is whole is one more.
-fn pieces(mut bytes: &[u8]) -> Vec<&[u8]> {
-    let mut pieces = Vec::new();
-    while !bytes.is_empty() {
-        let length = match bytes {
-            [_, short @ 0..=0x7f, ..] => 2 + usize::from(*short),
-            [_, 0x81, long, ..] => 3 + usize::from(*long),
-            [_, 0x82, high, low, ..] => 4 + usize::from(u16::from_be_bytes([*high, *low])),
-            _ => bytes.len(),
-        };
-        let (piece, rest) = bytes.split_at(length.min(bytes.len()));
-        pieces.push(piece);
-        bytes = rest;
-    }
+fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut reader = Reader::new(bytes);
+    let mut pieces: Vec<&[u8]> =
+        std::iter::from_fn(|| reader.value().ok()).map(|value| value.whole).collect();
+    let taken = pieces.iter().map(|piece| piece.len()).sum();
+    pieces.extend(Some(&bytes[taken..]).filter(|rest| !rest.is_empty()));
     pieces
 }
 
@@ -37,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
                 assert!(shown.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
             }
             let _ =
-                (certificate.shown_serial(), show_time(certificate.not_after), certificate.is_for("a.test"));
+                (certificate.shown_serial(), show_x509_time(certificate.not_after), certificate.is_for("a.test"));
         }
         if let Ok(list) = RevocationList::parse(der) {
             trust.revoke(list);

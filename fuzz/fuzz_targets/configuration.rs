@@ -10,7 +10,7 @@ fuzz_target!(|text: &[u8]| {
     let path = Path::new("/etc/myriad.conf");
     let loader = MemoryLoader::with(path, text);
     let parsed = parse(&loader, path, b"");
-    if let Err(findings) = build(&parsed) {
+    if let Err(findings) = build(&parsed, myriad_serve::registry()) {
         assert!(!findings.is_empty());
         for finding in &findings {
             assert!(!render(&parsed, finding).is_empty());

@@ -6,7 +6,7 @@ use std::path::Path;
 use libfuzzer_sys::fuzz_target;
 use myriad_conf::{MemoryLoader, parse};
 
-#[path = "../../crates/myriad-conf/tests/words/mod.rs"]
+#[path = "../../crates/myriad-serve/tests/words/mod.rs"]
 mod words;
 
 fuzz_target!(|text: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_store::examine_purges;
+use myriad_index::examine_purges;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes before the payload of a record.

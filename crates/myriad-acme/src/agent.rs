@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use myriad_conf::settings::Level;
 use parking_lot::{Condvar, Mutex};
 
 use crate::challenges::Challenges;
@@ -26,21 +27,8 @@ const DIRECTORY_AGE: Duration = Duration::from_hours(1);
 /// The longest sleep: clocks may be set.
 const LONGEST_SLEEP_S: u64 = 3600;
 
-/// How much a line of the log matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// A certificate did not come.
-    Error,
-    /// Something will be done later, or otherwise.
-    Warn,
-    /// A certificate came.
-    Notice,
-    /// What is being done.
-    Info,
-}
-
 /// Takes a line for the error log.
-pub type Log = Arc<dyn Fn(Severity, &str) + Send + Sync>;
+pub type Log = Arc<dyn Fn(Level, &str) + Send + Sync>;
 /// Takes a file of the issuer's state, by its name, to be kept over restarts.
 pub type Keep = Arc<dyn Fn(&str, &[u8]) + Send + Sync>;
 
@@ -230,13 +218,13 @@ impl Worker {
         }
     }
 
-    fn say(&self, outside: &Outside, severity: Severity, message: fmt::Arguments<'_>) {
-        (outside.log)(severity, &format!("acme issuer \"{}\": {message}", self.issuer.name));
+    fn say(&self, outside: &Outside, level: Level, message: fmt::Arguments<'_>) {
+        (outside.log)(level, &format!("acme issuer \"{}\": {message}", self.issuer.name));
     }
 
     fn order(&mut self, slot: &Arc<Slot>, outside: &Outside) {
         let deed = if slot.is_ready() { "renewing" } else { "ordering" };
-        self.say(outside, Severity::Info, format_args!("{deed} the certificate for {}", slot.order));
+        self.say(outside, Level::Info, format_args!("{deed} the certificate for {}", slot.order));
         match self.try_order(slot, outside) {
             Ok(()) => self.came(slot, outside),
             Err(Error::Stopped) => {}
@@ -258,7 +246,7 @@ impl Worker {
                 };
                 self.say(
                     outside,
-                    Severity::Error,
+                    Level::Error,
                     format_args!(
                         "no certificate for {}: {error}; {stands}; next attempt in {}",
                         slot.order,
@@ -294,7 +282,7 @@ impl Worker {
         let (Some(facts), Some(renewal)) = (slot.facts(), renewal) else { return };
         self.say(
             outside,
-            Severity::Notice,
+            Level::Notice,
             format_args!(
                 "the certificate for {} is here, issued by \"{}\", valid for {}, to be renewed in {}",
                 slot.order,
@@ -317,7 +305,7 @@ impl Worker {
                 self.client = None;
                 self.say(
                     outside,
-                    Severity::Info,
+                    Level::Info,
                     format_args!("no renewal information for {}: {error}", slot.order),
                 );
                 (None, None)
@@ -335,7 +323,7 @@ impl Worker {
         if let Some(Some(at)) = sooner {
             self.say(
                 outside,
-                Severity::Info,
+                Level::Info,
                 format_args!(
                     "the authority would like the certificate for {} to be renewed in {}",
                     slot.order,
@@ -351,7 +339,7 @@ impl Worker {
         let client = if let Some(client) = fresh {
             client
         } else {
-            let https = Https::new(roots::client_config(&self.issuer)?, Arc::clone(&outside.resolve));
+            let https = Https::new(roots::tls_config(&self.issuer)?, Arc::clone(&outside.resolve));
             (Instant::now(), Client::open(https, &self.issuer, key)?)
         };
         Ok(&mut self.client.insert(client).1)

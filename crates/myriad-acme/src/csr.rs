@@ -4,12 +4,14 @@ use std::net::IpAddr;
 
 use aws_lc_rs::digest;
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use myriad_calendar::format_generalized_time;
+use myriad_x509::der::tag;
+use myriad_x509::write as der;
 
-use crate::der::{self, oid, tag};
 use crate::error::Error;
-use crate::issuer::Identifier;
 use crate::key::SigningKey;
-use crate::time;
+use crate::oid;
+use myriad_conf::model::AcmeIdentifier;
 
 /// Days that the answer to a challenge would be valid.
 const CHALLENGE_DAYS: u64 = 7;
@@ -18,7 +20,7 @@ const CHALLENGE_DAYS: u64 = 7;
 /// without.
 pub fn request(
     key: &SigningKey,
-    identifiers: &[Identifier],
+    identifiers: &[AcmeIdentifier],
     common_name: Option<&str>,
 ) -> Result<Vec<u8>, Error> {
     let extensions = der::sequence(&[&alternative_names(identifiers)]);
@@ -39,7 +41,7 @@ pub fn request(
 /// the key authorization in it.
 pub fn challenge_certificate(
     key: &SigningKey,
-    identifier: &Identifier,
+    identifier: &AcmeIdentifier,
     key_authorization: &str,
     now_s: u64,
 ) -> Result<Vec<u8>, Error> {
@@ -56,7 +58,7 @@ pub fn challenge_certificate(
 /// A certificate that its own key has signed, for trying out, in DER: for these names and so many days.
 pub fn self_signed(
     key: &SigningKey,
-    identifiers: &[Identifier],
+    identifiers: &[AcmeIdentifier],
     now_s: u64,
     days: u64,
 ) -> Result<Vec<u8>, Error> {
@@ -76,7 +78,7 @@ fn certificate(
     SystemRandom::new().fill(&mut serial).map_err(|_| Error::Cryptography("choosing a number"))?;
     // Neither negative nor zero (RFC 5280 section 4.1.2.2).
     serial[0] = serial[0] & 0x7f | 0x40;
-    let moment = |seconds| der::value(tag::GENERALIZED_TIME, &time::to_x509(seconds));
+    let moment = |seconds| der::value(tag::GENERALIZED_TIME, &format_generalized_time(seconds));
     let version = der::holding(tag::context(0), &[&der::integer(&[2])]);
     let issuer = name(Some(common_name));
     let certificate = der::sequence(&[
@@ -107,13 +109,13 @@ fn name(common_name: Option<&str>) -> Vec<u8> {
     der::sequence(&[&der::holding(tag::SET, &[&attribute])])
 }
 
-fn alternative_names(identifiers: &[Identifier]) -> Vec<u8> {
+fn alternative_names(identifiers: &[AcmeIdentifier]) -> Vec<u8> {
     let names: Vec<Vec<u8>> = identifiers
         .iter()
         .map(|identifier| match identifier {
-            Identifier::Dns(name) => der::value(tag::context_plain(2), name.as_bytes()),
-            Identifier::Ip(IpAddr::V4(address)) => der::value(tag::context_plain(7), &address.octets()),
-            Identifier::Ip(IpAddr::V6(address)) => der::value(tag::context_plain(7), &address.octets()),
+            AcmeIdentifier::Dns(name) => der::value(tag::implicit(2), name.as_bytes()),
+            AcmeIdentifier::Ip(IpAddr::V4(address)) => der::value(tag::implicit(7), &address.octets()),
+            AcmeIdentifier::Ip(IpAddr::V6(address)) => der::value(tag::implicit(7), &address.octets()),
         })
         .collect();
     let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
@@ -126,15 +128,15 @@ fn alternative_names(identifiers: &[Identifier]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::KeyKind;
-    use crate::x509::Certificate;
+    use crate::facts::Facts;
+    use myriad_conf::model::AcmeKeyKind;
 
     #[test]
     fn answer_to_a_challenge_is_a_certificate_for_the_name_alone() {
-        let key = SigningKey::generate(KeyKind::P256).expect("key");
-        let name = Identifier::Dns("one.test".into());
+        let key = SigningKey::generate(AcmeKeyKind::P256).expect("key");
+        let name = AcmeIdentifier::Dns("one.test".into());
         let certificate = challenge_certificate(&key, &name, "token.thumb", 1_795_246_560).expect("made");
-        let read = Certificate::from_der(&certificate).expect("read");
+        let read = Facts::from_der(&certificate).expect("read");
         assert_eq!(read.names, ["one.test"]);
         assert!(read.not_before_s < 1_795_246_560 && read.not_after_s > 1_795_246_560);
         let digest = digest::digest(&digest::SHA256, b"token.thumb");

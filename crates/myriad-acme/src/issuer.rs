@@ -7,49 +7,28 @@ use aws_lc_rs::digest;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::key::KeyKind;
+use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
 
-/// What a certificate is for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Identifier {
-    /// A host name, in lower case.
-    Dns(String),
-    /// An address (RFC 8738); few authorities take one.
-    Ip(IpAddr),
-}
-
-impl Identifier {
-    /// Its type in orders.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Dns(_) => "dns",
-            Self::Ip(_) => "ip",
-        }
-    }
-
-    /// The name by which the authority asks for it in a TLS handshake: an address by its reverse name (RFC 8738
-    /// section 6).
-    pub(crate) fn server_name(&self) -> String {
-        match self {
-            Self::Dns(name) => name.clone(),
-            Self::Ip(IpAddr::V4(address)) => {
-                let [a, b, c, d] = address.octets();
-                format!("{d}.{c}.{b}.{a}.in-addr.arpa")
-            }
-            Self::Ip(IpAddr::V6(address)) => {
-                let nibbles = address.octets().into_iter().rev().flat_map(|byte| [byte & 15, byte >> 4]);
-                let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
-                nibbles.flat_map(|nibble| [digit(nibble), '.']).chain("ip6.arpa".chars()).collect()
-            }
-        }
+/// The type of an identifier in orders.
+pub(crate) fn kind_of(identifier: &AcmeIdentifier) -> &'static str {
+    match identifier {
+        AcmeIdentifier::Dns(_) => "dns",
+        AcmeIdentifier::Ip(_) => "ip",
     }
 }
 
-impl fmt::Display for Identifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dns(name) => f.write_str(name),
-            Self::Ip(address) => write!(f, "{address}"),
+/// The name by which the authority asks for an identifier in a TLS handshake: an address by its reverse name (RFC 8738 section 6).
+pub(crate) fn server_name(identifier: &AcmeIdentifier) -> String {
+    match identifier {
+        AcmeIdentifier::Dns(name) => name.clone(),
+        AcmeIdentifier::Ip(IpAddr::V4(address)) => {
+            let [a, b, c, d] = address.octets();
+            format!("{d}.{c}.{b}.{a}.in-addr.arpa")
+        }
+        AcmeIdentifier::Ip(IpAddr::V6(address)) => {
+            let nibbles = address.octets().into_iter().rev().flat_map(|byte| [byte & 15, byte >> 4]);
+            let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+            nibbles.flat_map(|nibble| [digit(nibble), '.']).chain("ip6.arpa".chars()).collect()
         }
     }
 }
@@ -58,9 +37,9 @@ impl fmt::Display for Identifier {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CertificateOrder {
     /// Its names; at least one, each once.
-    pub identifiers: Vec<Identifier>,
+    pub identifiers: Vec<AcmeIdentifier>,
     /// The key that is made for it.
-    pub key: KeyKind,
+    pub key: AcmeKeyKind,
 }
 
 impl CertificateOrder {
@@ -91,32 +70,14 @@ impl fmt::Display for CertificateOrder {
     }
 }
 
-/// How names are proved: `challenge`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ChallengeKind {
-    /// By an answer over plain HTTP on port 80 (RFC 8555 section 8.3).
-    #[default]
-    Http01,
-    /// By a certificate in a handshake on port 443 (RFC 8737).
-    TlsAlpn01,
-}
-
-impl ChallengeKind {
-    /// Its name in authorizations.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Http01 => "http-01",
-            Self::TlsAlpn01 => "tls-alpn-01",
+/// The place where the authority looks, for a message that it found nothing.
+pub(crate) fn looks_at(challenge: AcmeChallenge) -> &'static str {
+    match challenge {
+        AcmeChallenge::Http01 => {
+            "it asks by http on port 80: does the name lead there, and does a server listen?"
         }
-    }
-
-    /// The place where the authority looks, for a message that it found nothing.
-    pub(crate) fn looks_at(self) -> &'static str {
-        match self {
-            Self::Http01 => "it asks by http on port 80: does the name lead there, and does a server listen?",
-            Self::TlsAlpn01 => {
-                "it asks by TLS on port 443: does the name lead there, and does nothing else end TLS before?"
-            }
+        AcmeChallenge::TlsAlpn01 => {
+            "it asks by TLS on port 443: does the name lead there, and does nothing else end TLS before?"
         }
     }
 }
@@ -125,7 +86,7 @@ impl ChallengeKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountKey {
     /// Made once and kept.
-    Made(KeyKind),
+    Made(AcmeKeyKind),
     /// Given as a file; its text.
     Given(Vec<u8>),
 }
@@ -163,7 +124,7 @@ pub struct Issuer {
     /// The account's key.
     pub account_key: AccountKey,
     /// How names are proved.
-    pub challenge: ChallengeKind,
+    pub challenge: AcmeChallenge,
     /// The people whom the authority may write to, as URLs.
     pub contacts: Vec<String>,
     /// The account elsewhere.
@@ -186,20 +147,20 @@ pub struct Issuer {
 mod tests {
     use super::*;
 
-    fn order(names: &[&str], key: KeyKind) -> CertificateOrder {
-        let identifiers = names.iter().map(|name| Identifier::Dns((*name).to_owned())).collect();
+    fn order(names: &[&str], key: AcmeKeyKind) -> CertificateOrder {
+        let identifiers = names.iter().map(|name| AcmeIdentifier::Dns((*name).to_owned())).collect();
         CertificateOrder { identifiers, key }
     }
 
     #[test]
     fn files_are_told_apart_by_all_names_and_the_key() {
-        let one = order(&["a.test", "b.test"], KeyKind::P256).file_name();
+        let one = order(&["a.test", "b.test"], AcmeKeyKind::P256).file_name();
         assert!(one.starts_with("a.test-"), "{one}");
-        assert_ne!(one, order(&["a.test"], KeyKind::P256).file_name());
-        assert_ne!(one, order(&["a.test", "b.test"], KeyKind::Rsa2048).file_name());
+        assert_ne!(one, order(&["a.test"], AcmeKeyKind::P256).file_name());
+        assert_ne!(one, order(&["a.test", "b.test"], AcmeKeyKind::Rsa2048).file_name());
         let address = CertificateOrder {
-            identifiers: vec![Identifier::Ip("2001:db8::1".parse().expect("address"))],
-            key: KeyKind::P256,
+            identifiers: vec![AcmeIdentifier::Ip("2001:db8::1".parse().expect("address"))],
+            key: AcmeKeyKind::P256,
         };
         assert!(
             address.file_name().bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
@@ -208,7 +169,7 @@ mod tests {
 
     #[test]
     fn addresses_are_asked_for_by_their_reverse_names() {
-        let name = |address: &str| Identifier::Ip(address.parse().expect("address")).server_name();
+        let name = |address: &str| server_name(&AcmeIdentifier::Ip(address.parse().expect("address")));
         assert_eq!(name("192.0.2.1"), "1.2.0.192.in-addr.arpa");
         assert_eq!(
             name("2001:db8::1"),

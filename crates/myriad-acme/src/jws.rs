@@ -85,8 +85,8 @@ pub(crate) fn key_authorization(key: &SigningKey, token: &str) -> Result<String,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::KeyKind;
     use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
+    use myriad_conf::model::AcmeKeyKind;
 
     fn decoded(text: &Value) -> Vec<u8> {
         URL_SAFE_NO_PAD.decode(text.as_str().expect("text")).expect("base64url")
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn request_is_signed_over_its_head_and_payload() {
-        let key = SigningKey::generate(KeyKind::P256).expect("key");
+        let key = SigningKey::generate(AcmeKeyKind::P256).expect("key");
         let text = request(&key, Signer::Key, "n1", "https://ca.test/x", Some(&json!({ "a": 1 })));
         let whole: Value = serde_json::from_str(&text.expect("request")).expect("JSON");
         let protected: Value = serde_json::from_slice(&decoded(&whole["protected"])).expect("JSON");
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn known_account_is_named_and_its_key_left_out() {
-        let key = SigningKey::generate(KeyKind::Rsa2048).expect("key");
+        let key = SigningKey::generate(AcmeKeyKind::Rsa2048).expect("key");
         let text = request(&key, Signer::Account("https://ca.test/1"), "n", "https://ca.test/x", None);
         let whole: Value = serde_json::from_str(&text.expect("request")).expect("JSON");
         let protected: Value = serde_json::from_slice(&decoded(&whole["protected"])).expect("JSON");
@@ -123,10 +123,10 @@ mod tests {
 
     #[test]
     fn key_is_written_as_thumbprints_are_taken() {
-        let key = SigningKey::generate(KeyKind::P384).expect("key");
+        let key = SigningKey::generate(AcmeKeyKind::P384).expect("key");
         let text = jwk(&key).expect("key").to_string();
         assert!(text.starts_with(r#"{"crv":"P-384","kty":"EC","x":""#), "{text}");
-        let rsa = SigningKey::generate(KeyKind::Rsa2048).expect("key");
+        let rsa = SigningKey::generate(AcmeKeyKind::Rsa2048).expect("key");
         assert!(jwk(&rsa).expect("key").to_string().starts_with(r#"{"e":"AQAB","kty":"RSA","n":""#));
         let authorization = key_authorization(&key, "token").expect("authorization");
         assert_eq!(authorization.len(), "token.".len() + 43);

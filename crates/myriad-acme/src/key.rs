@@ -6,60 +6,16 @@ use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair, RsaKeyPair};
+use myriad_conf::model::AcmeKeyKind;
+use myriad_x509::der::{Reader, tag};
+use myriad_x509::{pem, write as der};
 
-use crate::der::{self, Reader, oid, tag};
 use crate::error::Error;
-use crate::pem;
-
-/// Algorithm and size, as `account_key` and `key=` name them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum KeyKind {
-    /// `ecdsa:256`, the default: small, fast, understood by all clients.
-    #[default]
-    P256,
-    /// `ecdsa:384`.
-    P384,
-    /// `ecdsa:521`.
-    P521,
-    /// `rsa:2048`.
-    Rsa2048,
-    /// `rsa:3072`.
-    Rsa3072,
-    /// `rsa:4096`.
-    Rsa4096,
-}
-
-impl KeyKind {
-    /// The name that the configuration has for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::P256 => "ecdsa:256",
-            Self::P384 => "ecdsa:384",
-            Self::P521 => "ecdsa:521",
-            Self::Rsa2048 => "rsa:2048",
-            Self::Rsa3072 => "rsa:3072",
-            Self::Rsa4096 => "rsa:4096",
-        }
-    }
-
-    /// The kind of that name. An algorithm alone means its default size.
-    pub fn parse(name: &str) -> Option<Self> {
-        let all = [Self::P256, Self::P384, Self::P521, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
-        match name {
-            "ecdsa" => Some(Self::P256),
-            "rsa" => Some(Self::Rsa2048),
-            name => all.into_iter().find(|kind| kind.name() == name),
-        }
-    }
-
-    fn curve(self) -> Option<&'static Curve> {
-        CURVES.iter().find(|curve| curve.kind == self)
-    }
-}
+use crate::oid;
 
 /// An elliptic curve, and what it is called where.
 struct Curve {
-    kind: KeyKind,
+    kind: AcmeKeyKind,
     /// Signatures of two numbers of fixed length (RFC 7518 section 3.4).
     fixed: &'static EcdsaSigningAlgorithm,
     /// Signatures in DER.
@@ -71,7 +27,7 @@ struct Curve {
 
 static CURVES: [Curve; 3] = [
     Curve {
-        kind: KeyKind::P256,
+        kind: AcmeKeyKind::P256,
         fixed: &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
         der: &signature::ECDSA_P256_SHA256_ASN1_SIGNING,
         jwa: "ES256",
@@ -79,7 +35,7 @@ static CURVES: [Curve; 3] = [
         signature: oid::ECDSA_WITH_SHA256,
     },
     Curve {
-        kind: KeyKind::P384,
+        kind: AcmeKeyKind::P384,
         fixed: &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
         der: &signature::ECDSA_P384_SHA384_ASN1_SIGNING,
         jwa: "ES384",
@@ -87,7 +43,7 @@ static CURVES: [Curve; 3] = [
         signature: oid::ECDSA_WITH_SHA384,
     },
     Curve {
-        kind: KeyKind::P521,
+        kind: AcmeKeyKind::P521,
         fixed: &signature::ECDSA_P521_SHA512_FIXED_SIGNING,
         der: &signature::ECDSA_P521_SHA512_ASN1_SIGNING,
         jwa: "ES512",
@@ -122,14 +78,17 @@ pub(crate) enum PublicParts {
 
 impl SigningKey {
     /// A new key.
-    pub fn generate(kind: KeyKind) -> Result<Self, Error> {
+    pub fn generate(kind: AcmeKeyKind) -> Result<Self, Error> {
         let failed = |_| Error::Cryptography("making a key");
         let size = match kind {
-            KeyKind::Rsa2048 => KeySize::Rsa2048,
-            KeyKind::Rsa3072 => KeySize::Rsa3072,
-            KeyKind::Rsa4096 => KeySize::Rsa4096,
-            KeyKind::P256 | KeyKind::P384 | KeyKind::P521 => {
-                let curve = kind.curve().ok_or(Error::Cryptography("finding a curve"))?;
+            AcmeKeyKind::Rsa2048 => KeySize::Rsa2048,
+            AcmeKeyKind::Rsa3072 => KeySize::Rsa3072,
+            AcmeKeyKind::Rsa4096 => KeySize::Rsa4096,
+            AcmeKeyKind::P256 | AcmeKeyKind::P384 | AcmeKeyKind::P521 => {
+                let curve = CURVES
+                    .iter()
+                    .find(|curve| curve.kind == kind)
+                    .ok_or(Error::Cryptography("finding a curve"))?;
                 let pair = EcdsaKeyPair::generate(curve.fixed).map_err(failed)?;
                 let pkcs8 = pair.to_pkcs8v1().map_err(failed)?;
                 return Self::from_pkcs8(pkcs8.as_ref()).ok_or(Error::Cryptography("reading a new key"));
@@ -156,7 +115,9 @@ impl SigningKey {
 
     /// The first private key in a PEM file: PKCS #8, or the older forms of one algorithm.
     pub fn from_pem(text: &[u8]) -> Option<Self> {
-        pem::blocks(text).into_iter().find_map(|(label, bytes)| match label.as_str() {
+        let keys = pem::blocks(text).flatten().filter(|block| block.label.ends_with("PRIVATE KEY"));
+        let mut keys = keys.filter_map(|block| Some((block.label, block.bytes().ok()?)));
+        keys.find_map(|(label, bytes)| match label {
             "PRIVATE KEY" => Self::from_pkcs8(&bytes),
             "EC PRIVATE KEY" => CURVES.iter().find_map(|curve| {
                 let pair = EcdsaKeyPair::from_private_key_der(curve.fixed, &bytes).ok()?;
@@ -236,10 +197,10 @@ impl SigningKey {
             }
             Pair::Rsa(pair) => {
                 // RSAPublicKey (RFC 8017 appendix A.1.1).
-                let mut inside =
-                    Reader::new(pair.public_key().as_ref()).inside(tag::SEQUENCE).ok_or(FAILED)?;
+                let mut inside = Reader::new(pair.public_key().as_ref()).inside(tag::SEQUENCE);
                 let mut number = || {
-                    let number = inside.expect(tag::INTEGER).ok_or(FAILED)?;
+                    let number = inside.as_mut().map_err(|_| FAILED)?.expect(tag::INTEGER);
+                    let number = number.map_err(|_| FAILED)?.content;
                     Ok::<_, Error>(number.strip_prefix(&[0]).unwrap_or(number).to_vec())
                 };
                 Ok(PublicParts::Rsa { modulus: number()?, exponent: number()? })
@@ -267,7 +228,7 @@ mod tests {
     #[test]
     fn every_kind_is_made_written_and_read_again() {
         for name in ["ecdsa:256", "ecdsa:384", "ecdsa:521", "rsa:2048"] {
-            let kind = KeyKind::parse(name).expect(name);
+            let kind = AcmeKeyKind::parse(name).expect(name);
             assert_eq!(kind.name(), name);
             let key = SigningKey::generate(kind).expect(name);
             let again = SigningKey::from_pem(key.to_pem().as_bytes()).expect(name);
@@ -278,14 +239,6 @@ mod tests {
     }
 
     #[test]
-    fn names_that_no_key_has_are_refused() {
-        for name in ["", "ecdsa:", "ecdsa:234", "rsa:1024", "ed25519", "rsa:2048 "] {
-            assert_eq!(KeyKind::parse(name), None, "{name}");
-        }
-        assert_eq!(KeyKind::parse("rsa"), Some(KeyKind::Rsa2048));
-    }
-
-    #[test]
     fn text_without_a_key_is_none() {
         assert!(SigningKey::from_pem(b"nothing").is_none());
         assert!(SigningKey::from_pem(pem::block("PRIVATE KEY", b"no key").as_bytes()).is_none());
@@ -293,7 +246,7 @@ mod tests {
 
     #[test]
     fn debug_output_tells_nothing_of_the_key() {
-        let key = SigningKey::generate(KeyKind::P256).expect("key");
+        let key = SigningKey::generate(AcmeKeyKind::P256).expect("key");
         assert_eq!(format!("{key:?}"), "SigningKey { algorithm: \"ES256\", .. }");
     }
 }

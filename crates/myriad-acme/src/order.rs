@@ -8,6 +8,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use myriad_calendar::parse_rfc3339;
+use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
+use myriad_x509::pem;
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -16,16 +19,14 @@ use serde_json::{Value, json};
 use crate::challenges::{ALPN, Challenges, Pending};
 use crate::csr;
 use crate::error::{Error, one_line};
+use crate::facts::Facts;
 use crate::https::Reply;
-use crate::issuer::{CertificateOrder, ChallengeKind, Identifier, Issuer};
+use crate::issuer::{CertificateOrder, Issuer, kind_of, looks_at, server_name};
 use crate::jws::{self, encode};
-use crate::key::{KeyKind, SigningKey};
-use crate::pem;
+use crate::key::SigningKey;
 use crate::protocol::{Client, json_of, location, problem, retry_after, text};
 use crate::roots;
 use crate::schedule::Window;
-use crate::time::from_rfc3339;
-use crate::x509::Certificate;
 
 /// How long the authority may take to validate names, and to issue.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -116,7 +117,7 @@ fn place(
     let identifiers: Vec<Value> = order
         .identifiers
         .iter()
-        .map(|identifier| json!({ "type": identifier.kind(), "value": identifier.to_string() }))
+        .map(|identifier| json!({ "type": kind_of(identifier), "value": identifier.to_string() }))
         .collect();
     let mut payload = json!({ "identifiers": identifiers });
     if let Some(profile) = profile {
@@ -136,7 +137,7 @@ fn prove(
     client: &mut Client,
     around: &Surroundings<'_>,
     order: &Value,
-    ordered: &[Identifier],
+    ordered: &[AcmeIdentifier],
 ) -> Result<Vec<Pending>, Error> {
     let mut pending = Vec::new();
     let mut open = Vec::new();
@@ -164,14 +165,14 @@ fn prove(
 }
 
 /// What an authorization is for: one of the order's, or an authority could have us answer for a name that nobody asked for.
-fn identifier<'a>(authorization: &Value, ordered: &'a [Identifier]) -> Result<&'a Identifier, Error> {
+fn identifier<'a>(authorization: &Value, ordered: &'a [AcmeIdentifier]) -> Result<&'a AcmeIdentifier, Error> {
     let (kind, value) = (&authorization["identifier"]["type"], &authorization["identifier"]["value"]);
     let value = value.as_str().ok_or_else(|| missing("identifier"))?;
-    let is_it = |identifier: &&Identifier| {
-        *kind == identifier.kind()
+    let is_it = |identifier: &&AcmeIdentifier| {
+        *kind == kind_of(identifier)
             && match identifier {
-                Identifier::Dns(name) => value.eq_ignore_ascii_case(name),
-                Identifier::Ip(address) => value.parse() == Ok(*address),
+                AcmeIdentifier::Dns(name) => value.eq_ignore_ascii_case(name),
+                AcmeIdentifier::Ip(address) => value.parse() == Ok(*address),
             }
     };
     let unasked =
@@ -184,7 +185,7 @@ fn begin(
     client: &Client,
     around: &Surroundings<'_>,
     authorization: &Value,
-    identifier: &Identifier,
+    identifier: &AcmeIdentifier,
     pending: &mut Vec<Pending>,
 ) -> Result<String, Error> {
     let kind = around.issuer.challenge;
@@ -197,10 +198,10 @@ fn begin(
     let url = text(challenge, "url").ok_or_else(|| missing("url"))?;
     let answer = jws::key_authorization(client.key(), &token)?;
     pending.push(match kind {
-        ChallengeKind::Http01 => around.challenges.answer_token(&token, &answer),
-        ChallengeKind::TlsAlpn01 => {
+        AcmeChallenge::Http01 => around.challenges.answer_token(&token, &answer),
+        AcmeChallenge::TlsAlpn01 => {
             let config = handshake(identifier, &answer, around.now_s)?;
-            around.challenges.answer_handshake(identifier.server_name(), config)
+            around.challenges.answer_handshake(server_name(identifier), config)
         }
     });
     Ok(url)
@@ -213,8 +214,8 @@ fn is_token(token: &str) -> bool {
 }
 
 /// How a handshake of the authority is answered (RFC 8737 section 3).
-fn handshake(identifier: &Identifier, answer: &str, now_s: u64) -> Result<Arc<ServerConfig>, Error> {
-    let key = SigningKey::generate(KeyKind::P256)?;
+fn handshake(identifier: &AcmeIdentifier, answer: &str, now_s: u64) -> Result<Arc<ServerConfig>, Error> {
+    let key = SigningKey::generate(AcmeKeyKind::P256)?;
     let certificate = csr::challenge_certificate(&key, identifier, answer, now_s)?;
     let failed = |_: rustls::Error| Error::Cryptography("readying a handshake");
     let provider = roots::provider();
@@ -234,7 +235,7 @@ fn handshake(identifier: &Identifier, answer: &str, now_s: u64) -> Result<Arc<Se
     Ok(Arc::new(config))
 }
 
-fn not_valid(authorization: &Value, identifier: &str, kind: ChallengeKind) -> Error {
+fn not_valid(authorization: &Value, identifier: &str, kind: AcmeChallenge) -> Error {
     let mut challenges = authorization["challenges"].as_array().into_iter().flatten();
     let failed = challenges.find(|challenge| !challenge["error"].is_null());
     let said = failed.map(|challenge| problem(&challenge["error"], 0, None).detail);
@@ -244,7 +245,7 @@ fn not_valid(authorization: &Value, identifier: &str, kind: ChallengeKind) -> Er
             one_line(authorization["status"].as_str().unwrap_or("of no state"))
         )
     });
-    let why = format!("{said} ({}: {})", kind.name(), kind.looks_at());
+    let why = format!("{said} ({}: {})", kind.name(), looks_at(kind));
     Error::Validation { identifier: one_line(identifier), why }
 }
 
@@ -304,7 +305,8 @@ fn chain(client: &mut Client, issuer: &Issuer, url: &str) -> Result<String, Erro
     if ends_at(&first, preferred) {
         return Ok(first);
     }
-    let links: Vec<Vec<u8>> = reply.fields.get_all(b"link").map(<[u8]>::to_vec).collect();
+    let links: Vec<Vec<u8>> =
+        reply.fields.get_all("link").iter().map(|link| link.as_bytes().to_vec()).collect();
     for url in links.iter().filter_map(|link| alternate(link)).take(MOST_CHAINS) {
         let other = certificates(&client.fetch(url, ACCEPT)?)?;
         if ends_at(&other, preferred) {
@@ -316,7 +318,7 @@ fn chain(client: &mut Client, issuer: &Issuer, url: &str) -> Result<String, Erro
 
 /// The certificates of a reply and nothing else of it: a key, or text for people, is not to be taken from an authority.
 fn certificates(reply: &Reply) -> Result<String, Error> {
-    let certificates = pem::certificates(&reply.body);
+    let certificates: Vec<_> = pem::certificates(&reply.body).flatten().collect();
     if certificates.is_empty() {
         return Err(Error::Protocol("a chain without certificates".to_owned()));
     }
@@ -325,7 +327,7 @@ fn certificates(reply: &Reply) -> Result<String, Error> {
 
 /// Whether the topmost certificate of a chain was issued by this name.
 fn ends_at(chain: &str, name: &str) -> bool {
-    let top = pem::certificates(chain.as_bytes()).last().and_then(|top| Certificate::from_der(top));
+    let top = pem::certificates(chain.as_bytes()).flatten().last().and_then(|top| Facts::from_der(&top));
     top.is_some_and(|top| top.issuer == name)
 }
 
@@ -343,14 +345,14 @@ fn alternate(link: &[u8]) -> Option<&str> {
 /// now. None where it has none to give.
 pub(crate) fn renewal_information(
     client: &Client,
-    certificate: &Certificate,
+    certificate: &Facts,
 ) -> Result<Option<(Window, Option<u64>)>, Error> {
     let (Some(base), Some(id)) = (&client.directory.renewal_info, &certificate.renewal_id) else {
         return Ok(None);
     };
     let reply = client.get(&format!("{}/{id}", base.trim_end_matches('/')))?;
     let value = json_of(&reply)?;
-    let moment = |name: &str| value["suggestedWindow"][name].as_str().and_then(from_rfc3339);
+    let moment = |name: &str| value["suggestedWindow"][name].as_str().and_then(parse_rfc3339);
     let (Some(start_s), Some(end_s)) = (moment("start"), moment("end")) else {
         return Err(Error::Protocol("renewal information without a window".to_owned()));
     };
@@ -375,7 +377,7 @@ mod tests {
 
     #[test]
     fn only_names_of_the_order_are_answered_for() {
-        let ordered = [Identifier::Dns("a.test".into()), Identifier::Ip([192, 0, 2, 1].into())];
+        let ordered = [AcmeIdentifier::Dns("a.test".into()), AcmeIdentifier::Ip([192, 0, 2, 1].into())];
         let of = |kind: &str, value: &str| {
             let state = json!({ "identifier": { "type": kind, "value": value } });
             identifier(&state, &ordered).ok().cloned()
@@ -405,10 +407,10 @@ mod tests {
         let state = json!({ "status": "invalid", "challenges": [
             { "type": "dns-01" },
             { "type": "http-01", "error": { "detail": "Connection refused" } } ] });
-        let told = not_valid(&state, "a.test", ChallengeKind::Http01).to_string();
+        let told = not_valid(&state, "a.test", AcmeChallenge::Http01).to_string();
         assert!(told.contains("\"a.test\": Connection refused") && told.contains("port 80"), "{told}");
         let silent =
-            not_valid(&json!({ "status": "expired" }), "a.test", ChallengeKind::TlsAlpn01).to_string();
+            not_valid(&json!({ "status": "expired" }), "a.test", AcmeChallenge::TlsAlpn01).to_string();
         assert!(silent.contains("is expired") && silent.contains("port 443"), "{silent}");
     }
 }

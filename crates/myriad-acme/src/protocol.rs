@@ -167,13 +167,13 @@ pub(crate) fn text(value: &Value, name: &str) -> Option<String> {
 
 /// `Location`.
 pub(crate) fn location(reply: &Reply) -> Option<String> {
-    let value = std::str::from_utf8(reply.fields.get(b"location")?).ok()?;
+    let value = std::str::from_utf8(reply.field("location")?).ok()?;
     value.starts_with("https://").then(|| value.to_owned())
 }
 
 /// `Retry-After` in seconds; a date is not told in advance by authorities, and counts as none.
 pub(crate) fn retry_after(reply: &Reply) -> Option<u64> {
-    std::str::from_utf8(reply.fields.get(b"retry-after")?).ok()?.trim().parse().ok()
+    std::str::from_utf8(reply.field("retry-after")?).ok()?.trim().parse().ok()
 }
 
 /// The body as JSON.
@@ -182,7 +182,7 @@ pub(crate) fn json_of(reply: &Reply) -> Result<Value, Error> {
 }
 
 fn nonce_of(reply: &Reply) -> Option<String> {
-    let nonce = std::str::from_utf8(reply.fields.get(b"replay-nonce")?).ok()?;
+    let nonce = std::str::from_utf8(reply.field("replay-nonce")?).ok()?;
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (!nonce.is_empty() && nonce.len() <= 512 && nonce.bytes().all(is_base64url)).then(|| nonce.to_owned())
 }

@@ -4,16 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use myriad_x509::pem;
 use parking_lot::RwLock;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 
 use crate::error::Error;
+use crate::facts::Facts;
 use crate::issuer::CertificateOrder;
 use crate::key::SigningKey;
-use crate::pem;
-use crate::x509::Certificate;
 
 /// A certificate that comes and is renewed while handshakes use it.
 pub struct Slot {
@@ -26,7 +26,7 @@ pub struct Slot {
 #[derive(Clone)]
 struct Held {
     certified: Arc<CertifiedKey>,
-    facts: Arc<Certificate>,
+    facts: Arc<Facts>,
 }
 
 impl Slot {
@@ -46,15 +46,15 @@ impl Slot {
     }
 
     /// What the certificate says of itself.
-    pub fn facts(&self) -> Option<Arc<Certificate>> {
+    pub fn facts(&self) -> Option<Arc<Facts>> {
         self.held.read().as_ref().map(|held| Arc::clone(&held.facts))
     }
 
     /// Takes over a chain and its key, both in one PEM text, if they belong together and are for these names.
-    pub fn fill(&self, text: &[u8], provider: &CryptoProvider) -> Result<Arc<Certificate>, Error> {
+    pub fn fill(&self, text: &[u8], provider: &CryptoProvider) -> Result<Arc<Facts>, Error> {
         let refuse = |why: &str| Error::Protocol(format!("the certificate {why}"));
-        let chain: Vec<_> = pem::certificates(text).into_iter().map(CertificateDer::from).collect();
-        let facts = chain.first().and_then(|first| Certificate::from_der(first));
+        let chain: Vec<_> = pem::certificates(text).flatten().map(CertificateDer::from).collect();
+        let facts = chain.first().and_then(|first| Facts::from_der(first));
         let facts = Arc::new(facts.ok_or_else(|| refuse("cannot be read"))?);
         for identifier in &self.order.identifiers {
             if !facts.is_for(&identifier.to_string()) {

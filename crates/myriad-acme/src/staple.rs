@@ -20,11 +20,12 @@ use std::time::{Duration, Instant};
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use myriad_conf::settings::Level;
 use myriad_x509::{Certificate, OcspAnswer, OcspError, OcspId};
 use parking_lot::{Condvar, Mutex};
 use rustls::crypto::aws_lc_rs::default_provider;
 
-use crate::agent::{Log, Severity};
+use crate::agent::Log;
 use crate::https::{Resolve, get_plain, plain_host};
 
 /// Pauses after failures: a responder that starts together with this server is there in a moment; later as in nginx.
@@ -150,7 +151,7 @@ impl Staple {
         if reply.status != 200 {
             return Err(Failure::Reply(format!("it answered {}", reply.status)));
         }
-        let kind = reply.fields.get(b"content-type").unwrap_or_default();
+        let kind = reply.field("content-type").unwrap_or_default();
         if !kind.get(..CONTENT_TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(CONTENT_TYPE)) {
             let kind = String::from_utf8_lossy(kind).escape_debug().to_string();
             return Err(Failure::Reply(format!("it sent an invalid \"Content-Type\" header: \"{kind}\"")));
@@ -304,7 +305,7 @@ impl Shared {
         if let Err(failure) = outcome
             && is_told
         {
-            log(Severity::Warn, &failure.told(&staple.question));
+            log(Level::Warn, &failure.told(&staple.question));
         }
     }
 }

@@ -34,7 +34,7 @@ pub use parse::parse;
 pub use parsed::{Node, Parsed, Source, Word};
 pub use registry::{nearest, parse_expires};
 pub use render::{dump, line_and_column, render};
-pub use resolve::{Survey, build, survey};
+pub use resolve::{Survey, build, defaults, survey};
 pub use settings::Settings;
 pub use source::{Loader, MemoryLoader};
 pub use span::{FileId, Span};

@@ -32,11 +32,6 @@ impl SystemError {
         }
     }
 
-    /// Whether the process, or the machine, has no descriptor left.
-    pub fn is_shortage(self) -> bool {
-        self.is_one_of(&[Errno::MFILE, Errno::NFILE])
-    }
-
     fn is_one_of(self, errors: &[Errno]) -> bool {
         errors.iter().any(|error| error.raw_os_error() == self.0)
     }

@@ -1,6 +1,6 @@
 //! Entity tags and the conditions on them (RFC 9110 §8.8.3, §13.1).
 
-use crate::date::parse_http_date;
+use myriad_calendar::parse_http_date;
 
 /// An entity tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! HTTP semantics without I/O: heads, fields, ranges, dates, URIs and the codecs of HTTP/1 and HTTP/2.
+//! HTTP semantics without I/O: heads, fields, ranges, URIs and the codecs of HTTP/1 and HTTP/2.
 //!
 //! Everything here is a function of its arguments: no clock, no socket, no file. Times come in as parameters, bytes
 //! come in as slices, and nothing that a network peer sends can make this crate panic.
@@ -10,7 +10,6 @@ pub mod body;
 pub mod cache_control;
 pub mod conditional;
 pub mod content_range;
-pub mod date;
 mod error;
 pub mod fields;
 pub mod forwarded;

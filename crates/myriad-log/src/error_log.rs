@@ -6,10 +6,10 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_http::date;
+use myriad_calendar::format_error_log_time;
+use myriad_conf::settings::Level;
 
 use crate::escaped::escaped;
-use crate::level::Level;
 use crate::local_time;
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
@@ -106,7 +106,7 @@ impl ErrorLog {
 }
 
 fn begin_line(line: &mut String, now_s: u64, level: Level, connection: Option<u64>) {
-    let time = date::format_error_log_time(now_s, local_time::offset_minutes(now_s));
+    let time = format_error_log_time(now_s, local_time::offset_minutes(now_s));
     let _ = write!(
         line,
         "{} [{}] {}#{}: ",

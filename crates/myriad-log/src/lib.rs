@@ -2,7 +2,6 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `level` | how severe a line of the error log is |
 //! | `error_log` | lines of the error log, and the targets that they go to |
 //! | `escaped` | messages that stay on one line |
 //! | `once_a_second` | lines that must not fill a log |
@@ -20,7 +19,6 @@
 mod access;
 mod error_log;
 mod escaped;
-mod level;
 pub mod local_time;
 mod log_file;
 mod logs;
@@ -29,11 +27,13 @@ mod syslog;
 #[cfg(test)]
 mod testing;
 
-pub use access::{AccessLog, BufferRules, Escaping, Format, LogTarget, LogWriter, OpenFiles};
+pub use access::{AccessLog, BufferRules, Format, LogTarget, LogWriter, write_escaped};
 pub use error_log::{ErrorLog, Sink, Target};
 pub use escaped::escaped;
-pub use level::Level;
 pub use log_file::LogFile;
 pub use logs::Logs;
 pub use once_a_second::OnceASecond;
 pub use syslog::Syslog;
+
+/// How much a line matters; who logs has no other business with the configuration.
+pub use myriad_conf::settings::Level;

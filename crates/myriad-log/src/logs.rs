@@ -13,7 +13,6 @@ use myriad_conf::settings::{ErrorLog as ErrorLogConf, SyslogConf};
 use parking_lot::Mutex;
 
 use crate::error_log::{ErrorLog, Sink, Target};
-use crate::level::Level;
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
@@ -77,7 +76,7 @@ impl Logs {
         let targets = targets
             .iter()
             .filter_map(|target| {
-                let level = Level::from(target.level);
+                let level = target.level;
                 if let Some(syslog) = &target.syslog {
                     return Some(Target { sink: Sink::Syslog(self.syslog(syslog)?), level });
                 }
@@ -96,13 +95,13 @@ impl Logs {
 mod tests {
     use std::net::UdpSocket;
 
-    use myriad_conf::settings::{LogLevel, SyslogServer};
+    use myriad_conf::settings::{Level, SyslogServer};
     use myriad_conf::{Span, Text};
 
     use super::*;
     use crate::testing::Folder;
 
-    fn target(path: &str, level: LogLevel) -> ErrorLogConf {
+    fn target(path: &str, level: Level) -> ErrorLogConf {
         ErrorLogConf { target: Text::new(path, Span::default()), syslog: None, level }
     }
 
@@ -167,11 +166,7 @@ mod tests {
         let folder = Folder::new("targets");
         let logs = Logs::default();
         let log = logs.error_log(
-            &[
-                target("a.log", LogLevel::Error),
-                target("b.log", LogLevel::Info),
-                target("no/c.log", LogLevel::Debug),
-            ],
+            &[target("a.log", Level::Error), target("b.log", Level::Info), target("no/c.log", Level::Debug)],
             &folder.path(""),
         );
         assert!(log.enabled(Level::Info) && !log.enabled(Level::Debug), "what cannot be opened is left out");
@@ -185,24 +180,8 @@ mod tests {
     #[test]
     fn standard_error_is_no_file() {
         let folder = Folder::new("standard-error");
-        let log = Logs::default().error_log(&[target("stderr", LogLevel::Alert)], &folder.path(""));
+        let log = Logs::default().error_log(&[target("stderr", Level::Alert)], &folder.path(""));
         assert!(log.reaches_stderr(Level::Alert) && !log.reaches_stderr(Level::Crit));
         assert!(!folder.path("stderr").exists());
-    }
-
-    #[test]
-    fn every_level_of_the_directive_is_one_of_the_log() {
-        for (written, meant) in [
-            (LogLevel::Emerg, Level::Emerg),
-            (LogLevel::Alert, Level::Alert),
-            (LogLevel::Crit, Level::Crit),
-            (LogLevel::Error, Level::Error),
-            (LogLevel::Warn, Level::Warn),
-            (LogLevel::Notice, Level::Notice),
-            (LogLevel::Info, Level::Info),
-            (LogLevel::Debug, Level::Debug),
-        ] {
-            assert_eq!(Level::from(written), meant);
-        }
     }
 }

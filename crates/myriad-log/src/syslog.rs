@@ -6,11 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket}
 use std::os::unix::net::UnixDatagram;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_conf::settings::{SyslogConf, SyslogServer};
-use myriad_http::date;
+use myriad_calendar::format_time_local;
+use myriad_conf::settings::{Level, SyslogConf, SyslogServer};
 use parking_lot::Mutex;
 
-use crate::level::Level;
 use crate::local_time;
 
 /// A syslog server; a message that it does not take is lost.
@@ -76,7 +75,7 @@ impl Syslog {
     fn message(&self, severity: u8, now_s: u64, line: &[u8]) -> Vec<u8> {
         let priority = u32::from(self.conf.facility) * 8 + u32::from(severity);
         // `21/Nov/2026:01:02:03 +0000`
-        let time = date::format_time_local(now_s, local_time::offset_minutes(now_s));
+        let time = format_time_local(now_s, local_time::offset_minutes(now_s));
         let text = |range: std::ops::Range<usize>| String::from_utf8_lossy(&time[range]);
         let day = text(0..2);
         let day = day.strip_prefix('0').map_or_else(|| day.to_string(), |day| format!(" {day}"));

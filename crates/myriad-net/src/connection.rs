@@ -113,10 +113,11 @@ impl Connection {
         connection
     }
 
-    /// A connection that nobody is on, to take a request through the service without a client; over TLS 1.3 if `secure`.
-    pub fn imagined(listener: u32, local: SocketAddr, secure: bool) -> Rc<Self> {
+    /// A connection that nobody is on, to take a request through the service without a client; over TLS where there are
+    /// facts of that.
+    pub fn imagined(listener: u32, local: SocketAddr, tls: Option<TlsFacts>) -> Rc<Self> {
         let peer = Peer::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        Self::without_socket(0, listener, (peer, local), secure.then(TlsFacts::imagined))
+        Self::without_socket(0, listener, (peer, local), tls)
     }
 
     /// Says what TLS came to, where a driver does without a session of its own.
@@ -250,9 +251,13 @@ impl Connection {
         Some(name.path()?.to_bytes().to_vec())
     }
 
-    /// What the kernel knows of the connection as it is now; none on a unix socket.
+    /// What the kernel knows of the connection as it is now; none on a unix socket, and where nobody is on it: port 0 would find
+    /// the socket that listens.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
         let Peer::Inet(peer) = self.peer else { return None };
+        if peer.port() == 0 {
+            return None;
+        }
         TcpInfo::of(self.local()?, peer)
     }
 }

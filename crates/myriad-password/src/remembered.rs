@@ -1,11 +1,10 @@
 //! Passwords that were found right a moment ago: a slow hash is not computed again for every picture of a page.
 
-use std::collections::HashMap;
-
+use myriad_bounded::Lru;
 use sha2::{Digest, Sha256};
 
-/// Attempts kept; more of them push out what is no longer believed, then everything.
-const MOST: usize = 1024;
+/// Attempts kept; more of them push out the oldest.
+const MOST: u64 = 1024;
 /// How long one is believed, milliseconds.
 const BELIEVED_MS: u64 = 60_000;
 
@@ -13,13 +12,13 @@ const BELIEVED_MS: u64 = 60_000;
 /// neither can be read here.
 pub struct Remembered {
     key: [u8; 32],
-    until_ms: HashMap<[u8; 32], u64>,
+    until_ms: Lru<[u8; 32], u64>,
 }
 
 impl Remembered {
     /// An empty memory; `key` must be random.
     pub fn new(key: [u8; 32]) -> Self {
-        Self { key, until_ms: HashMap::new() }
+        Self { key, until_ms: Lru::new(MOST) }
     }
 
     /// Whether this password was found to be the stored one lately. `now` in milliseconds.
@@ -29,14 +28,8 @@ impl Remembered {
 
     /// Notes that it is.
     pub fn note(&mut self, stored: &[u8], password: &[u8], now: u64) {
-        if self.until_ms.len() >= MOST {
-            self.until_ms.retain(|_, until| now < *until);
-        }
-        if self.until_ms.len() >= MOST {
-            self.until_ms.clear();
-        }
         let digest = self.digest(stored, password);
-        self.until_ms.insert(digest, now.saturating_add(BELIEVED_MS));
+        self.until_ms.insert(digest, now.saturating_add(BELIEVED_MS), 1);
     }
 
     fn digest(&self, stored: &[u8], password: &[u8]) -> [u8; 32] {
@@ -67,8 +60,12 @@ mod tests {
         let mut memory = Remembered::new([7; 32]);
         for number in 0..5_000u32 {
             memory.note(b"x", &number.to_le_bytes(), 1_000);
-            assert!(memory.until_ms.len() <= MOST);
+            assert!(memory.until_ms.len() as u64 <= MOST);
         }
+        assert!(
+            memory.knows(b"x", &3_976u32.to_le_bytes(), 1_000)
+                && !memory.knows(b"x", &3_975u32.to_le_bytes(), 1_000)
+        );
         assert!(memory.knows(b"x", &4_999u32.to_le_bytes(), 1_000));
     }
 }

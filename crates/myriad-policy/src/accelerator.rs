@@ -1,4 +1,4 @@
-//! What an origin says to accelerators alone: `X-Accel-Expires`, and where the configuration has announced that this one obeys
+//! Fields of an origin for accelerators alone: `X-Accel-Expires`, and where the configuration has announced that this one obeys
 //! them, `X-LiteSpeed-Cache-Control` and `Surrogate-Control` (W3C Edge Architecture 1.0 §2.3). In this order the first that is
 //! there decides, before `Cache-Control` and `Expires`, which are for browsers then. `private` protects visitors all the same.
 
@@ -77,7 +77,7 @@ impl Said {
                 Some(at) => (&value[..at], &value[at + 1..]),
                 None => (value, &b"0"[..]),
             };
-            // What is no number is not fresh (RFC 9111 §4.2.1).
+            // A value that is no number is not fresh (RFC 9111 §4.2.1).
             self.max_age = Some(number(fresh).unwrap_or(0));
             self.stale = number(stale).unwrap_or(0);
         }

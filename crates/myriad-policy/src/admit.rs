@@ -8,7 +8,7 @@ use crate::request_status::is_of_the_request;
 use crate::validity::{Freshness, Source, is_private};
 use crate::{Refusal, Rules, UseStale, VaryError, VaryRule, rfc9111};
 
-/// What decides whether an answer is stored.
+/// The facts that decide whether an answer is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseFacts<'a> {
     /// The status of the answer.
@@ -35,12 +35,12 @@ pub struct ResponseFacts<'a> {
     pub delay_ms: u64,
 }
 
-/// Whether an answer is stored.
+/// The verdict on an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It is, without the fields that [`StoredFields`](crate::StoredFields) drops.
+    /// It is stored, without the fields that [`StoredFields`](crate::StoredFields) drops.
     Store(Lifetime),
-    /// It is not, and the waiters are freed at once.
+    /// It is not stored, and the waiters are freed at once.
     Refuse(Refusal),
 }
 
@@ -70,7 +70,7 @@ impl Lifetime {
         let by_origin = self.stale_error_until.max(self.stale_updating_until);
         let only_updating = UseStale { updating: true, ..UseStale::default() };
         let grace_ms = match rules.use_stale {
-            // What the origin confirms is of use whenever that happens.
+            // A page that the origin can confirm is of use at any time.
             _ if rules.revalidate => u64::MAX,
             stale if stale == UseStale::default() => 0,
             stale if stale == only_updating => rules.grace.refresh_ms,
@@ -105,12 +105,12 @@ impl Lifetime {
 
 /// Whether the answer is stored, and for how long; `now` in ms since the epoch.
 ///
-/// What protects visitors is judged first, so that a later reason means that nothing personal was found.
+/// Rules that protect visitors are asked first, so that any other reason means that nothing personal was found.
 pub fn admit(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Admission {
     lifetime(response, rules, now).map_or_else(Admission::Refuse, Admission::Store)
 }
 
-/// What a 304 to a conditional refresh does for the stored page (RFC 9111 §4.3.4, `*_cache_revalidate`).
+/// The lifetime that a 304 to a conditional refresh gives the stored page (RFC 9111 §4.3.4, `*_cache_revalidate`).
 ///
 /// `response` holds the fields of the 304 and the status of the stored page; its `no_cache`, `uses` and `usable_page` play
 /// no part. A 304 that says nothing of time renews what the page was given at first. After a refusal the page is as
@@ -163,8 +163,8 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
 }
 
 /// The validity that `*_cache_negative` gives an answer which says that it is not to be stored, or nothing of time. Never
-/// served stale: what is published at its address shows as soon as it is over. An accelerator's own `X-Accel-Expires: 0` is
-/// obeyed; what protects visitors, `private` among it, was judged before.
+/// served stale: a page that is published at its address shows as soon as the validity is over. An accelerator's own `X-Accel-Expires: 0` is
+/// obeyed; the rules that protect visitors, `private` among them, were asked before.
 fn negative(status: u16, why: Refusal, rules: &Rules, now: u64) -> Result<Freshness, Refusal> {
     let listed = rules.negative.iter().find(|(code, ms)| *code == status && *ms > 0);
     let (Some((_, valid_ms)), Refusal::CacheControl | Refusal::Expired | Refusal::NoValidity) = (listed, why)
@@ -235,7 +235,7 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
 /// that there is no such page (404, 410) is not.
 ///
 /// Statuses that find fault with the request ([`is_of_the_request`], and 406, 408, 421, 422, 425, 426, 428, 429: RFC 9110
-/// §15.5, RFC 6585) say nothing of the page: whoever sends such a request would remove it for all.
+/// §15.5, RFC 6585) say nothing of the page: any visitor could send such a request and remove the page for all.
 pub fn takes_back(status: u16, refusal: Refusal, of_the_answer: bool, own: bool) -> bool {
     let finds_fault =
         is_of_the_request(status) || matches!(status, 406 | 408 | 421 | 422 | 425 | 426 | 428 | 429);

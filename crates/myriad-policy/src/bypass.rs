@@ -6,7 +6,7 @@ use myriad_http::{Fields, Known, Method};
 
 use crate::{CacheStatus, Rules};
 
-/// What decides whether a request uses the cache.
+/// The facts that decide whether a request uses the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestFacts<'a> {
     /// The visitor's method.

@@ -5,10 +5,10 @@
 
 use myriad_http::{Fields, Known};
 
-/// What a page is read on. The words are those by which WordPress (`wp_is_mobile`) and the usual cache plugins choose.
+/// The class of devices that a page is read on. The words are those by which WordPress (`wp_is_mobile`) and the usual cache plugins choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceClass {
-    /// None of the others, crawlers among them.
+    /// All other devices, and crawlers.
     Desktop,
     /// A telephone, or a crawler that passes for one.
     Mobile,

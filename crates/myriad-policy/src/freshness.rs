@@ -1,8 +1,8 @@
 //! How long an answer stays fresh, in nginx's order: `X-Accel-Expires`, then `Cache-Control` and `Expires`, then
 //! `*_cache_valid`.
 
+use myriad_calendar::parse_http_date;
 use myriad_http::cache_control::CacheControl;
-use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known};
 
 use crate::request_errors::is_named;
@@ -12,7 +12,7 @@ use crate::stale_windows::stale_windows;
 use crate::validity::{Freshness, Source, is_private, lifetime, positive};
 use crate::{Refusal, Rules, accelerator};
 
-/// What the configuration alone holds valid (`*_cache_valid`) ends on the next of such ticks, ms: pages that were fetched together
+/// The tick, in ms, on which a validity that the configuration alone gives (`*_cache_valid`) ends: pages that were fetched together
 /// are refreshed together, and one of a single second is not asked for more often than a second and its fetch allow. nginx's tick
 /// is a whole second.
 const TICK_MS: u64 = 64;

@@ -16,7 +16,7 @@ const BYTES_MAX: usize = 48;
 /// that is made here, takes identity alone, or says what is no list of codings.
 pub fn other_codings(request: &Fields) -> Option<Box<[u8]>> {
     let first = request.known(Known::AcceptEncoding)?;
-    // What nearly all say is seen without reading it.
+    // The values of nearly all clients are known without parsing them.
     if first.starts_with(b"gzip, ") || first == b"gzip" {
         return None;
     }

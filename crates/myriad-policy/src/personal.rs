@@ -41,14 +41,14 @@ impl PersonalCookies {
         PersonalCookies::from_patterns(lines.filter_map(Pattern::parse).collect())
     }
 
-    /// What `personal_cookies` says: `names`, with the built-in list before them where `builtin` is set.
+    /// The set of a `personal_cookies` directive: `names`, with the built-in list before them where `builtin` is set.
     pub fn new<'a>(builtin: bool, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
         let mut list = if builtin { PersonalCookies::builtin().0.list.clone() } else { Vec::new() };
         list.extend(names.into_iter().filter_map(Pattern::parse));
         PersonalCookies::from_patterns(list)
     }
 
-    /// This set without the pattern that reads `pattern`: for a cookie that the key holds, which makes no page shared.
+    /// This set without the pattern that reads `pattern`: for a cookie whose value is in the key, so that it does no harm.
     #[must_use]
     pub fn without(&self, pattern: &str) -> PersonalCookies {
         let Some(unwanted) = Pattern::parse(pattern) else { return self.clone() };

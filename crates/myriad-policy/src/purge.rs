@@ -1,9 +1,8 @@
-//! What a purge is of: a URL, a wildcard, tags, everything of a host; and what of all that covers a stored page.
+//! Purges: of a URL, a wildcard, tags, everything of a host; and whether one covers a stored page.
 //!
 //! Pages are told by the scheme, host, path and query that they were fetched for ([`Subject`]), never by the key that a
-//! configuration makes of these. What is asked for often (a URL, a tag) is a *label*: a hash by which a store can find
-//! all that bear it. Plugins ask in the ways that other caches taught them ([`wanted`]); whoever asks, it becomes one
-//! [`Command`].
+//! configuration makes of these. A URL or a tag, which is asked for often, is a *label*: a hash by which a store can find
+//! all pages that bear it. Plugins ask in the ways of other caches ([`wanted`]); each way becomes a [`Command`].
 
 mod command;
 mod label;
@@ -22,7 +21,7 @@ pub use request::{is_forwarded, wanted};
 pub use tags::Tags;
 pub use wildcard::Wildcard;
 
-/// What a page was fetched for, as the visitor sent it.
+/// The URL that a page was fetched for, as the visitor sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject<'a> {
     /// `http` or `https`.
@@ -31,7 +30,7 @@ pub struct Subject<'a> {
     pub host: &'a [u8],
     /// The path, as it was sent.
     pub path: &'a [u8],
-    /// What follows the first `?`, if there is one.
+    /// The query: all that follows the first `?`, if there is one.
     pub query: Option<&'a [u8]>,
 }
 
@@ -69,7 +68,7 @@ impl<'a> Subject<'a> {
 }
 
 /// A path as locations are matched against it (decoded, dots resolved, slashes merged): `/caf%c3%a9/`, `/caf%C3%A9/` and
-/// `//caf%C3%A9/` are one page to an application. What cannot be made so stays as it is.
+/// `//caf%C3%A9/` are one page to an application. A path that cannot be normalised stays as it is.
 pub(crate) fn normal_path(path: &[u8]) -> Cow<'_, [u8]> {
     let mut normal = Vec::new();
     match myriad_http::uri::normalize_path(path, true, &mut normal) {

@@ -1,4 +1,4 @@
-//! Why an answer is not stored, and what that says of the page.
+//! Reasons why an answer is not stored, and what each says of the page.
 
 /// Why an answer is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,8 +86,8 @@ impl Refusal {
         )
     }
 
-    /// Whether the reason is one of the page, for whoever asks: then what is stored of it is taken back by this answer, and
-    /// must not be served stale any more. The others say something of this very request alone (its method, its cookies, its
+    /// Whether the reason holds for the page whoever asks: then this answer takes back the stored page, which must not be served
+    /// stale any more. The others say something of this very request alone (its method, its cookies, its
     /// name and password, its number, a part that it asked for), or of the origin's health: by these, any visitor could have
     /// pages removed, and a failure would remove what is kept for failures (RFC 9111 §4.2.4).
     ///
@@ -116,8 +116,8 @@ impl Refusal {
         }
     }
 
-    /// Whether the answer says something of the request that was sent and nothing of the page: whoever else waits for the
-    /// page finds out for themselves, and what is stored of it stays.
+    /// Whether the answer says something of the request that was sent and nothing of the page: each waiter then asks for itself,
+    /// and stored pages stay.
     pub const fn is_of_the_request(self) -> bool {
         matches!(self, Refusal::RequestError | Refusal::LargeRequest)
     }

@@ -2,7 +2,7 @@
 
 use crate::{CacheStatus, Lifetime, Rules};
 
-/// What is stored under a key.
+/// The facts of a page that is stored under a key.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredFacts {
     /// How long it is of use.
@@ -27,7 +27,7 @@ pub enum Failure {
     Http(u16),
 }
 
-/// What to do with a stored page.
+/// The verdict on a stored page.
 ///
 /// ```text
 ///   fresh, not invalid -----------------------------------> Serve(Hit)
@@ -52,7 +52,7 @@ pub enum Reuse {
     PassFailure,
 }
 
-/// What to do with a stored page at `now` (ms since the epoch).
+/// Judges a stored page at `now` (ms since the epoch).
 ///
 /// `updating` tells whether another request is refreshing it; `failure` how a refresh by this request ended, if it did.
 pub fn reuse(

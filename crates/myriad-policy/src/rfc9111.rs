@@ -1,10 +1,10 @@
-//! Freshness by RFC 9111, for places with `cache_rfc9111 on`: what it says against nginx's way.
+//! Freshness by RFC 9111, for places with `cache_rfc9111 on`, where it differs from nginx.
 //!
 //! The origin's own `X-Accel-Expires` and the configuration's `*_cache_valid` keep their ranks: the first is for an
 //! accelerator alone, the second stands where the answer says nothing.
 
+use myriad_calendar::parse_http_date;
 use myriad_http::cache_control::CacheControl;
-use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known, Method};
 
 use crate::accelerator;
@@ -41,10 +41,10 @@ impl Control {
     }
 }
 
-/// How long an answer is fresh: judges time, and what an origin says about storing.
+/// How long an answer is fresh: judges its time, and the directives of its origin about storing.
 ///
-/// `delay_ms` is the time from asking to the head. What is not fresh is still of use where the origin can confirm it
-/// later (RFC 9111 §4.3): then its time is over already when it is stored.
+/// `delay_ms` is the time from asking to the head. An answer that is not fresh is still of use where the origin can confirm
+/// it later (RFC 9111 §4.3): then it has expired already when it is stored.
 pub(crate) fn freshness(
     status: u16,
     fields: &Fields,
@@ -104,7 +104,7 @@ fn own_lifetime(
     if !said.targeted
         && let Some(value) = fields.known(Known::Expires).filter(|_| !rules.ignore.expires)
     {
-        // By the origin's own clock (RFC 9111 §4.2.1); what is no date is over (RFC 9111 §5.3).
+        // By the origin's own clock (RFC 9111 §4.2.1); a value that is no date has expired (RFC 9111 §5.3).
         let expires_ms = parse_http_date(value, now / 1000).unwrap_or(0).saturating_mul(1000);
         return Some((expires_ms.saturating_sub(date_ms(fields, now)), Source::Expires));
     }
@@ -114,10 +114,10 @@ fn own_lifetime(
     heuristic_ms(status, fields, &said.control, now).map(|valid| (valid, Source::Heuristic))
 }
 
-/// What an answer has aged before its head was here (RFC 9111 §4.2.3), in ms.
+/// The age of an answer when its head was here (RFC 9111 §4.2.3), in ms.
 pub(crate) fn initial_age_ms(fields: &Fields, now: u64, delay_ms: u64) -> u64 {
     let apparent = now.saturating_sub(date_ms(fields, now));
-    // A date has no part of a second: the second that runs is no age.
+    // A date has no fraction of a second: less than a second is no age.
     let apparent = apparent / 1000 * 1000;
     apparent.max(said_age_ms(fields).unwrap_or(0).saturating_add(delay_ms))
 }
@@ -127,7 +127,7 @@ pub(crate) fn said_age_ms(fields: &Fields) -> Option<u64> {
     Some(fields.known(Known::Age).and_then(age_s)?.saturating_mul(1000))
 }
 
-/// `Age`: the first of several values counts, what is no number counts for nothing (RFC 9111 §5.1).
+/// `Age`: the first of several values counts; a value that is no number is ignored (RFC 9111 §5.1).
 fn age_s(value: &[u8]) -> Option<u64> {
     let first = value.split(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
     let number = |sum: u64, byte: &u8| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
@@ -139,8 +139,8 @@ fn date_ms(fields: &Fields, now: u64) -> u64 {
     date.map_or(now, |seconds| seconds.saturating_mul(1000))
 }
 
-/// A tenth of the time since `Last-Modified` (RFC 9111 §4.2.2), for the statuses that RFC 9110 §15.1 lists and for what
-/// is marked `public`.
+/// A tenth of the time since `Last-Modified` (RFC 9111 §4.2.2), for the statuses that RFC 9110 §15.1 lists and for answers
+/// that are marked `public`.
 fn heuristic_ms(status: u16, fields: &Fields, control: &CacheControl, now: u64) -> Option<u64> {
     let by_default = matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501);
     if !by_default && !control.public {
@@ -173,7 +173,7 @@ fn forbids_stale(control: &CacheControl) -> bool {
     control.must_revalidate || control.proxy_revalidate || control.s_maxage.is_some()
 }
 
-/// What an answer makes of no more use.
+/// The pages that an answer invalidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalidated {
     /// The pages that `Location` and `Content-Location` name: they are to be fetched before they are shown again.
@@ -182,7 +182,7 @@ pub enum Invalidated {
     All,
 }
 
-/// What the answer to a request with an unsafe method, known or not, makes of no more use (RFC 9111 §4.4).
+/// The pages that the answer to a request with an unsafe method, known or not, invalidates (RFC 9111 §4.4).
 pub fn invalidates(method: Method, status: u16, rules: &Rules) -> Option<Invalidated> {
     let safe = matches!(method, Method::Get | Method::Head | Method::Options | Method::Trace);
     match rules.invalidate {
@@ -192,8 +192,8 @@ pub fn invalidates(method: Method, status: u16, rules: &Rules) -> Option<Invalid
     }
 }
 
-/// Whether a visitor asks for nothing but what is stored (`only-if-cached`, RFC 9111 §5.2.1.7). It is the one directive of
-/// a visitor's that is heeded, because it never makes the origin work.
+/// Whether a visitor asks for stored pages only (`only-if-cached`, RFC 9111 §5.2.1.7). It is the one directive of a visitor
+/// that is obeyed, because it never makes the origin work.
 pub fn wants_stored_only(fields: &Fields) -> bool {
     fields.has(Known::CacheControl)
         && CacheControl::parse(fields.known_all(Known::CacheControl)).only_if_cached

@@ -1,4 +1,4 @@
-//! What a location's `*_cache_*` directives say, whatever the protocol of its origin.
+//! The rules of a location's `*_cache_*` directives, whatever the protocol of its origin.
 
 use myriad_http::Method;
 

@@ -1,4 +1,4 @@
-//! What a fetch of a page for everybody tells its origin of the visitor who caused it.
+//! Shared fetches: what a fetch of a page for all visitors tells its origin of the one who caused it.
 //!
 //! An application may build a page by any field of a request, while the page's key holds few of them. So a shared fetch
 //! sends what is told apart, and nothing else: the fields of the built-in list (`shared_fetch.list` beside this file), those
@@ -13,7 +13,7 @@ use crate::{DeviceClass, VaryRule, languages};
 /// The built-in list, one field a line.
 const BUILTIN: &str = include_str!("shared_fetch.list");
 
-/// What the fetches of a place tell their origin, as its directives say.
+/// The rules of a place on what its fetches tell their origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedFetch {
     /// `shared_fetch_headers`: whether a shared fetch sends listed fields only.
@@ -25,11 +25,11 @@ pub struct SharedFetch {
     pub cookies: Vec<Box<[u8]>>,
     /// Whether the key follows from the visitor's browser, so that the origin is told of its class of devices.
     pub device: bool,
-    /// What the key holds in a spelling of its own.
+    /// Fields and cookies that the key holds in a normalised spelling.
     pub keyed: Vec<KeyedInput>,
 }
 
-/// What the origin is told in the place of a request's own fields.
+/// The fields that the origin is told in the place of a request's own.
 #[derive(Debug)]
 pub struct Told {
     /// The fields.
@@ -217,7 +217,7 @@ fn push_languages(request: &Fields, told: &mut Fields) {
             languages::write(ordered, &mut spelled);
             told.push_known(Known::AcceptLanguage, &spelled);
         }
-        // Too many to be told apart: what is answered is not stored.
+        // Too many to be told apart: the answer is not stored.
         _ => request.known_all(Known::AcceptLanguage).for_each(|value| told.push(b"Accept-Language", value)),
     }
 }

@@ -1,4 +1,4 @@
-//! What the cache did for a request, as the access log shows it.
+//! The value of `$upstream_cache_status`: what the cache did for a request.
 
 /// `$upstream_cache_status`, with nginx's meanings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -7,7 +7,7 @@ pub enum CacheStatus {
     Miss,
     /// The cache was passed by: a `*_cache_bypass` condition, a personal cookie, `Authorization`.
     Bypass,
-    /// What was stored had expired: the origin answered.
+    /// The stored page had expired: the origin answered.
     Expired,
     /// An expired page was served because the origin failed, or while this request's refresh runs in the background.
     Stale,

@@ -2,13 +2,13 @@
 
 mod entity_tag;
 
+use myriad_calendar::parse_http_date;
 use myriad_http::conditional::{EntityTag as SentTag, entity_tags};
-use myriad_http::date::parse_http_date;
 use myriad_http::{Fields, Known};
 
 pub use entity_tag::{Encoding, EntityTag};
 
-/// What a page can be recognised by, in the encoding that is about to be served.
+/// The validators of a page, in the encoding that is about to be served.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredValidators<'a> {
     /// The page's tag.
@@ -31,10 +31,10 @@ pub enum IfModifiedSince {
     Before,
 }
 
-/// What the conditions of a GET or HEAD request come to.
+/// The result of the conditions of a GET or HEAD request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// None stands against serving the page.
+    /// No condition stands against serving the page.
     Pass,
     /// 304.
     NotModified,

@@ -1,4 +1,4 @@
-//! What every way of judging freshness stands on: what is found out, and what an answer says by itself.
+//! The common ground of judging freshness: its result, and the fields of an answer that every way of judging reads.
 
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
@@ -85,7 +85,7 @@ pub(crate) fn lifetime(control: &CacheControl) -> Option<(u64, Source)> {
     shared.or_else(|| control.max_age.map(|seconds| (seconds, Source::MaxAge)))
 }
 
-/// What is 0 refuses the answer.
+/// A validity of 0 refuses the answer.
 pub(crate) fn positive(valid_ms: u64, refusal: Refusal) -> Result<u64, Refusal> {
     if valid_ms == 0 { Err(refusal) } else { Ok(valid_ms) }
 }

@@ -31,10 +31,10 @@ pub enum VaryError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantTooLong;
 
-/// What stands for `User-Agent` in a rule by device classes: no field has this name.
+/// The name that stands for `User-Agent` in a rule by device classes: no field has it.
 pub(crate) const BY_DEVICE: &[u8] = b":device";
 
-/// What stands for `Accept-Encoding` in the rule of pages for codings that are not made here: no field has this name.
+/// The name that stands for `Accept-Encoding` in the rule of pages for codings that are not made here: no field has it.
 const BY_CODINGS: &[u8] = b":codings";
 
 impl VaryRule {

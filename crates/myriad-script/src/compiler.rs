@@ -1,18 +1,18 @@
 //! Turns the texts of a configuration into scripts.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::assignment::Assignment;
 use crate::condition::Condition;
-use crate::environment::{Builtin, Catalogue};
+use crate::environment::Catalogue;
 use crate::error::ScriptError;
 use crate::lazy::{self, Lazy};
 use crate::map;
 use crate::names::Names;
 use crate::predicate::Predicates;
 use crate::program::{self, Program, StepSource};
-use crate::readings::Scope;
+use crate::readings::{Scope, ScopeReads};
 use crate::regex::Regex;
 use crate::template::Template;
 use crate::template::parse::parse;
@@ -38,15 +38,22 @@ impl<C: Catalogue> Compiler<C> {
         self.names.catalogue()
     }
 
-    /// Says whether what is compiled from now on is [`Scope::Rules`] or [`Scope::Other`]; blocks of variables have scopes of their
-    /// own. Returns what was said before.
+    /// Says when that is evaluated which is compiled from now on; blocks of variables have scopes of their own. Returns what was
+    /// said before.
     pub fn set_scope(&mut self, scope: Scope) -> Scope {
         self.names.set_scope(scope)
     }
 
-    /// The embedder's variables that the rules read: themselves, or through the variables that the configuration makes.
-    pub fn read_by_rules(&self) -> BTreeSet<Builtin> {
-        self.names.readings().of(Scope::Rules)
+    /// Says that what is compiled now holds all that another scope does.
+    pub fn include(&mut self, scope: Scope) {
+        self.names.readings_mut().include(scope);
+    }
+
+    /// What a scope reads: itself, or through the variables that the configuration makes.
+    pub fn reads(&self, scope: Scope) -> ScopeReads {
+        let is_computed =
+            |variable: &Variable| !variable.is_assigned() && self.lazies.contains_key(&variable.slot());
+        self.names.readings().of(scope, is_computed)
     }
 
     /// Declares the variable of a `set`; `name` with or without `$`. The embedder's assignable ones are left to it.

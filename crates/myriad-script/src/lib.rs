@@ -45,7 +45,7 @@ pub use frame::Frame;
 pub use hostnames::{Hostnames, RefusedHostname};
 pub use predicate::Predicates;
 pub use program::{Action, Flow, IfId, Program, StepKind, StepSource};
-pub use readings::Scope;
+pub use readings::{Scope, ScopeReads};
 pub use regex::{Found, Regex, matches_everything_like_dot_slash, search_once};
 pub use template::{Piece, Template};
 pub use trace::{RuleOutcome, Trace};

@@ -47,6 +47,11 @@ impl<C: Catalogue> Names<C> {
         &self.readings
     }
 
+    /// The same, for what is being compiled.
+    pub(crate) fn readings_mut(&mut self) -> &mut Readings {
+        &mut self.readings
+    }
+
     /// Says what is compiled from now on. Returns what was said before.
     pub(crate) fn set_scope(&mut self, scope: Scope) -> Scope {
         self.readings.set_scope(scope)

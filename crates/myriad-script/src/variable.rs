@@ -54,9 +54,14 @@ impl Variable {
         let _ = self.assigned.set(());
     }
 
+    /// Whether something besides its block may have given it a value.
+    pub(crate) fn is_assigned(&self) -> bool {
+        self.assigned.get().is_some()
+    }
+
     /// Whether the value is always computed, by something that reads no other variables than the allowed ones.
     pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
-        self.assigned.get().is_none() && self.lazy.get().is_some_and(|lazy| lazy.reads_only(allowed, depth))
+        !self.is_assigned() && self.lazy.get().is_some_and(|lazy| lazy.reads_only(allowed, depth))
     }
 
     /// Puts a value into the frame, as `set` would; for variables that the embedder computes itself.

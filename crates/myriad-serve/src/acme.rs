@@ -5,13 +5,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use myriad_acme::https::Resolve;
-use myriad_acme::{Agent, Log, Outside, Severity, Stapled, Stapler};
-use myriad_log::{ErrorLog, Level};
+use myriad_acme::{Agent, Log, Outside, Stapled, Stapler};
+use myriad_log::ErrorLog;
+use myriad_tls::PlannedIssuer;
 use myriad_upstream::{Resolver, ResolverConfig};
 use tokio::runtime::{Builder, LocalOptions};
 
-use crate::keeping::Keeper;
-use crate::runtime::{AcmePlan, PlannedIssuer, PlannedStaple};
+use myriad_exchange::keeping::Keeper;
+use myriad_exchange::runtime::{AcmePlan, PlannedStaple};
 
 /// The issuers at work, by name, and who asks what authorities say.
 #[derive(Default)]
@@ -53,7 +54,7 @@ impl Agents {
             return Ok(());
         }
         let log = log.clone();
-        let log: Log = Arc::new(move |severity, message| write(&log, severity, message));
+        let log: Log = Arc::new(move |level, message| log.write(level, None, format_args!("{message}")));
         let stapler = match self.stapler.take() {
             Some(stapler) => stapler,
             None => Stapler::start(Arc::clone(&log))?,
@@ -78,7 +79,7 @@ fn outside(plan: &AcmePlan, planned: &PlannedIssuer, keeper: &Keeper) -> Outside
     let log = plan.log.clone();
     let (keeper, state) = (keeper.clone(), planned.state.clone());
     Outside {
-        log: Arc::new(move |severity, message| write(&log, severity, message)),
+        log: Arc::new(move |level, message| log.write(level, None, format_args!("{message}"))),
         keep: Arc::new(move |name, bytes| {
             if let Some(folder) = &state {
                 keeper.file(&folder.join(name), bytes);
@@ -86,16 +87,6 @@ fn outside(plan: &AcmePlan, planned: &PlannedIssuer, keeper: &Keeper) -> Outside
         }),
         resolve: resolve(plan.resolver.clone()),
     }
-}
-
-fn write(log: &ErrorLog, severity: Severity, message: &str) {
-    let level = match severity {
-        Severity::Error => Level::Error,
-        Severity::Warn => Level::Warn,
-        Severity::Notice => Level::Notice,
-        Severity::Info => Level::Info,
-    };
-    log.write(level, None, format_args!("{message}"));
 }
 
 /// How an authority's name is looked up: by `resolver`, else by the system, which may block a thread of its own.
@@ -118,4 +109,25 @@ fn resolve(resolver: Option<(Arc<ResolverConfig>, u64)>) -> Resolve {
             found.map_err(|error| format!("\"{name}\" could not be resolved ({error})"))?;
         Ok(found.to_vec())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_that_is_an_address_needs_no_resolver() {
+        let system = resolve(None);
+        assert_eq!(system("192.0.2.1"), Ok(vec![IpAddr::from([192, 0, 2, 1])]));
+        let error = system("").expect_err("no name");
+        assert!(error.starts_with("\"\" could not be resolved"), "{error}");
+    }
+
+    #[test]
+    fn site_without_certificates_has_no_agents() {
+        let mut agents = Agents::default();
+        agents.staple(&[], &ErrorLog::new(Vec::new())).expect("no thread is needed");
+        assert!(agents.running.is_empty() && agents.stapler.is_none());
+        agents.end();
+    }
 }

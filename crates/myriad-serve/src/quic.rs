@@ -11,13 +11,13 @@ use myriad_net::{
     ChooseTls, Connection, Crossing, Peer, QuicPlace, QuicSecret, QuicSettings, QuicTokens, Refusal,
     RequestBody,
 };
+use myriad_tls::with_certificates;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
-use crate::exchange::Exchange;
-use crate::runtime::{Listener, Runtime};
-use crate::tls::with_certificates;
-use crate::worker::Generation;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::{Listener, Runtime};
+use myriad_exchange::worker::Generation;
 
 /// What outlives a reload.
 pub(crate) struct Quic {

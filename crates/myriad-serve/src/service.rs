@@ -9,17 +9,16 @@ use myriad_http::RequestHead;
 use myriad_log::Level;
 use myriad_net::service::{Behind, ConnectionEvent, Rejection};
 use myriad_net::{Connection, Limits, Outcome, QuicSettings, RequestBody, Sent, Service, StreamLimits};
+use myriad_tls::with_certificates;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
-use crate::access_log;
-use crate::content;
-use crate::counters::Counters;
-use crate::exchange::{Exchange, scratch};
 use crate::output;
 use crate::phases::{self, Decision};
-use crate::tls::with_certificates;
-use crate::worker::{Generation, WorkerState};
+use myriad_exchange::access_log;
+use myriad_exchange::counters::Counters;
+use myriad_exchange::exchange::{Answer, Exchange, Pending, scratch};
+use myriad_exchange::worker::{Generation, WorkerState};
 
 /// One worker's share of the site.
 pub(crate) struct SiteService {
@@ -53,7 +52,7 @@ impl SiteService {
         let runtime = &current.runtime;
         let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
         let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
-        runtime.place(runtime.server(server).place).error_log.write(
+        runtime.place(runtime.server(server).place).logs.errors.write(
             Level::Info,
             Some(connection.id),
             format_args!("{what}, client: {client}"),
@@ -64,9 +63,9 @@ impl SiteService {
 fn outcome(exchange: Box<Exchange>, decision: Decision) -> Outcome<Box<Exchange>> {
     match decision {
         Decision::Ready(answer) => Outcome::Ready(output::send(exchange, answer)),
-        Decision::Wait(work) => Outcome::Later(Box::pin(async move {
+        Decision::Wait(pending) => Outcome::Later(Box::pin(async move {
             let mut waiting = Waiting(Some(exchange));
-            let answer = waiting.answer(work).await;
+            let answer = waiting.answer(pending).await;
             output::send(waiting.end(), answer)
         })),
     }
@@ -98,8 +97,8 @@ impl Drop for Begun<'_> {
 struct Waiting(Option<Box<Exchange>>);
 
 impl Waiting {
-    async fn answer(&mut self, work: content::Work) -> output::Answer {
-        content::wait(self.0.as_mut().expect("taken only by `end`"), work).await
+    async fn answer(&mut self, pending: Box<dyn Pending>) -> Answer {
+        phases::wait(self.0.as_mut().expect("taken only by `end`"), pending).await
     }
 
     fn end(mut self) -> Box<Exchange> {
@@ -111,8 +110,8 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(mut exchange) = self.0.take() {
             exchange.request.log(Level::Info, format_args!("client closed the connection while waiting"));
-            exchange.request.answered.status = 499;
-            exchange.request.finished_ms = myriad_net::clock::now_ms();
+            exchange.request.outcome.answered.status = 499;
+            exchange.request.outcome.finished_ms = myriad_net::clock::now_ms();
             exchange.request.site.worker.counters.requests.add(1);
             exchange.request.count_cache_status();
             access_log::write(&mut exchange);
@@ -148,7 +147,7 @@ impl Service for SiteService {
         let current = self.current.borrow();
         let runtime = &current.runtime;
         let Some(hosts) = runtime.hosts(connection) else { return };
-        let log = &runtime.place(runtime.server(hosts.default).place).error_log;
+        let log = &runtime.place(runtime.server(hosts.default).place).logs.errors;
         let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |ip| ip.to_string());
         log.write(
             Level::Error,
@@ -255,13 +254,84 @@ impl Service for SiteService {
         counters.requests.add(1);
         counters.bytes.add(sent.bytes);
         exchange.request.count_cache_status();
-        exchange.request.sent = *sent;
-        if !exchange.request.place().access_logs.is_empty() {
-            exchange.request.finished_ms = myriad_net::clock::now_ms();
+        exchange.request.outcome.sent = *sent;
+        if !exchange.request.place().logs.access.is_empty() {
+            exchange.request.outcome.finished_ms = myriad_net::clock::now_ms();
             access_log::write(&mut exchange);
         }
         let refresh = exchange.request.cache.refresh.take();
         exchange.recycle();
         refresh.map(|refresh| Box::pin(async { _ = refresh.await }) as Behind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestSite;
+    use myriad_exchange::exchange::Step;
+
+    fn exchange() -> Box<Exchange> {
+        TestSite::new("access_log off;", "").exchange("/", &[])
+    }
+
+    #[test]
+    fn panic_in_the_rules_leaves_no_exchange_under_way() {
+        let counters = Counters::default();
+        drop(Begun::new(&counters));
+        assert_eq!((counters.begun.get(), counters.requests.get()), (1, 1));
+        Begun::new(&counters).go_on();
+        assert_eq!(
+            (counters.begun.get(), counters.requests.get()),
+            (2, 1),
+            "what goes on counts when it is over"
+        );
+    }
+
+    #[test]
+    fn exchange_whose_client_leaves_while_it_waits_counts_as_over() {
+        let exchange = exchange();
+        let worker = Rc::clone(&exchange.request.site.worker);
+        drop(Waiting(Some(exchange)));
+        assert_eq!(worker.counters.requests.get(), 1);
+    }
+
+    #[test]
+    fn exchange_that_was_waited_for_is_not_counted_twice() {
+        let exchange = exchange();
+        let worker = Rc::clone(&exchange.request.site.worker);
+        let mut waiting = Waiting(Some(exchange));
+        let pending: Box<dyn Pending> = Box::new(async |_: &mut Exchange| Step::Error(404));
+        let answer = crate::testing::block_on(waiting.answer(pending));
+        assert_eq!(answer.status, 404);
+        assert!(waiting.end().request.outcome.waited);
+        assert_eq!(worker.counters.requests.get(), 0);
+    }
+
+    #[test]
+    fn connections_are_counted_as_they_come_and_go() {
+        let service = SiteService::new(Rc::clone(&exchange().request.site));
+        for event in [
+            ConnectionEvent::Accepted,
+            ConnectionEvent::Accepted,
+            ConnectionEvent::HeadBegan,
+            ConnectionEvent::HeadEnded,
+            ConnectionEvent::HeadBegan,
+            ConnectionEvent::Closed,
+        ] {
+            service.note(event);
+        }
+        let now = service.worker.counters.snapshot();
+        assert_eq!((now.accepted, now.closed, now.reading), (2, 1, 1));
+    }
+
+    #[test]
+    fn site_that_is_replaced_serves_what_began_with_it() {
+        let before = exchange();
+        let service = SiteService::new(Rc::clone(&before.request.site));
+        let after = exchange();
+        service.replace(Rc::clone(&after.request.site));
+        assert!(Rc::ptr_eq(&service.current(), &after.request.site));
+        assert!(!Rc::ptr_eq(&before.request.site, &after.request.site));
     }
 }

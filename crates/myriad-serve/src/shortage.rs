@@ -74,8 +74,8 @@ fn needed(connections: u64, open: u64, machine: (usize, usize)) -> u64 {
     besides.saturating_add(besides / 7 + 1)
 }
 
-/// Says at most once a second, over all workers, what was done for want of connections or descriptors: one that may not speak
-/// yet says it the next time.
+/// Says at most once a second, over all workers, what was done for want of connections or descriptors: a worker that is
+/// too early says it the next time.
 pub(crate) fn report(seats: &Seats, room: Room, log: &ErrorLog) {
     static SAID: AtomicU64 = AtomicU64::new(0);
     let now = myriad_net::clock::monotonic_ms() / 1000 + 1;
@@ -85,7 +85,7 @@ pub(crate) fn report(seats: &Seats, room: Room, log: &ErrorLog) {
     }
     match seats.take_shortage() {
         Some(shortage) => log.write(Level::Warn, None, format_args!("{}", line(shortage, room))),
-        // Whoever has something to say may.
+        // Nothing was said: another worker may say something in this second.
         None => SAID.store(said, Relaxed),
     }
 }
@@ -124,6 +124,13 @@ mod tests {
         let limit = needed(2 * 512, 20, machine);
         assert_eq!(Room::of(512, Some(limit), 20, machine), whole);
         assert!(Room::of(512, Some(limit - 3), 20, machine).lowered_by.is_some());
+    }
+
+    #[test]
+    fn so_many_connections_need_a_limit_that_never_overflows() {
+        assert_eq!(needed(u64::MAX, 20, (2, 3)), u64::MAX);
+        let (few, many) = (needed(100, 20, (1, 1)), needed(100, 20, (8, 4)));
+        assert!(100 < few && few < many, "{few} {many}");
     }
 
     #[test]

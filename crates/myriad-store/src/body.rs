@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use myriad_disk::StoredBody;
 use smallvec::SmallVec;
-
-use crate::disk::StoredBody;
 
 /// The largest segment of a stored body, in bytes. A page fits into one, so that a hit is one `writev` entry; a large
 /// body does not need one contiguous allocation of its size.
@@ -15,7 +14,7 @@ const SEGMENT_BYTES: usize = 256 * 1024;
 #[derive(Clone, Debug)]
 pub struct Body(Content);
 
-/// No larger than one segment, since most bodies are one.
+/// The content, no larger than one segment, since most bodies are one.
 #[derive(Clone, Debug)]
 enum Content {
     One(Bytes),
@@ -29,7 +28,7 @@ struct Long {
     stored: Option<Arc<StoredBody>>,
 }
 
-/// What a body is made of: mostly one segment.
+/// The segments of a body: mostly one.
 #[derive(Clone, Debug)]
 pub enum Segments {
     /// One, which is not empty.
@@ -114,7 +113,7 @@ impl Body {
         }
     }
 
-    /// The segments, for whoever sends them.
+    /// The segments, to be sent.
     pub fn into_segments(self) -> Segments {
         match self.0 {
             Content::One(bytes) if bytes.is_empty() => Segments::Several(Vec::new()),

@@ -1,22 +1,20 @@
 //! Objects under keys: memory and disk tiers, eviction and in-flight objects, knowing no HTTP.
 //!
 //! A [`Zone`] maps opaque keys to immutable [`Object`]s that carry the caller's metadata. A hit takes one shard lock,
-//! one table probe and one `Arc` clone. A miss is a [`Claim`]: one caller leads and writes a *flight*, the others
-//! follow it and read the body while it arrives. Whatever is stored or on its way counts against one cap per zone.
+//! one table probe and one `Arc` clone. A miss is a [`Claim`]: one caller leads and writes a *flight*, the others wait for it
+//! and read the body while it arrives. Objects and arriving bodies count against one cap per zone.
 //!
-//! Where to look:
+//! Below it are `myriad-index` (keys, tables, eviction, purges) and `myriad-disk` (files); their names that callers need are
+//! handed on here.
 //!
 //! | file | what |
 //! |---|---|
-//! | `key` | keys and their hash |
-//! | `object`, `body` | what is stored |
-//! | `zone/` | look-up, claims, purge, eviction, sweep, inspection |
-//! | `flight/` | the state machine of an object on its way; its writers and readers |
-//! | `shard`, `notes` | one lock's worth of a zone; small facts about keys not stored |
-//! | `s3_fifo`, `ghost` | the eviction queue of both tiers; what left it not long ago |
-//! | `purge/`, `labels` | purges: asked at look-ups, found by an inverted index |
-//! | `ledger` | the cap |
-//! | `disk/` | the disk tier: files, their catalogue, recovery |
+//! | `zone/` | look-up, claims, purges, removal, eviction, sweep, inspection; the disk tier of a zone |
+//! | `object/`, `body`, `variants` | what is stored |
+//! | `flight/` | the state machine of an object while it is fetched; its writers and readers |
+//! | `shard` | the part of a zone that one lock guards |
+//! | `disk/` | objects in files, files as objects |
+//! | `limits`, `stats`, `persist` | limits and figures of a zone; metadata that can be kept on disk |
 //!
 //! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. Nothing here needs a runtime; waiting
 //! uses [`std::task`] wakers.
@@ -26,17 +24,9 @@
 mod body;
 mod disk;
 mod flight;
-mod ghost;
-mod index;
-mod key;
-mod labels;
-mod ledger;
 mod limits;
-mod metadata;
-mod notes;
 mod object;
-mod purge;
-mod s3_fifo;
+mod persist;
 mod shard;
 mod stats;
 #[cfg(test)]
@@ -45,18 +35,21 @@ mod variants;
 mod zone;
 
 pub use body::{Body, Segments};
-pub use disk::{
-    BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPage, DiskPool, DiskStats, FormatError,
-    OpenBody, Opening, Pace, ReadError, Report, StoredBody, examine,
-};
+pub use disk::DiskPage;
 pub use flight::{
     Abort, Admission, BodyWriter, Capacity, Completed, Completion, Failure, FlightEnd, FlightHead,
     FlightReader, FlightWriter, Push, Unstored,
 };
-pub use key::KeyRef;
 pub use limits::ZoneLimits;
-pub use metadata::{Covers, Metadata, Persist};
-pub use object::{ALTERNATIVES, Alternative, AttachError, Object, Selection};
-pub use purge::{Count, Covered, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired, examine_purges};
+pub use myriad_disk::{
+    BodyReader, Clock, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError, OpenBody,
+    Opening, Pace, ReadError, Report, StoredBody,
+};
+pub use myriad_index::{
+    Count, Covered, Covers, KeyRef, MOST_RULE, Metadata, Purge, PurgeError, Purged, Purging, Retired,
+    Selection,
+};
+pub use object::{ALTERNATIVES, Alternative, AttachError, Object};
+pub use persist::Persist;
 pub use stats::{Swept, ZoneStats};
-pub use zone::{Claim, ClaimOptions, Cursor, LiveBan, Sought, Zone};
+pub use zone::{Claim, ClaimOptions, Cursor, LivePurge, PageFile, Zone};

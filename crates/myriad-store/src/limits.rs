@@ -1,4 +1,4 @@
-//! What a zone may hold.
+//! Limits of a zone.
 
 /// Limits of a zone; all but the shard count may change while it lives ([`crate::Zone::resize`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

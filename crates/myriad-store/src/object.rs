@@ -1,53 +1,28 @@
-//! What is stored: one immutable response body with the caller's metadata.
+//! Objects: an immutable response body with the caller's metadata.
+
+mod alternative;
+mod weight;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
+use myriad_disk::StoredBody;
+use myriad_index::Judged;
 use once_cell::race::OnceBox;
 use triomphe::ThinArc;
 
-use crate::labels::Labels;
-use crate::{Body, Metadata, StoredBody};
+use crate::{Body, Metadata, Selection};
 
-/// Alternative encodings that one object can carry, besides its body as it came.
-pub const ALTERNATIVES: usize = 4;
+use alternative::Encodings;
+pub use alternative::{ALTERNATIVES, Alternative, AttachError};
 
-/// The longest body that lies in its object's own piece of memory, in bytes: a longer one is worth a piece of its own, and is not
-/// copied once more.
+/// The longest body that lies in its object's piece of memory, in bytes. A longer one stays in its own piece, which saves a
+/// copy.
 const WITHIN: u64 = 4096;
 
-/// Which variant of a key an object is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selection {
-    /// Opaque bytes from which the caller derives a variant key for any request (the field names of `Vary`).
-    pub selector: Arc<[u8]>,
-    /// The variant key that the object's own request gave.
-    pub variant: Arc<[u8]>,
-}
-
-/// One more encoding of an object's body.
-#[derive(Debug)]
-pub struct Alternative<A> {
-    /// The encoded body; the allocation should be of its exact size, since its length is what is accounted.
-    pub bytes: Bytes,
-    /// The caller's metadata (the head that goes with it).
-    pub meta: A,
-}
-
-/// Why an alternative was not attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AttachError {
-    /// The object is no longer stored: purged, evicted or replaced by another generation.
-    Gone,
-    /// Another alternative is already at that index.
-    Occupied,
-    /// The zone's cap leaves no room, or the index is not below [`ALTERNATIVES`].
-    NoRoom,
-}
-
-/// All that an object is made of, but its key.
+/// The parts of an object, without its key.
 pub(crate) struct Parts<M: Metadata> {
     pub(crate) meta: M,
     pub(crate) body: Body,
@@ -66,9 +41,6 @@ const HITS: u32 = (1 << HITS_BITS) - 1;
 /// The most hits that wait for the eviction queue to see them.
 const MOST_UNSEEN: u32 = 3;
 
-/// Bytes of the unit in which an object tells about what it weighs, up to 64 GB.
-const HEFT: usize = 16;
-
 /// Bytes that memory gives at once.
 const LINE: usize = 64;
 /// Lines behind the fixed part that are asked for; the processor sees by itself that the others will be read.
@@ -79,15 +51,6 @@ const TOUCHED: usize = 12;
 fn touched(bytes: &[u8]) -> u8 {
     bytes.iter().step_by(LINE).take(TOUCHED).fold(0, |all, byte| all ^ byte)
 }
-
-/// The alternatives of an object: most have one or two, so each brings its own place.
-struct Encoding<A> {
-    index: usize,
-    alternative: Alternative<A>,
-    next: Encodings<A>,
-}
-
-type Encodings<A> = OnceBox<Encoding<A>>;
 
 /// One stored response: an immutable body and metadata, with validity that a revalidation may extend. This is a handle: cloning
 /// it counts.
@@ -105,18 +68,18 @@ pub struct Object<M: Metadata>(ThinArc<Fixed<M>, u8>);
 #[repr(C)]
 struct Fixed<M: Metadata> {
     fresh_until: AtomicU64,
-    /// The number of the newest ban that was asked; at first that of the fetch.
+    /// The number of the newest purge that it was asked by; at first that of the fetch.
     asked_by: AtomicU64,
     /// When it was last used, ms.
     last_used: AtomicU64,
     /// Hits, and above [`HITS`] those that the eviction queue has not seen.
     hits: AtomicU32,
-    /// Where the key ends.
+    /// Bytes of the key.
     key_end: u32,
-    /// Where the texts end.
+    /// Bytes of key and texts.
     texts_end: u32,
-    /// About what it weighs, in units of [`HEFT`] bytes: the eviction queue asks at each step, and needs no more.
-    heft: AtomicU32,
+    /// About what it weighs, in units of [`ROUGH_UNIT`] bytes: the eviction queue asks at each step, and needs no more.
+    rough_weight: AtomicU32,
     encodings: Encodings<M::Alternative>,
     rare: Option<Box<Rare>>,
     generation: u64,
@@ -125,7 +88,7 @@ struct Fixed<M: Metadata> {
     updating_until: AtomicU64,
 }
 
-/// What few objects have, or only those that are long.
+/// Parts that few objects have, or only long ones.
 #[derive(Default)]
 struct Rare {
     selection: Option<Selection>,
@@ -133,7 +96,7 @@ struct Rare {
     apart: Option<Body>,
 }
 
-/// The body that lies within an object, for as long as somebody sends it.
+/// Keeps an object while the body within it is sent.
 struct Within<M: Metadata>(Object<M>);
 
 impl<M: Metadata> AsRef<[u8]> for Within<M> {
@@ -143,12 +106,6 @@ impl<M: Metadata> AsRef<[u8]> for Within<M> {
 }
 
 impl<M: Metadata> Object<M> {
-    /// Bytes of an object beside its data: the fixed part, count and length, and what the allocator rounds up.
-    const OVERHEAD: usize = size_of::<Fixed<M>>() + 16 + 64;
-
-    /// Bytes of a segment beside its data: the shared count that `bytes` allocates, and the allocator's header.
-    const SEGMENT_OVERHEAD: usize = 48;
-
     /// Makes an object of its key and all the rest.
     pub(crate) fn new(key: &[u8], parts: Parts<M>) -> Self {
         let Parts { meta, body, selection, generation, stored_at, fresh_until, alternatives, now } = parts;
@@ -167,7 +124,7 @@ impl<M: Metadata> Object<M> {
             hits: AtomicU32::new(0),
             key_end: key.len() as u32,
             texts_end: texts_end as u32,
-            heft: AtomicU32::new(0),
+            rough_weight: AtomicU32::new(0),
             encodings: OnceBox::new(),
             rare: (!is_within || selection.is_some())
                 .then(|| Box::new(Rare { selection, apart: (!is_within).then_some(body) })),
@@ -177,7 +134,7 @@ impl<M: Metadata> Object<M> {
             updating_until: AtomicU64::new(0),
         };
         let object = Self(ThinArc::from_header_and_slice(fixed, &data));
-        object.add_heft(object.base_weight());
+        object.add_rough_weight(object.base_weight());
         for (index, alternative) in alternatives.into_iter().enumerate() {
             if let Some(alternative) = alternative {
                 // The object is new, so the place is free.
@@ -187,7 +144,7 @@ impl<M: Metadata> Object<M> {
         object
     }
 
-    /// The same object with its body, which lies on disk; `None` where somebody else holds it already.
+    /// The same object with a body that lies on disk; `None` where there is another handle of it.
     pub(crate) fn with_body(mut self, body: Body) -> Option<Self> {
         let is_placed = self.0.with_arc_mut(|shared| {
             let own = triomphe::Arc::get_mut(shared)?;
@@ -212,76 +169,11 @@ impl<M: Metadata> Object<M> {
         &self.0.slice[self.fixed().texts_end as usize..]
     }
 
-    fn base_weight(&self) -> usize {
-        let selection = |s: &Selection| size_of::<Selection>() + s.selector.len() + s.variant.len() + 64;
-        let apart = |body: &Body| {
-            let segments = body.segments();
-            let spilled = if segments.len() > 1 { size_of_val(segments) + 64 } else { 0 };
-            let bytes = segments.iter().map(Bytes::len).sum::<usize>();
-            size_of::<Body>() + 16 + bytes + segments.len() * Self::SEGMENT_OVERHEAD + spilled
-        };
-        let mut labels = 0;
-        self.labels(&mut |_| labels += Labels::BYTES);
-        let fixed = self.fixed();
-        Self::OVERHEAD
-            + labels
-            + self.0.slice.len()
-            + M::weight(&fixed.kept)
-            + self.apart().map_or(0, apart)
-            + self.selection().map_or(0, selection)
-    }
-
-    fn add_heft(&self, bytes: usize) {
-        let units = u32::try_from(bytes / HEFT).unwrap_or(u32::MAX);
-        self.fixed().heft.store(self.heft().saturating_add(units), Relaxed);
-    }
-
-    /// About what it weighs, in units that are the same for all.
-    pub(crate) fn heft(&self) -> u32 {
-        self.fixed().heft.load(Relaxed)
-    }
-
-    /// Bytes that an alternative adds to its object.
-    pub(crate) fn alternative_cost(alternative: &Alternative<M::Alternative>) -> usize {
-        size_of::<Encoding<M::Alternative>>()
-            + 16
-            + alternative.bytes.len()
-            + Self::SEGMENT_OVERHEAD
-            + M::alternative_weight(&alternative.meta)
-    }
-
-    fn encodings(&self) -> impl Iterator<Item = &Encoding<M::Alternative>> {
-        std::iter::successors(self.fixed().encodings.get(), |encoding| encoding.next.get())
-    }
-
-    /// Puts `alternative` at `index`; false where one is there already or the index is out of range.
-    pub(crate) fn set_alternative(&self, index: usize, alternative: Alternative<M::Alternative>) -> bool {
-        if index >= ALTERNATIVES {
-            return false;
-        }
-        let cost = Self::alternative_cost(&alternative);
-        let mut encoding = Box::new(Encoding { index, alternative, next: OnceBox::new() });
-        let mut place = &self.fixed().encodings;
-        loop {
-            match place.get() {
-                Some(other) if other.index == index => return false,
-                Some(other) => place = &other.next,
-                None => match place.set(encoding) {
-                    Ok(()) => {
-                        self.add_heft(cost);
-                        return true;
-                    }
-                    Err(back) => encoding = back,
-                },
-            }
-        }
-    }
-
-    /// Asks memory for all the lines that a hit reads of this object: those of the texts, and those of the body, or of its encoding
-    /// where it has one, as most clients take that. Among a million objects each is a miss of the processor's caches, and misses
-    /// that are under way together take no longer than one.
+    /// Reads a byte of each line of memory that a hit will read of this object: the texts, and the body, or its first encoding
+    /// where it has one, as most clients take that. Among a million objects each line is a miss of the processor's caches, and
+    /// misses at the same time take no longer than one.
     #[inline]
-    pub(crate) fn gather(&self) {
+    pub(crate) fn prefetch(&self) {
         let fixed = self.fixed();
         let first = fixed.asked_by.load(Relaxed) ^ fixed.generation ^ fixed.stored_at;
         let (own, encoded) = match fixed.encodings.get() {
@@ -323,12 +215,13 @@ impl<M: Metadata> Object<M> {
         (self.last_used() / 1000) as u32
     }
 
-    pub(crate) fn lease(&self, until: u64) {
+    /// From now until `until`, in ms, it counts as updating.
+    pub(crate) fn begin_updating(&self, until: u64) {
         self.fixed().updating_until.store(until, Relaxed);
     }
 
-    /// Ends the lease that ran until `until`, unless another has begun since.
-    pub(crate) fn end_lease(&self, until: u64) {
+    /// It does not count as updating any more, unless another fetch than that until `until` has begun since.
+    pub(crate) fn end_updating(&self, until: u64) {
         let _ = self.fixed().updating_until.compare_exchange(until, 0, Relaxed, Relaxed);
     }
 
@@ -407,18 +300,10 @@ impl<M: Metadata> Object<M> {
         self.fixed().fresh_until.store(at, Relaxed);
     }
 
-    /// Ends the object's freshness at `from`, in ms since the epoch, unless it ended before; 0 stands for a time that is
-    /// not known.
-    pub(crate) fn expire(&self, from: u64) {
-        self.fixed().fresh_until.fetch_min(from, Relaxed);
-    }
-
+    /// The number of the newest purge that it was judged by; at first that of its fetch.
+    #[inline]
     pub(crate) fn asked_by(&self) -> u64 {
         self.fixed().asked_by.load(Relaxed)
-    }
-
-    pub(crate) fn note_asked(&self, number: u64) {
-        self.fixed().asked_by.fetch_max(number, Relaxed);
     }
 
     /// Whether somebody is fetching a newer one at `now` (nginx's `UPDATING`).
@@ -430,18 +315,31 @@ impl<M: Metadata> Object<M> {
     pub fn hits(&self) -> u32 {
         self.fixed().hits.load(Relaxed) & HITS
     }
+}
 
-    /// The bytes that the zone accounts for this object, overhead and alternatives included. It grows with each alternative that
-    /// is attached, under the shard's lock, as is every reading that the ledger depends on.
-    pub fn weight(&self) -> usize {
-        let alternatives = self.encodings().map(|encoding| Self::alternative_cost(&encoding.alternative));
-        self.base_weight() + alternatives.sum::<usize>()
+impl<M: Metadata> Judged<M> for Object<M> {
+    fn key(&self) -> &[u8] {
+        self.key()
     }
 
-    /// The alternative encoding at `index`, if there is one.
-    pub fn alternative(&self, index: u8) -> Option<&Alternative<M::Alternative>> {
-        let index = usize::from(index);
-        self.encodings().find(|encoding| encoding.index == index).map(|encoding| &encoding.alternative)
+    fn meta(&self) -> M::View<'_> {
+        self.meta()
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation()
+    }
+
+    fn asked_by(&self) -> u64 {
+        self.asked_by()
+    }
+
+    fn note_asked(&self, number: u64) {
+        self.fixed().asked_by.fetch_max(number, Relaxed);
+    }
+
+    fn expire(&self, from: u64) {
+        self.fixed().fresh_until.fetch_min(from, Relaxed);
     }
 }
 

@@ -1,20 +1,15 @@
-//! What one lock of a zone guards: stored entries, flights, notes.
+//! A shard: the part of a zone that one lock guards, with stored entries, flights, notes.
 
 use std::sync::Arc;
 
 use hashbrown::HashTable;
+use myriad_index::{Hashed, Index, Labels, LivePurges, Notes, S3Fifo, Seed, Verdict};
 
 use crate::flight::Flight;
-use crate::index::Index;
-use crate::key::{Hashed, Seed};
-use crate::labels::Labels;
-use crate::notes::Notes;
-use crate::purge::{LivePurges, Verdict};
-use crate::s3_fifo::S3Fifo;
 use crate::variants::Variants;
 use crate::{Metadata, Object, Selection};
 
-/// All that is stored under one key: one object without a selector, or variants that share one selector.
+/// The objects of one key: one without a selector, or variants that share one selector.
 ///
 /// The key is the unit of eviction, since it is the page that is hot or cold.
 #[derive(Debug)]
@@ -31,9 +26,9 @@ impl<M: Metadata> Entry<M> {
         self.objects.iter().map(Object::last_used).max().unwrap_or(0)
     }
 
-    /// About what it weighs, beside others.
-    fn heft(&self) -> u64 {
-        self.objects.iter().map(|object| u64::from(object.heft())).sum()
+    /// About what it weighs, in units that are the same for all entries.
+    fn rough_weight(&self) -> u64 {
+        self.objects.iter().map(|object| u64::from(object.rough_weight())).sum()
     }
 
     /// Hits on its objects since this was asked last.
@@ -41,10 +36,10 @@ impl<M: Metadata> Entry<M> {
         self.objects.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add)
     }
 
-    /// Bytes of an entry beside its objects: its slot, and its share of the table.
+    /// Bytes of an entry without its objects: its slot, and its share of the table.
     pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + Index::<Object<M>>::BYTES;
 
-    /// The key, which stands with each of its objects; hashed anew, as hardly anybody but look-ups asks, and they have it.
+    /// The key, which is in each of its objects. It is hashed anew: look-ups, which are most frequent, have the hash already.
     pub(crate) fn key(&self, seed: Seed) -> Hashed<'_> {
         seed.hashed(self.objects.first().map_or(&[], Object::key))
     }
@@ -65,27 +60,27 @@ impl<M: Metadata> Entry<M> {
     }
 }
 
-/// What a look-up comes to: the index of the entry, and the object.
+/// The result of a look-up: the index of the entry, and the object.
 pub(crate) type Found<M> = (u32, Object<M>);
 
-/// What was taken out of a shard: to be dropped, and its bytes released, once the lock is.
+/// An entry or object that was taken out of a shard: to be dropped, and its bytes released, once the lock is released.
 pub(crate) enum Taken<M: Metadata> {
     Entry(Entry<M>),
     Object(Object<M>),
 }
 
-/// What a flight in the table is to claims and to its own completion.
+/// What claims find of a flight, and whether it may store its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Takes followers, may store.
+    /// Takes waiters, may store.
     Open,
-    /// Takes no followers, may store: older than the lock, or fetched alone.
+    /// Takes no waiters, may store: older than the lock, or fetched alone.
     Closed,
     /// Reads from disk: claims do not see it, and it stores what was stored before.
     Loading,
-    /// Takes no followers; claims pass. Stores nothing, unless its body came to disk.
+    /// Takes no waiters; claims pass. Stores nothing, unless its body came to disk.
     Oversized,
-    /// Takes no followers and stores nothing; claims do not see it.
+    /// Takes no waiters and stores nothing; claims do not see it.
     Purged,
 }
 
@@ -94,7 +89,7 @@ pub(crate) enum Role {
 pub(crate) struct Record<M: Metadata> {
     pub(crate) flight: Arc<Flight<M>>,
     pub(crate) role: Role,
-    /// Not where the body is too long for memory and on its way to no disk.
+    /// Whether its object can be stored; not where the body is too long for memory and does not go to disk.
     pub(crate) may_store: bool,
     /// The labels of what it fetches, where the claim told them.
     pub(crate) address: Option<[u64; 2]>,
@@ -119,9 +114,9 @@ pub(crate) struct Counts {
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard<M: Metadata> {
-    /// Of each entry, its first object is seen: mostly it has no other.
+    /// Entries by the hash of the key, each with its first object: mostly it has no other.
     table: Index<Object<M>>,
-    /// That of the zone.
+    /// The seed of the zone.
     pub(crate) seed: Seed,
     pub(crate) queue: S3Fifo<Entry<M>>,
     pub(crate) flights: HashTable<Record<M>>,
@@ -137,7 +132,7 @@ impl<M: Metadata> Shard<M> {
         Self {
             table: Index::default(),
             seed,
-            queue: S3Fifo::new(),
+            queue: S3Fifo::default(),
             flights: HashTable::new(),
             labels: Labels::default(),
             notes: Notes::new(note_sets),
@@ -168,7 +163,7 @@ impl<M: Metadata> Shard<M> {
         variant: &impl Fn(&[u8], &mut Vec<u8>),
     ) -> Option<Found<M>> {
         let (index, first) = self.table.find(key.table_hash(), |first| {
-            first.gather();
+            first.prefetch();
             *first.key() == *key.bytes()
         })?;
         if first.selection().is_none() {
@@ -179,16 +174,16 @@ impl<M: Metadata> Shard<M> {
         Some((index, entry.objects[position].clone()))
     }
 
-    /// As [`Self::lookup`], where bans may cover what is found: that is taken out then, and returned to be dropped.
+    /// As [`Self::lookup`]; an object that a purge covers is taken out, and returned to be dropped.
     #[inline]
-    pub(crate) fn lookup_unbanned(
+    pub(crate) fn lookup_unpurged(
         &mut self,
         key: Hashed<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
-        bans: &LivePurges<M>,
+        purges: &LivePurges<M>,
     ) -> (Option<Found<M>>, Option<Taken<M>>) {
         let Some((index, object)) = self.lookup(key, variant) else { return (None, None) };
-        if !bans.any_since(object.asked_by()) || bans.judge(&object) != Verdict::Goes {
+        if !purges.any_since(object.asked_by()) || purges.judge(&object) != Verdict::Goes {
             return (Some((index, object)), None);
         }
         let objects = self.queue.at(index).map_or(&[][..], |entry| &entry.objects);
@@ -226,7 +221,7 @@ impl<M: Metadata> Shard<M> {
         }
         self.enter_labels(index);
         let Some(entry) = self.queue.at(index) else { return };
-        // Never the last handle: what has left is among `gone`.
+        // Not the last handle of the former first object: that is among `gone`, if it has left.
         self.table.replace(entry.key(self.seed).table_hash(), index, entry.objects[0].clone());
     }
 
@@ -255,7 +250,7 @@ impl<M: Metadata> Shard<M> {
 
     /// Takes out the entry that should leave next.
     pub(crate) fn evict(&mut self) -> Option<Entry<M>> {
-        let index = self.queue.victim(Entry::heft, Entry::take_unseen_hits)?;
+        let index = self.queue.victim(Entry::rough_weight, Entry::take_unseen_hits)?;
         let hash = self.queue.at(index)?.key(self.seed).table_hash();
         self.queue.remember(index, hash);
         let evicted = self.remove_hashed(index, hash);

@@ -31,7 +31,7 @@ pub struct ZoneStats {
     pub flights: usize,
 }
 
-/// What one call of [`crate::Zone::sweep`] did.
+/// The result of one call of [`crate::Zone::sweep`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Keys looked at.

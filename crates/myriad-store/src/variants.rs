@@ -1,4 +1,4 @@
-//! What is stored under one key: one object, mostly.
+//! The objects of one key: mostly one.
 
 use std::ops::Deref;
 

@@ -1,12 +1,13 @@
 //! Choosing among peers, with nginx's algorithms.
 
+use myriad_conf::model::Balance;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::config::{Balance, GroupConfig, PeerConfig};
+use crate::config::{GroupConfig, PeerConfig};
 use crate::peer::PeerState;
 use crate::request::Affinity;
 
@@ -84,7 +85,7 @@ impl Tried {
 pub(crate) struct Choice<'a> {
     pub(crate) config: &'a GroupConfig,
     pub(crate) states: &'a [Arc<PeerState>],
-    /// The points of [`Balance::ConsistentHash`].
+    /// The points of a consistent [`Balance::Hash`].
     pub(crate) ring: Option<&'a Ring>,
     pub(crate) now: u64,
 }
@@ -95,10 +96,12 @@ impl Choice<'_> {
         let hashed = match (self.config.balance, affinity) {
             (Balance::IpHash, Affinity::Client(address)) => self.by_client(tried, *address),
             // A key that is empty tells nothing, so turns are taken.
-            (Balance::Hash, Affinity::Key(key)) if !key.is_empty() => self.by_key(tried, key),
-            (Balance::ConsistentHash, Affinity::Key(key)) => self.on_ring(weights, tried, key),
-            (Balance::Random, _) => self.by_chance(weights, tried),
-            (Balance::RandomTwo, _) => self.of_two(weights, tried),
+            (Balance::Hash { consistent: false }, Affinity::Key(key)) if !key.is_empty() => {
+                self.by_key(tried, key)
+            }
+            (Balance::Hash { consistent: true }, Affinity::Key(key)) => self.on_ring(weights, tried, key),
+            (Balance::Random { two: false }, _) => self.by_chance(weights, tried),
+            (Balance::Random { two: true }, _) => self.of_two(weights, tried),
             _ => None,
         };
         hashed
@@ -145,7 +148,7 @@ impl Choice<'_> {
                 _ => (active, weight),
             }
         };
-        if !matches!(self.config.balance, Balance::LeastConn | Balance::LeastTime { .. }) {
+        if !matches!(self.config.balance, Balance::LeastConnections | Balance::LeastTime { .. }) {
             return self.round_robin(weights, usable);
         }
         let is_less = |a: usize, b: usize| {

@@ -1,6 +1,9 @@
 //! How a group is configured: its peers, how one is chosen, how connections are kept, how long requests wait.
 
 use crate::address::Address;
+use myriad_conf::Span;
+use myriad_conf::model::{Balance, UpstreamConf, UpstreamQueue};
+use myriad_conf::registry::Registry;
 
 /// The configuration of a [`crate::Group`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +17,7 @@ pub struct GroupConfig {
     /// How to keep connections.
     pub keepalive: KeepAlive,
     /// The queue in which requests wait for a peer (`queue`); `None` answers at once that there is none.
-    pub queue: Option<Queue>,
+    pub queue: Option<UpstreamQueue>,
 }
 
 impl GroupConfig {
@@ -67,31 +70,6 @@ impl PeerConfig {
     }
 }
 
-/// How a group chooses a peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Balance {
-    /// Smooth weighted round robin.
-    #[default]
-    RoundRobin,
-    /// The peer with the fewest requests for its weight (`least_conn`).
-    LeastConn,
-    /// The peer that would be done first, by how long its answers took and what it has to do (`least_time`).
-    LeastTime {
-        /// Up to the last byte rather than the head (`last_byte`).
-        whole: bool,
-    },
-    /// By the client's network: the first three octets of IPv4, all of IPv6 (`ip_hash`).
-    IpHash,
-    /// By a key (`hash KEY`).
-    Hash,
-    /// By a key, so that a changed group moves few of them (`hash KEY consistent`).
-    ConsistentHash,
-    /// By chance and weight (`random`).
-    Random,
-    /// The one with fewer requests for its weight of two by chance (`random two`).
-    RandomTwo,
-}
-
 /// How idle connections are kept (`keepalive` and its kin).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
@@ -112,24 +90,16 @@ pub struct KeepAlive {
 }
 
 impl Default for KeepAlive {
-    /// Off, with nginx's bounds: 1000 requests, an hour of life, a minute idle; a second over FastCGI.
+    /// Off, with the bounds of an `upstream` that says nothing; a second over FastCGI.
     fn default() -> Self {
+        let bare = UpstreamConf::bare(Registry::language(), String::new(), Span::default());
         Self {
             connections: 0,
             http: 0,
-            requests: 1000,
-            time_ms: 3_600_000,
-            timeout_ms: 60_000,
+            requests: u32::try_from(bare.keepalive_requests).unwrap_or(u32::MAX),
+            time_ms: bare.keepalive_time,
+            timeout_ms: bare.keepalive_timeout,
             fastcgi_timeout_ms: 1000,
         }
     }
-}
-
-/// The queue in which requests wait while every peer has as many as it may have (`queue`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue {
-    /// Most requests that wait at once.
-    pub most: usize,
-    /// Longest wait in milliseconds (`timeout=`).
-    pub timeout_ms: u64,
 }

@@ -4,20 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use rustix::io::Errno;
 use tokio::net::{TcpSocket, TcpStream, UnixStream};
 
 use crate::address::Address;
 use crate::error::{ErrorKind, OriginError, Phase, describe};
+use crate::shortage::with_descriptor;
 use crate::stream::Stream;
 
 /// How long to wait before a full unix socket is tried again, at first and at most.
 const FULL_BACKLOG_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
-
-/// How often a socket is asked for anew where the process has no descriptor left, and how long others have to give way each
-/// time: two seconds in all.
-const DESCRIPTOR_TRIES: usize = 40;
-const DESCRIPTOR_WAIT: Duration = Duration::from_millis(50);
 
 /// Connects within `timeout_ms`. `make_descriptors` has others give way where the process has no descriptor left.
 pub(crate) async fn connect(
@@ -26,30 +21,12 @@ pub(crate) async fn connect(
     timeout_ms: u64,
     make_descriptors: &dyn Fn(),
 ) -> Result<Stream, OriginError> {
-    match tokio::time::timeout(Duration::from_millis(timeout_ms), patiently(address, bind, make_descriptors))
-        .await
-    {
+    let opened = with_descriptor(async || open(address, bind).await, make_descriptors);
+    match tokio::time::timeout(Duration::from_millis(timeout_ms), opened).await {
         Err(_) => Err(OriginError::timeout(Phase::Connecting)),
         Ok(Err(error)) => Err(failure(address, &error)),
         Ok(Ok(stream)) => Ok(stream),
     }
-}
-
-async fn patiently(
-    address: &Address,
-    bind: Option<SocketAddr>,
-    make_descriptors: &dyn Fn(),
-) -> io::Result<Stream> {
-    for _ in 0..DESCRIPTOR_TRIES {
-        let opened = open(address, bind).await;
-        let errno = opened.as_ref().err().and_then(Errno::from_io_error);
-        if !matches!(errno, Some(Errno::MFILE | Errno::NFILE)) {
-            return opened;
-        }
-        make_descriptors();
-        tokio::time::sleep(DESCRIPTOR_WAIT).await;
-    }
-    open(address, bind).await
 }
 
 async fn open(address: &Address, bind: Option<SocketAddr>) -> io::Result<Stream> {

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 
 use bytes::{Bytes, BytesMut};
-use myriad_fastcgi::cgi::{self, HeadError};
+use myriad_fastcgi::cgi;
 use myriad_fastcgi::{DecodeError, Decoder, End, Event, ProtocolStatus, request};
 use myriad_http::h1::{ResponseFraming, response_framing};
 use myriad_http::{Known, Method, ResponseHead};
 
 use crate::body::Demux;
+use crate::cgi::invalid_head;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
 
@@ -112,14 +113,6 @@ fn begin_body(
 
 fn broken(error: DecodeError, phase: Phase) -> OriginError {
     OriginError::invalid(phase, error.to_string())
-}
-
-fn invalid_head(error: HeadError) -> OriginError {
-    let kind = match error {
-        HeadError::TooBig => ErrorKind::TooLargeHead,
-        HeadError::InvalidHeader | HeadError::InvalidStatus => ErrorKind::InvalidHead,
-    };
-    OriginError::new(kind, Phase::ReadingHead, error.to_string())
 }
 
 /// END_REQUEST before there was a head.

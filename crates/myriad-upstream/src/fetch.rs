@@ -1,5 +1,6 @@
 //! One request to a group: choose, connect or reuse, exchange, and try the next peer where that is allowed.
 
+use myriad_conf::settings::NextUpstream;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -17,11 +18,11 @@ use crate::group::{Choosing, Group, Pick};
 use crate::link::{Home, Link, LinkParts};
 use crate::peer::Active;
 use crate::pool::{HttpPool, Pooled};
-use crate::request::{NextUpstream, OriginRequest, Protocol, RequestPayload};
+use crate::request::{OriginRequest, Protocol, RequestPayload};
 use crate::response::OriginResponse;
 use crate::stream::Counted;
 use crate::upload::{Upload, Wire};
-use crate::{fastcgi, http, timer, tls};
+use crate::{cgi, fastcgi, http, timer, tls};
 
 impl Group {
     /// Sends a request to one of the peers, or to several after each other as `request.retry` says, and returns once
@@ -68,7 +69,7 @@ impl Group {
             return Err(self.unserved(ErrorKind::Busy, request, "no peer of the upstream is free"));
         }
         let Some(queue) = self.config.queue else { return Err(self.nobody(request)) };
-        let Some(mut turn) = self.line.join(queue.most) else {
+        let Some(mut turn) = self.line.join(queue.most as usize) else {
             return Err(self.unserved(ErrorKind::NoLivePeer, request, "the queue of the upstream is full"));
         };
         let mut choose = || match self.pick(tried, &request.affinity) {
@@ -294,6 +295,7 @@ fn upload(request: &mut OriginRequest) -> Upload {
     };
     let (head, wire) = match &request.protocol {
         Protocol::FastCgi { params, keep_conn } => (fastcgi::request_head(params, *keep_conn), Wire::FastCgi),
+        Protocol::Cgi { head } => (head.clone(), Wire::Plain),
         Protocol::Http { head, .. } => match payload {
             RequestPayload::Stream(_, None) => (head.clone(), Wire::Chunked),
             _ => (head.clone(), Wire::Plain),
@@ -307,6 +309,9 @@ async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginRespo
     let result = match &request.protocol {
         Protocol::FastCgi { .. } => {
             fastcgi::read_head(&mut link, request.method, request.max_head).await.map(Begun::FastCgi)
+        }
+        Protocol::Cgi { .. } => {
+            cgi::read_head(&mut link, request.method, request.max_head).await.map(Begun::Cgi)
         }
         Protocol::Http { upgrade, .. } => {
             http::read_head(&mut link, request.method, request.max_head, upgrade).await.map(Begun::Http)
@@ -328,6 +333,7 @@ async fn exchange(mut link: Link, request: &OriginRequest) -> Result<OriginRespo
 /// A response up to its body.
 enum Begun {
     FastCgi(fastcgi::Answer),
+    Cgi(cgi::Answer),
     Http(http::Answer),
 }
 
@@ -340,6 +346,12 @@ fn respond(link: Link, begun: Begun) -> OriginResponse {
             link.log.head(head.status);
             link.active.0.took(false, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, first)))
+        }
+        Begun::Cgi(cgi::Answer { mut head, demux }) => {
+            keep_first(&mut head, &link);
+            link.log.head(head.status);
+            link.active.0.took(false, link.log.elapsed_ms());
+            (head, Box::pin(OriginBody::new(link, demux, VecDeque::new())))
         }
         Begun::Http(http::Answer::Body(mut head, demux)) => {
             keep_first(&mut head, &link);

@@ -1,10 +1,11 @@
 //! A group of peers: nginx's `upstream`.
 
+use myriad_conf::model::Balance;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::balance::{Choice, Ring, Tried, Weights};
 use crate::clock;
-use crate::config::{Balance, GroupConfig, PeerConfig};
+use crate::config::{GroupConfig, PeerConfig};
 use crate::line::Line;
 use crate::peer::{Active, PeerSnapshot, PeerState};
 use crate::registry::Registry;
@@ -67,7 +68,7 @@ impl Group {
             }
         }
         let weights = Mutex::new(Weights::new(&config.peers));
-        let ring = (config.balance == Balance::ConsistentHash).then(|| Ring::new(&config.peers));
+        let ring = (config.balance == Balance::Hash { consistent: true }).then(|| Ring::new(&config.peers));
         Self { config, states, weights, ring, line }
     }
 

@@ -1,7 +1,7 @@
-//! Origins: peers, pools, retries, FastCGI and HTTP clients.
+//! Origins: peers, pools, retries; clients for FastCGI, HTTP, and what answers with a CGI head (SCGI, uwsgi).
 //!
 //! A [`Group`] is an nginx `upstream`: peers, a way to choose among them, and their health. [`Group::fetch`] sends
-//! one [`OriginRequest`] to the peer that is chosen, tries the next where [`NextUpstream`] says so, and returns the
+//! one [`OriginRequest`] to the peer that is chosen, tries the next where [`OriginRequest::retry`] says so, and returns the
 //! head with a body that is read from the origin only as fast as it is pulled. The request body goes up while the
 //! response comes down: whoever polls either drives both, so nothing is spawned and nothing is buffered beyond one
 //! piece each way.
@@ -16,6 +16,7 @@ mod address;
 mod attempts;
 mod balance;
 mod body;
+mod cgi;
 mod clock;
 mod config;
 mod connect;
@@ -33,6 +34,7 @@ mod registry;
 mod request;
 mod resolver;
 mod response;
+mod shortage;
 mod stream;
 mod timer;
 mod tls;
@@ -40,7 +42,7 @@ mod upload;
 
 pub use address::{Address, AddressError};
 pub use attempts::{Attempt, Attempts, Sent};
-pub use config::{Balance, GroupConfig, KeepAlive, PeerConfig, Queue};
+pub use config::{GroupConfig, KeepAlive, PeerConfig};
 pub use connections::{Connections, Seating};
 pub use error::{ErrorKind, OriginError, Phase};
 pub use group::Group;
@@ -48,8 +50,9 @@ pub use line::{Line, Turn};
 pub use peer::PeerSnapshot;
 pub use pool::HttpPool;
 pub use registry::Registry;
-pub use request::{Affinity, NextUpstream, Observer, OriginRequest, Protocol, RequestPayload, Timeouts};
+pub use request::{Affinity, Observer, OriginRequest, Protocol, RequestPayload, Timeouts};
 pub use resolver::{ResolveError, Resolver, ResolverConfig, message as dns};
 pub use response::{OriginResponse, Trailers, Upgraded, UpgradedStream};
+pub use shortage::with_descriptor;
 pub use stream::Stream;
 pub use tls::{CheckPeer, OriginTls};

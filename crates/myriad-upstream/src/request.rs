@@ -1,5 +1,7 @@
 //! What is asked of an origin.
 
+use myriad_conf::registry::Registry;
+use myriad_conf::settings::{NextUpstream, Protocol as OriginFamily};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
@@ -30,7 +32,7 @@ pub struct OriginRequest {
     pub affinity: Affinity,
     /// The address that a TCP connection is made from (`*_bind`), port 0 for any. Such a connection serves once.
     pub bind: Option<SocketAddr>,
-    /// TLS with the origin, over HTTP only (`proxy_pass https://`).
+    /// TLS with the origin (`proxy_pass https://`, `uwsgi_pass suwsgi://`); not over FastCGI.
     pub tls: Option<Rc<OriginTls>>,
     /// Whether to wait in the queue of a group whose peers are busy; else that is an error at once ([`ErrorKind::Busy`]).
     ///
@@ -51,6 +53,12 @@ pub enum Protocol {
         params: Bytes,
         /// Ask for a connection that stays open (`fastcgi_keep_conn`); used with [`crate::KeepAlive`] only.
         keep_conn: bool,
+    },
+    /// A protocol whose request is an environment and a body, and whose answer is a CGI head and what follows it up to the
+    /// end of the connection: SCGI, uwsgi.
+    Cgi {
+        /// The environment as the protocol frames it; the length that it tells must be the payload's.
+        head: Bytes,
     },
     /// HTTP/1.0 or HTTP/1.1, over TCP or a unix socket.
     Http {
@@ -89,107 +97,14 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// nginx's 60 seconds each.
+    /// Those of a configuration that says nothing.
     fn default() -> Self {
-        Self { connect_ms: 60_000, send_ms: 60_000, read_ms: 60_000 }
-    }
-}
-
-/// When another peer is tried (`*_next_upstream`, `_tries`, `_timeout`).
-///
-/// Connecting is always safe to repeat; a request that was sent is repeated where its method is idempotent, or
-/// `non_idempotent` is set, and its body is in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NextUpstream {
-    /// No connection, or one that failed (`error`).
-    pub error: bool,
-    /// A step took too long (`timeout`).
-    pub timeout: bool,
-    /// The response head was broken, empty or too large (`invalid_header`).
-    pub invalid_header: bool,
-    /// The status is 500 (`http_500`).
-    pub http_500: bool,
-    /// The status is 502 (`http_502`).
-    pub http_502: bool,
-    /// The status is 503 (`http_503`).
-    pub http_503: bool,
-    /// The status is 504 (`http_504`).
-    pub http_504: bool,
-    /// The status is 403 (`http_403`); no failure of the peer.
-    pub http_403: bool,
-    /// The status is 404 (`http_404`); no failure of the peer.
-    pub http_404: bool,
-    /// The status is 429 (`http_429`).
-    pub http_429: bool,
-    /// Repeat `POST`, `LOCK`, `PATCH` too (`non_idempotent`).
-    pub non_idempotent: bool,
-    /// Most tries, 0 for one per peer (`*_next_upstream_tries`).
-    pub tries: u32,
-    /// No new try after this many milliseconds, 0 for no bound (`*_next_upstream_timeout`).
-    pub timeout_ms: u64,
-}
-
-impl NextUpstream {
-    /// Never another peer (`off`).
-    pub const OFF: Self = Self {
-        error: false,
-        timeout: false,
-        invalid_header: false,
-        http_500: false,
-        http_502: false,
-        http_503: false,
-        http_504: false,
-        http_403: false,
-        http_404: false,
-        http_429: false,
-        non_idempotent: false,
-        tries: 0,
-        timeout_ms: 0,
-    };
-
-    /// Sets the condition that nginx calls `word`; `false` for an unknown one. `off` clears all conditions.
-    pub fn set(&mut self, word: &str) -> bool {
-        let flag = match word {
-            "error" => &mut self.error,
-            "timeout" => &mut self.timeout,
-            "invalid_header" => &mut self.invalid_header,
-            "http_500" => &mut self.http_500,
-            "http_502" => &mut self.http_502,
-            "http_503" => &mut self.http_503,
-            "http_504" => &mut self.http_504,
-            "http_403" => &mut self.http_403,
-            "http_404" => &mut self.http_404,
-            "http_429" => &mut self.http_429,
-            "non_idempotent" => &mut self.non_idempotent,
-            "off" => {
-                *self = Self { tries: self.tries, timeout_ms: self.timeout_ms, ..Self::OFF };
-                return true;
-            }
-            _ => return false,
-        };
-        *flag = true;
-        true
-    }
-
-    /// Whether a response with this status is reason to try another peer.
-    pub fn on_status(&self, status: u16) -> bool {
-        match status {
-            500 => self.http_500,
-            502 => self.http_502,
-            503 => self.http_503,
-            504 => self.http_504,
-            403 => self.http_403,
-            404 => self.http_404,
-            429 => self.http_429,
-            _ => false,
+        let origin = &myriad_conf::defaults(Registry::language()).origin(OriginFamily::Http);
+        Self {
+            connect_ms: origin.connect_timeout,
+            send_ms: origin.send_timeout,
+            read_ms: origin.read_timeout,
         }
-    }
-}
-
-impl Default for NextUpstream {
-    /// nginx's `error timeout`.
-    fn default() -> Self {
-        Self { error: true, timeout: true, ..Self::OFF }
     }
 }
 
@@ -226,34 +141,4 @@ pub trait Observer {
 
     /// A try failed and another follows; the last failure is what [`crate::Group::fetch`] returns.
     fn retried(&self, error: &OriginError);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_of_next_upstream_set_their_condition() {
-        let mut next = NextUpstream::OFF;
-        for (word, status) in [
-            ("http_500", 500),
-            ("http_502", 502),
-            ("http_503", 503),
-            ("http_504", 504),
-            ("http_403", 403),
-            ("http_404", 404),
-            ("http_429", 429),
-        ] {
-            assert!(!next.on_status(status));
-            assert!(next.set(word));
-            assert!(next.on_status(status));
-        }
-        assert!(next.set("error") && next.set("timeout") && next.set("invalid_header"));
-        assert!(next.error && next.timeout && next.invalid_header && !next.non_idempotent);
-        assert!(!next.set("http_501"));
-        assert!(!next.on_status(200));
-        next.tries = 3;
-        assert!(next.set("off"));
-        assert_eq!(next, NextUpstream { tries: 3, ..NextUpstream::OFF });
-    }
 }

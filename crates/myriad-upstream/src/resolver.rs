@@ -14,14 +14,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use myriad_bounded::Lru;
 use tokio::sync::Notify;
 
 use crate::clock;
 pub use config::ResolverConfig;
 pub use error::ResolveError;
 
-/// Most names that are remembered; clients may have their say in what is looked up.
-const MOST_NAMES: usize = 1024;
+/// Most names that are remembered, those that were asked for last; clients may have their say in what is looked up.
+const MOST_NAMES: u64 = 1024;
 /// Most look-ups at a time.
 const MOST_QUERIES: usize = 256;
 
@@ -34,7 +35,7 @@ pub struct Resolver(Rc<Inner>);
 #[derive(Debug)]
 struct Inner {
     config: Arc<ResolverConfig>,
-    known: RefCell<HashMap<String, Known>>,
+    known: RefCell<Lru<String, Known>>,
     pending: RefCell<HashMap<String, Rc<Pending>>>,
     next_server: Cell<usize>,
 }
@@ -55,7 +56,7 @@ struct Pending {
 impl Resolver {
     /// A resolver that knows nothing yet.
     pub fn new(config: Arc<ResolverConfig>) -> Self {
-        let (known, pending) = (RefCell::default(), RefCell::default());
+        let (known, pending) = (RefCell::new(Lru::new(MOST_NAMES)), RefCell::default());
         Self(Rc::new(Inner { config, known, pending, next_server: Cell::new(0) }))
     }
 
@@ -67,7 +68,7 @@ impl Resolver {
             return Err(ResolveError::NoName);
         }
         let now = clock::now();
-        if let Some(known) = self.0.known.borrow().get(&name).filter(|known| known.until > now) {
+        if let Some(known) = self.0.known.borrow_mut().get_mut(&name).filter(|known| known.until > now) {
             return Ok(Arc::clone(&known.addresses));
         }
         let pending = self.pending(name)?;
@@ -110,14 +111,10 @@ impl Inner {
     }
 
     fn remember(&self, name: &str, addresses: &Arc<[IpAddr]>, valid_ms: u64) {
-        let now = clock::now();
-        let mut known = self.known.borrow_mut();
-        if known.len() >= MOST_NAMES {
-            known.retain(|_, known| known.until > now);
-        }
-        if known.len() < MOST_NAMES && valid_ms > 0 {
-            let until = now.saturating_add(valid_ms);
-            known.insert(name.to_owned(), Known { addresses: Arc::clone(addresses), until });
+        if valid_ms > 0 {
+            let known =
+                Known { addresses: Arc::clone(addresses), until: clock::now().saturating_add(valid_ms) };
+            self.known.borrow_mut().insert(name.to_owned(), known, 1);
         }
     }
 }

@@ -2,10 +2,9 @@
 
 mod support;
 
+use myriad_conf::{model::Balance, settings::NextUpstream};
 use myriad_http::Method;
-use myriad_upstream::{
-    Balance, ErrorKind, Group, GroupConfig, NextUpstream, OriginRequest, PeerConfig, Registry, RequestPayload,
-};
+use myriad_upstream::{ErrorKind, Group, GroupConfig, OriginRequest, PeerConfig, Registry, RequestPayload};
 use support::fastcgi::{answer, read_request, serve};
 use support::{Folder, Made, Notes, Origin, ask, fastcgi, group, refused, run};
 
@@ -76,6 +75,22 @@ fn what_was_sent_is_repeated_only_where_that_is_safe() {
     assert_eq!(ask_both(&bad, request), (502, false), "the body is gone");
 }
 
+/// Another peer for this reason alone.
+fn only(word: &str) -> NextUpstream {
+    let mut next = NextUpstream::OFF;
+    let condition = match word {
+        "error" => &mut next.error,
+        "timeout" => &mut next.timeout,
+        "invalid_header" => &mut next.invalid_header,
+        "http_500" => &mut next.http_500,
+        "http_503" => &mut next.http_503,
+        "http_404" => &mut next.http_404,
+        word => panic!("{word}"),
+    };
+    *condition = true;
+    next
+}
+
 #[test]
 fn each_condition_of_next_upstream_counts_alone() {
     let folders: Vec<_> = (0..5).map(|_| Folder::new()).collect();
@@ -100,8 +115,7 @@ fn each_condition_of_next_upstream_counts_alone() {
             if word == "timeout" && set != word {
                 request.timeouts.read_ms = 30;
             }
-            request.retry = NextUpstream::OFF;
-            request.retry.set(set);
+            request.retry = only(set);
             let expected = if set == word { (200, true) } else { (status, false) };
             assert_eq!(ask_both(bad, request), expected, "{word} with {set}");
         }

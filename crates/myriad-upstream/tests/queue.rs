@@ -2,6 +2,7 @@
 
 mod support;
 
+use myriad_conf::model::UpstreamQueue;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -9,8 +10,7 @@ use std::task::Poll;
 
 use myriad_http::Method;
 use myriad_upstream::{
-    ErrorKind, Group, GroupConfig, HttpPool, OriginError, OriginRequest, OriginResponse, PeerConfig, Queue,
-    Registry,
+    ErrorKind, Group, GroupConfig, HttpPool, OriginError, OriginRequest, OriginResponse, PeerConfig, Registry,
 };
 use support::{Origin, http, run};
 
@@ -45,15 +45,15 @@ impl Endless {
     }
 
     /// A group of this peer alone, which takes one request at a time.
-    fn group(&self, queue: Option<Queue>, registry: &Registry) -> Group {
+    fn group(&self, queue: Option<UpstreamQueue>, registry: &Registry) -> Group {
         let peer = PeerConfig { max_conns: 1, ..PeerConfig::new(self.origin.address.clone()) };
         let single = GroupConfig::single(self.origin.address.clone());
         Group::new(GroupConfig { peers: vec![peer], queue, ..single }, registry)
     }
 }
 
-fn queue(most: usize) -> Queue {
-    Queue { most, timeout_ms: 60_000 }
+fn queue(most: u32) -> UpstreamQueue {
+    UpstreamQueue { most, timeout_ms: 60_000 }
 }
 
 fn numbered(number: usize) -> OriginRequest {
@@ -113,7 +113,7 @@ fn a_full_queue_refuses_and_whoever_leaves_makes_room() {
 #[test]
 fn a_wait_ends_with_its_time() {
     let endless = Endless::start();
-    let most = Some(Queue { most: 9, timeout_ms: 1 });
+    let most = Some(UpstreamQueue { most: 9, timeout_ms: 1 });
     let (group, pool) = (endless.group(most, &Registry::new()), HttpPool::new());
     run(async {
         let busy = begin(&group, &pool, 0).await.unwrap();

@@ -28,7 +28,7 @@ pub struct Certificate<'a> {
     pub not_before: i64,
     /// Up to when, seconds since the Unix epoch.
     pub not_after: i64,
-    /// The key of whom it names.
+    /// The key of its holder.
     pub public_key: PublicKey<'a>,
     pub(crate) extensions: Extensions<'a>,
     pub(crate) signed: Signed<'a>,
@@ -128,7 +128,13 @@ impl<'a> Certificate<'a> {
         None
     }
 
-    /// Whether whom it names has signed a message, in one of these ways.
+    /// The identifier of the key that its authority has signed it with (RFC 5280 section 4.2.1.1).
+    pub fn authority_key_id(&self) -> Option<&'a [u8]> {
+        let mut fields = self.extensions.authority_key?.inside(tag::SEQUENCE).ok()?;
+        fields.optional(tag::implicit(0)).ok()?.map(|id| id.content)
+    }
+
+    /// Whether its key has made the signature of a message, by one of these algorithms.
     pub fn has_signed(&self, message: &[u8], signature: &[u8], algorithms: Algorithms<'_>) -> bool {
         let key = &self.public_key;
         let of_key = |algorithm: &&&dyn SignatureVerificationAlgorithm| {
@@ -145,7 +151,7 @@ impl<'a> Certificate<'a> {
 
     /// The certificate in PEM (RFC 7468), with a line end behind its last line.
     pub fn pem(&self) -> String {
-        crate::pem::write(self.der)
+        crate::pem::block("CERTIFICATE", self.der)
     }
 
     /// Whether issuer and subject are one.

@@ -102,7 +102,7 @@ struct NameOf<'a> {
 }
 
 impl NameOf<'_> {
-    /// Whether it is a wildcard that takes in a host, or hosts below a domain, that somebody excluded.
+    /// Whether it is a wildcard that matches an excluded host, or hosts below an excluded domain.
     fn may_stand_for(&self, excluded: &[u8]) -> bool {
         let name = match &self.what {
             What::Bytes(bytes) => bytes,
@@ -120,7 +120,7 @@ enum What<'a> {
     Directory(Name<'a>),
 }
 
-/// None where nobody can tell.
+/// Whether a name is within a subtree; none where that cannot be told.
 fn is_within(name: &NameOf<'_>, base: &Value<'_>) -> Option<bool> {
     match (&name.what, base.tag) {
         (What::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
@@ -144,7 +144,7 @@ fn is_host_within(host: &[u8], base: &[u8]) -> bool {
 }
 
 /// One mailbox, all of a host, or with a dot in front those of all hosts below it. The part before the `@` is its host's to
-/// read, so case counts there. What is quoted or not in ASCII can be written in many ways: nobody can tell.
+/// read, so case counts there. What is quoted or not in ASCII can be written in many ways, so the answer is none.
 fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
     let split = |text: &[u8]| -> Option<(usize, bool)> {
         let mut signs = text.iter().enumerate().filter(|(_, byte)| **byte == b'@');

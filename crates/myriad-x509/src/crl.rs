@@ -57,7 +57,7 @@ impl RevocationList {
                 serials.insert(entry.expect(tag::INTEGER)?.content.into());
                 time::read(&mut entry)?;
                 if !entry.is_empty() {
-                    // An entry may say for whom it speaks (an indirect list), which is critical and not understood.
+                    // An entry may name another issuer (an indirect list), which is critical and not understood.
                     extensions::each(&mut entry, |_, critical, _| {
                         has_unknown_critical |= critical;
                         Ok(())

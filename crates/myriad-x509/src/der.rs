@@ -1,4 +1,6 @@
-//! DER (ITU-T X.690), as far as certificates need it.
+//! DER (ITU-T X.690), read: the one reader of this workspace. What is written is in [`crate::write`].
+//!
+//! As OpenSSL it takes lengths in more bytes than they need: some authorities write them so.
 
 use std::fmt;
 
@@ -14,59 +16,85 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-pub(crate) mod tag {
-    pub(crate) const BOOLEAN: u8 = 0x01;
-    pub(crate) const INTEGER: u8 = 0x02;
-    pub(crate) const BIT_STRING: u8 = 0x03;
-    pub(crate) const OCTET_STRING: u8 = 0x04;
-    pub(crate) const OID: u8 = 0x06;
-    pub(crate) const UTF8_STRING: u8 = 0x0c;
-    pub(crate) const PRINTABLE_STRING: u8 = 0x13;
-    pub(crate) const T61_STRING: u8 = 0x14;
-    pub(crate) const IA5_STRING: u8 = 0x16;
-    pub(crate) const UTC_TIME: u8 = 0x17;
-    pub(crate) const GENERALIZED_TIME: u8 = 0x18;
-    pub(crate) const UNIVERSAL_STRING: u8 = 0x1c;
-    pub(crate) const BMP_STRING: u8 = 0x1e;
-    pub(crate) const SEQUENCE: u8 = 0x30;
-    pub(crate) const SET: u8 = 0x31;
+/// Tags of values.
+pub mod tag {
+    /// `BOOLEAN`.
+    pub const BOOLEAN: u8 = 0x01;
+    /// `INTEGER`.
+    pub const INTEGER: u8 = 0x02;
+    /// `BIT STRING`.
+    pub const BIT_STRING: u8 = 0x03;
+    /// `OCTET STRING`.
+    pub const OCTET_STRING: u8 = 0x04;
+    /// `NULL`.
+    pub const NULL: u8 = 0x05;
+    /// `OBJECT IDENTIFIER`.
+    pub const OID: u8 = 0x06;
+    /// `ENUMERATED`.
+    pub const ENUMERATED: u8 = 0x0a;
+    /// `UTF8String`.
+    pub const UTF8_STRING: u8 = 0x0c;
+    /// `PrintableString`.
+    pub const PRINTABLE_STRING: u8 = 0x13;
+    /// `T61String`, also called `TeletexString`.
+    pub const T61_STRING: u8 = 0x14;
+    /// `IA5String`.
+    pub const IA5_STRING: u8 = 0x16;
+    /// `UTCTime`.
+    pub const UTC_TIME: u8 = 0x17;
+    /// `GeneralizedTime`.
+    pub const GENERALIZED_TIME: u8 = 0x18;
+    /// `UniversalString`: UTF-32.
+    pub const UNIVERSAL_STRING: u8 = 0x1c;
+    /// `BMPString`: UTF-16.
+    pub const BMP_STRING: u8 = 0x1e;
+    /// `SEQUENCE`.
+    pub const SEQUENCE: u8 = 0x30;
+    /// `SET`.
+    pub const SET: u8 = 0x31;
 
-    /// `[number]`, constructed.
-    pub(crate) const fn context(number: u8) -> u8 {
+    /// `[number]`, which holds other values (constructed).
+    pub const fn context(number: u8) -> u8 {
         0xa0 | number
     }
 
-    /// `[number]`, primitive.
-    pub(crate) const fn implicit(number: u8) -> u8 {
+    /// `[number]`, in place of a plain value's own tag (primitive).
+    pub const fn implicit(number: u8) -> u8 {
         0x80 | number
     }
 }
 
 /// One value: its tag, what it holds, and all of its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Value<'a> {
-    pub(crate) tag: u8,
-    pub(crate) content: &'a [u8],
-    pub(crate) whole: &'a [u8],
+pub struct Value<'a> {
+    /// Its tag, one of [`tag`]'s.
+    pub tag: u8,
+    /// What it holds.
+    pub content: &'a [u8],
+    /// All of it: tag, length and content.
+    pub whole: &'a [u8],
 }
 
-/// Reads values one after the other.
+/// Reads values one after the other, out of bytes that anybody may have made. Never panics; a value that is refused is not
+/// taken.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Begins with the first of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
     /// The next value: a tag of one byte and a definite length, of which no certificate needs more than four bytes.
-    pub(crate) fn value(&mut self) -> Result<Value<'a>, Malformed> {
+    pub fn value(&mut self) -> Result<Value<'a>, Malformed> {
         let [tag, first, ..] = *self.rest else { return Err(Malformed) };
         if tag & 0x1f == 0x1f {
             return Err(Malformed);
@@ -88,22 +116,22 @@ impl<'a> Reader<'a> {
     }
 
     /// The next value, which must have that tag.
-    pub(crate) fn expect(&mut self, tag: u8) -> Result<Value<'a>, Malformed> {
+    pub fn expect(&mut self, tag: u8) -> Result<Value<'a>, Malformed> {
         self.optional(tag)?.ok_or(Malformed)
     }
 
     /// The next value if it has that tag.
-    pub(crate) fn optional(&mut self, tag: u8) -> Result<Option<Value<'a>>, Malformed> {
+    pub fn optional(&mut self, tag: u8) -> Result<Option<Value<'a>>, Malformed> {
         if self.rest.first() == Some(&tag) { self.value().map(Some) } else { Ok(None) }
     }
 
     /// The values in the next one, which must have that tag.
-    pub(crate) fn inside(&mut self, tag: u8) -> Result<Self, Malformed> {
+    pub fn inside(&mut self, tag: u8) -> Result<Self, Malformed> {
         self.expect(tag).map(|value| Self::new(value.content))
     }
 
     /// A bit string of whole bytes.
-    pub(crate) fn bits(&mut self) -> Result<&'a [u8], Malformed> {
+    pub fn bits(&mut self) -> Result<&'a [u8], Malformed> {
         match self.expect(tag::BIT_STRING)?.content {
             [0, bytes @ ..] => Ok(bytes),
             _ => Err(Malformed),
@@ -111,7 +139,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A boolean; false where it is left out.
-    pub(crate) fn flag(&mut self) -> Result<bool, Malformed> {
+    pub fn flag(&mut self) -> Result<bool, Malformed> {
         match self.optional(tag::BOOLEAN)? {
             None => Ok(false),
             Some(Value { content: [byte], .. }) => Ok(*byte != 0),
@@ -119,19 +147,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Asserts that nothing follows.
-    pub(crate) fn end(self) -> Result<(), Malformed> {
+    /// Fails where something follows.
+    pub fn end(self) -> Result<(), Malformed> {
         if self.is_empty() { Ok(()) } else { Err(Malformed) }
     }
 }
 
 impl<'a> Value<'a> {
-    pub(crate) fn values(&self) -> Reader<'a> {
+    /// Reads the values that it holds.
+    pub fn values(&self) -> Reader<'a> {
         Reader::new(self.content)
     }
 
     /// A small number that is not negative; more than 32 bits count as the most that there is.
-    pub(crate) fn small(&self) -> Result<u32, Malformed> {
+    pub fn small(&self) -> Result<u32, Malformed> {
         match self.content {
             [] => Err(Malformed),
             [first, ..] if *first >= 0x80 => Err(Malformed),
@@ -145,6 +174,7 @@ impl<'a> Value<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::write::{integer, sequence, value};
 
     #[test]
     fn lengths_are_read_and_bounded() {
@@ -160,6 +190,29 @@ mod tests {
         ] {
             assert!(Reader::new(broken).value().is_err(), "{broken:?}");
         }
+    }
+
+    #[test]
+    fn what_is_cut_is_refused_and_what_is_refused_is_not_taken() {
+        let whole = sequence(&[&integer(&[1]), &value(tag::OCTET_STRING, &[9; 300])]);
+        for length in 0..whole.len() {
+            assert!(Reader::new(&whole[..length]).value().is_err(), "{length}");
+        }
+        let mut reader = Reader::new(&[2, 1, 5, 4, 9]);
+        assert!(reader.optional(tag::OCTET_STRING).is_ok_and(|value| value.is_none()));
+        assert!(reader.expect(tag::OCTET_STRING).is_err());
+        assert_eq!(reader.expect(tag::INTEGER).map(|value| value.content), Ok(&[5][..]));
+        assert!(reader.value().is_err() && !reader.is_empty());
+    }
+
+    #[test]
+    fn flags_and_bits_have_one_form() {
+        let flag = |bytes: &[u8]| Reader::new(bytes).flag();
+        assert_eq!([flag(&[]), flag(&[1, 1, 0]), flag(&[1, 1, 1])], [Ok(false), Ok(false), Ok(true)]);
+        assert_eq!([flag(&[1, 0]), flag(&[1, 2, 0, 0])], [Err(Malformed); 2]);
+        let bits = |bytes: &'static [u8]| Reader::new(bytes).bits();
+        assert_eq!([bits(&[3, 2, 0, 7]), bits(&[3, 1, 0])], [Ok(&[7][..]), Ok(&[][..])]);
+        assert_eq!([bits(&[3, 2, 1, 6]), bits(&[3, 0]), bits(&[4, 1, 0])], [Err(Malformed); 3]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub enum VerifyError {
     NoRevocationList,
     /// A certificate that cannot be read.
     Malformed,
-    /// A signature is wrong, or made in a way that nobody should.
+    /// A signature is wrong, or its algorithm is not accepted.
     Signature,
     /// The same for a revocation list.
     RevocationListSignature,
@@ -24,13 +24,13 @@ pub enum VerifyError {
     RevocationListNotYetValid,
     /// A revocation list is not valid any more.
     RevocationListExpired,
-    /// It has signed itself, and nobody trusts it.
+    /// It has signed itself, and is not among the trusted ones.
     SelfSigned,
-    /// The last of the chain has signed itself, and nobody trusts it.
+    /// The last of the chain has signed itself, and is not among the trusted ones.
     SelfSignedInChain,
-    /// The chain ends with nobody who is trusted.
+    /// The chain does not end with a trusted authority.
     NoLocalIssuer,
-    /// The chain is one certificate, and nobody trusts who signed it.
+    /// The chain is one certificate, whose issuer is not among the trusted ones.
     FirstNotVerified,
     /// More authorities stand in between than `ssl_verify_depth` allows.
     TooLong,
@@ -50,7 +50,7 @@ pub enum VerifyError {
     Excluded,
     /// An authority of the chain restricts names in a way that is not understood.
     ConstraintKind,
-    /// Somebody signed it who is no authority.
+    /// A certificate of the chain was signed by one that is no authority.
     NoAuthority,
 }
 

@@ -17,6 +17,7 @@ const KEY_USAGE: u8 = 15;
 const BASIC_CONSTRAINTS: u8 = 19;
 const NAME_CONSTRAINTS: u8 = 30;
 const CERTIFICATE_POLICIES: u8 = 32;
+const AUTHORITY_KEY_ID: u8 = 35;
 const EXTENDED_KEY_USAGE: u8 = 37;
 
 /// Most extensions of a certificate, a list or an entry; what is issued has a dozen. Who may show any certificate must not
@@ -67,6 +68,8 @@ pub(crate) struct Extensions<'a> {
     pub(crate) name_constraints: Option<Reader<'a>>,
     /// Where its authority can be asked; read by who wants to know, since nothing depends on it.
     pub(crate) authority_information: Option<Reader<'a>>,
+    /// Which key of its authority has signed it; read by who wants to know, since the path is found without it.
+    pub(crate) authority_key: Option<Reader<'a>>,
     /// Whether one must be understood and is not.
     pub(crate) has_unknown_critical: bool,
 }
@@ -140,6 +143,8 @@ impl<'a> Extensions<'a> {
             _ => {
                 if *id == AUTHORITY_INFORMATION {
                     self.authority_information = Some(value);
+                } else if number == AUTHORITY_KEY_ID {
+                    self.authority_key = Some(value);
                 }
                 self.has_unknown_critical |= critical;
                 return Ok(());

@@ -9,35 +9,53 @@ use crate::der::{Reader, tag};
 pub(crate) const DNS_NAME: u8 = tag::implicit(2);
 pub(crate) const IP_ADDRESS: u8 = tag::implicit(7);
 
-impl Certificate<'_> {
+/// A host that a certificate is for, by its alternative names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host<'a> {
+    /// A name, which may begin with `*.`; whatever bytes its authority has let pass.
+    Name(&'a [u8]),
+    /// An address.
+    Address(IpAddr),
+}
+
+impl<'a> Certificate<'a> {
+    /// The hosts among its alternative names, in their order; where they cannot be read, those before.
+    pub fn hosts(&self) -> impl Iterator<Item = Host<'a>> + use<'a> {
+        let mut names = self.extensions.alternative_names.unwrap_or(Reader::new(&[]));
+        let values = std::iter::from_fn(move || names.value().ok());
+        values.filter_map(|value| match value.tag {
+            DNS_NAME => Some(Host::Name(value.content)),
+            IP_ADDRESS => address(value.content).map(Host::Address),
+            _ => None,
+        })
+    }
+
     /// Whether it names the host. Where it has alternative names that are host names, those alone count, else the common
     /// names of its subject.
     pub fn is_for(&self, host: &str) -> bool {
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        let mut names = self.extensions.alternative_names.unwrap_or(Reader::new(&[]));
-        let address = host.parse::<IpAddr>().ok().map(octets);
+        let address = host.parse::<IpAddr>().ok();
         let mut has_names = false;
-        while let Ok(name) = names.value() {
-            match name.tag {
-                DNS_NAME => {
+        for known in self.hosts() {
+            match known {
+                Host::Name(pattern) => {
                     has_names = true;
-                    if std::str::from_utf8(name.content).is_ok_and(|pattern| matches(pattern, host)) {
+                    if std::str::from_utf8(pattern).is_ok_and(|pattern| matches(pattern, host)) {
                         return true;
                     }
                 }
-                IP_ADDRESS if address.as_deref() == Some(name.content) => return true,
-                _ => {}
+                Host::Address(known) if address == Some(known) => return true,
+                Host::Address(_) => {}
             }
         }
         !has_names && self.subject.common_names().iter().any(|pattern| matches(pattern, host))
     }
 }
 
-fn octets(address: IpAddr) -> Vec<u8> {
-    match address {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets().to_vec(),
-    }
+/// An address of four bytes or of sixteen.
+fn address(octets: &[u8]) -> Option<IpAddr> {
+    let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
+    four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
 }
 
 /// A star stands for one whole label, the first, and never for one of a top level domain.

@@ -2,9 +2,11 @@
 //! be trusted (`ssl_verify_client`, `proxy_ssl_verify`).
 //!
 //! Private authorities make certificates that the public web has long forbidden: of version 1, without a subject alternative
-//! name, a root that is shown as a leaf. nginx takes them, since OpenSSL does, and so must whoever stands in for it. So
+//! name, a root that is shown as a leaf. nginx takes them, since OpenSSL does, and so must a server that stands in for it. So
 //! the path is found and checked here, by the rules of RFC 5280 section 6 in the reading of OpenSSL and with its words for
 //! what is wrong. The arithmetic of signatures is not: it comes in as `rustls-pki-types`' algorithms.
+//!
+//! Whatever reads DER or PEM here and in the crates above does so by [`der`] and [`pem`].
 //!
 //! ```text
 //! DER -> Certificate -> Trust::verify(chain, now, algorithms) -> Ok | VerifyError ("certificate has expired")
@@ -15,14 +17,14 @@
 mod certificate;
 mod constraints;
 mod crl;
-mod der;
+pub mod der;
 mod error;
 mod extensions;
 mod host;
 mod name;
 mod ocsp;
 mod path;
-mod pem;
+pub mod pem;
 mod signature;
 mod time;
 mod trust;
@@ -35,9 +37,9 @@ pub use certificate::Certificate;
 pub use crl::RevocationList;
 pub use der::Malformed;
 pub use error::VerifyError;
+pub use host::Host;
 pub use name::Name;
 pub use ocsp::{OcspAnswer, OcspError, OcspId, check_form};
 pub use path::Purpose;
 pub use signature::{Algorithms, PublicKey};
-pub use time::show_time;
 pub use trust::Trust;

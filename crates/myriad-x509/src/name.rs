@@ -13,15 +13,17 @@ pub struct Name<'a> {
 
 /// `2.5.4`: the attributes of X.520, by the last number.
 const X520: [u8; 2] = [0x55, 0x04];
+const COMMON_NAME: u8 = 3;
+const ORGANIZATION: u8 = 10;
 const X520_NAMES: [(u8, &str); 19] = [
-    (3, "CN"),
+    (COMMON_NAME, "CN"),
     (4, "SN"),
     (5, "serialNumber"),
     (6, "C"),
     (7, "L"),
     (8, "ST"),
     (9, "street"),
-    (10, "O"),
+    (ORGANIZATION, "O"),
     (11, "OU"),
     (12, "title"),
     (13, "description"),
@@ -89,11 +91,27 @@ impl<'a> Name<'a> {
 
     /// Its common names, the last first: that is the most specific.
     pub(crate) fn common_names(&self) -> Vec<String> {
-        let attributes = self.attributes().unwrap_or_default();
-        let named = attributes.iter().flatten().filter(|attribute| *attribute.id == [X520[0], X520[1], 3]);
-        let mut names: Vec<String> = named.filter_map(|attribute| text(&attribute.value)).collect();
+        let mut names = self.texts(COMMON_NAME);
         names.reverse();
         names
+    }
+
+    /// The first of its common names.
+    pub fn common_name(&self) -> Option<String> {
+        self.texts(COMMON_NAME).into_iter().next()
+    }
+
+    /// The first of its organizations.
+    pub fn organization(&self) -> Option<String> {
+        self.texts(ORGANIZATION).into_iter().next()
+    }
+
+    /// The values of an attribute of X.520 that are text, in their order.
+    fn texts(&self, number: u8) -> Vec<String> {
+        let attributes = self.attributes().unwrap_or_default();
+        let named =
+            attributes.iter().flatten().filter(|attribute| *attribute.id == [X520[0], X520[1], number]);
+        named.filter_map(|attribute| text(&attribute.value)).collect()
     }
 
     /// Its e-mail addresses, as bytes.
@@ -262,6 +280,24 @@ mod tests {
         let (new, ..) =
             shown(&[set(&EMAIL, tag::IA5_STRING, b"a@b"), set(&[0x55, 4, 3], tag::BMP_STRING, b"\0h\0i")]);
         assert_eq!(new, "CN=hi,emailAddress=a@b");
+    }
+
+    #[test]
+    fn of_several_common_names_the_first_is_shown_and_the_last_is_the_hosts() {
+        let sets = [
+            set(&[0x55, 4, 10], tag::BMP_STRING, b"x"),
+            set(&[0x55, 4, 10], tag::UTF8_STRING, b"authority"),
+            set(&[0x55, 4, 3], tag::UTF8_STRING, b"one"),
+            set(&[0x55, 4, 3], tag::T61_STRING, b"tw\xf6"),
+        ]
+        .concat();
+        let der = [vec![tag::SEQUENCE, sets.len() as u8], sets].concat();
+        let name = Name::read(&mut Reader::new(&der)).unwrap();
+        assert_eq!(name.common_name().as_deref(), Some("one"));
+        assert_eq!(name.common_names(), ["tw\u{f6}", "one"]);
+        assert_eq!(name.organization().as_deref(), Some("authority"), "half a character is no text");
+        let empty = Name::read(&mut Reader::new(&[tag::SEQUENCE, 0])).unwrap();
+        assert_eq!((empty.common_name(), empty.organization()), (None, None));
     }
 
     #[test]

@@ -17,7 +17,7 @@ const SHA1: [u8; 11] = [0x30, 9, 6, 5, 0x2b, 0x0e, 3, 2, 0x1a, 5, 0];
 const SHA256: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
 /// `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1.
 const BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 48, 1, 1];
-/// Most certificates beside an answer: nobody signs them with it, so they are for whoever stands between to add.
+/// Most certificates beside an answer. No signature covers them, so anybody between could add some.
 const MOST_SIGNERS: usize = 4;
 /// Most answers in one that are looked at.
 const MOST_ANSWERS: usize = 32;
@@ -59,7 +59,7 @@ pub enum OcspError {
     Unsuccessful(u8),
     /// It is about other certificates.
     OtherCertificate,
-    /// Nobody whom it names has signed it.
+    /// The responder that it names has not signed it.
     Signature,
     /// Who has signed it may not speak for the authority.
     Unauthorized,
@@ -163,7 +163,7 @@ impl OcspId {
         let mut fields = Reader::new(signed.message).inside(tag::SEQUENCE)?;
         fields.optional(tag::context(0))?;
         let responder = fields.value()?;
-        // When it was made: nobody asks.
+        // The time at which it was made, which is not needed.
         time::read(&mut fields)?;
         let mut answers = fields.inside(tag::SEQUENCE)?;
         let by = By { signed, signers, responder, issuer, now_s, algorithms };
@@ -199,11 +199,10 @@ fn taken_apart(der: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), OcspErr
 
 /// The `BasicOCSPResponse` of an answer.
 fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
-    const ENUMERATED: u8 = 0x0a;
     let mut outer = Reader::new(der);
     let mut parts = outer.inside(tag::SEQUENCE)?;
     outer.end()?;
-    match parts.expect(ENUMERATED)?.content {
+    match parts.expect(tag::ENUMERATED)?.content {
         [0] => {}
         [status] => return Err(OcspError::Unsuccessful(*status)),
         _ => return Err(OcspError::Malformed),

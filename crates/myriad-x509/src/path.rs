@@ -31,7 +31,7 @@ pub enum Purpose {
 }
 
 impl Trust {
-    /// Whether a chain, whose first certificate is the one in question, ends with somebody trusted, and nothing on the way
+    /// Whether a chain, whose first certificate is the one in question, ends with a trusted root, and nothing on the way
     /// speaks against it. `now_s` in seconds since the Unix epoch, and so is the last moment at which that still holds.
     pub fn verify<C: AsRef<[u8]>>(
         &self,

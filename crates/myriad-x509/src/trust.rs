@@ -32,7 +32,7 @@ impl fmt::Debug for Trust {
 }
 
 impl Trust {
-    /// Trusts nobody. At most `depth` authorities may stand between a certificate and a root.
+    /// Begins without authorities. At most `depth` authorities may stand between a certificate and a root.
     pub fn new(depth: u32) -> Self {
         Self { depth, ..Self::default() }
     }

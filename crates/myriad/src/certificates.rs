@@ -7,11 +7,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use myriad_acme::Facts;
 use myriad_acme::schedule::{renewal_window, span};
-use myriad_acme::{Certificate, pem};
+use myriad_calendar::format_time_iso8601;
 use myriad_conf::Model;
-use myriad_http::date::format_time_iso8601;
-use myriad_serve::TlsFiles;
+use myriad_tls::TlsFiles;
+use myriad_x509::pem;
 
 use crate::configuration::{Origin, Survey};
 use crate::pidfile::reason;
@@ -53,7 +54,7 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
     let paths = &origin.paths;
     let folder = paths.configuration.parent().unwrap_or(&paths.prefix);
     let mut rows = Vec::new();
-    for (issuer, order, file) in myriad_serve::acme_orders(model, &paths.prefix) {
+    for (issuer, order, file) in myriad_tls::acme_orders(model, &paths.prefix) {
         let from = format!("acme {issuer}");
         let Some(file) = file else {
             let renewal = "kept in memory alone".to_owned();
@@ -78,8 +79,8 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
     let servers = model.http.iter().flat_map(|http| &http.servers);
     let mut seen = HashSet::new();
     let names = servers.flat_map(|server| &server.settings.tls.certificates);
-    for name in names.filter(|name| myriad_serve::is_tls_file(name)) {
-        let path = myriad_serve::tls_path(folder, name);
+    for name in names.filter(|name| myriad_tls::is_tls_file(name)) {
+        let path = myriad_tls::tls_path(folder, name);
         if seen.insert(path.clone()) {
             let known = tls_files.get(&path).and_then(|text| from_file(text, &path, now_s));
             let from = path.display().to_string();
@@ -90,7 +91,7 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
 }
 
 fn ordered(text: &[u8], from: String, now_s: u64) -> Option<Row> {
-    let facts = Certificate::from_pem(text)?;
+    let facts = Facts::from_pem(text)?;
     let window = renewal_window(facts.not_before_s, facts.not_after_s);
     let at = window.pick(0.5);
     let renewal = if at > now_s { format!("about {}", day(at)) } else { "due".to_owned() };
@@ -98,12 +99,12 @@ fn ordered(text: &[u8], from: String, now_s: u64) -> Option<Row> {
 }
 
 fn from_file(text: &[u8], path: &Path, now_s: u64) -> Option<Row> {
-    let facts = Certificate::from_der(pem::certificates(text).first()?)?;
+    let facts = Facts::from_der(&pem::certificates(text).flatten().next()?)?;
     Some(Row::of(&facts, "by hand".to_owned(), path.display().to_string(), now_s))
 }
 
 impl Row {
-    fn of(facts: &Certificate, renewal: String, from: String, now_s: u64) -> Self {
+    fn of(facts: &Facts, renewal: String, from: String, now_s: u64) -> Self {
         let issuer = if facts.self_signed { "itself".to_owned() } else { facts.issuer.clone() };
         let left = match facts.not_after_s.checked_sub(now_s) {
             Some(left) => format!("in {}", span(left)),
@@ -158,12 +159,12 @@ mod tests {
 
     #[test]
     fn table_aligns_its_columns_and_tells_what_is_over() {
-        let facts = Certificate {
+        let facts = Facts {
             names: ["a.test", "b.test", "c.test", "d.test", "e.test"].map(str::to_owned).to_vec(),
             issuer: "Authority".to_owned(),
             not_before_s: 0,
             not_after_s: 90 * 86_400,
-            ..Certificate::default()
+            ..Facts::default()
         };
         let fresh = Row::of(&facts, "by hand".into(), "/a.pem".into(), 86_400);
         assert_eq!(fresh.names, "a.test, b.test, c.test, d.test and 1 more");

@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use myriad_conf::model::{ListenAddress, ListenConf};
-use myriad_conf::settings::{ErrorLog, LogLevel};
+use myriad_conf::settings::ErrorLog;
 use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Severity, Text};
 use myriad_log::Level;
-use myriad_serve::TlsFiles;
+use myriad_tls::TlsFiles;
 
 use crate::paths::Paths;
 use crate::pidfile::reason;
@@ -60,7 +60,7 @@ impl Origin {
     /// Asks every stage for its errors: a later one goes by what those before it have understood.
     pub(crate) fn examine(&self) -> Examined<'_> {
         let (parsed, folder) = (self.parse(), self.folder());
-        let mut survey = myriad_conf::survey(&parsed);
+        let mut survey = myriad_conf::survey(&parsed, myriad_serve::registry());
         let (tls_files, unreadable) = read_tls_files(&survey.model, folder);
         let spans: Vec<_> = unreadable.iter().map(|error| error.span).collect();
         survey.add(unreadable);
@@ -77,7 +77,8 @@ impl Origin {
     /// Reads what can be read; fails where the language is not understood.
     pub(crate) fn survey(&self) -> Result<Survey, Vec<Finding>> {
         let (parsed, folder) = (self.parse(), self.folder());
-        let model = myriad_conf::build(&parsed).map_err(|errors| Finding::of(&parsed, &errors))?;
+        let model = myriad_conf::build(&parsed, myriad_serve::registry())
+            .map_err(|errors| Finding::of(&parsed, &errors))?;
         let (tls_files, mut wrong) = read_tls_files(&model, folder);
         if let Err(errors) = myriad_serve::check(&model, folder, &tls_files) {
             let unreadable: Vec<_> = wrong.iter().map(|error| error.span).collect();
@@ -124,7 +125,7 @@ impl Examined<'_> {
         let Self { origin, parsed, survey, hosts, tls_files } = self;
         let mut model = survey.into_model().map_err(|errors| Finding::of(&parsed, &errors))?;
         warn_of_what_has_no_effect(&mut model);
-        model.warnings.extend(myriad_serve::tls_warnings(&model, origin.folder(), &tls_files));
+        model.warnings.extend(myriad_tls::tls_warnings(&model, origin.folder(), &tls_files));
         complete(&mut model, &origin.paths, &hosts);
         Ok(Configuration { parsed, model, hosts, tls_files })
     }
@@ -167,15 +168,15 @@ impl Configuration {
 /// Reads and builds a configuration without asking whether it could run here: for who only wants to know what it says.
 pub(crate) fn read_main(origin: &Origin) -> Result<Model, Vec<Finding>> {
     let parsed = myriad_conf::parse(&Files, &origin.paths.configuration, &origin.directives);
-    myriad_conf::build(&parsed).map_err(|errors| Finding::of(&parsed, &errors))
+    myriad_conf::build(&parsed, myriad_serve::registry()).map_err(|errors| Finding::of(&parsed, &errors))
 }
 
 /// The certificates and keys that the servers name, and why some could not be read.
 fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     let mut files = TlsFiles::new();
     let mut errors = Vec::new();
-    for name in myriad_serve::tls_files(model) {
-        let path = myriad_serve::tls_path(folder, name);
+    for name in myriad_tls::tls_files(model) {
+        let path = myriad_tls::tls_path(folder, name);
         // Once, however many name it: a password may come through a pipe.
         if files.contains_key(&path) {
             continue;
@@ -204,7 +205,7 @@ pub(crate) fn rebuild(
         .iter()
         .fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path.clone(), bytes.clone()));
     let parsed = myriad_conf::parse(&bundle, &paths.configuration, directives);
-    let built = myriad_conf::build(&parsed);
+    let built = myriad_conf::build(&parsed, myriad_serve::registry());
     let mut model = built.map_err(|errors| errors_of(Finding::of(&parsed, &errors)))?;
     complete(&mut model, paths, hosts);
     Ok(model)
@@ -321,7 +322,7 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
             Some(path) => Text::new(path.as_os_str().as_encoded_bytes(), <_>::default()),
             None => Text::builtin("stderr"),
         };
-        model.main.error_logs.push(ErrorLog { target, syslog: None, level: LogLevel::Error });
+        model.main.error_logs.push(ErrorLog { target, syslog: None, level: Level::Error });
     }
     for server in model.http.iter_mut().flat_map(|http| &mut http.servers) {
         if server.listens.is_empty() {

@@ -106,8 +106,7 @@ impl Generation {
 
     /// The pid file's path.
     pub(crate) fn pid_path(&self) -> PathBuf {
-        let written = self.configuration.model.main.pid.as_ref();
-        self.origin.paths.pid(written.map(myriad_conf::Text::bytes))
+        self.origin.paths.complete(self.configuration.model.main.pid.bytes())
     }
 
     /// What a daemon's standard error becomes: its first error log, unless that is standard error itself.
@@ -118,9 +117,9 @@ impl Generation {
         file.try_clone_to_owned().ok()
     }
 
-    /// `daemon`; on where nothing is written.
+    /// `daemon`.
     pub(crate) fn is_daemon(&self) -> bool {
-        self.configuration.model.main.daemon != Some(false)
+        self.configuration.model.main.daemon
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use myriad_conf::settings::ErrorLog as ErrorLogConf;
 use myriad_conf::{Model, Settings, Span};
-use myriad_log::{ErrorLog, Level, LogFile, Sink, Syslog, Target};
+use myriad_log::{ErrorLog, LogFile, Sink, Syslog, Target};
 
 use crate::path_walk;
 use crate::paths::Paths;
@@ -42,7 +42,7 @@ impl Logs {
     pub(crate) fn main(&self, model: &Model, paths: &Paths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &model.main.error_logs {
-            let level = Level::from(conf.level);
+            let level = conf.level;
             if let Some(syslog) = &conf.syslog {
                 let sink = Sink::Syslog(Arc::new(Syslog::new(syslog.clone())?));
                 targets.push(Target { sink, level });

@@ -86,16 +86,11 @@ fn origins(http: &HttpConf) -> Vec<Origin> {
 /// The address of a target without variables, where it is of this machine.
 fn target_address(protocol: Protocol, target: &Text, is_upstream: impl Fn(&str) -> bool) -> Option<Address> {
     let text = target.as_str().filter(|_| !target.has_variables())?;
-    let (rest, port) = match protocol {
-        Protocol::FastCgi => (text, None),
-        Protocol::Http => match text.strip_prefix("http://") {
-            Some(rest) => (rest, Some(80)),
-            None => (text.strip_prefix("https://")?, Some(443)),
-        },
-    };
+    let (scheme, rest) = protocol.split(text)?;
+    let port = scheme.and_then(|scheme| scheme.port);
     if let Some(path) = rest.strip_prefix("unix:") {
         // Of an URL the path of the socket ends with a colon.
-        let path = if protocol == Protocol::Http { path.split(':').next().unwrap_or(path) } else { path };
+        let path = if protocol.is_url() { path.split(':').next().unwrap_or(path) } else { path };
         return Some(unix(path.as_bytes()));
     }
     let host = rest.split(['/', '?']).next().unwrap_or(rest);

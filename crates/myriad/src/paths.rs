@@ -11,8 +11,6 @@ const DEFAULT_PREFIX: &str = "/usr/local/myriad";
 const DEFAULT_CONFIGURATION: &str = "conf/nginx.conf";
 /// nginx's documented default for `error_log`.
 const DEFAULT_ERROR_LOG: &str = "logs/error.log";
-/// nginx's documented default for `pid`.
-const DEFAULT_PID: &str = "logs/nginx.pid";
 
 /// The places of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,11 +78,6 @@ impl Paths {
     pub(crate) fn complete(&self, written: &[u8]) -> PathBuf {
         self.prefix.join(OsStr::from_bytes(written))
     }
-
-    /// The pid file: the directive's path or the default.
-    pub(crate) fn pid(&self, written: Option<&[u8]>) -> PathBuf {
-        self.complete(written.unwrap_or(DEFAULT_PID.as_bytes()))
-    }
 }
 
 #[cfg(test)]
@@ -108,7 +101,7 @@ mod tests {
                 (Path::new(prefix), Path::new(file))
             );
             assert_eq!(paths.error_log, Some(Path::new(prefix).join("logs/error.log")));
-            assert_eq!(paths.pid(None), Path::new(prefix).join("logs/nginx.pid"));
+            assert_eq!(paths.complete(b"logs/nginx.pid"), Path::new(prefix).join("logs/nginx.pid"));
         }
         let current = std::env::current_dir().expect("a folder");
         assert_eq!(paths(&["-c", "site.conf"], nowhere).configuration, current.join("site.conf"));

@@ -222,7 +222,7 @@ fn unreachable(origin: &Origin, configuration: &Configuration) -> Vec<Finding> {
 }
 
 fn pid_path(origin: &Origin, model: &Model) -> PathBuf {
-    origin.paths.pid(model.main.pid.as_ref().map(myriad_conf::Text::bytes))
+    origin.paths.complete(model.main.pid.bytes())
 }
 
 /// `-s`.
@@ -293,7 +293,7 @@ fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
         Ok(configuration) => configuration,
         Err(refused) => return refuse(&log, &refused),
     };
-    if configuration.model.main.daemon != Some(false) && matches!(birth, Birth::Plain) {
+    if configuration.model.main.daemon && matches!(birth, Birth::Plain) {
         return daemon::detach().unwrap_or_else(|error| {
             refuse(&log, &[format!("the process could not be put into the background: {error}").into()])
         });

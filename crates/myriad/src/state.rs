@@ -12,7 +12,7 @@ use myriad_conf::Model;
 
 /// The files that the configuration names; `prefix` completes relative names.
 pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
-    myriad_serve::acme_state(model, prefix)
+    myriad_tls::acme_state(model, prefix)
 }
 
 /// Reads those of the files that are there: path and bytes.

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use myriad_conf::registry::{Row, Status, rows};
+use myriad_conf::registry::{Row, Status};
+use myriad_serve::registry;
 
 /// The release of nginx whose documented language is spoken; tools compare with it.
 const NGINX_LEVEL: &str = "1.31.4";
@@ -71,12 +72,12 @@ pub(crate) fn text(configure: bool) -> String {
     let mut text = format!("myriad version: myriad/{}\n", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "nginx version: nginx/{NGINX_LEVEL}");
     if configure {
-        if is_here(&rows(), "ssl_certificate") {
+        if is_here(&registry().rows(), "ssl_certificate") {
             // Tools read here what to expect of TLS.
             text.push_str("built with OpenSSL 3.5.0 (what TLS behaves like; it is rustls)\n");
             text.push_str("TLS SNI support enabled\n");
         }
-        let _ = writeln!(text, "configure arguments: {}", arguments(&rows()).join(" "));
+        let _ = writeln!(text, "configure arguments: {}", arguments(&registry().rows()).join(" "));
     }
     text
 }
@@ -115,17 +116,20 @@ mod tests {
 
     #[test]
     fn modules_that_are_obeyed_are_not_said_to_be_absent() {
-        let said = arguments(&rows());
+        let said = arguments(&registry().rows());
         let without = |module: &str| said.contains(&format!("--without-http_{module}_module"));
         for here in
             ["rewrite", "access", "map", "fastcgi", "gzip", "geo", "split_clients", "charset", "proxy"]
         {
             assert!(!without(here), "{here}");
         }
+        for here in ["uwsgi", "scgi"] {
+            assert!(!without(here), "{here}");
+        }
         for here in ["hash", "ip_hash", "least_conn", "random", "keepalive", "zone"] {
             assert!(!without(&format!("upstream_{here}")), "{here}");
         }
-        for absent in ["uwsgi", "scgi", "upstream_sticky"] {
+        for absent in ["memcached", "grpc", "upstream_sticky"] {
             assert!(without(absent), "{absent}");
         }
         assert!(said.contains(&"--with-http_gzip_static_module".to_owned()));
@@ -136,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_module_is_recognised_by_a_directive_that_the_registry_knows() {
-        let rows = rows();
+        let rows = registry().rows();
         for (module, directive) in DEFAULT.iter().chain(OPTIONAL) {
             assert!(rows.iter().any(|row| row.name == *directive), "{directive} of {module}");
         }
@@ -144,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_the_registry_lifts_changes_the_list_by_itself() {
-        let mut rows = rows();
+        let mut rows = registry().rows();
         let ssi = rows.iter_mut().find(|row| row.name == "ssi").expect("a row");
         ssi.status = Status::Same;
         assert!(!arguments(&rows).contains(&"--without-http_ssi_module".to_owned()));

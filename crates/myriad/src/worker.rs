@@ -25,7 +25,8 @@ use crate::handover::{Handover, decode_paths, encode_file, encode_paths, encode_
 use crate::listeners::CONTROL;
 use crate::signals::Signals;
 use crate::stdio;
-use myriad_serve::{Inherited, Keep, Keeper, Site};
+use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Site};
+use myriad_tls::KeepTicketKeys;
 
 /// The hidden argument that makes this binary a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
@@ -49,11 +50,15 @@ impl Keep for Supervisor {
     fn file(&self, path: &Path, bytes: &[u8]) {
         self.ask(Kind::Keep, path, &encode_file(path, bytes));
     }
+}
 
+impl KeepFolders for Supervisor {
     fn folder(&self, path: &Path) {
         self.ask(Kind::Folder, path, &encode_paths(std::iter::once(path)));
     }
+}
 
+impl KeepTicketKeys for Supervisor {
     fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>) {
         // Without a supervisor there is no next process.
         let _ =

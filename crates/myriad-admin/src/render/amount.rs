@@ -49,7 +49,7 @@ pub fn duration(ms: u64) -> String {
 
 /// `2026-11-21 07:55:01 UTC`.
 pub(super) fn moment(ms: u64) -> String {
-    let text = myriad_http::date::format_time_iso8601(ms / 1000, 0);
+    let text = myriad_calendar::format_time_iso8601(ms / 1000, 0);
     let part = |range: std::ops::Range<usize>| String::from_utf8_lossy(&text[range]).into_owned();
     format!("{} {} UTC", part(0..10), part(11..19))
 }

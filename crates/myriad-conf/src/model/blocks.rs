@@ -109,10 +109,10 @@ pub struct SplitClientsConf {
 /// `log_format … escape=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogEscape {
-    /// `default`: quotes, backslash and controls as `\xXX`, an empty value as `-`.
+    /// `default`: `"`, `\`, controls and bytes above 126 as `\xXX`, what does not exist as `-`.
     #[default]
     Default,
-    /// `json`.
+    /// `json`: what JSON strings need.
     Json,
     /// `none`.
     None,
@@ -127,18 +127,4 @@ pub struct LogFormat {
     pub escape: LogEscape,
     /// The text, all arguments joined.
     pub format: Text,
-}
-
-impl LogFormat {
-    /// nginx's built-in `combined`.
-    pub fn combined() -> Self {
-        Self {
-            name: "combined".to_owned(),
-            escape: LogEscape::Default,
-            format: Text::builtin(
-                "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \
-                 \"$http_referer\" \"$http_user_agent\"",
-            ),
-        }
-    }
 }

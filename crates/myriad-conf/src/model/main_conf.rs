@@ -4,9 +4,10 @@ use crate::settings::{ErrorLog, Network};
 use crate::text::Text;
 
 /// `worker_processes`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkerProcesses {
     /// One for each processor.
+    #[default]
     Auto,
     /// So many, at least 1.
     Count(u32),
@@ -25,7 +26,7 @@ pub enum ControlSocket {
 }
 
 /// Main context, with `events`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MainConf {
     /// `worker_processes`.
     pub worker_processes: WorkerProcesses,
@@ -45,41 +46,18 @@ pub struct MainConf {
     pub user: Option<Text>,
     /// Second argument of `user`.
     pub group: Option<Text>,
-    /// `pid`, relative to the prefix; `None` where not written.
-    pub pid: Option<Text>,
+    /// `pid`, relative to the prefix.
+    pub pid: Text,
     /// `control_socket`.
     pub control_socket: ControlSocket,
-    /// `daemon`; `None` where not written.
-    pub daemon: Option<bool>,
+    /// `daemon`.
+    pub daemon: bool,
     /// `master_process`.
     pub master_process: bool,
     /// `error_log` of the main context; empty where not written.
     pub error_logs: Vec<ErrorLog>,
     /// `env`: `NAME` keeps, `NAME=value` sets.
     pub env: Vec<Text>,
-    /// `pcre_jit`; `None` where not written.
-    pub pcre_jit: Option<bool>,
-}
-
-impl Default for MainConf {
-    fn default() -> Self {
-        Self {
-            worker_processes: WorkerProcesses::Count(1),
-            worker_connections: 512,
-            debug_connections: Vec::new(),
-            worker_rlimit_nofile: None,
-            worker_rlimit_core: None,
-            worker_shutdown_timeout: None,
-            working_directory: None,
-            user: None,
-            group: None,
-            pid: None,
-            control_socket: ControlSocket::default(),
-            daemon: None,
-            master_process: true,
-            error_logs: Vec::new(),
-            env: Vec::new(),
-            pcre_jit: None,
-        }
-    }
+    /// `pcre_jit`.
+    pub pcre_jit: bool,
 }

@@ -12,7 +12,8 @@ mod upstream;
 mod zone;
 
 pub use acme::{
-    AccountKeyConf, AcmeCertificateConf, AcmeChallenge, AcmeIdentifier, AcmeIssuerConf, ExternalAccountConf,
+    AccountKeyConf, AcmeCertificateConf, AcmeChallenge, AcmeIdentifier, AcmeIssuerConf, AcmeKeyKind,
+    ExternalAccountConf,
 };
 pub use blocks::{
     GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,

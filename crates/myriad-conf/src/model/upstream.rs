@@ -37,41 +37,39 @@ pub struct UpstreamServer {
 }
 
 /// How a group picks a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balance {
-    /// Smooth weighted turns.
+    /// Smooth weighted round robin.
     #[default]
     RoundRobin,
-    /// `least_conn`.
+    /// `least_conn`: the server with the fewest requests for its weight.
     LeastConnections,
-    /// `ip_hash`.
+    /// `ip_hash`: by the client's network, the first three octets of IPv4, all of IPv6.
     IpHash,
-    /// `hash key [consistent]`.
+    /// `hash key [consistent]`: by [`UpstreamConf::hash_key`].
     Hash {
-        /// What is hashed; may hold variables.
-        key: Text,
-        /// `consistent`.
+        /// `consistent`: a changed group moves few keys.
         consistent: bool,
     },
-    /// `least_time header|last_byte`.
+    /// `least_time header|last_byte`: the server that would be done first, by how long its answers took and what it has to do.
     LeastTime {
-        /// `last_byte`.
+        /// `last_byte`: up to that rather than the head.
         whole: bool,
     },
-    /// `random [two [least_conn]]`.
+    /// `random [two [least_conn]]`: by chance and weight.
     Random {
-        /// `two`.
+        /// `two`: the one with fewer requests for its weight of two by chance.
         two: bool,
     },
 }
 
-/// `queue NUMBER [timeout=TIME]`.
+/// `queue NUMBER [timeout=TIME]`: where requests wait while every server has as many as it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpstreamQueue {
     /// Most requests that wait at once.
     pub most: u32,
-    /// How long one waits at most, ms.
-    pub timeout: u64,
+    /// `timeout=`: longest wait in milliseconds.
+    pub timeout_ms: u64,
 }
 
 /// An `upstream` block. Times in ms.
@@ -83,6 +81,8 @@ pub struct UpstreamConf {
     pub servers: Vec<UpstreamServer>,
     /// How one is picked.
     pub balance: Balance,
+    /// What `hash` hashes, where it is how one is picked; may hold variables.
+    pub hash_key: Option<Text>,
     /// `keepalive`: idle connections kept by each worker; `None` where not written.
     pub keepalive: Option<u32>,
     /// `keepalive_requests` on one connection.

@@ -41,7 +41,7 @@ pub(super) static ROWS: &[Directive] = &[
         "auth_basic",
         WHERE,
         ONE,
-        set!(Settings.text => Some access.basic),
+        Set::Settings(auth_basic),
         "Asks for a user and a password; the realm that is shown.",
     )
     .default("off"),
@@ -65,6 +65,11 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .default("0s"),
 ];
+
+fn auth_basic(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.access.basic = if args.bytes(0) == b"off" { None } else { Some(args.text(0)?) };
+    Ok(())
+}
 
 fn rule(settings: &mut Settings, args: &mut Arguments<'_>, allow: bool) -> Done {
     args.start(&mut settings.access.rules);

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     diagnostic::Diagnostic,
     model::{
-        AccountKeyConf, AcmeCertificateConf, AcmeChallenge, AcmeIssuerConf, ExternalAccountConf, HttpConf,
-        ServerConf,
+        AccountKeyConf, AcmeCertificateConf, AcmeChallenge, AcmeIssuerConf, AcmeKeyKind, ExternalAccountConf,
+        HttpConf, ServerConf,
     },
     number::parse_size,
 };
@@ -86,7 +86,7 @@ pub(super) static ROWS: &[Directive] = &[
     )
     .default("on"),
     inside("state_path", ONE, state_path, "Where the account's key and the certificates are kept.")
-        .default("acme_NAME")
+        .computed("`acme_NAME`")
         .differs("it belongs to who starts the server, root as a rule, and not to the worker's user"),
     inside(
         "accept_terms_of_service",
@@ -127,8 +127,8 @@ fn uri(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
 const ECDSA: [&str; 3] = ["256", "384", "521"];
 const RSA: [&str; 3] = ["2048", "3072", "4096"];
 
-/// `ecdsa`, `rsa:3072`, …, completed with the default size; none for another word.
-fn key_kind(args: &Arguments<'_>, index: usize, word: &[u8]) -> Result<Option<String>, Diagnostic> {
+/// `ecdsa`, `rsa:3072`, …; none for another word.
+fn key_kind(args: &Arguments<'_>, index: usize, word: &[u8]) -> Result<Option<AcmeKeyKind>, Diagnostic> {
     let word = String::from_utf8_lossy(word);
     let (algorithm, size) = word.split_once(':').map_or((&*word, None), |(name, size)| (name, Some(size)));
     let (sizes, what) = match algorithm {
@@ -136,13 +136,14 @@ fn key_kind(args: &Arguments<'_>, index: usize, word: &[u8]) -> Result<Option<St
         "rsa" => (RSA, "key size"),
         _ => return Ok(None),
     };
-    let size = size.unwrap_or(sizes[0]);
-    if !sizes.contains(&size) {
+    let kind = AcmeKeyKind::parse(&word);
+    if kind.is_none() {
+        let size = size.unwrap_or_default();
         let message = format!("unsupported {what} \"{size}\" in \"{}\"", args.directive.name);
         let help = format!("write {}", sizes.map(|size| format!("{algorithm}:{size}")).join(", "));
         return Err(args.error(index, message).help(help));
     }
-    Ok(Some(format!("{algorithm}:{size}")))
+    Ok(kind)
 }
 
 fn account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
@@ -210,7 +211,7 @@ fn certificate(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
         issuer: args.text(0)?,
         written: Vec::new(),
         identifiers: Vec::new(),
-        key: "ecdsa:256".to_owned(),
+        key: AcmeKeyKind::default(),
         span: args.node.span,
     };
     for index in 1..args.len() {

@@ -1,5 +1,7 @@
 //! The cache part of the upstream family, and Myriad's own cache directives.
 
+use myriad_policy::{Grace, Invalidate, Methods, StatusMatch, UseStale, ValidFor};
+
 use super::{
     Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, Use, at_least,
     purge::{cache_purge, response_type},
@@ -7,21 +9,21 @@ use super::{
     zone::cache_path,
 };
 use crate::{
-    settings::{
-        CacheInvalidate, CacheMethods, CacheStatus, CacheValid, CacheZone, OriginSettings, PersonalCookies,
-        Protocol, Settings, StaleTimes, StaleWhen,
-    },
+    settings::{CacheValid, CacheZone, OriginSettings, PersonalCookies, Settings},
     text::Text,
 };
 
 const HSL: Contexts = Contexts::HSL;
 
 const fn row(name: &'static str, arity: super::Arity, set: Set, doc: &'static str) -> FamilyRow {
-    FamilyRow::both(Directive::new(name, HSL, arity, set, doc))
+    FamilyRow::all(Directive::new(name, HSL, arity, set, doc))
 }
 
+const CACHE_KEY: Directive =
+    Directive::new("cache_key", HSL, ONE, set!(Origin.text => Some cache.key), "What a page is kept under.");
+
 pub(super) static ROWS: &[FamilyRow] = &[
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
             .repeats()
             .differs(
@@ -30,12 +32,13 @@ pub(super) static ROWS: &[FamilyRow] = &[
                  default; one zone may serve fastcgi_cache and proxy_cache alike",
             ),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new("cache", HSL, ONE, Set::Origin(cache), "The zone that answers are kept in.")
             .default("off"),
     ),
-    row("cache_key", ONE, set!(Origin.text => Some cache.key), "What a page is kept under."),
-    FamilyRow::both(
+    FamilyRow::environment(CACHE_KEY),
+    FamilyRow::proxy(CACHE_KEY.computed("`$scheme$proxy_host$request_uri`")),
+    FamilyRow::all(
         Directive::new(
             "cache_valid",
             HSL,
@@ -46,7 +49,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .repeats()
         .differs("`any` stores neither a 5xx nor what says something of the request (400, 405, 411 to 417, 431); these and 501 need their own code, whatever the answer says of its freshness; the time may hold variables, and where it comes to nothing or 0 nothing is stored; it ends on a tick of 64 ms rather than of a second"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_methods",
             HSL,
@@ -56,7 +59,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("GET HEAD"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_min_uses",
             HSL,
@@ -68,38 +71,38 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
     row("cache_bypass", at_least(1), Set::Origin(cache_bypass), "When the cache is not read."),
     row("no_cache", at_least(1), Set::Origin(no_cache), "When an answer is not kept."),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_lock",
             HSL,
             FLAG,
-            set!(Origin.flag => Some cache.lock),
+            set!(Origin.flag => cache.lock),
             "Whether one request fetches a page for all.",
         )
         .default("on")
         .differs("on unless written off; waiters are woken by event"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_lock_timeout",
             HSL,
             ONE,
-            set!(Origin.millis => Some cache.lock_timeout),
+            set!(Origin.millis => Some cache.lock_rules.timeout_ms),
             "How long to wait for another's fetch.",
         )
         .differs("no limit unless written"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_lock_age",
             HSL,
             ONE,
-            set!(Origin.millis => Some cache.lock_age),
+            set!(Origin.millis => Some cache.lock_rules.age_ms),
             "When one request more may fetch.",
         )
         .differs("no limit unless written"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_use_stale",
             HSL,
@@ -110,7 +113,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off")
         .differs("`updating` holds for ten minutes after the expiry unless `*_cache_stale` says otherwise; nginx has no bound but `inactive`"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_stale",
             HSL,
@@ -121,7 +124,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("10m off")
         .own(),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_negative",
             HSL,
@@ -132,7 +135,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off")
         .own(),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_invalidate",
             HSL,
@@ -143,7 +146,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off")
         .own(),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_background_update",
             HSL,
@@ -154,7 +157,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off")
         .differs("a page with a validity of 10 s or more that is asked for often is refreshed before it expires"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_revalidate",
             HSL,
@@ -181,7 +184,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         set!(Origin.size => Some cache.max_range_offset),
         "Ranges beyond it pass the cache by.",
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         Directive::new(
             "cache_purge",
             HSL.or(Contexts::LOCATION_IF),
@@ -260,16 +263,16 @@ fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     args.start(list);
     let last = args.len() - 1;
     let text = args.bytes(last).contains(&b'$').then(|| args.text(last)).transpose()?;
-    let valid = if text.is_some() { 0 } else { args.millis(last)? };
-    let of = |status| CacheValid { status, valid, text: text.clone() };
+    let ms = if text.is_some() { 0 } else { args.millis(last)? };
+    let of = |status| CacheValid { valid: ValidFor { status, ms }, text: text.clone() };
     if last == 0 {
-        list.extend(DEFAULT_STATUSES.map(|code| of(CacheStatus::Code(code))));
+        list.extend(DEFAULT_STATUSES.map(|code| of(StatusMatch::Code(code))));
     }
     for index in 0..last {
         let status = match args.bytes(index) {
-            b"any" => CacheStatus::Any,
+            b"any" => StatusMatch::Any,
             _ => match args.count(index) {
-                Ok(code @ 100..=599) => CacheStatus::Code(code as u16),
+                Ok(code @ 100..=599) => StatusMatch::Code(code as u16),
                 _ => return Err(args.invalid(index, "\"any\" or a status from 100 to 599")),
             },
         };
@@ -279,7 +282,7 @@ fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn cache_methods(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut methods = CacheMethods::default();
+    let mut methods = Methods::default();
     for index in 0..args.len() {
         methods.post |= args.choice(index, &[("GET", false), ("HEAD", false), ("POST", true)])?;
     }
@@ -304,8 +307,8 @@ fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut when = StaleWhen::default();
-    let http = args.protocol() == Protocol::Http;
+    let mut when = UseStale::default();
+    let http = !args.protocol().has_environment();
     let mut off = false;
     for index in 0..args.len() {
         let field = match args.bytes(index) {
@@ -330,13 +333,13 @@ fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
         };
         *field = true;
     }
-    origin.cache.use_stale = if off { StaleWhen::default() } else { when };
+    origin.cache.use_stale = if off { UseStale::default() } else { when };
     Ok(())
 }
 
 fn cache_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     let time = |index| if args.bytes(index) == b"off" { Ok(u64::MAX) } else { args.millis(index) };
-    origin.cache.stale = Some(StaleTimes { refresh: time(0)?, failure: time(1)? });
+    origin.cache.stale = Grace { refresh_ms: time(0)?, failure_ms: time(1)? };
     Ok(())
 }
 
@@ -365,7 +368,7 @@ fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done
 
 fn cache_invalidate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     let choices =
-        [("off", CacheInvalidate::Off), ("redirect", CacheInvalidate::Redirect), ("on", CacheInvalidate::On)];
+        [("off", Invalidate::Nothing), ("redirect", Invalidate::Redirects), ("on", Invalidate::Everything)];
     origin.cache.invalidate = args.choice(0, &choices)?;
     Ok(())
 }

@@ -5,6 +5,8 @@ use crate::settings::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRa
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
+/// `grace=` of `client_min_rate` where it is not written, milliseconds.
+const MIN_RATE_GRACE: u64 = 30_000;
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -258,7 +260,7 @@ fn client_min_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         settings.client.min_rate = None;
         return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "nothing behind `off`")) };
     }
-    let mut rate = MinRate { rate: args.size(0)?, under_pressure: false, ..MinRate::default() };
+    let mut rate = MinRate { rate: args.size(0)?, grace: MIN_RATE_GRACE, under_pressure: false };
     if rate.rate == 0 {
         return Err(args.invalid(0, "at least one byte a second, or `off`"));
     }

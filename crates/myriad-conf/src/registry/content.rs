@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use myriad_policy::IfModifiedSince;
+
 use super::{
     Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, block, exactly, set,
 };
 use crate::{
     parsed::Node,
     settings::{
-        DisableSymlinks, ErrorPage, ErrorPageCode, IfModifiedSince, LargeBuffers, OpenFileCache,
-        ServerTokens, Settings, TryFiles, TryFilesEnd, Types,
+        DisableSymlinks, ErrorPage, ErrorPageCode, LargeBuffers, OpenFileCache, ServerTokens, Settings,
+        TryFiles, TryFilesEnd, Types,
     },
     text::Text,
 };
@@ -186,7 +188,7 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(open_file_cache),
         "Remembers what files are there.",
     )
-    .default("off")
+    .computed("none; a file is asked about again after a second")
     .differs(
         "where it is not written, what files are there is remembered for one second; the table bounds itself, so `max` and \
          `inactive` change nothing",

@@ -28,11 +28,14 @@ impl Contexts {
     /// `acme_issuer`.
     pub const ACME_ISSUER: Self = Self(1 << 9);
 
-    pub(crate) const HTTP_SERVER: Self = Self::HTTP.or(Self::SERVER);
-    pub(crate) const HSL: Self = Self::HTTP_SERVER.or(Self::LOCATION);
-    pub(crate) const HSL_IF: Self = Self::HSL.or(Self::LOCATION_IF);
-    pub(crate) const REWRITE: Self =
-        Self::SERVER.or(Self::SERVER_IF).or(Self::LOCATION).or(Self::LOCATION_IF);
+    /// `http` and `server`.
+    pub const HTTP_SERVER: Self = Self::HTTP.or(Self::SERVER);
+    /// `http`, `server` and `location`.
+    pub const HSL: Self = Self::HTTP_SERVER.or(Self::LOCATION);
+    /// These and `if` in `location`.
+    pub const HSL_IF: Self = Self::HSL.or(Self::LOCATION_IF);
+    /// Where the steps of the rewrite module may stand.
+    pub const REWRITE: Self = Self::SERVER.or(Self::SERVER_IF).or(Self::LOCATION).or(Self::LOCATION_IF);
 
     const NAMES: [(Self, &'static str); 10] = [
         (Self::MAIN, "main"),
@@ -47,9 +50,9 @@ impl Contexts {
         (Self::ACME_ISSUER, "acme_issuer"),
     ];
 
-    #[cfg(test)]
-    pub(crate) const fn bit(index: u8) -> Self {
-        Self(1 << index)
+    /// Each context by itself.
+    pub fn each() -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().map(|(context, _)| context)
     }
 
     /// The contexts of both sets.

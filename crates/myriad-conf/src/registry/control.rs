@@ -1,10 +1,9 @@
 //! How a running server is inspected and told what to do.
 
-use super::{Arguments, Contexts, Directive, Done, ONE, Set, access, at_least, between};
+use super::{Arguments, Contexts, Directive, Done, ONE, Set, access, at_least};
 use crate::{
     model::{ControlSocket, MainConf},
-    settings::{CacheDebug, Handler, Settings},
-    text::Text,
+    settings::{CacheDebug, Settings},
 };
 
 pub(super) static ROWS: &[Directive] = &[
@@ -15,15 +14,8 @@ pub(super) static ROWS: &[Directive] = &[
     Set::Main(control_socket),
     "Socket that `myriad purge` and `myriad cache` speak to, or `off`; beside the pid file where nothing is written.",
 )
+.computed("beside the pid file")
 .own(),
-    Directive::new(
-        "api",
-        Contexts::LOCATION,
-        between(0, 1),
-        Set::Settings(api),
-        "Answers about the cache zones, and purges with `write=on`, as JSON.",
-    )
-    .differs("Myriad's own paths: `cache`, `cache/pages`, `cache/page`, `purge`"),
     Directive::new(
         "cache_debug",
         Contexts::HSL,
@@ -34,15 +26,6 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off")
     .own(),
 ];
-
-/// `api [write=on|off]`.
-fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let write =
-        if args.len() == 0 { false } else { args.choice(0, &[("write=on", true), ("write=off", false)])? };
-    // The location that the directive stands in fills the prefix in.
-    settings.handler = Some(Handler::Api { write, prefix: Text::default() });
-    Ok(())
-}
 
 /// `cache_debug on|off [from ADDRESS...]`.
 fn cache_debug(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

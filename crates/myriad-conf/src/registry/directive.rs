@@ -30,6 +30,18 @@ pub enum Status {
     Own,
 }
 
+/// What holds where a directive is not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultValue {
+    /// Nothing.
+    None,
+    /// What the directive would say with this text behind its name, or in its block: the outermost level of a configuration is read
+    /// from it, so that no default is said twice.
+    Text(&'static str),
+    /// No text of its own says it; the sentence, in Markdown, tells the docs what follows from what.
+    Computed(&'static str),
+}
+
 /// How many arguments, and whether a block follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arity {
@@ -43,70 +55,108 @@ pub struct Arity {
     pub block: bool,
 }
 
-pub(super) const FLAG: Arity = Arity { min: 1, max: 1, flag: true, block: false };
-pub(super) const ONE: Arity = exactly(1);
-pub(super) const TWO: Arity = exactly(2);
+/// `on` or `off`.
+pub const FLAG: Arity = Arity { min: 1, max: 1, flag: true, block: false };
+/// One argument.
+pub const ONE: Arity = exactly(1);
+/// Two arguments.
+pub const TWO: Arity = exactly(2);
 
-pub(super) const fn exactly(count: usize) -> Arity {
+/// So many arguments.
+pub const fn exactly(count: usize) -> Arity {
     between(count, count)
 }
 
-pub(super) const fn between(min: usize, max: usize) -> Arity {
+/// From so many arguments to so many.
+pub const fn between(min: usize, max: usize) -> Arity {
     Arity { min, max, flag: false, block: false }
 }
 
-pub(super) const fn at_least(min: usize) -> Arity {
+/// So many arguments or more.
+pub const fn at_least(min: usize) -> Arity {
     between(min, usize::MAX)
 }
 
-pub(super) const fn block(min: usize, max: usize) -> Arity {
+/// From so many arguments to so many, and a block.
+pub const fn block(min: usize, max: usize) -> Arity {
     Arity { min, max, flag: false, block: true }
 }
 
 /// A block that the builder walks itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Block {
+pub enum Block {
+    /// `events`.
     Events,
+    /// `http`.
     Http,
+    /// `server` in `http`.
     Server,
+    /// `location`.
     Location,
+    /// `if`.
     If,
+    /// `limit_except`.
     LimitExcept,
+    /// `upstream`.
     Upstream,
+    /// `acme_issuer`.
     AcmeIssuer,
 }
 
 /// What a directive sets, by the part of the model it belongs to.
 #[derive(Clone, Copy)]
-pub(crate) enum Set {
+pub enum Set {
+    /// Nothing: it is accepted or refused without effect.
     Nothing,
+    /// The process: what stands outside of `http`, or in `events`.
     Main(fn(&mut MainConf, &mut Arguments<'_>) -> Done),
+    /// What `http` has once: zones, maps, formats.
     Http(fn(&mut HttpConf, &mut Arguments<'_>) -> Done),
+    /// A `server`.
     Server(fn(&mut ServerConf, &mut Arguments<'_>) -> Done),
+    /// What holds per level, inherited by the levels within; also the settings of features ([`Settings::feature_mut`]).
     Settings(fn(&mut Settings, &mut Arguments<'_>) -> Done),
+    /// How an origin is asked, by the protocol whose prefix the name has.
     Origin(fn(&mut OriginSettings, &mut Arguments<'_>) -> Done),
+    /// An `acme_issuer`.
     AcmeIssuer(fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> Done),
+    /// An `upstream`.
     Upstream(fn(&mut UpstreamConf, &mut Arguments<'_>) -> Done),
+    /// A step of the rewrite module; it is kept in its order.
     Rewrite(fn(&mut Arguments<'_>) -> Result<RewriteStep, Diagnostic>),
+    /// A block that the builder walks.
     Block(Block),
 }
 
-/// `set!(Settings.flag => client.tcp_nodelay)`: the one argument, read by that method, goes to that field.
+/// `set!(Settings.flag => client.tcp_nodelay)`: the one argument, read by that method of [`Arguments`], goes to that field.
+/// `set!(Feature<Autoindex>.flag => on)`: the field is one of a feature's settings.
+#[macro_export]
 macro_rules! set {
+    (Feature<$feature:ty>.$read:ident => $($field:ident).+) => {
+        $crate::registry::Set::Settings(|settings, args| {
+            settings.feature_mut::<$feature>().$($field).+ = args.$read(0)?;
+            Ok(())
+        })
+    };
+    (Feature<$feature:ty>.$read:ident => Some $($field:ident).+) => {
+        $crate::registry::Set::Settings(|settings, args| {
+            settings.feature_mut::<$feature>().$($field).+ = Some(args.$read(0)?);
+            Ok(())
+        })
+    };
     ($part:ident . $read:ident => $($field:ident).+) => {
-        $crate::registry::directive::Set::$part(|conf, args| {
+        $crate::registry::Set::$part(|conf, args| {
             conf.$($field).+ = args.$read(0)?;
             Ok(())
         })
     };
     ($part:ident . $read:ident => Some $($field:ident).+) => {
-        $crate::registry::directive::Set::$part(|conf, args| {
+        $crate::registry::Set::$part(|conf, args| {
             conf.$($field).+ = Some(args.$read(0)?);
             Ok(())
         })
     };
 }
-pub(super) use set;
 
 /// One directive.
 #[derive(Clone)]
@@ -123,19 +173,21 @@ pub struct Directive {
     pub repeats: bool,
     /// Directives that count as one for repetition and inheritance, such as `allow` and `deny`.
     pub group: Option<&'static str>,
-    /// The default, as it would be written.
-    pub default: Option<&'static str>,
+    /// What holds where it is not written.
+    pub default: DefaultValue,
     /// How it fares here.
     pub status: Status,
     /// What it does, in one line.
     pub doc: &'static str,
     /// Which member of the upstream family it belongs to.
     pub protocol: Option<Protocol>,
-    pub(crate) set: Set,
+    /// What it sets.
+    pub set: Set,
 }
 
 impl Directive {
-    pub(super) const fn new(
+    /// A directive that means what nginx documents; the methods below say otherwise.
+    pub const fn new(
         name: &'static str,
         contexts: Contexts,
         arity: Arity,
@@ -149,7 +201,7 @@ impl Directive {
             arity,
             repeats: false,
             group: None,
-            default: None,
+            default: DefaultValue::None,
             status: Status::Same,
             doc,
             protocol: None,
@@ -157,42 +209,65 @@ impl Directive {
         }
     }
 
-    pub(super) const fn repeats(mut self) -> Self {
+    /// It may be written more than once on one level.
+    #[must_use]
+    pub const fn repeats(mut self) -> Self {
         self.repeats = true;
         self
     }
 
-    pub(super) const fn group(mut self, group: &'static str) -> Self {
+    /// Directives of one group count as one for repetition and inheritance.
+    #[must_use]
+    pub const fn group(mut self, group: &'static str) -> Self {
         self.group = Some(group);
         self
     }
 
-    pub(super) const fn default(mut self, text: &'static str) -> Self {
-        self.default = Some(text);
+    /// The default, as it would be written.
+    #[must_use]
+    pub const fn default(mut self, text: &'static str) -> Self {
+        self.default = DefaultValue::Text(text);
         self
     }
 
-    pub(super) const fn differs(mut self, note: &'static str) -> Self {
+    /// [`DefaultValue::Computed`].
+    #[must_use]
+    pub const fn computed(mut self, sentence: &'static str) -> Self {
+        self.default = DefaultValue::Computed(sentence);
+        self
+    }
+
+    /// [`Status::Differs`].
+    #[must_use]
+    pub const fn differs(mut self, note: &'static str) -> Self {
         self.status = Status::Differs(note);
         self
     }
 
-    pub(super) const fn no_effect(mut self, note: &'static str) -> Self {
+    /// [`Status::NoEffect`].
+    #[must_use]
+    pub const fn no_effect(mut self, note: &'static str) -> Self {
         self.status = Status::NoEffect(note);
         self
     }
 
-    pub(super) const fn later(mut self, note: &'static str) -> Self {
+    /// [`Status::Later`].
+    #[must_use]
+    pub const fn later(mut self, note: &'static str) -> Self {
         self.status = Status::Later(note);
         self
     }
 
-    pub(super) const fn refused(mut self, reason: &'static str) -> Self {
+    /// [`Status::Refused`].
+    #[must_use]
+    pub const fn refused(mut self, reason: &'static str) -> Self {
         self.status = Status::Refused(reason);
         self
     }
 
-    pub(super) const fn own(mut self) -> Self {
+    /// [`Status::Own`].
+    #[must_use]
+    pub const fn own(mut self) -> Self {
         self.status = Status::Own;
         self
     }
@@ -204,29 +279,45 @@ impl Directive {
 }
 
 /// The reason of directives that a later version brings.
-pub(crate) const NOT_YET: &str = "not supported yet by this version of Myriad";
+pub const NOT_YET: &str = "not supported yet by this version of Myriad";
 
-/// A row of the upstream family: the name's part after `fastcgi_` or `proxy_`, and which of them have it.
+/// A row of the upstream family: the name's part behind the prefix of a protocol, and which of them have it.
 pub(crate) struct FamilyRow {
     row: Directive,
-    only: Option<Protocol>,
+    of: &'static [Protocol],
 }
 
 impl FamilyRow {
-    pub(super) const fn both(row: Directive) -> Self {
-        Self { row, only: None }
+    /// A row of every protocol.
+    pub(super) const fn all(row: Directive) -> Self {
+        Self { row, of: &Protocol::ALL }
+    }
+
+    /// A row of those protocols.
+    pub(super) const fn of(of: &'static [Protocol], row: Directive) -> Self {
+        Self { row, of }
     }
 
     pub(super) const fn fastcgi(row: Directive) -> Self {
-        Self { row, only: Some(Protocol::FastCgi) }
+        Self::of(&[Protocol::FastCgi], row)
     }
 
     pub(super) const fn proxy(row: Directive) -> Self {
-        Self { row, only: Some(Protocol::Http) }
+        Self::of(&[Protocol::Http], row)
+    }
+
+    /// A row of protocols that tell a CGI environment.
+    pub(super) const fn environment(row: Directive) -> Self {
+        Self::of(&[Protocol::FastCgi, Protocol::Scgi, Protocol::Uwsgi], row)
+    }
+
+    /// A row of protocols that can be spoken by TLS.
+    pub(super) const fn secure(row: Directive) -> Self {
+        Self::of(&[Protocol::Http, Protocol::Uwsgi], row)
     }
 
     pub(super) fn named_for(&self, protocol: Protocol, family: &'static str) -> Option<Directive> {
-        if self.only.is_some_and(|only| only != protocol) {
+        if !self.of.contains(&protocol) {
             return None;
         }
         let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
@@ -235,10 +326,10 @@ impl FamilyRow {
 }
 
 /// What a setter returns.
-pub(crate) type Done = Result<(), Diagnostic>;
+pub type Done = Result<(), Diagnostic>;
 
 /// A name that must be defined somewhere; checked when everything has been read.
-pub(crate) enum Use {
+pub enum Use {
     /// A `log_format`.
     LogFormat(Text),
     /// A cache zone.
@@ -248,61 +339,76 @@ pub(crate) enum Use {
 }
 
 /// One directive as its setter sees it. Indexes count arguments from 0; the arity was checked before.
-pub(crate) struct Arguments<'a> {
-    pub(crate) node: &'a Node,
-    pub(crate) directive: &'static Directive,
+pub struct Arguments<'a> {
+    /// The directive as it stands in the file.
+    pub node: &'a Node,
+    /// Its row.
+    pub directive: &'a Directive,
     /// Whether it (or its group) stands here for the first time on this level.
-    pub(crate) first: bool,
-    pub(crate) uses: &'a mut Vec<Use>,
-    pub(crate) warnings: &'a mut Vec<Diagnostic>,
+    pub first: bool,
+    /// Names that must be defined somewhere: the setter adds those that it reads.
+    pub uses: &'a mut Vec<Use>,
+    /// What is worth a warning.
+    pub warnings: &'a mut Vec<Diagnostic>,
 }
 
 impl<'a> Arguments<'a> {
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.node.args.len()
     }
 
-    pub(crate) fn words(&self) -> &'a [Word] {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.node.args.is_empty()
+    }
+
+    /// The arguments as they stand in the file.
+    pub fn words(&self) -> &'a [Word] {
         &self.node.args
     }
 
-    pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
+    /// An argument, unquoted.
+    pub fn bytes(&self, index: usize) -> &'a [u8] {
         &self.node.args[index].text
     }
 
     /// Which member of the upstream family the directive belongs to.
-    pub(crate) fn protocol(&self) -> Protocol {
+    pub fn protocol(&self) -> Protocol {
         self.directive.protocol.unwrap_or(Protocol::Http)
     }
 
     /// Empties an inherited list where this level starts its own.
-    pub(crate) fn start<T>(&self, list: &mut Vec<T>) {
+    pub fn start<T>(&self, list: &mut Vec<T>) {
         if self.first {
             list.clear();
         }
     }
 
-    pub(crate) fn error(&self, index: usize, message: impl Into<String>) -> Diagnostic {
+    /// An error at an argument.
+    pub fn error(&self, index: usize, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(self.node.args[index].span, message)
     }
 
-    pub(crate) fn warn(&mut self, index: usize, message: impl Into<String>) {
+    /// Adds a warning at an argument.
+    pub fn warn(&mut self, index: usize, message: impl Into<String>) {
         self.warnings.push(Diagnostic::warning(self.node.args[index].span, message));
     }
 
     /// `invalid value "x"`, with the directive's name and what it must be.
-    pub(crate) fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
+    pub fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
         let value = String::from_utf8_lossy(self.bytes(index));
         self.error(index, format!("invalid value \"{value}\" in \"{}\" directive", self.directive.name))
             .help(format!("it must be {must_be}"))
     }
 
-    pub(crate) fn text(&self, index: usize) -> Result<Text, Diagnostic> {
+    /// An argument as text that may hold variables.
+    pub fn text(&self, index: usize) -> Result<Text, Diagnostic> {
         Ok(self.node.args[index].to_text())
     }
 
     /// A name of the configuration's own: UTF-8, not empty.
-    pub(crate) fn name(&self, index: usize) -> Result<String, Diagnostic> {
+    pub fn name(&self, index: usize) -> Result<String, Diagnostic> {
         match std::str::from_utf8(self.bytes(index)) {
             Ok("") | Err(_) => Err(self.invalid(index, "a name")),
             Ok(name) => Ok(name.to_owned()),
@@ -310,7 +416,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// `$name`, without the `$`.
-    pub(crate) fn variable(&self, index: usize) -> Result<Text, Diagnostic> {
+    pub fn variable(&self, index: usize) -> Result<Text, Diagnostic> {
         let mut text = self.node.args[index].to_text();
         let name = text.value.strip_prefix(b"$").unwrap_or_default();
         if name.is_empty() {
@@ -322,12 +428,13 @@ impl<'a> Arguments<'a> {
         Ok(text)
     }
 
-    pub(crate) fn flag(&self, index: usize) -> Result<bool, Diagnostic> {
+    /// `on` or `off`.
+    pub fn flag(&self, index: usize) -> Result<bool, Diagnostic> {
         self.choice(index, &[("on", true), ("off", false)])
     }
 
     /// One of a few words, regardless of case as in nginx.
-    pub(crate) fn choice<T: Copy>(&self, index: usize, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
+    pub fn choice<T: Copy>(&self, index: usize, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
         let word = self.bytes(index);
         let found = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
         found.map(|(_, value)| *value).ok_or_else(|| {
@@ -336,43 +443,49 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    pub(crate) fn number(&self, index: usize) -> Result<u64, Diagnostic> {
+    /// A number.
+    pub fn number(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, "a number", parse_number)
     }
 
     /// A number that fits 32 bits.
-    pub(crate) fn count(&self, index: usize) -> Result<u32, Diagnostic> {
+    pub fn count(&self, index: usize) -> Result<u32, Diagnostic> {
         self.small(index, 0)
     }
 
-    pub(crate) fn size(&self, index: usize) -> Result<u64, Diagnostic> {
+    /// Bytes: `k`, `m`, `g` are understood.
+    pub fn size(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, "a size: a number, `k`, `m` or `g` after it", parse_size)
     }
 
-    pub(crate) fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
+    /// A time, in milliseconds; seconds without a unit.
+    pub fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, TIME, parse_millis)
     }
 
     /// The number after the first `skip` bytes of the word, as in `weight=5`.
-    pub(crate) fn small(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
+    pub fn small(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
         let number = self.read(index, skip, "a number", parse_number)?;
         u32::try_from(number).map_err(|_| self.invalid(index, "less than 4294967296"))
     }
 
-    pub(crate) fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
+    /// A number behind the first `skip` bytes.
+    pub fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, "a number", parse_number)
     }
 
-    pub(crate) fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
+    /// Bytes behind the first `skip` bytes, as in `size=10m`.
+    pub fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, "a size: a number, `k`, `m` or `g` after it", parse_size)
     }
 
-    pub(crate) fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
+    /// A time behind the first `skip` bytes, as in `inactive=60s`, in milliseconds.
+    pub fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, TIME, parse_millis)
     }
 
     /// A number from `low` to `high`.
-    pub(crate) fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
+    pub fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
         let number = u8::try_from(self.number(index)?).ok().filter(|number| (low..=high).contains(number));
         number.ok_or_else(|| self.invalid(index, format!("between {low} and {high}")))
     }

@@ -1,6 +1,6 @@
 //! nginx's gzip modules, and the well-known brotli and zstd modules.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, set};
+use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least, set};
 use crate::{
     diagnostic::Diagnostic,
     settings::{GzipDisable, Proxied, Settings, StaticMode},
@@ -85,8 +85,10 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => Some encoding.brotli.on),
         "Whether br may be sent.",
     )
+    .computed("as `gzip`")
     .differs(HIT),
     Directive::new("brotli_types", HSL, at_least(1), Set::Settings(brotli_types), "Media types to compress.")
+        .computed("as `gzip_types`")
         .repeats(),
     Directive::new(
         "brotli_min_length",
@@ -131,8 +133,10 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => Some encoding.zstd.on),
         "Whether zstd may be sent.",
     )
+    .computed("as `gzip`")
     .differs(HIT),
     Directive::new("zstd_types", HSL, at_least(1), Set::Settings(zstd_types), "Media types to compress.")
+        .computed("as `gzip_types`")
         .repeats(),
     Directive::new(
         "zstd_min_length",
@@ -156,23 +160,6 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new("zstd_static", HSL, ONE, Set::Settings(zstd_static), "Whether FILE.zst is sent for FILE.")
         .default("off"),
 ];
-
-/// Adds media types to a list that always holds `text/html`.
-pub(super) fn add_types(types: &mut Vec<String>, args: &Arguments<'_>) -> Done {
-    if args.first || types.is_empty() {
-        *types = vec!["text/html".to_owned()];
-    }
-    for index in 0..args.len() {
-        let name = args.name(index)?.to_ascii_lowercase();
-        if name == "*" {
-            *types = vec![name];
-        } else if !types.contains(&name) && types[0] != "*" {
-            types.push(name);
-        }
-    }
-    Ok(())
-}
-
 fn gzip_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     add_types(&mut settings.encoding.gzip.types, args)
 }

@@ -93,7 +93,7 @@ fn expires(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 /// What `expires` says, or what its variable yields at run time; none where it means nothing.
-pub fn parse_expires(word: &[u8], modified: bool) -> Option<Expires> {
+pub fn parse_expires<T>(word: &[u8], modified: bool) -> Option<Expires<T>> {
     match (word, modified) {
         (b"off", false) => return Some(Expires::Off),
         (b"epoch", false) => return Some(Expires::Epoch),

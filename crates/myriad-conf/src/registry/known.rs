@@ -62,20 +62,6 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("mirror", NOT_YET, "mirror mirror_request_body"),
     ("mp4", NO_MODULE, "mp4 mp4_buffer_size mp4_max_buffer_size mp4_start_key_frame"),
     ("random_index", NO_MODULE, "random_index"),
-    (
-        "scgi",
-        NO_MODULE,
-        "scgi_pass scgi_store scgi_store_access scgi_buffering scgi_request_buffering \
-         scgi_ignore_client_abort scgi_bind scgi_socket_keepalive scgi_socket_rcvbuf scgi_socket_sndbuf \
-         scgi_connect_timeout scgi_send_timeout scgi_buffer_size scgi_pass_request_headers \
-         scgi_pass_request_body scgi_intercept_errors scgi_read_timeout scgi_buffers scgi_busy_buffers_size \
-         scgi_force_ranges scgi_limit_rate scgi_cache scgi_cache_key scgi_cache_path scgi_cache_bypass \
-         scgi_no_cache scgi_cache_valid scgi_cache_min_uses scgi_cache_max_range_offset scgi_cache_use_stale \
-         scgi_cache_methods scgi_cache_lock scgi_cache_lock_timeout scgi_cache_lock_age scgi_cache_revalidate \
-         scgi_cache_background_update scgi_max_temp_file_size scgi_temp_file_write_size scgi_next_upstream \
-         scgi_next_upstream_tries scgi_next_upstream_timeout scgi_param scgi_pass_header scgi_hide_header \
-         scgi_ignore_headers",
-    ),
     ("secure_link", NO_MODULE, "secure_link secure_link_md5 secure_link_secret"),
     ("ssl", NO_ECH, "ssl_ech_file"),
     ("ssl", NO_OCSP, "ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache"),
@@ -92,24 +78,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
         "userid userid_service userid_name userid_domain userid_path userid_expires userid_flags userid_p3p \
          userid_mark",
     ),
-    (
-        "uwsgi",
-        NO_MODULE,
-        "uwsgi_pass uwsgi_modifier1 uwsgi_modifier2 uwsgi_store uwsgi_store_access uwsgi_buffering \
-         uwsgi_request_buffering uwsgi_ignore_client_abort uwsgi_bind uwsgi_socket_keepalive \
-         uwsgi_socket_rcvbuf uwsgi_socket_sndbuf uwsgi_connect_timeout uwsgi_send_timeout uwsgi_buffer_size \
-         uwsgi_pass_request_headers uwsgi_pass_request_body uwsgi_intercept_errors uwsgi_read_timeout \
-         uwsgi_buffers uwsgi_busy_buffers_size uwsgi_force_ranges uwsgi_limit_rate uwsgi_cache \
-         uwsgi_cache_key uwsgi_cache_path uwsgi_cache_bypass uwsgi_no_cache uwsgi_cache_valid \
-         uwsgi_cache_min_uses uwsgi_cache_max_range_offset uwsgi_cache_use_stale uwsgi_cache_methods \
-         uwsgi_cache_lock uwsgi_cache_lock_timeout uwsgi_cache_lock_age uwsgi_cache_revalidate \
-         uwsgi_cache_background_update uwsgi_max_temp_file_size uwsgi_temp_file_write_size \
-         uwsgi_next_upstream uwsgi_next_upstream_tries uwsgi_next_upstream_timeout uwsgi_param uwsgi_string \
-         uwsgi_pass_header uwsgi_hide_header uwsgi_ignore_headers uwsgi_ssl_session_reuse uwsgi_ssl_protocols \
-         uwsgi_ssl_ciphers uwsgi_ssl_name uwsgi_ssl_server_name uwsgi_ssl_verify uwsgi_ssl_verify_depth \
-         uwsgi_ssl_trusted_certificate uwsgi_ssl_crl uwsgi_ssl_certificate uwsgi_ssl_certificate_key \
-         uwsgi_ssl_certificate_cache uwsgi_ssl_password_file uwsgi_ssl_conf_command",
-    ),
+    ("uwsgi", NO_MODULE, "uwsgi_string"),
     (
         "xslt",
         NO_MODULE,

@@ -5,7 +5,7 @@ use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, LimitKind, LimitZoneConf},
     number::{parse_number, parse_size},
-    settings::{ConnectionLimit, LogLevel, RequestLimit, Settings},
+    settings::{ConnectionLimit, Level, RequestLimit, Settings},
     text::Text,
 };
 
@@ -41,7 +41,7 @@ pub(super) static ROWS: &[Directive] = &[
         "limit_req_log_level",
         HSL,
         ONE,
-        Set::Settings(|s, a| level(&mut s.limits.requests_answer.log_level, a)),
+        Set::Settings(|s, a| level(&mut s.limits.requests_answer.level, a)),
         "How refused requests are logged; delays are logged one level below.",
     )
     .default("error"),
@@ -81,7 +81,7 @@ pub(super) static ROWS: &[Directive] = &[
         "limit_conn_log_level",
         HSL,
         ONE,
-        Set::Settings(|s, a| level(&mut s.limits.connections_answer.log_level, a)),
+        Set::Settings(|s, a| level(&mut s.limits.connections_answer.level, a)),
         "How refused requests are logged.",
     )
     .default("error"),
@@ -219,15 +219,10 @@ fn status(status: &mut u16, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn level(level: &mut LogLevel, args: &mut Arguments<'_>) -> Done {
+fn level(level: &mut Level, args: &mut Arguments<'_>) -> Done {
     *level = args.choice(
         0,
-        &[
-            ("info", LogLevel::Info),
-            ("notice", LogLevel::Notice),
-            ("warn", LogLevel::Warn),
-            ("error", LogLevel::Error),
-        ],
+        &[("info", Level::Info), ("notice", Level::Notice), ("warn", Level::Warn), ("error", Level::Error)],
     )?;
     Ok(())
 }

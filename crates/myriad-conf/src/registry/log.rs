@@ -13,6 +13,12 @@ use crate::{
 
 const HSL: Contexts = Contexts::HSL;
 
+/// nginx's own format.
+const COMBINED: &str = concat!(
+    "combined '$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent ",
+    "\"$http_referer\" \"$http_user_agent\"'",
+);
+
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "log_format",
@@ -22,7 +28,7 @@ pub(super) static ROWS: &[Directive] = &[
         "Names a form of access-log line.",
     )
     .repeats()
-    .default("combined \"...\""),
+    .default(COMBINED),
     Directive::new(
         "access_log",
         Contexts::HSL_IF.or(Contexts::LIMIT_EXCEPT),
@@ -47,6 +53,7 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(level_error_log),
         "Where errors are written, and which.",
     )
+    .computed("that of the main context")
     .repeats(),
     Directive::new(
         "log_not_found",

@@ -1,6 +1,8 @@
-//! The upstream family: `fastcgi_*` and `proxy_*`, each directive written once.
+//! The upstream family: `fastcgi_*`, `proxy_*`, `scgi_*` and `uwsgi_*`, each directive written once.
 
 use std::net::{IpAddr, SocketAddr};
+
+use myriad_policy::IgnoreHeaders;
 
 use super::{
     Arguments, Contexts, Directive, Done, FLAG, FamilyRow, NOT_YET, ONE, Set, TWO, at_least, between,
@@ -9,8 +11,8 @@ use super::{
 use crate::{
     diagnostic::Diagnostic,
     settings::{
-        Buffers, CookieFlags, Handler, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings, Parameter,
-        Protocol, Redirect, Settings,
+        AcceleratorHeaders, Buffers, CookieFlags, Handler, HttpVersion, NextUpstream, OriginSettings,
+        Parameter, Protocol, Redirect, Settings,
     },
     text::Text,
 };
@@ -41,8 +43,18 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .differs("blanks and control bytes that a variable holds are sent escaped"),
     ),
-    FamilyRow::fastcgi(
-        both("param", between(2, 3), Set::Origin(param), "A parameter for the FastCGI server.").repeats(),
+    FamilyRow::of(
+        &[Protocol::Scgi],
+        Directive::new("pass", PASS, ONE, Set::Settings(pass), "The SCGI server that makes the content.").differs(
+            "`SCGI 1` and the length of the body that is sent are always told, whatever `scgi_param` says",
+        ),
+    ),
+    FamilyRow::of(
+        &[Protocol::Uwsgi],
+        Directive::new("pass", PASS, ONE, Set::Settings(pass), "The uwsgi server that makes the content."),
+    ),
+    FamilyRow::environment(
+        both("param", between(2, 3), Set::Origin(param), "A parameter for the server.").repeats(),
     ),
     FamilyRow::fastcgi(both(
         "index",
@@ -73,7 +85,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     FamilyRow::proxy(
         both("set_header", TWO, Set::Origin(set_header), "A field for the origin.")
             .repeats()
-            .default("Host $proxy_host; Connection \"\";")
+            .computed("`Host $proxy_host`, `Connection \"\"`")
             .differs(
                 "Content-Length and Transfer-Encoding follow from the body that is sent; line ends in values become \
                  blanks; fields that the client's Connection names are not passed on",
@@ -100,14 +112,14 @@ pub(super) static ROWS: &[FamilyRow] = &[
             .repeats()
             .default("default"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("hide_header", ONE, Set::Origin(hide_header), "A field of the origin that is not passed on.")
             .repeats(),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("pass_header", ONE, Set::Origin(pass_header), "A field that is passed on after all.").repeats(),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "ignore_headers",
             at_least(1),
@@ -119,7 +131,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "private, and a Set-Cookie that names a personal cookie, still keep a page out of the cache",
         ),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "pass_request_headers",
             FLAG,
@@ -128,7 +140,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("on"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "pass_request_body",
             FLAG,
@@ -137,11 +149,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("on"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("connect_timeout", ONE, set!(Origin.millis => connect_timeout), "How long connecting may take.")
             .default("60s"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "send_timeout",
             ONE,
@@ -150,11 +162,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("60s"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("read_timeout", ONE, set!(Origin.millis => read_timeout), "How long to wait between two reads.")
             .default("60s"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "buffering",
             FLAG,
@@ -164,7 +176,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("on")
         .differs("what is read ahead goes to the client at once; what is cached never waits for a client"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "request_buffering",
             FLAG,
@@ -173,17 +185,17 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("on"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("buffer_size", ONE, Set::Origin(buffer_size), "Room for the answer's head.")
             .default("4k")
             .differs("at least 16k"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("buffers", TWO, Set::Origin(buffers), "Buffers for the answer.")
             .default("8 4k")
             .differs("how much is read ahead in memory; the buffers size themselves"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "busy_buffers_size",
             ONE,
@@ -192,7 +204,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .no_effect("buffers size themselves"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "max_temp_file_size",
             ONE,
@@ -201,7 +213,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("1g"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "temp_file_write_size",
             ONE,
@@ -210,11 +222,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .no_effect("buffers size themselves"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("limit_rate", ONE, Set::Origin(limit_rate), "Bytes per second read from the origin.")
             .default("0"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "ignore_client_abort",
             FLAG,
@@ -227,7 +239,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
              that still waits for a server ends",
         ),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "intercept_errors",
             FLAG,
@@ -236,38 +248,38 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("off"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("next_upstream", at_least(1), Set::Origin(next_upstream), "When the next server is asked.")
             .repeats()
             .default("error timeout")
             .differs("`denied` never happens: no directive denies an address"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "next_upstream_tries",
             ONE,
-            set!(Origin.number => next_upstream_tries),
+            Set::Origin(next_upstream_tries),
             "How many servers are asked; 0 for all.",
         )
         .default("0"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "next_upstream_timeout",
             ONE,
-            set!(Origin.millis => next_upstream_timeout),
+            set!(Origin.millis => next_upstream.timeout_ms),
             "How long asking the next may go on; 0 for ever.",
         )
         .default("0"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("socket_keepalive", FLAG, set!(Origin.flag => socket_keepalive), "SO_KEEPALIVE.")
             .default("off")
             .no_effect(
                 "a dead origin is found by the time-outs, and an idle connection lives a second at most",
             ),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both(
             "force_ranges",
             FLAG,
@@ -276,15 +288,15 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("off"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("bind", between(1, 2), Set::Origin(bind), "The address that connections come from.")
             .default("off")
             .differs("a connection from such an address serves once; `transparent` is refused"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("store", ONE, Set::Nothing, "Keeps answers as files.").refused("use the cache instead"),
     ),
-    FamilyRow::both(
+    FamilyRow::all(
         both("store_access", between(1, 3), Set::Nothing, "Who may read such files.")
             .refused("use the cache instead"),
     ),
@@ -321,14 +333,13 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if target.is_empty() {
         return Err(args.error(0, format!("empty \"{}\"", args.directive.name)));
     }
-    if protocol == Protocol::Http && !target.has_variables() {
-        let text = target.value.to_ascii_lowercase();
-        let rest = text.strip_prefix(b"http://").or_else(|| text.strip_prefix(b"https://"));
-        let Some(rest) = rest else {
+    if !target.has_variables() {
+        let text = target.lossy();
+        let Some((scheme, rest)) = protocol.split(&text) else {
             return Err(args.error(0, "invalid URL prefix").help("it starts with http:// or https://"));
         };
-        if matches!(rest, [] | [b'/' | b':' | b'?', ..]) {
-            return Err(args.error(0, "no host in \"proxy_pass\""));
+        if scheme.is_some() && (rest.is_empty() || rest.starts_with(['/', ':', '?'])) {
+            return Err(args.error(0, format!("no host in \"{}\"", args.directive.name)));
         }
     }
     // The location that the directive stands in fills the prefix in: it is not known here.
@@ -456,7 +467,11 @@ fn cookie_flags(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut ignore = if args.first { IgnoreHeaders::default() } else { origin.ignore_headers };
+    if args.first {
+        (origin.ignore_headers, origin.ignore_accel) =
+            (IgnoreHeaders::default(), AcceleratorHeaders::default());
+    }
+    let (mut ignore, mut accel) = (origin.ignore_headers, origin.ignore_accel);
     for index in 0..args.len() {
         let names = [
             "X-Accel-Redirect",
@@ -471,11 +486,11 @@ fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done
         ];
         let numbered: Vec<(&str, usize)> = names.iter().enumerate().map(|(n, name)| (*name, n)).collect();
         let field = match args.choice(index, &numbered)? {
-            0 => &mut ignore.accel.redirect,
-            1 => &mut ignore.accel.expires,
-            2 => &mut ignore.accel.limit_rate,
-            3 => &mut ignore.accel.buffering,
-            4 => &mut ignore.accel.charset,
+            0 => &mut accel.redirect,
+            1 => &mut ignore.x_accel_expires,
+            2 => &mut accel.limit_rate,
+            3 => &mut accel.buffering,
+            4 => &mut accel.charset,
             5 => &mut ignore.expires,
             6 => &mut ignore.cache_control,
             7 => &mut ignore.set_cookie,
@@ -483,7 +498,7 @@ fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done
         };
         *field = true;
     }
-    origin.ignore_headers = ignore;
+    (origin.ignore_headers, origin.ignore_accel) = (ignore, accel);
     Ok(())
 }
 
@@ -528,9 +543,12 @@ fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let mut next =
-        if args.first { NextUpstream { off: false, ..NextUpstream::OFF } } else { origin.next_upstream };
-    let http = args.protocol() == Protocol::Http;
+    let before = origin.next_upstream;
+    let none = NextUpstream { tries: before.tries, timeout_ms: before.timeout_ms, ..NextUpstream::OFF };
+    let mut next = if args.first { none } else { before };
+    // `off` excludes all others, also those of directives behind it.
+    let mut off = !args.first && before == none;
+    let http = !args.protocol().has_environment();
     for index in 0..args.len() {
         let field =
             match args.bytes(index) {
@@ -546,7 +564,7 @@ fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done 
                 b"http_403" => &mut next.http_403,
                 b"http_404" => &mut next.http_404,
                 b"http_429" => &mut next.http_429,
-                b"off" => &mut next.off,
+                b"off" => &mut off,
                 _ => return Err(args.invalid(
                     index,
                     "error, timeout, denied, invalid_header, http_500 and the like, non_idempotent, or off",
@@ -554,6 +572,11 @@ fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done 
             };
         *field = true;
     }
-    origin.next_upstream = if next.off { NextUpstream::OFF } else { next };
+    origin.next_upstream = if off { none } else { next };
+    Ok(())
+}
+
+fn next_upstream_tries(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    origin.next_upstream.tries = u32::try_from(args.number(0)?).unwrap_or(u32::MAX);
     Ok(())
 }

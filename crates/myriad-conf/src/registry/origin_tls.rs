@@ -12,7 +12,7 @@ const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> D
 }
 
 pub(super) static ROWS: &[FamilyRow] = &[
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row(
             "ssl_session_reuse",
             FLAG,
@@ -21,28 +21,28 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("on"),
     ),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row("ssl_protocols", at_least(1), Set::Origin(protocols), "Versions of TLS that an origin may speak.")
             .default("TLSv1.2 TLSv1.3")
             .differs("what is older than TLSv1.2 is never spoken, with a warning"),
     ),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row("ssl_ciphers", ONE, set!(Origin.text => Some tls.ciphers), "Suites for TLS 1.2 with an origin.")
-            .default("DEFAULT")
+            .computed("all that are spoken")
             .differs(
                 "of what the list names, the suites with forward secrecy and authenticated encryption are used",
             ),
     ),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row("ssl_conf_command", TWO, Set::Origin(command), "A setting of OpenSSL for connections to an origin.")
             .repeats()
             .differs("as `ssl_conf_command`"),
     ),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row("ssl_name", ONE, set!(Origin.text => Some tls.name), "Who the origin must be.")
-            .default("$proxy_host"),
+            .computed("the host of `proxy_pass`"),
     ),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row(
             "ssl_server_name",
             FLAG,
@@ -51,11 +51,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("off"),
     ),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row("ssl_verify", FLAG, set!(Origin.flag => tls.verify), "Whether the origin must prove who it is.")
             .default("off"),
     ),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row(
             "ssl_verify_depth",
             ONE,
@@ -64,14 +64,14 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("1"),
     ),
-    FamilyRow::proxy(row(
+    FamilyRow::secure(row(
         "ssl_trusted_certificate",
         ONE,
         Set::Origin(trusted_certificate),
         "The authorities that are trusted, in PEM.",
     )),
-    FamilyRow::proxy(row("ssl_crl", ONE, Set::Origin(crl), "Lists of revoked certificates, in PEM.")),
-    FamilyRow::proxy(
+    FamilyRow::secure(row("ssl_crl", ONE, Set::Origin(crl), "Lists of revoked certificates, in PEM.")),
+    FamilyRow::secure(
         row(
             "ssl_certificate",
             ONE,
@@ -80,17 +80,17 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .differs("`engine:` and `store:` are refused"),
     ),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row("ssl_certificate_key", ONE, set!(Origin.text => Some tls.key), "Its key, in PEM.")
             .differs("`engine:` and `store:` are refused"),
     ),
-    FamilyRow::proxy(row(
+    FamilyRow::secure(row(
         "ssl_password_file",
         ONE,
         set!(Origin.text => Some tls.password_file),
         "Passwords of encrypted keys, a line each.",
     )),
-    FamilyRow::proxy(
+    FamilyRow::secure(
         row(
             "ssl_certificate_cache",
             between(1, 3),

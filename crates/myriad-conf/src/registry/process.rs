@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     model::{MainConf, WorkerProcesses},
-    settings::{ErrorLog, LogLevel, Settings},
+    settings::{ErrorLog, Level, Settings},
 };
 
 const MAIN: Contexts = Contexts::MAIN;
@@ -17,9 +17,9 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new("events", MAIN, BLOCK, Set::Block(Block::Events), "Holds what concerns connections."),
     Directive::new("http", MAIN, BLOCK, Set::Block(Block::Http), "Holds the HTTP servers."),
     Directive::new("user", MAIN, between(1, 2), Set::Main(user), "User and group of the workers."),
-    Directive::new("pid", MAIN, ONE, set!(Main.text => Some pid), "File that holds the process's number.")
+    Directive::new("pid", MAIN, ONE, set!(Main.text => pid), "File that holds the process's number.")
         .default("logs/nginx.pid"),
-    Directive::new("daemon", MAIN, FLAG, set!(Main.flag => Some daemon), "Whether to go to the background.")
+    Directive::new("daemon", MAIN, FLAG, set!(Main.flag => daemon), "Whether to go to the background.")
         .default("on"),
     Directive::new(
         "master_process",
@@ -72,13 +72,13 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Main(error_log),
         "Where errors are written, and which.",
     )
-    .default("logs/error.log error")
+    .computed("`logs/error.log error`, or what `-e` names")
     .repeats(),
     Directive::new(
         "pcre_jit",
         MAIN,
         FLAG,
-        set!(Main.flag => Some pcre_jit),
+        set!(Main.flag => pcre_jit),
         "Whether regexes are compiled to code.",
     )
     .default("off")
@@ -157,26 +157,26 @@ fn env(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-const LEVELS: [(&str, LogLevel); 15] = [
-    ("emerg", LogLevel::Emerg),
-    ("alert", LogLevel::Alert),
-    ("crit", LogLevel::Crit),
-    ("error", LogLevel::Error),
-    ("warn", LogLevel::Warn),
-    ("notice", LogLevel::Notice),
-    ("info", LogLevel::Info),
-    ("debug", LogLevel::Debug),
-    ("debug_core", LogLevel::Debug),
-    ("debug_alloc", LogLevel::Debug),
-    ("debug_mutex", LogLevel::Debug),
-    ("debug_event", LogLevel::Debug),
-    ("debug_http", LogLevel::Debug),
-    ("debug_mail", LogLevel::Debug),
-    ("debug_stream", LogLevel::Debug),
+const LEVELS: [(&str, Level); 15] = [
+    ("emerg", Level::Emerg),
+    ("alert", Level::Alert),
+    ("crit", Level::Crit),
+    ("error", Level::Error),
+    ("warn", Level::Warn),
+    ("notice", Level::Notice),
+    ("info", Level::Info),
+    ("debug", Level::Debug),
+    ("debug_core", Level::Debug),
+    ("debug_alloc", Level::Debug),
+    ("debug_mutex", Level::Debug),
+    ("debug_event", Level::Debug),
+    ("debug_http", Level::Debug),
+    ("debug_mail", Level::Debug),
+    ("debug_stream", Level::Debug),
 ];
 
 fn read_error_log(args: &Arguments<'_>) -> Result<ErrorLog, crate::diagnostic::Diagnostic> {
-    let mut level = if args.len() > 1 { LogLevel::Emerg } else { LogLevel::Error };
+    let mut level = if args.len() > 1 { Level::Emerg } else { Level::Error };
     for index in 1..args.len() {
         level = level.max(args.choice(index, &LEVELS)?);
     }
@@ -197,4 +197,43 @@ pub(super) fn level_error_log(settings: &mut Settings, args: &mut Arguments<'_>)
     args.start(&mut settings.log.error);
     settings.log.error.push(read_error_log(args)?);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEVELS, Level};
+
+    const ALL: [Level; 8] = [
+        Level::Emerg,
+        Level::Alert,
+        Level::Crit,
+        Level::Error,
+        Level::Warn,
+        Level::Notice,
+        Level::Info,
+        Level::Debug,
+    ];
+
+    fn read(name: &str) -> Option<Level> {
+        LEVELS.iter().find(|(known, _)| *known == name).map(|(_, level)| *level)
+    }
+
+    #[test]
+    fn levels_are_named_as_the_directive_names_them() {
+        assert_eq!(read("warn"), Some(Level::Warn));
+        assert_eq!(read("debug_http"), Some(Level::Debug));
+        assert_eq!(read("loud"), None);
+        assert!(Level::Emerg < Level::Debug);
+    }
+
+    #[test]
+    fn levels_come_back_from_their_names() {
+        assert_eq!(ALL.map(|level| read(level.name())), ALL.map(Some));
+    }
+
+    #[test]
+    fn levels_are_numbered_as_severities_of_syslog() {
+        assert!(ALL.is_sorted());
+        assert_eq!(ALL.map(|level| level as u8), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
 }

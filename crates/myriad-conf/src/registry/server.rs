@@ -9,7 +9,7 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new("server", Contexts::HTTP, block(0, 0), Set::Block(Block::Server), "A virtual server.")
         .repeats(),
     Directive::new("listen", SERVER, at_least(1), Set::Server(listen), "An address to listen on.")
-        .default("*:80")
+        .computed("`*:80`, or `*:8000` where that may not be bound")
         .repeats(),
     Directive::new(
         "server_name",

@@ -41,7 +41,7 @@ pub(super) static ROWS: &[Directive] = &[
         .default("TLSv1.2 TLSv1.3")
         .differs("what is older than TLSv1.2 is never spoken, with a warning"),
     Directive::new("ssl_ciphers", HS, ONE, set!(Settings.text => Some tls.ciphers), "Suites for TLS 1.2.")
-        .default("HIGH:!aNULL:!MD5")
+        .computed("all that are spoken")
         .differs(
             "of what the list names, the suites with forward secrecy and authenticated encryption are used",
         ),
@@ -52,7 +52,7 @@ pub(super) static ROWS: &[Directive] = &[
         set!(Settings.flag => Some tls.prefer_server_ciphers),
         "Whether the server's order of suites wins.",
     )
-    .default("off")
+    .computed("on for suites, off for certificates")
     .differs("where nothing is written it does for suites, and AES-128 comes first, for its hash is the cheaper one"),
     Directive::new("ssl_ecdh_curve", HS, ONE, Set::Settings(curves), "Key exchange groups, the best first.")
         .default("auto"),
@@ -88,7 +88,7 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(buffer_size),
         "The largest record that is sent.",
     )
-    .default("16k")
+    .computed("from a packet up to `16k`")
     .differs("where nothing is written, records begin with the size of a packet and grow, so that the first bytes need not wait"),
     Directive::new(
         "ssl_reject_handshake",

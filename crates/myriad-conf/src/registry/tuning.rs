@@ -58,17 +58,14 @@ pub(super) static ROWS: &[Directive] = &[
     row("gunzip_buffers", HSL, TWO, BUFFERS),
     row("brotli_buffers", HSL, TWO, BUFFERS),
     row("zstd_buffers", HSL, TWO, BUFFERS),
-    // Other modules disowned by the build may still have their folder named by generated configurations.
-    row("uwsgi_temp_path", HSL, between(1, 4), TEMP),
-    row("scgi_temp_path", HSL, between(1, 4), TEMP),
 ];
 
 /// The upstream family's part.
 pub(super) static ORIGIN: &[FamilyRow] = &[
-    FamilyRow::both(row("temp_path", HSL, between(1, 4), TEMP)),
-    FamilyRow::both(row("send_lowat", HSL, ONE, "has an effect on other systems only")),
-    FamilyRow::both(row("socket_rcvbuf", HSL, ONE, BUFFERS)),
-    FamilyRow::both(row("socket_sndbuf", HSL, ONE, BUFFERS)),
+    FamilyRow::all(row("temp_path", HSL, between(1, 4), TEMP)),
+    FamilyRow::all(row("send_lowat", HSL, ONE, "has an effect on other systems only")),
+    FamilyRow::all(row("socket_rcvbuf", HSL, ONE, BUFFERS)),
+    FamilyRow::all(row("socket_sndbuf", HSL, ONE, BUFFERS)),
     FamilyRow::proxy(row("headers_hash_max_size", HSL, ONE, HASH)),
     FamilyRow::proxy(row("headers_hash_bucket_size", HSL, ONE, HASH)),
 ];

@@ -191,7 +191,7 @@ fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balanc
     if !args.first {
         args.warnings.push(Diagnostic::warning(args.node.span, "load balancing method redefined"));
     }
-    upstream.balance = method;
+    (upstream.balance, upstream.hash_key) = (method, None);
     Ok(())
 }
 
@@ -208,8 +208,9 @@ fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     if consistent {
         args.choice(1, &[("consistent", ())])?;
     }
-    let method = Balance::Hash { key: args.text(0)?, consistent };
-    balance(upstream, args, method)
+    balance(upstream, args, Balance::Hash { consistent })?;
+    upstream.hash_key = Some(args.text(0)?);
+    Ok(())
 }
 
 fn least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
@@ -221,7 +222,7 @@ fn least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
 }
 
 fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
-    let two = args.len() > 0;
+    let two = !args.is_empty();
     if two {
         args.choice(0, &[("two", ())])?;
     }
@@ -236,13 +237,13 @@ fn queue(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     if most == 0 {
         return Err(args.invalid(0, "at least 1"));
     }
-    let mut queue = UpstreamQueue { most, timeout: 60_000 };
+    let mut queue = UpstreamQueue { most, timeout_ms: 60_000 };
     if args.len() > 1 {
         let prefix = b"timeout=";
         if !args.bytes(1).starts_with(prefix) {
             return Err(args.invalid(1, "timeout=TIME"));
         }
-        queue.timeout = args.millis_after(1, prefix.len())?;
+        queue.timeout_ms = args.millis_after(1, prefix.len())?;
     }
     upstream.queue = Some(queue);
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{Builder, Level};
+use super::{Builder, OpenLevel, base};
 use crate::{
     diagnostic::Diagnostic,
     model::{AcmeCertificateConf, AcmeIdentifier, AcmeIssuerConf, HttpConf, ServerConf, ServerName},
@@ -17,7 +17,7 @@ pub(crate) const VARIABLES: [&[u8]; 2] = [b"$acme_certificate", b"$acme_certific
 impl Builder<'_> {
     pub(super) fn acme_issuer(&mut self, node: &Node, http: &HttpConf) -> Option<AcmeIssuerConf> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
-        let mut issuer = AcmeIssuerConf::new(name.clone(), node.span);
+        let mut issuer = base::acme_issuer(self.registry, name.clone(), node.span);
         let errors = self.findings.len();
         // It becomes part of a path.
         if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {
@@ -29,7 +29,7 @@ impl Builder<'_> {
             self.findings
                 .push(Diagnostic::error(node.span, message).related(other.span, "first defined here"));
         }
-        let mut level = Level::new(Contexts::ACME_ISSUER);
+        let mut level = OpenLevel::new(Contexts::ACME_ISSUER);
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
             if let Set::AcmeIssuer(set) = args.directive.set {

@@ -1,10 +1,15 @@
 //! The state of a resolution, which its steps share.
 
-use crate::{diagnostic::Diagnostic, parsed::Parsed, registry::Use};
+use crate::{
+    diagnostic::Diagnostic,
+    parsed::Parsed,
+    registry::{Registry, Use},
+};
 
-/// Resolves one configuration: its syntax tree, what was found in it, which names it uses.
+/// Resolves one configuration: its syntax tree, the directives that there are, what was found in it, which names it uses.
 pub(super) struct Builder<'p> {
     pub(super) parsed: &'p Parsed,
+    pub(super) registry: &'p Registry,
     pub(super) findings: Vec<Diagnostic>,
     pub(super) uses: Vec<Use>,
 }

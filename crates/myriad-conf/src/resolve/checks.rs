@@ -78,7 +78,7 @@ impl Builder<'_> {
         let access = &settings.access;
         let (Some(realm), None) = (&access.basic, &access.user_file) else { return };
         let said = self.findings.iter().any(|finding| finding.span == realm.span);
-        if realm.bytes() != b"off" && !said {
+        if !said {
             let message = "\"auth_basic\" without \"auth_basic_user_file\" lets everybody in";
             let help = "name the file with the users and their passwords: auth_basic_user_file PATH;";
             self.findings.push(Diagnostic::warning(realm.span, message).help(help));

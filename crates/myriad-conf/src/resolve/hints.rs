@@ -122,26 +122,22 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, &Text)> {
     Some(((zone.bytes(), key.bytes(), target), key))
 }
 
-/// Whether the origin is told the host that the visitor asked for: by FastCGI it is unless written otherwise, by HTTP it is not.
+/// Whether the origin is told the host that the visitor asked for: in an environment it is unless written otherwise, by HTTP it is not.
 fn tells_host(origin: &OriginSettings) -> bool {
-    let mut named = origin.parameters.iter().filter(|param| match origin.protocol {
-        Protocol::FastCgi => param.name.bytes() == b"HTTP_HOST",
-        Protocol::Http => {
-            let name = param.name.bytes();
-            name.eq_ignore_ascii_case(b"host") || name.eq_ignore_ascii_case(b"x-forwarded-host")
-        }
+    let by_environment = origin.protocol.has_environment();
+    let mut named = origin.parameters.iter().filter(|param| match param.name.bytes() {
+        name if by_environment => name == b"HTTP_HOST",
+        name => name.eq_ignore_ascii_case(b"host") || name.eq_ignore_ascii_case(b"x-forwarded-host"),
     });
-    match origin.protocol {
-        Protocol::FastCgi => {
-            named.next().map_or(origin.pass_request_headers, |param| param.value.has_variables())
-        }
-        Protocol::Http => named.any(|param| {
-            let text = param.value.lossy();
-            variables(&text).is_some_and(|names| {
-                names.iter().any(|name| matches!(*name, "host" | "http_host" | "server_name"))
-            })
-        }),
+    if by_environment {
+        return named.next().map_or(origin.pass_request_headers, |param| param.value.has_variables());
     }
+    named.any(|param| {
+        let text = param.value.lossy();
+        variables(&text).is_some_and(|names| {
+            names.iter().any(|name| matches!(*name, "host" | "http_host" | "server_name"))
+        })
+    })
 }
 
 /// The names of the variables of a text, in their order; `None` where a `$` names none.

@@ -1,34 +1,22 @@
 //! `http`, `server` and `upstream` blocks.
 
 use super::{
-    Builder, Level,
-    location::{Laid, Pending, lay, lay_or_step},
+    Builder, OpenLevel,
+    base::{self, lay},
+    location::{Laid, Pending, lay_or_step},
 };
 use crate::{
     diagnostic::Diagnostic,
-    model::{Balance, HttpConf, LogFormat, ServerConf, ServerName, UpstreamConf},
+    model::{HttpConf, ServerConf, UpstreamConf},
     parsed::Node,
     registry::{Block, Contexts, Set},
     settings::Settings,
-    text::Text,
 };
 
 impl Builder<'_> {
     pub(super) fn http(&mut self, node: &Node) -> HttpConf {
-        let mut http = HttpConf {
-            settings: Settings::default(),
-            servers: Vec::new(),
-            cache_zones: Vec::new(),
-            acme_issuers: Vec::new(),
-            limit_zones: Vec::new(),
-            maps: Vec::new(),
-            geos: Vec::new(),
-            split_clients: Vec::new(),
-            charset_maps: Vec::new(),
-            upstreams: Vec::new(),
-            log_formats: vec![LogFormat::combined()],
-        };
-        let mut level = Level::new(Contexts::HTTP);
+        let mut http = HttpConf::bare(self.registry);
+        let mut level = OpenLevel::new(Contexts::HTTP);
         let mut servers = Vec::new();
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
@@ -57,17 +45,8 @@ impl Builder<'_> {
     }
 
     fn server(&mut self, node: &Node, around: &Settings) -> ServerConf {
-        let mut server = ServerConf {
-            listens: Vec::new(),
-            names: vec![ServerName::Exact(String::new())],
-            primary_name: Text::default(),
-            acme: None,
-            settings: around.within(),
-            rewrite: Vec::new(),
-            locations: Vec::new(),
-            span: node.name.span,
-        };
-        let mut level = Level::new(Contexts::SERVER);
+        let mut server = base::server(self.registry, around, node.name.span);
+        let mut level = OpenLevel::new(Contexts::SERVER);
         let mut steps = Vec::new();
         let mut locations = Vec::new();
         for node in node.block.iter().flatten() {
@@ -101,18 +80,8 @@ impl Builder<'_> {
 
     fn upstream(&mut self, node: &Node, http: &HttpConf) -> Option<UpstreamConf> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
-        let mut upstream = UpstreamConf {
-            name: name.clone(),
-            servers: Vec::new(),
-            balance: Balance::RoundRobin,
-            keepalive: None,
-            keepalive_requests: 1000,
-            keepalive_timeout: 60_000,
-            keepalive_time: 3_600_000,
-            queue: None,
-            span: node.span,
-        };
-        let mut level = Level::new(Contexts::UPSTREAM);
+        let mut upstream = UpstreamConf::bare(self.registry, name.clone(), node.span);
+        let mut level = OpenLevel::new(Contexts::UPSTREAM);
         let errors = self.findings.len();
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };

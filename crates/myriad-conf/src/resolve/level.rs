@@ -6,39 +6,42 @@ use super::builder::Builder;
 use super::survey::MAX_FINDINGS;
 use crate::{
     diagnostic::Diagnostic,
-    parsed::Node,
-    registry::{
-        Arguments, Arity, Contexts, Directive, NOT_YET, Status, known, nearest_directive, rows_named,
-    },
+    parsed::{Node, Word},
+    registry::{Arguments, Arity, Contexts, Directive, NOT_YET, Registry, Status, known},
     span::Span,
 };
 
 /// A level being read.
-pub(super) struct Level {
+pub(super) struct OpenLevel<'r> {
     pub(super) context: Contexts,
     /// Directives, or groups of them, by where each stands first.
-    seen: HashMap<&'static str, Span>,
+    seen: HashMap<&'r str, Span>,
 }
 
-impl Level {
+impl OpenLevel<'_> {
     pub(super) fn new(context: Contexts) -> Self {
         Self { context, seen: HashMap::new() }
     }
 }
 
-impl Builder<'_> {
+impl<'p> Builder<'p> {
     /// Looks a directive up and checks context, arity and repetition; `None` after an error or without effect.
-    pub(super) fn accept<'a>(&'a mut self, node: &'a Node, level: &mut Level) -> Option<Arguments<'a>> {
+    pub(super) fn accept<'a>(
+        &'a mut self,
+        node: &'a Node,
+        level: &mut OpenLevel<'p>,
+    ) -> Option<Arguments<'a>> {
         // A file of another language has no name that a search would be worth for.
         let suggests = self.findings.len() < MAX_FINDINGS;
-        let directive = match find(node, level.context, suggests) {
+        let registry = self.registry;
+        let directive = match find(registry, node, level.context, suggests) {
             Ok(directive) => directive,
             Err(diagnostic) => {
                 self.findings.push(*diagnostic);
                 return None;
             }
         };
-        if let Err(diagnostic) = check_arity(node, directive) {
+        if let Err(diagnostic) = check_arity(registry, node, directive) {
             self.findings.push(*diagnostic);
             return None;
         }
@@ -71,7 +74,7 @@ impl Builder<'_> {
             before.is_some_and(|bytes| bytes.iter().rev().find(|byte| !is_blank(byte)) == Some(&b'\n'))
         };
         let swallowed =
-            node.args.iter().find(|word| !word.quoted && is_directive(&word.text) && begins_line(word.span));
+            node.args.iter().find(|word| is_directive(self.registry, word) && begins_line(word.span));
         if let Some(word) = swallowed {
             let name = String::from_utf8_lossy(&word.text);
             let message = format!("\"{name}\" is read as an argument of the directive before it");
@@ -83,11 +86,17 @@ impl Builder<'_> {
 }
 
 /// The row that holds here; boxed errors, since they are rare and large.
-fn find(node: &Node, context: Contexts, suggests: bool) -> Result<&'static Directive, Box<Diagnostic>> {
+fn find<'r>(
+    registry: &'r Registry,
+    node: &Node,
+    context: Contexts,
+    suggests: bool,
+) -> Result<&'r Directive, Box<Diagnostic>> {
     let name = String::from_utf8_lossy(&node.name.text);
-    let rows = rows_named(&name);
-    let Some(row) = rows.iter().find(|row| row.contexts.contains(context)).or(rows.first()) else {
-        return Err(Box::new(unknown(node, &name, suggests)));
+    let rows = registry.rows_named(&name);
+    let here = rows.clone().find(|row| row.contexts.contains(context));
+    let Some(row) = here.or(rows.clone().next()) else {
+        return Err(Box::new(unknown(registry, node, &name, suggests)));
     };
     if let Status::Refused(reason) = row.status {
         let message = refusal(&name, reason);
@@ -110,14 +119,14 @@ fn refusal(name: &str, reason: &str) -> String {
     format!("\"{name}\" is a known directive, {support}{reason}")
 }
 
-fn unknown(node: &Node, name: &str, suggests: bool) -> Diagnostic {
+fn unknown(registry: &Registry, node: &Node, name: &str, suggests: bool) -> Diagnostic {
     let span = node.name.span;
     if let Some(known) = known(name) {
         let message = refusal(name, known.reason);
         return Diagnostic::error(span, message);
     }
     let diagnostic = Diagnostic::error(span, format!("unknown directive \"{name}\""));
-    let near = if suggests { nearest_directive(&name.to_ascii_lowercase()) } else { None };
+    let near = if suggests { registry.nearest_directive(&name.to_ascii_lowercase()) } else { None };
     match near {
         Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
         None if node.name.quoted => diagnostic.help("a directive's name needs no quotes"),
@@ -125,7 +134,7 @@ fn unknown(node: &Node, name: &str, suggests: bool) -> Diagnostic {
     }
 }
 
-fn check_arity(node: &Node, directive: &Directive) -> Result<(), Box<Diagnostic>> {
+fn check_arity(registry: &Registry, node: &Node, directive: &Directive) -> Result<(), Box<Diagnostic>> {
     let Arity { min, max, block, .. } = directive.arity;
     let name = &directive.name;
     if block && node.block.is_none() {
@@ -135,6 +144,7 @@ fn check_arity(node: &Node, directive: &Directive) -> Result<(), Box<Diagnostic>
     if !block && node.block.is_some() {
         let message = format!("directive \"{name}\" is not terminated by \";\"");
         return Err(Box::new(missing_semicolon(
+            registry,
             node,
             Diagnostic::error(node.span, message).help("it takes no block"),
         )));
@@ -152,12 +162,12 @@ fn check_arity(node: &Node, directive: &Directive) -> Result<(), Box<Diagnostic>
     let message = format!("invalid number of arguments in \"{name}\" directive");
     let diagnostic =
         Diagnostic::error(node.span, message).help(format!("it takes {takes}, here are {count}"));
-    Err(Box::new(if count > max { missing_semicolon(node, diagnostic) } else { diagnostic }))
+    Err(Box::new(if count > max { missing_semicolon(registry, node, diagnostic) } else { diagnostic }))
 }
 
 /// Says where a `;` may be missing: before an argument that is the name of a directive.
-fn missing_semicolon(node: &Node, diagnostic: Diagnostic) -> Diagnostic {
-    match node.args.iter().find(|word| !word.quoted && is_directive(&word.text)) {
+fn missing_semicolon(registry: &Registry, node: &Node, diagnostic: Diagnostic) -> Diagnostic {
+    match node.args.iter().find(|word| is_directive(registry, word)) {
         Some(word) => {
             diagnostic.help(format!("is a `;` missing before \"{}\"?", String::from_utf8_lossy(&word.text)))
         }
@@ -165,6 +175,6 @@ fn missing_semicolon(node: &Node, diagnostic: Diagnostic) -> Diagnostic {
     }
 }
 
-fn is_directive(word: &[u8]) -> bool {
-    std::str::from_utf8(word).is_ok_and(|name| !rows_named(name).is_empty() || known(name).is_some())
+fn is_directive(registry: &Registry, word: &Word) -> bool {
+    !word.quoted && std::str::from_utf8(&word.text).is_ok_and(|name| registry.knows(name))
 }

@@ -1,12 +1,15 @@
 //! `location`, `if` and `limit_except` blocks.
 
-use super::{Builder, Level};
+use super::{
+    Builder, OpenLevel,
+    base::{defaults, lay},
+};
 use crate::{
     diagnostic::Diagnostic,
     model::{IfBlock, LimitExcept, LocationConf, Matcher, RewriteStep},
     parsed::{Node, Word},
-    registry::{Arguments, Block, Contexts, Done, Set, parse_condition},
-    settings::{Handler, Settings},
+    registry::{Arguments, Block, Contexts, Set, parse_condition},
+    settings::{FeatureHandler, Handler, Settings},
     text::Text,
 };
 
@@ -22,15 +25,6 @@ pub(super) enum Laid {
     Step(RewriteStep),
     If,
     LimitExcept,
-}
-
-/// Lays a plain directive over the settings of its level.
-pub(super) fn lay(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    match args.directive.set {
-        Set::Settings(set) => set(settings, args),
-        Set::Origin(set) => set(settings.origin_mut(args.protocol()), args),
-        _ => Ok(()),
-    }
 }
 
 /// Lays one directive of a server, location or `if`.
@@ -64,7 +58,7 @@ impl Builder<'_> {
         let mut settings = around.within();
         // Not inherited, in nginx, even by an `if`.
         settings.content.try_files = None;
-        let mut level = Level::new(context);
+        let mut level = OpenLevel::new(context);
         let mut rewrite = Vec::new();
         let mut changes_settings = false;
         for node in node.block.iter().flatten() {
@@ -109,7 +103,7 @@ impl Builder<'_> {
     }
 
     fn location_body(&mut self, node: &Node, location: &mut LocationConf) {
-        let mut level = Level::new(Contexts::LOCATION);
+        let mut level = OpenLevel::new(Contexts::LOCATION);
         let (mut steps, mut locations, mut limit_except) = (Vec::new(), Vec::new(), None);
         let mut alias = None;
         for node in node.block.iter().flatten() {
@@ -132,7 +126,7 @@ impl Builder<'_> {
         if let Some(alias) = alias {
             self.alias(alias, location);
         }
-        if let Some(Handler::Origin { prefix, .. } | Handler::Api { prefix, .. }) =
+        if let Some(Handler::Origin { prefix, .. } | Handler::Feature(FeatureHandler { prefix, .. })) =
             &mut location.settings.handler
             && matches!(location.matcher, Matcher::Exact | Matcher::Prefix | Matcher::PrefixNoRegex)
         {
@@ -143,7 +137,7 @@ impl Builder<'_> {
         self.check_deny_all(location);
         self.hint_at_script(location);
         if matches!(location.matcher, Matcher::Regex { .. } | Matcher::Named) {
-            self.check_pass_uri(&location.settings, &Settings::default());
+            self.check_pass_uri(&location.settings, defaults(self.registry));
         }
         location.rewrite = self.steps(steps, &location.settings, Contexts::LOCATION_IF);
         location.limit_except = limit_except.and_then(|node| self.limit_except(node, &location.settings));
@@ -193,7 +187,7 @@ impl Builder<'_> {
             methods.push(method);
         }
         let mut settings = around.within();
-        let mut level = Level::new(Contexts::LIMIT_EXCEPT);
+        let mut level = OpenLevel::new(Contexts::LIMIT_EXCEPT);
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
             let done = lay(&mut settings, &mut args);

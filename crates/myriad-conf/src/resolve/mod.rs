@@ -4,6 +4,7 @@
 //! inner blocks, which start from the outcome. So it does not matter whether a directive stands before or after a block.
 
 pub(crate) mod acme;
+mod base;
 mod builder;
 mod checks;
 mod folders;
@@ -19,25 +20,26 @@ use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, MainConf, Model},
     parsed::{Node, Parsed},
-    registry::{Block, Contexts, Set},
+    registry::{Block, Contexts, Registry, Set},
 };
+pub use base::defaults;
 use builder::Builder;
-use level::Level;
+use level::OpenLevel;
 use lost::Lost;
 pub use survey::Survey;
 use survey::{MAX_FINDINGS, bound};
 
-/// Checks a configuration against the registry and resolves it; every error of every file comes back at once.
+/// Checks a configuration against the directives that there are and resolves it; every error of every file comes back at once.
 ///
 /// # Errors
 /// Everything that was found, where there is an error among it.
-pub fn build(parsed: &Parsed) -> Result<Model, Vec<Diagnostic>> {
-    survey(parsed).into_model()
+pub fn build(parsed: &Parsed, registry: &Registry) -> Result<Model, Vec<Diagnostic>> {
+    survey(parsed, registry).into_model()
 }
 
 /// As [`build`], for a caller that goes on with what could be understood.
-pub fn survey(parsed: &Parsed) -> Survey {
-    let mut builder = Builder { parsed, findings: parsed.errors.clone(), uses: Vec::new() };
+pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
+    let mut builder = Builder { parsed, registry, findings: parsed.errors.clone(), uses: Vec::new() };
     let (main, mut http) = builder.main(&parsed.nodes);
     if let Some(http) = &mut http {
         builder.check_acme(http);
@@ -59,9 +61,9 @@ pub fn survey(parsed: &Parsed) -> Survey {
 
 impl Builder<'_> {
     fn main(&mut self, nodes: &[Node]) -> (MainConf, Option<HttpConf>) {
-        let mut main = MainConf::default();
+        let mut main = base::main_conf(self.registry);
         let mut http = None;
-        let mut level = Level::new(Contexts::MAIN);
+        let mut level = OpenLevel::new(Contexts::MAIN);
         for node in nodes {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
             match args.directive.set {
@@ -78,7 +80,7 @@ impl Builder<'_> {
     }
 
     fn events(&mut self, node: &Node, main: &mut MainConf) {
-        let mut level = Level::new(Contexts::EVENTS);
+        let mut level = OpenLevel::new(Contexts::EVENTS);
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
             if let Set::Main(set) = args.directive.set {

@@ -53,15 +53,6 @@ pub enum Satisfy {
     Any,
 }
 
-/// One `auth_request_set $variable value`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuthRequestSet {
-    /// The variable, with its `$`.
-    pub variable: Text,
-    /// The value, read from the subrequest.
-    pub value: Text,
-}
-
 /// Access rules of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessSettings {
@@ -69,14 +60,10 @@ pub struct AccessSettings {
     pub rules: Vec<AccessRule>,
     /// `satisfy`.
     pub satisfy: Satisfy,
-    /// `auth_basic`: the realm, `off` for none; may hold variables.
+    /// `auth_basic`: the realm, none for `off`; may hold variables.
     pub basic: Option<Text>,
     /// `auth_basic_user_file`; may hold variables.
     pub user_file: Option<Text>,
     /// `auth_delay`, ms.
     pub auth_delay: u64,
-    /// `auth_request`: the URI that is asked; none for `off`.
-    pub auth_request: Option<Text>,
-    /// `auth_request_set`, in source order.
-    pub auth_request_sets: Vec<AuthRequestSet>,
 }

@@ -1,5 +1,7 @@
 //! The cache part of the upstream family, and Myriad's own cache rules.
 
+use myriad_policy::{Grace, Invalidate, LockRules, Methods, UseStale, ValidFor};
+
 use super::{Network, SharedFetchSettings};
 use crate::text::Text;
 
@@ -13,83 +15,17 @@ pub enum CacheZone {
     Zone(Text),
 }
 
-/// Which statuses a [`CacheValid`] covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheStatus {
-    /// `any`.
-    Any,
-    /// One status, 100 to 599.
-    Code(u16),
-}
-
 /// One status of a `*_cache_valid`; the first that matches decides, an exact code or `any` alike, in source order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheValid {
-    /// The status.
-    pub status: CacheStatus,
-    /// Milliseconds; 0 means that it is not stored.
-    pub valid: u64,
-    /// What comes to the time for each answer, where it holds variables; then `valid` is 0.
+    /// The status, and for how long; not at all where the time holds variables.
+    pub valid: ValidFor,
+    /// What comes to the time for each answer, where it holds variables.
     pub text: Option<Text>,
 }
 
-/// `*_cache_methods`; GET and HEAD always count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheMethods {
-    /// `POST`.
-    pub post: bool,
-}
-
-/// `*_cache_use_stale`: when an expired page may still be served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StaleWhen {
-    /// `error`.
-    pub error: bool,
-    /// `timeout`.
-    pub timeout: bool,
-    /// `invalid_header`.
-    pub invalid_header: bool,
-    /// `updating`.
-    pub updating: bool,
-    /// `http_500`.
-    pub http_500: bool,
-    /// `http_502` (HTTP only).
-    pub http_502: bool,
-    /// `http_503`.
-    pub http_503: bool,
-    /// `http_504` (HTTP only).
-    pub http_504: bool,
-    /// `http_403`.
-    pub http_403: bool,
-    /// `http_404`.
-    pub http_404: bool,
-    /// `http_429`.
-    pub http_429: bool,
-}
-
-/// `*_cache_stale`: how long an expired page may be served, in ms; `u64::MAX` for as long as `inactive` leaves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StaleTimes {
-    /// While it is refreshed.
-    pub refresh: u64,
-    /// When its refresh fails.
-    pub failure: u64,
-}
-
-/// `*_cache_invalidate`: what the answer to a request with an unsafe method makes of stored pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CacheInvalidate {
-    /// `off`: nothing.
-    #[default]
-    Off,
-    /// `redirect`: the page that a redirect leads to is fetched before it is shown again.
-    Redirect,
-    /// `on`: as RFC 9111 section 4.4 has it.
-    On,
-}
-
 /// `*_cache*`. Times in ms.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSettings {
     /// `*_cache`.
     pub zone: CacheZone,
@@ -98,25 +34,23 @@ pub struct CacheSettings {
     /// `*_cache_valid`, in source order.
     pub valid: Vec<CacheValid>,
     /// `*_cache_methods`.
-    pub methods: CacheMethods,
+    pub methods: Methods,
     /// `*_cache_min_uses`.
     pub min_uses: u64,
     /// `*_cache_bypass`: not served from the cache where one is neither empty nor `0`.
     pub bypass: Vec<Text>,
     /// `*_no_cache`: not stored where one is neither empty nor `0`.
     pub no_cache: Vec<Text>,
-    /// `*_cache_lock`; `None` where not written: Myriad then locks, nginx does not.
-    pub lock: Option<bool>,
-    /// `*_cache_lock_timeout`; `None` where not written.
-    pub lock_timeout: Option<u64>,
-    /// `*_cache_lock_age`; `None` where not written.
-    pub lock_age: Option<u64>,
+    /// `*_cache_lock`.
+    pub lock: bool,
+    /// `*_cache_lock_timeout`, `*_cache_lock_age`: what holds where the lock is on.
+    pub lock_rules: LockRules,
     /// `*_cache_use_stale`.
-    pub use_stale: StaleWhen,
-    /// `*_cache_stale`; `None` where not written.
-    pub stale: Option<StaleTimes>,
+    pub use_stale: UseStale,
+    /// `*_cache_stale`.
+    pub stale: Grace,
     /// `*_cache_invalidate`.
-    pub invalidate: CacheInvalidate,
+    pub invalidate: Invalidate,
     /// `*_cache_negative`: statuses, and for how many ms each is stored though its answer says no.
     pub negative: Vec<(u16, u64)>,
     /// `*_cache_background_update`.
@@ -129,33 +63,8 @@ pub struct CacheSettings {
     pub max_range_offset: Option<u64>,
 }
 
-impl Default for CacheSettings {
-    fn default() -> Self {
-        Self {
-            zone: CacheZone::Off,
-            key: None,
-            valid: Vec::new(),
-            methods: CacheMethods::default(),
-            min_uses: 1,
-            bypass: Vec::new(),
-            no_cache: Vec::new(),
-            lock: None,
-            lock_timeout: None,
-            lock_age: None,
-            use_stale: StaleWhen::default(),
-            stale: None,
-            invalidate: CacheInvalidate::default(),
-            negative: Vec::new(),
-            background_update: false,
-            revalidate: false,
-            convert_head: true,
-            max_range_offset: None,
-        }
-    }
-}
-
 /// `personal_cookies`: cookies whose bearer neither reads nor fills a shared page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersonalCookies {
     /// Whether the built-in list counts; on unless the directive names a list without `default`, or says `off`.
     pub builtin: bool,
@@ -167,12 +76,6 @@ impl PersonalCookies {
     /// Whether no cookie is personal (`personal_cookies off`).
     pub fn is_off(&self) -> bool {
         !self.builtin && self.names.is_empty()
-    }
-}
-
-impl Default for PersonalCookies {
-    fn default() -> Self {
-        Self { builtin: true, names: Vec::new() }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::text::Text;
 
 /// A count and a size, as in `large_client_header_buffers 4 8k`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LargeBuffers {
     /// How many.
     pub count: u32,
@@ -15,9 +15,9 @@ pub struct LargeBuffers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lingering {
     /// Never wait for more from the client.
+    #[default]
     Off,
     /// Where more may be on its way.
-    #[default]
     On,
     /// On every close.
     Always,
@@ -36,7 +36,7 @@ pub enum BodyInFile {
 }
 
 /// `client_min_rate RATE grace=TIME`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinRate {
     /// Bytes a second, at least 1.
     pub rate: u64,
@@ -46,14 +46,8 @@ pub struct MinRate {
     pub under_pressure: bool,
 }
 
-impl Default for MinRate {
-    fn default() -> Self {
-        Self { rate: 100, grace: 30_000, under_pressure: true }
-    }
-}
-
 /// A folder of temporary files, as in `client_body_temp_path PATH 1 2`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TempPath {
     /// The folder, relative to the prefix.
     pub path: Text,
@@ -62,7 +56,7 @@ pub struct TempPath {
 }
 
 /// How a connection is read and written. Times in ms, sizes in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSettings {
     /// `client_header_timeout`.
     pub header_timeout: u64,
@@ -124,41 +118,4 @@ pub struct ClientSettings {
     pub underscores_in_headers: bool,
     /// `merge_slashes`.
     pub merge_slashes: bool,
-}
-
-impl Default for ClientSettings {
-    fn default() -> Self {
-        Self {
-            header_timeout: 60_000,
-            header_buffer_size: 1024,
-            large_header_buffers: LargeBuffers { count: 4, size: 8192 },
-            max_headers: 1000,
-            max_body_size: 1 << 20,
-            body_timeout: 60_000,
-            body_buffer_size: 16 << 10,
-            body_in_file_only: BodyInFile::Off,
-            body_temp_max_size: 0,
-            body_temp_path: TempPath { path: Text::builtin("client_body_temp"), levels: Vec::new() },
-            body_in_single_buffer: false,
-            send_timeout: 60_000,
-            min_rate: Some(MinRate::default()),
-            keepalive_timeout: 75_000,
-            keepalive_header_s: None,
-            keepalive_min_timeout: 0,
-            keepalive_requests: 1000,
-            keepalive_time: 3_600_000,
-            keepalive_disable_msie6: true,
-            keepalive_disable_safari: false,
-            lingering_close: Lingering::On,
-            lingering_time: 30_000,
-            lingering_timeout: 5_000,
-            reset_timedout_connection: false,
-            tcp_nodelay: true,
-            tcp_nopush: false,
-            chunked_transfer_encoding: true,
-            ignore_invalid_headers: true,
-            underscores_in_headers: false,
-            merge_slashes: true,
-        }
-    }
 }

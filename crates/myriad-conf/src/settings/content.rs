@@ -2,20 +2,33 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use myriad_policy::IfModifiedSince;
+
 use crate::{span::Span, text::Text};
 
 /// `types`: file name extension (lower case, no dot) to media type.
 pub type Types = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The last argument of `try_files`.
+/// The last argument of `try_files`. `T` is what an URI is: the text, or what it was compiled to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TryFilesEnd {
+pub enum TryFilesEnd<T = Text> {
     /// `=404`.
     Code(u16),
     /// `@name`: a named location; the text bears the `@`.
     Named(Text),
     /// An URI to redirect to internally.
-    Uri(Text),
+    Uri(T),
+}
+
+impl<T> TryFilesEnd<T> {
+    /// The same of a text that is made into something else.
+    pub fn map<U>(&self, compile: impl FnOnce(&T) -> U) -> TryFilesEnd<U> {
+        match self {
+            Self::Code(code) => TryFilesEnd::Code(*code),
+            Self::Named(name) => TryFilesEnd::Named(name.clone()),
+            Self::Uri(uri) => TryFilesEnd::Uri(compile(uri)),
+        }
+    }
 }
 
 /// `try_files`.
@@ -51,22 +64,11 @@ pub struct ErrorPage {
     pub target: Text,
 }
 
-/// `if_modified_since`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IfModifiedSince {
-    /// The field is ignored.
-    Off,
-    /// The times must be equal.
-    #[default]
-    Exact,
-    /// The file may also be older.
-    Before,
-}
-
 /// `server_tokens`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ServerTokens {
     /// The version is shown.
+    #[default]
     On,
     /// The name only.
     Off,
@@ -84,7 +86,7 @@ pub struct OpenFileCache {
 }
 
 /// `open_file_cache*`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenFileSettings {
     /// `open_file_cache`: `None` where not written; `Some(None)` for `off`.
     pub cache: Option<Option<OpenFileCache>>,
@@ -94,12 +96,6 @@ pub struct OpenFileSettings {
     pub min_uses: u64,
     /// `open_file_cache_errors`.
     pub errors: bool,
-}
-
-impl Default for OpenFileSettings {
-    fn default() -> Self {
-        Self { cache: None, valid: 60_000, min_uses: 1, errors: false }
-    }
 }
 
 /// `disable_symlinks on|if_not_owner [from=PART]`.
@@ -112,10 +108,8 @@ pub struct DisableSymlinks {
 }
 
 /// How files become answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContentSettings {
-    /// `slice`, bytes; 0 for off.
-    pub slice: u64,
     /// `subrequest_output_buffer_size`, bytes.
     pub subrequest_output_buffer_size: u64,
     /// `root`, or the target of `alias`; relative to the prefix.
@@ -137,14 +131,6 @@ pub struct ContentSettings {
     pub types: Arc<Types>,
     /// `default_type`.
     pub default_type: Text,
-    /// `charset`: what is added to media types; `None` for off. May hold variables.
-    pub charset: Option<Text>,
-    /// `source_charset`: what answers are in that name none; `None` where not written. May hold variables.
-    pub source_charset: Option<Text>,
-    /// `charset_types`, lower case: the media types it is added to; `*` alone means every type.
-    pub charset_types: Vec<String>,
-    /// `override_charset`: whether a charset that the origin names is replaced.
-    pub override_charset: bool,
     /// `internal`: only internal redirects reach it.
     pub internal: bool,
     /// `sendfile`.
@@ -177,54 +163,4 @@ pub struct ContentSettings {
     pub msie_padding: bool,
     /// `msie_refresh`.
     pub msie_refresh: bool,
-}
-
-/// nginx's default of `charset_types`, which always holds `text/html`.
-const CHARSET_TYPES: [&str; 6] = [
-    "text/html",
-    "text/xml",
-    "text/plain",
-    "text/vnd.wap.wml",
-    "application/javascript",
-    "application/rss+xml",
-];
-
-impl Default for ContentSettings {
-    fn default() -> Self {
-        let types: [(&[u8], &[u8]); 3] =
-            [(b"html", b"text/html"), (b"gif", b"image/gif"), (b"jpg", b"image/jpeg")];
-        Self {
-            slice: 0,
-            subrequest_output_buffer_size: 4096,
-            root: Text::builtin("html"),
-            alias: false,
-            alias_prefix_len: None,
-            index: vec![Text::builtin("index.html")],
-            try_files: None,
-            error_pages: Vec::new(),
-            recursive_error_pages: false,
-            types: Arc::new(types.iter().map(|(e, t)| (e.to_vec(), t.to_vec())).collect()),
-            default_type: Text::builtin("text/plain"),
-            charset: None,
-            source_charset: None,
-            charset_types: CHARSET_TYPES.map(str::to_owned).to_vec(),
-            override_charset: false,
-            internal: false,
-            sendfile: false,
-            sendfile_max_chunk: 2 << 20,
-            output_buffers: super::LargeBuffers { count: 2, size: 32 << 10 },
-            limit_rate: Text::builtin("0"),
-            limit_rate_after: Text::builtin("0"),
-            max_ranges: None,
-            etag: true,
-            if_modified_since: IfModifiedSince::Exact,
-            server_tokens: ServerTokens::On,
-            absolute_redirect: true,
-            port_in_redirect: true,
-            server_name_in_redirect: false,
-            disable_symlinks: None,
-            msie_padding: true,
-            msie_refresh: false,
-        }
-    }
 }

@@ -52,7 +52,7 @@ pub enum GzipDisable {
 }
 
 /// `gzip*`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GzipSettings {
     /// `gzip`.
     pub on: bool,
@@ -74,24 +74,8 @@ pub struct GzipSettings {
     pub static_files: StaticMode,
 }
 
-impl Default for GzipSettings {
-    fn default() -> Self {
-        Self {
-            on: false,
-            types: vec!["text/html".to_owned()],
-            min_length: 20,
-            comp_level: 1,
-            vary: false,
-            proxied: Proxied::default(),
-            http_1_0: false,
-            disable: Vec::new(),
-            static_files: StaticMode::Off,
-        }
-    }
-}
-
 /// `brotli*`, with the names of the well-known module.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BrotliSettings {
     /// `brotli`; `None` where not written, so that the server may choose.
     pub on: Option<bool>,
@@ -107,21 +91,8 @@ pub struct BrotliSettings {
     pub static_files: StaticMode,
 }
 
-impl Default for BrotliSettings {
-    fn default() -> Self {
-        Self {
-            on: None,
-            types: None,
-            min_length: 20,
-            comp_level: 6,
-            window: 512 << 10,
-            static_files: StaticMode::Off,
-        }
-    }
-}
-
 /// `zstd*`, with the names of the well-known module.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZstdSettings {
     /// `zstd`; `None` where not written, so that the server may choose.
     pub on: Option<bool>,
@@ -133,12 +104,6 @@ pub struct ZstdSettings {
     pub comp_level: u8,
     /// `zstd_static`.
     pub static_files: StaticMode,
-}
-
-impl Default for ZstdSettings {
-    fn default() -> Self {
-        Self { on: None, types: None, min_length: 20, comp_level: 1, static_files: StaticMode::Off }
-    }
 }
 
 /// Encodings of a level.

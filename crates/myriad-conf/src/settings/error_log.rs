@@ -3,25 +3,43 @@
 use super::SyslogConf;
 use crate::text::Text;
 
-/// Levels of `error_log`, the most severe first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogLevel {
-    /// `emerg`.
+/// How much a line of the error log matters, the most severe first: the levels of `error_log`. Their numbers are the severities
+/// of syslog (RFC 3164 section 4.1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// `emerg`: the server cannot run.
+    #[default]
     Emerg,
-    /// `alert`.
+    /// `alert`: something that must never happen did.
     Alert,
-    /// `crit`.
+    /// `crit`: a resource of the whole server failed.
     Crit,
-    /// `error`.
+    /// `error`: one request failed; nginx's default threshold.
     Error,
-    /// `warn`.
+    /// `warn`: suspicious but served.
     Warn,
-    /// `notice`.
+    /// `notice`: life of the processes.
     Notice,
-    /// `info`.
+    /// `info`: ordinary events, such as a client that hung up.
     Info,
-    /// `debug` and its parts (`debug_http`, …).
+    /// `debug` and its parts (`debug_http`, …): for whoever debugs the server.
     Debug,
+}
+
+impl Level {
+    /// The word between brackets, as nginx writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Emerg => "emerg",
+            Self::Alert => "alert",
+            Self::Crit => "crit",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Notice => "notice",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
 }
 
 /// One `error_log`.
@@ -32,5 +50,5 @@ pub struct ErrorLog {
     /// The server that `syslog:…` names.
     pub syslog: Option<SyslogConf>,
     /// Messages at this level or more severe are written.
-    pub level: LogLevel,
+    pub level: Level,
 }

@@ -1,7 +1,7 @@
 //! `http2*`.
 
 /// How HTTP/2 is spoken. Sizes in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Http2Settings {
     /// `http2`.
     pub on: bool,
@@ -13,10 +13,4 @@ pub struct Http2Settings {
     pub receive_buffer: u64,
     /// `http2_chunk_size`, from 1 to 2²⁴-1.
     pub chunk: u32,
-}
-
-impl Default for Http2Settings {
-    fn default() -> Self {
-        Self { on: false, max_streams: 128, preread: 65_536, receive_buffer: 256 << 10, chunk: 8192 }
-    }
 }

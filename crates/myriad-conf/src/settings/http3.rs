@@ -3,7 +3,7 @@
 use crate::text::Text;
 
 /// `http3*` and `quic_*` of a level.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Http3Settings {
     /// `http3`: whether it is spoken where a `listen` says `quic`.
     pub enabled: bool,
@@ -17,18 +17,4 @@ pub struct Http3Settings {
     pub gso: bool,
     /// `quic_host_key`: the file with the secret that resets and connection IDs are made with.
     pub host_key: Option<Text>,
-}
-
-impl Default for Http3Settings {
-    /// nginx's defaults, but for `quic_gso`.
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            max_concurrent_streams: 128,
-            stream_buffer_size: 64 << 10,
-            retry: false,
-            gso: true,
-            host_key: None,
-        }
-    }
 }

@@ -1,24 +1,17 @@
 //! How much: `limit_req*`, `limit_conn*`.
 
-use super::LogLevel;
+use super::Level;
 use crate::span::Span;
 
 /// Settings that both kinds of limit have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitAnswer {
     /// `limit_*_status`: what a visitor beyond the limit gets.
     pub status: u16,
     /// `limit_*_log_level`.
-    pub log_level: LogLevel,
+    pub level: Level,
     /// `limit_*_dry_run`: only told, not done.
     pub dry_run: bool,
-}
-
-impl Default for LimitAnswer {
-    /// nginx's defaults.
-    fn default() -> Self {
-        Self { status: 503, log_level: LogLevel::Error, dry_run: false }
-    }
 }
 
 /// One `limit_req`; requests in thousandths.

@@ -37,7 +37,7 @@ pub struct OpenLogFileCache {
 }
 
 /// What a level logs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogSettings {
     /// `access_log`; empty for `access_log off`.
     pub access: Vec<AccessLog>,
@@ -53,26 +53,4 @@ pub struct LogSettings {
     pub not_found: bool,
     /// `log_subrequest`.
     pub subrequest: bool,
-}
-
-impl Default for LogSettings {
-    fn default() -> Self {
-        Self {
-            access: vec![AccessLog {
-                path: Text::builtin("logs/access.log"),
-                syslog: None,
-                gzip: None,
-                format: "combined".to_owned(),
-                buffer: None,
-                flush: None,
-                condition: None,
-            }],
-            error: Vec::new(),
-            open_files: None,
-            rewrite: false,
-            uninitialized_variable_warn: true,
-            not_found: true,
-            subrequest: false,
-        }
-    }
 }

@@ -1,16 +1,17 @@
 //! Settings that hold per `http`, `server`, `location` or `if`, resolved: defaults filled in, inheritance done.
 //!
 //! Sizes are bytes, times milliseconds, rates bytes per second. Each level starts as a copy of the level around it and
-//! its own directives are laid over; lists such as `add_header` start anew at a level that names one.
+//! its own directives are laid over; lists such as `add_header` start anew at a level that names one. The outermost level is
+//! [`crate::defaults`]: what `Default` gives is blank, and stands for nothing that a configuration means.
 
 mod access;
-mod autoindex;
 mod cache;
 mod client;
 mod content;
 mod encoding;
 mod error_log;
-mod filters;
+mod feature_handler;
+mod features;
 mod headers;
 mod http2;
 mod http3;
@@ -22,29 +23,27 @@ mod origin;
 mod origin_tls;
 mod protocol;
 mod realip;
-mod referers;
 mod resolver;
 mod shared_fetch;
-mod ssi;
 mod syslog;
 mod tls;
 
-pub use access::{AccessRule, AccessSettings, AuthRequestSet, Network, Satisfy};
-pub use autoindex::{AutoindexFormat, AutoindexSettings};
+pub use access::{AccessRule, AccessSettings, Network, Satisfy};
 pub use cache::{
-    CacheDebug, CacheInvalidate, CacheMethods, CacheRules, CacheSettings, CacheStatus, CacheValid, CacheZone,
-    PersonalCookies, PurgeCondition, PurgeSettings, PurgeStyle, StaleTimes, StaleWhen,
+    CacheDebug, CacheRules, CacheSettings, CacheValid, CacheZone, PersonalCookies, PurgeCondition,
+    PurgeSettings, PurgeStyle,
 };
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, TempPath};
 pub use content::{
-    ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, IfModifiedSince, OpenFileCache,
-    OpenFileSettings, ServerTokens, TryFiles, TryFilesEnd, Types,
+    ContentSettings, DisableSymlinks, ErrorPage, ErrorPageCode, OpenFileCache, OpenFileSettings,
+    ServerTokens, TryFiles, TryFilesEnd, Types,
 };
 pub use encoding::{
     BrotliSettings, EncodingSettings, GzipDisable, GzipSettings, Proxied, StaticMode, ZstdSettings,
 };
-pub use error_log::{ErrorLog, LogLevel};
-pub use filters::{FilterSettings, SubFilter};
+pub use error_log::{ErrorLog, Level};
+pub use feature_handler::{FeatureHandler, HandlerPlan};
+pub use features::FeatureSettings;
 pub use headers::{AddHeader, AddedFields, Expires, HeaderSettings, InheritFields};
 pub use http2::Http2Settings;
 pub use http3::Http3Settings;
@@ -52,34 +51,27 @@ pub use https_only::HttpsOnly;
 pub use limits::{ConnectionLimit, LimitAnswer, LimitSettings, RequestLimit};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
 pub use origin::{
-    AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, IgnoreHeaders, NextUpstream, OriginSettings,
-    Parameter, Redirect,
+    AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, NextUpstream, OriginSettings, Parameter, Redirect,
 };
 pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
 pub use shared_fetch::{KeyedInput, SharedFetchSettings};
-pub use ssi::SsiSettings;
 pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};
 
-pub use protocol::Protocol;
+pub use protocol::{Protocol, Scheme};
 pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
-pub use referers::RefererSettings;
+
+use std::sync::Arc;
 
 use crate::text::Text;
+use features::Features;
 
 /// What makes the content of a location when nothing earlier has answered; without one, static files do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Handler {
-    /// `stub_status`.
-    StubStatus,
-    /// `api`.
-    Api {
-        /// `write=on`.
-        write: bool,
-        /// The prefix that the location matches by; empty where there is none.
-        prefix: Text,
-    },
+    /// One that a feature brings.
+    Feature(FeatureHandler),
     /// `fastcgi_cache_purge ZONE KEY`, `proxy_cache_purge ZONE KEY`.
     Purge {
         /// The zone's name.
@@ -89,7 +81,7 @@ pub enum Handler {
         /// `ZONE url TARGET`: the text is a path and query.
         by_url: bool,
     },
-    /// `fastcgi_pass` or `proxy_pass`; the details are in [`Settings::origin`] of that protocol.
+    /// `fastcgi_pass`, `proxy_pass` and their like; the details are in [`Settings::origin`] of that protocol.
     Origin {
         /// Which family the directive belongs to.
         protocol: Protocol,
@@ -102,7 +94,7 @@ pub enum Handler {
 }
 
 /// Everything that a request needs to know of the level that serves it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// What makes the content; not inherited by nested locations, only by `if` and `limit_except`, as in nginx.
     pub handler: Option<Handler>,
@@ -116,32 +108,18 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive`.
     pub real_ip: RealIpSettings,
-    /// `valid_referers`.
-    pub referers: RefererSettings,
     /// `add_header`, `add_trailer`, `expires`.
     pub headers: HeaderSettings,
     /// Access log, error log.
     pub log: LogSettings,
     /// `gzip*`, `brotli*`, `zstd*`.
     pub encoding: EncodingSettings,
-    /// `autoindex*`.
-    pub autoindex: AutoindexSettings,
-    /// `gunzip`, `sub_filter*`.
-    pub filters: FilterSettings,
-    /// `ssi*`.
-    pub ssi: SsiSettings,
     /// `open_file_cache*`.
     pub open_files: OpenFileSettings,
-    /// `fastcgi_*`.
-    pub fastcgi: OriginSettings,
-    /// `proxy_*`.
-    pub proxy: OriginSettings,
+    /// What is said of origins, by [`Protocol`]; shared among levels that say the same.
+    origins: [Arc<OriginSettings>; Protocol::ALL.len()],
     /// `resolver`.
     pub resolver: Option<ResolverSettings>,
-    /// `early_hints`: values of which one must be neither empty nor `0`.
-    pub early_hints: Vec<Text>,
-    /// `upgrade_protocols`, in lower case: Myriad's own.
-    pub upgrade_protocols: Vec<Box<[u8]>>,
     /// `resolver_timeout`, ms.
     pub resolver_timeout: u64,
     /// `ssl_*`.
@@ -154,62 +132,41 @@ pub struct Settings {
     pub https_only: Option<HttpsOnly>,
     /// `personal_cookies`, `cache_rfc9111`: Myriad's own, for every protocol.
     pub cache_rules: CacheRules,
-}
-
-impl Default for Settings {
-    /// nginx's defaults.
-    fn default() -> Self {
-        Self {
-            handler: None,
-            client: ClientSettings::default(),
-            content: ContentSettings::default(),
-            access: AccessSettings::default(),
-            limits: LimitSettings::default(),
-            real_ip: RealIpSettings::default(),
-            referers: RefererSettings::default(),
-            headers: HeaderSettings::default(),
-            log: LogSettings::default(),
-            encoding: EncodingSettings::default(),
-            autoindex: AutoindexSettings::default(),
-            filters: FilterSettings::default(),
-            ssi: SsiSettings::default(),
-            open_files: OpenFileSettings::default(),
-            fastcgi: OriginSettings::new(Protocol::FastCgi),
-            proxy: OriginSettings::new(Protocol::Http),
-            resolver: None,
-            early_hints: Vec::new(),
-            upgrade_protocols: vec![b"websocket"[..].into()],
-            resolver_timeout: 30_000,
-            tls: TlsSettings::default(),
-            http2: Http2Settings::default(),
-            http3: Http3Settings::default(),
-            https_only: None,
-            cache_rules: CacheRules::default(),
-        }
-    }
+    features: Features,
 }
 
 impl Settings {
+    /// Settings that no directive was laid over, not even the defaults.
+    pub(crate) fn blank() -> Self {
+        let origins = Protocol::ALL.map(|protocol| Arc::new(OriginSettings::new(protocol)));
+        Self { origins, ..Self::default() }
+    }
+
     /// The settings of the family with that protocol.
     pub fn origin(&self, protocol: Protocol) -> &OriginSettings {
-        match protocol {
-            Protocol::FastCgi => &self.fastcgi,
-            Protocol::Http => &self.proxy,
-        }
+        &self.origins[protocol as usize]
+    }
+
+    /// The settings of a feature: what is written here or around, else what holds where nothing is written.
+    pub fn feature<T: FeatureSettings>(&self) -> &T {
+        self.features.get()
+    }
+
+    /// The same, to be changed for this level and those within.
+    pub fn feature_mut<T: FeatureSettings>(&mut self) -> &mut T {
+        self.features.get_mut()
     }
 
     /// What a level within this one begins with.
     pub(crate) fn within(&self) -> Self {
         let mut settings = self.clone();
+        settings.features = self.features.within();
         settings.headers.add = self.headers.add.within();
         settings.headers.trailers = self.headers.trailers.within();
         settings
     }
 
     pub(crate) fn origin_mut(&mut self, protocol: Protocol) -> &mut OriginSettings {
-        match protocol {
-            Protocol::FastCgi => &mut self.fastcgi,
-            Protocol::Http => &mut self.proxy,
-        }
+        Arc::make_mut(&mut self.origins[protocol as usize])
     }
 }

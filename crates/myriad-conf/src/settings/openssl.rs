@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn obeyed(commands: &[(&str, &str)]) -> Result<TlsSettings, String> {
-        let mut settings = TlsSettings { session_tickets: false, ..TlsSettings::default() };
+        let mut settings = TlsSettings { tls12: true, tls13: true, ..TlsSettings::default() };
         settings.commands =
             commands.iter().map(|(name, value)| (Text::builtin(name), Text::builtin(value))).collect();
         settings.obey().map(|()| settings).map_err(|error| error.message)

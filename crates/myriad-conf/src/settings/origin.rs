@@ -1,10 +1,12 @@
-//! The upstream family: what `fastcgi_*` and `proxy_*` say alike, held once.
+//! The upstream family: what `fastcgi_*`, `proxy_*`, `scgi_*` and `uwsgi_*` say alike, held once.
+
+use myriad_policy::IgnoreHeaders;
 
 use super::{CacheSettings, OriginTlsSettings, Protocol};
 use crate::text::Text;
 
 /// A count and a size, as in `fastcgi_buffers 8 4k`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
     /// How many.
     pub count: u32,
@@ -12,7 +14,7 @@ pub struct Buffers {
     pub size: u64,
 }
 
-/// One `fastcgi_param` or `proxy_set_header`.
+/// One `fastcgi_param` (or its like) or `proxy_set_header`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// The parameter's or field's name.
@@ -56,27 +58,29 @@ pub struct CookieFlags {
 }
 
 /// `proxy_http_version`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HttpVersion {
     /// `1.0`.
+    #[default]
     Http10,
     /// `1.1`.
     Http11,
 }
 
-/// `*_next_upstream`: when the next server of a group is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// `*_next_upstream`, `_tries`, `_timeout`: when the next server of a group is asked.
+///
+/// Connecting is always safe to repeat; a request that was sent is repeated where its method is idempotent, or
+/// `non_idempotent` is set, and its body is in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextUpstream {
-    /// `error`.
+    /// `error`: no connection, or one that failed.
     pub error: bool,
-    /// `timeout`.
+    /// `timeout`: a step took too long.
     pub timeout: bool,
-    /// `denied`.
+    /// `denied`: never happens, since no directive denies an address.
     pub denied: bool,
-    /// `invalid_header`.
+    /// `invalid_header`: the head of the answer was broken, empty or too large.
     pub invalid_header: bool,
-    /// `non_idempotent`: also for POST, LOCK, PATCH.
-    pub non_idempotent: bool,
     /// `http_500`.
     pub http_500: bool,
     /// `http_502` (HTTP only).
@@ -85,23 +89,27 @@ pub struct NextUpstream {
     pub http_503: bool,
     /// `http_504` (HTTP only).
     pub http_504: bool,
-    /// `http_403`.
+    /// `http_403`; no failure of the server.
     pub http_403: bool,
-    /// `http_404`.
+    /// `http_404`; no failure of the server.
     pub http_404: bool,
     /// `http_429`.
     pub http_429: bool,
-    /// `off`: no other server is ever asked.
-    pub off: bool,
+    /// `non_idempotent`: also for POST, LOCK, PATCH.
+    pub non_idempotent: bool,
+    /// `*_next_upstream_tries`: most tries; 0 for one of each server.
+    pub tries: u32,
+    /// `*_next_upstream_timeout`: no new try after so many milliseconds; 0 for no bound.
+    pub timeout_ms: u64,
 }
 
 impl NextUpstream {
-    pub(crate) const OFF: Self = Self {
+    /// `off`: no other server is ever asked.
+    pub const OFF: Self = Self {
         error: false,
         timeout: false,
         denied: false,
         invalid_header: false,
-        non_idempotent: false,
         http_500: false,
         http_502: false,
         http_503: false,
@@ -109,23 +117,31 @@ impl NextUpstream {
         http_403: false,
         http_404: false,
         http_429: false,
-        off: true,
+        non_idempotent: false,
+        tries: 0,
+        timeout_ms: 0,
     };
-}
 
-impl Default for NextUpstream {
-    fn default() -> Self {
-        Self { error: true, timeout: true, off: false, ..Self::OFF }
+    /// Whether an answer with this status is reason to ask another server.
+    pub fn on_status(&self, status: u16) -> bool {
+        match status {
+            500 => self.http_500,
+            502 => self.http_502,
+            503 => self.http_503,
+            504 => self.http_504,
+            403 => self.http_403,
+            404 => self.http_404,
+            429 => self.http_429,
+            _ => false,
+        }
     }
 }
 
-/// `X-Accel-*` fields among [`IgnoreHeaders`].
+/// `*_ignore_headers`: `X-Accel-*` fields that are passed on but not obeyed, but for what they say of caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceleratorHeaders {
     /// `X-Accel-Redirect`.
     pub redirect: bool,
-    /// `X-Accel-Expires`.
-    pub expires: bool,
     /// `X-Accel-Limit-Rate`.
     pub limit_rate: bool,
     /// `X-Accel-Buffering`.
@@ -134,23 +150,8 @@ pub struct AcceleratorHeaders {
     pub charset: bool,
 }
 
-/// `*_ignore_headers`: fields of the origin that are passed on but not obeyed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IgnoreHeaders {
-    /// `X-Accel-*`.
-    pub accel: AcceleratorHeaders,
-    /// `Expires`.
-    pub expires: bool,
-    /// `Cache-Control`.
-    pub cache_control: bool,
-    /// `Set-Cookie`.
-    pub set_cookie: bool,
-    /// `Vary`.
-    pub vary: bool,
-}
-
 /// How an origin is asked and its answer taken. Times in ms, sizes in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginSettings {
     /// Which member of the family this is.
     pub protocol: Protocol,
@@ -160,8 +161,10 @@ pub struct OriginSettings {
     pub hide_headers: Vec<Text>,
     /// `*_pass_header`.
     pub pass_headers: Vec<Text>,
-    /// `*_ignore_headers`.
+    /// `*_ignore_headers`, as far as it concerns caching.
     pub ignore_headers: IgnoreHeaders,
+    /// The rest of `*_ignore_headers`.
+    pub ignore_accel: AcceleratorHeaders,
     /// `*_pass_request_headers`.
     pub pass_request_headers: bool,
     /// `*_pass_request_body`.
@@ -192,12 +195,8 @@ pub struct OriginSettings {
     pub ignore_client_abort: bool,
     /// `*_intercept_errors`.
     pub intercept_errors: bool,
-    /// `*_next_upstream`.
+    /// `*_next_upstream*`.
     pub next_upstream: NextUpstream,
-    /// `*_next_upstream_tries`; 0 means no limit.
-    pub next_upstream_tries: u64,
-    /// `*_next_upstream_timeout`; 0 means no limit.
-    pub next_upstream_timeout: u64,
     /// `*_bind`, may hold variables; `None` for `off`.
     pub bind: Option<Text>,
     /// `*_socket_keepalive`.
@@ -235,56 +234,16 @@ pub struct OriginSettings {
 }
 
 impl OriginSettings {
-    /// nginx's defaults for a protocol.
-    pub fn new(protocol: Protocol) -> Self {
+    /// Blank, but for what the family of the protocol has no row for.
+    pub(crate) fn new(protocol: Protocol) -> Self {
         Self {
             protocol,
-            parameters: Vec::new(),
-            hide_headers: Vec::new(),
-            pass_headers: Vec::new(),
-            ignore_headers: IgnoreHeaders::default(),
-            pass_request_headers: true,
-            pass_request_body: true,
-            connect_timeout: 60_000,
-            send_timeout: 60_000,
-            read_timeout: 60_000,
-            buffering: true,
-            request_buffering: true,
-            buffer_size: 4096,
-            buffers: Buffers { count: 8, size: 4096 },
-            busy_buffers_size: None,
-            max_temp_file_size: 1 << 30,
-            temp_file_write_size: None,
-            limit_rate: Text::builtin("0"),
-            ignore_client_abort: false,
-            intercept_errors: false,
-            next_upstream: NextUpstream::default(),
-            next_upstream_tries: 0,
-            next_upstream_timeout: 0,
-            bind: None,
-            socket_keepalive: false,
-            force_ranges: false,
-            cache: CacheSettings { key: default_key(protocol), ..CacheSettings::default() },
-            keep_conn: false,
-            index: None,
-            split_path_info: None,
-            catch_stderr: Vec::new(),
-            http_version: HttpVersion::Http11,
-            redirects: vec![Redirect::Default],
-            cookie_domains: Vec::new(),
-            cookie_paths: Vec::new(),
-            cookie_flags: Vec::new(),
-            pass_trailers: false,
-            method: None,
-            body: None,
-            tls: OriginTlsSettings::default(),
+            cache: CacheSettings {
+                key: protocol.default_key().map(Text::builtin),
+                convert_head: protocol.has_environment(),
+                ..CacheSettings::default()
+            },
+            ..Self::default()
         }
     }
-}
-
-/// nginx has a default key for HTTP origins only: documented as `$scheme$proxy_host$request_uri`, made of the URI that the
-/// origin is asked for.
-fn default_key(protocol: Protocol) -> Option<Text> {
-    (protocol == Protocol::Http)
-        .then(|| Text::builtin("$proxy_internal_scheme://$proxy_host$proxy_internal_uri"))
 }

@@ -4,7 +4,7 @@ use super::CertificateCache;
 use crate::text::Text;
 
 /// `proxy_ssl_*` of a level.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginTlsSettings {
     /// `proxy_ssl_session_reuse`.
     pub session_reuse: bool,
@@ -36,27 +36,4 @@ pub struct OriginTlsSettings {
     pub password_file: Option<Text>,
     /// `proxy_ssl_certificate_cache`; `None` for `off`.
     pub certificate_cache: Option<CertificateCache>,
-}
-
-impl Default for OriginTlsSettings {
-    /// nginx's defaults.
-    fn default() -> Self {
-        Self {
-            session_reuse: true,
-            tls12: true,
-            tls13: true,
-            ciphers: None,
-            commands: Vec::new(),
-            name: None,
-            server_name: false,
-            verify: false,
-            verify_depth: 1,
-            trusted_certificate: None,
-            crl: None,
-            certificate: None,
-            key: None,
-            password_file: None,
-            certificate_cache: None,
-        }
-    }
 }

@@ -13,9 +13,10 @@ pub enum RealIpFrom {
 }
 
 /// The place where the client's address stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RealIpSource {
     /// In `X-Forwarded-For`: a list.
+    #[default]
     ForwardedFor,
     /// In the PROXY protocol's header.
     ProxyProtocol,
@@ -24,7 +25,7 @@ pub enum RealIpSource {
 }
 
 /// Settings of a level.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RealIpSettings {
     /// `set_real_ip_from`; without one nobody is believed.
     pub from: Vec<RealIpFrom>,
@@ -32,11 +33,4 @@ pub struct RealIpSettings {
     pub source: RealIpSource,
     /// `real_ip_recursive`.
     pub recursive: bool,
-}
-
-impl Default for RealIpSettings {
-    /// nginx's defaults.
-    fn default() -> Self {
-        Self { from: Vec::new(), source: RealIpSource::Field("X-Real-IP".to_owned()), recursive: false }
-    }
 }

@@ -43,7 +43,7 @@ pub struct CertificateCache {
 }
 
 /// `ssl_*` of a level.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsSettings {
     /// `ssl_certificate`: files of PEM certificates, each with its chain behind it.
     pub certificates: Vec<Text>,
@@ -101,40 +101,4 @@ pub struct TlsSettings {
     pub certificate_cache: Option<CertificateCache>,
     /// `ssl_conf_command`: a name of OpenSSL's and its value.
     pub commands: Vec<(Text, Text)>,
-}
-
-impl Default for TlsSettings {
-    /// nginx's defaults.
-    fn default() -> Self {
-        Self {
-            certificates: Vec::new(),
-            keys: Vec::new(),
-            password_file: None,
-            tls12: true,
-            tls13: true,
-            ciphers: None,
-            prefer_server_ciphers: None,
-            curves: None,
-            session_cache: SessionCache::Off,
-            session_timeout: 300_000,
-            session_tickets: true,
-            buffer_size: None,
-            reject_handshake: false,
-            verify_client: VerifyClient::Off,
-            verify_depth: 1,
-            client_certificate: None,
-            trusted_certificate: None,
-            crl: None,
-            dhparam: None,
-            ticket_keys: Vec::new(),
-            stapling: false,
-            stapling_file: None,
-            stapling_responder: None,
-            stapling_verify: false,
-            early_data: false,
-            certificate_compression: false,
-            certificate_cache: None,
-            commands: Vec::new(),
-        }
-    }
 }

@@ -146,16 +146,6 @@ fn encodings_are_read_with_the_names_of_their_modules() {
 }
 
 #[test]
-fn charset_is_off_or_named_for_some_types() {
-    let content = settings("").content;
-    assert_eq!((content.charset, content.charset_types.len()), (None, 6));
-    let content = settings("charset utf-8; charset_types text/css; override_charset on;").content;
-    assert_eq!(content.charset.unwrap().bytes(), b"utf-8");
-    assert_eq!(content.charset_types, ["text/html", "text/css"]);
-    assert!(content.override_charset && settings("charset off;").content.charset.is_none());
-}
-
-#[test]
 fn open_file_cache_shows_whether_it_was_written() {
     assert_eq!(settings("").open_files.cache, None);
     assert_eq!(settings("open_file_cache off;").open_files.cache, Some(None));

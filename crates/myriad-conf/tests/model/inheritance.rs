@@ -1,3 +1,4 @@
+use myriad_conf::settings::Protocol;
 use myriad_conf::{
     model::{MainConf, RewriteStep, WorkerProcesses},
     settings::{Handler, MinRate, Satisfy},
@@ -8,7 +9,15 @@ use crate::{http, model, server, texts};
 #[test]
 fn an_empty_configuration_has_the_defaults() {
     let model = model("");
-    assert_eq!(model.main, MainConf::default());
+    let main = MainConf {
+        worker_processes: WorkerProcesses::Count(1),
+        worker_connections: 512,
+        master_process: true,
+        daemon: true,
+        pid: "logs/nginx.pid".into(),
+        ..MainConf::default()
+    };
+    assert_eq!(model.main, main);
     assert!(model.http.is_none());
 }
 
@@ -22,7 +31,7 @@ fn main_and_events_fill_the_main_part() {
     assert_eq!(main.worker_processes, WorkerProcesses::Auto);
     assert_eq!(
         (main.worker_connections, main.daemon, main.worker_shutdown_timeout),
-        (768, Some(false), Some(10_000))
+        (768, false, Some(10_000))
     );
     assert_eq!(main.user.unwrap().bytes(), b"www");
     assert_eq!(main.group.unwrap().bytes(), b"web");
@@ -81,9 +90,12 @@ fn lists_are_inherited_whole_or_not_at_all() {
     assert_eq!(names(own), ["C"]);
     assert_eq!((keep.access.rules.len(), own.access.rules.len()), (2, 1));
     assert_eq!((keep.content.error_pages.len(), own.content.error_pages.len()), (2, 1));
-    assert_eq!((keep.fastcgi.parameters.len(), own.fastcgi.parameters.len()), (1, 1));
-    assert_eq!(own.fastcgi.parameters[0].name.bytes(), b"Y");
-    assert_eq!(own.proxy.parameters[0].name.bytes(), b"G");
+    assert_eq!(
+        (keep.origin(Protocol::FastCgi).parameters.len(), own.origin(Protocol::FastCgi).parameters.len()),
+        (1, 1)
+    );
+    assert_eq!(own.origin(Protocol::FastCgi).parameters[0].name.bytes(), b"Y");
+    assert_eq!(own.origin(Protocol::Http).parameters[0].name.bytes(), b"G");
     assert_eq!((keep.log.access.len(), own.log.access.len()), (1, 0));
     assert_eq!(
         (texts(&keep.content.index), texts(&own.content.index)),

@@ -11,13 +11,15 @@ use std::path::Path;
 use myriad_conf::{
     MemoryLoader, Model, Settings, Text, build,
     model::{HttpConf, LocationConf, ServerConf},
-    parse, render,
+    parse,
+    registry::Registry,
+    render,
 };
 
 #[track_caller]
 fn model(text: &str) -> Model {
     let parsed = parse(&MemoryLoader::with("/conf/nginx.conf", text), Path::new("/conf/nginx.conf"), b"");
-    build(&parsed).unwrap_or_else(|errors| {
+    build(&parsed, &Registry::new([])).unwrap_or_else(|errors| {
         let errors: Vec<_> = errors.iter().map(|error| render(&parsed, error)).collect();
         panic!("{text}\n{}", errors.join("\n"))
     })
@@ -27,7 +29,7 @@ fn model(text: &str) -> Model {
 #[track_caller]
 fn refusal(text: &str) -> String {
     let parsed = parse(&MemoryLoader::with("/conf/nginx.conf", text), Path::new("/conf/nginx.conf"), b"");
-    build(&parsed).expect_err(text)[0].message.clone()
+    build(&parsed, &Registry::new([])).expect_err(text)[0].message.clone()
 }
 
 #[track_caller]

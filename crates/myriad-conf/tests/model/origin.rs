@@ -1,7 +1,9 @@
 use myriad_conf::{
+    Text,
     model::{Balance, UpstreamAddress, UpstreamQueue},
-    settings::{CacheStatus, CacheZone, Handler, HttpVersion, Protocol, Redirect},
+    settings::{CacheZone, Handler, HttpVersion, NextUpstream, Protocol, Redirect},
 };
+use myriad_policy::{LockRules, StatusMatch};
 
 use crate::{http, settings, texts};
 
@@ -22,9 +24,9 @@ fn both_families_read_the_same_directives_apart() {
         assert_eq!((origin.buffers.count, origin.buffers.size, origin.buffer_size), (16, 16384, 32768));
         assert_eq!(texts(&origin.hide_headers), ["X-A", "X-B"]);
         let ignore = origin.ignore_headers;
-        assert!(ignore.set_cookie && ignore.accel.expires && ignore.vary && !ignore.cache_control);
+        assert!(ignore.set_cookie && ignore.x_accel_expires && ignore.vary && !ignore.cache_control);
         let next = origin.next_upstream;
-        assert!(next.error && next.http_500 && next.non_idempotent && !next.timeout && !next.off);
+        assert!(next.error && next.http_500 && next.non_idempotent && !next.timeout && !next.invalid_header);
         assert_eq!(origin.limit_rate.bytes(), b"10240");
         let other = if protocol == Protocol::Http { Protocol::FastCgi } else { Protocol::Http };
         assert_eq!(all.origin(other).connect_timeout, 60_000);
@@ -57,7 +59,8 @@ fn proxy_directives_of_its_own_are_read() {
         "proxy_http_version 1.0; proxy_method POST; proxy_set_body x;
          proxy_redirect default; proxy_redirect http://a/ /b/; proxy_redirect ~*^http://(.*)$ /$1;",
     )
-    .proxy;
+    .origin(Protocol::Http)
+    .clone();
     assert_eq!(proxy.http_version, HttpVersion::Http10);
     assert_eq!(proxy.redirects[0], Redirect::Default);
     assert!(
@@ -66,13 +69,16 @@ fn proxy_directives_of_its_own_are_read() {
     assert!(
         matches!(&proxy.redirects[2], Redirect::Regex { caseless: true, pattern, .. } if pattern.bytes() == b"^http://(.*)$")
     );
-    assert_eq!(settings("proxy_redirect a b; proxy_redirect default;").proxy.redirects.len(), 2);
-    assert_eq!(settings("proxy_redirect off;").proxy.redirects, []);
-    assert_eq!(settings("").proxy.redirects, [Redirect::Default]);
+    assert_eq!(
+        settings("proxy_redirect a b; proxy_redirect default;").origin(Protocol::Http).redirects.len(),
+        2
+    );
+    assert_eq!(settings("proxy_redirect off;").origin(Protocol::Http).redirects, []);
+    assert_eq!(settings("").origin(Protocol::Http).redirects, [Redirect::Default]);
 }
 
 #[test]
-fn cache_directives_are_read_and_the_lock_shows_whether_it_was_written() {
+fn cache_directives_are_read_and_the_lock_is_on_unless_it_is_written_off() {
     let http = http(
         "fastcgi_cache_path /c levels=1:2 keys_zone=Z:10m memory=64m max_size=1g inactive=1h use_temp_path=off;
          server { fastcgi_cache Z; fastcgi_cache_key $uri; location /a { }
@@ -90,22 +96,23 @@ fn cache_directives_are_read_and_the_lock_shows_whether_it_was_written() {
         (zone.memory, zone.max_size, zone.inactive, zone.use_temp_path),
         (Some(64 << 20), Some(1 << 30), 3_600_000, false)
     );
-    let cache = |index: usize| http.servers[0].locations[index].settings.fastcgi.cache.clone();
+    let cache =
+        |index: usize| http.servers[0].locations[index].settings.origin(Protocol::FastCgi).cache.clone();
     let (a, b) = (cache(0), cache(1));
     assert!(matches!(a.zone, CacheZone::Zone(name) if name.bytes() == b"Z"));
-    assert_eq!((a.lock, a.lock_timeout, a.lock_age), (None, None, None));
+    assert_eq!((a.lock, a.lock_rules), (true, LockRules { timeout_ms: None, age_ms: None }));
     assert_eq!(
-        (b.zone, b.lock, b.lock_timeout, b.lock_age),
-        (CacheZone::Off, Some(false), Some(3_000), Some(4_000))
+        (b.zone, b.lock, b.lock_rules),
+        (CacheZone::Off, false, LockRules { timeout_ms: Some(3_000), age_ms: Some(4_000) })
     );
-    let valid: Vec<_> = b.valid.iter().map(|valid| (valid.status, valid.valid)).collect();
-    let code = CacheStatus::Code;
+    let valid: Vec<_> = b.valid.iter().map(|valid| (valid.valid.status, valid.valid.ms)).collect();
+    let code = StatusMatch::Code;
     let expected = [
         (code(200), 600_000),
         (code(301), 600_000),
         (code(302), 600_000),
         (code(404), 60_000),
-        (CacheStatus::Any, 30_000),
+        (StatusMatch::Any, 30_000),
     ];
     assert_eq!(valid, expected);
     assert!(b.methods.post && b.background_update && b.use_stale.updating && !b.use_stale.timeout);
@@ -116,13 +123,31 @@ fn cache_directives_are_read_and_the_lock_shows_whether_it_was_written() {
 }
 
 #[test]
+fn words_of_next_upstream_set_their_condition() {
+    let next = |text: &str| settings(text).origin(Protocol::Http).next_upstream;
+    for status in [500, 502, 503, 504, 403, 404, 429] {
+        assert!(!NextUpstream::OFF.on_status(status));
+        let named = next(&format!("proxy_next_upstream http_{status};"));
+        assert!(named.on_status(status) && !named.on_status(200) && !named.error);
+    }
+    let all = next("proxy_next_upstream error timeout; proxy_next_upstream invalid_header;");
+    assert!(all.error && all.timeout && all.invalid_header && !all.non_idempotent);
+    let bounds = "proxy_next_upstream_tries 3; proxy_next_upstream_timeout 2s;";
+    let off = NextUpstream { tries: 3, timeout_ms: 2000, ..NextUpstream::OFF };
+    for text in ["off", "error off", "off; proxy_next_upstream error"] {
+        assert_eq!(next(&format!("{bounds} proxy_next_upstream {text};")), off, "{text}");
+    }
+    assert!(next("proxy_next_upstream denied; proxy_next_upstream error;").error);
+}
+
+#[test]
 fn only_http_origins_have_a_default_key() {
     let all = settings("");
     assert_eq!(
-        all.proxy.cache.key.unwrap().bytes(),
+        all.origin(Protocol::Http).cache.key.as_ref().unwrap().bytes(),
         b"$proxy_internal_scheme://$proxy_host$proxy_internal_uri"
     );
-    assert_eq!(all.fastcgi.cache.key, None);
+    assert_eq!(all.origin(Protocol::FastCgi).cache.key, None);
 }
 
 #[test]
@@ -164,8 +189,8 @@ fn upstreams_hold_servers_balance_and_keepalive() {
          upstream d { ip_hash; server 127.0.0.1; } upstream e { random two least_conn; server 127.0.0.1; }",
     );
     let a = &http.upstreams[0];
-    assert_eq!(a.queue, Some(UpstreamQueue { most: 9, timeout: 5_000 }));
-    assert_eq!(http.upstreams[1].queue, Some(UpstreamQueue { most: 1, timeout: 60_000 }));
+    assert_eq!(a.queue, Some(UpstreamQueue { most: 9, timeout_ms: 5_000 }));
+    assert_eq!(http.upstreams[1].queue, Some(UpstreamQueue { most: 1, timeout_ms: 60_000 }));
     assert_eq!(http.upstreams[2].queue, None);
     assert_eq!(a.servers[0].address, UpstreamAddress::Ip("127.0.0.1:80".parse().unwrap()));
     assert_eq!(a.servers[1].address, UpstreamAddress::Host("php.example".into(), 9000));
@@ -175,9 +200,11 @@ fn upstreams_hold_servers_balance_and_keepalive() {
     assert_eq!(a.servers[2].address, UpstreamAddress::Unix(b"/s".to_vec()));
     assert_eq!(a.servers[3].address, UpstreamAddress::Ip("[::1]:81".parse().unwrap()));
     assert_eq!((a.keepalive, a.keepalive_timeout, a.keepalive_requests), (Some(8), 30_000, 10));
-    let balances: Vec<_> = http.upstreams.iter().map(|upstream| upstream.balance.clone()).collect();
+    let balances: Vec<_> = http.upstreams.iter().map(|upstream| upstream.balance).collect();
     assert_eq!(balances[0], Balance::RoundRobin);
     assert_eq!(balances[1], Balance::LeastConnections);
-    assert!(matches!(&balances[2], Balance::Hash { consistent: true, key } if key.bytes() == b"$uri"));
+    assert_eq!(balances[2], Balance::Hash { consistent: true });
+    let keys = http.upstreams.iter().map(|upstream| upstream.hash_key.as_ref().map(Text::bytes));
+    assert_eq!(keys.collect::<Vec<_>>(), [None, None, Some(&b"$uri"[..]), None, None]);
     assert_eq!(balances[3..], [Balance::IpHash, Balance::Random { two: true }]);
 }

@@ -1,30 +1,19 @@
 //! How a value is written into a log line (`log_format … escape=`).
 
-/// `escape=`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escaping {
-    /// `default`: `"`, `\`, controls and bytes above 126 as `\xXX`.
-    Default,
-    /// `json`: what JSON strings need.
-    Json,
-    /// `none`.
-    None,
+use myriad_conf::model::LogEscape;
+
+/// Appends a value, written so that it ends neither its line nor, but for `none`, its quotes.
+pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
+    match escape {
+        LogEscape::None => out.extend_from_slice(value),
+        LogEscape::Default => write_default(value, out),
+        LogEscape::Json => write_json(value, out),
+    }
 }
 
-impl Escaping {
-    /// Appends a value.
-    pub fn write(self, value: &[u8], out: &mut Vec<u8>) {
-        match self {
-            Self::None => out.extend_from_slice(value),
-            Self::Default => write_default(value, out),
-            Self::Json => write_json(value, out),
-        }
-    }
-
-    /// What stands for a value that does not exist.
-    pub fn missing(self) -> &'static [u8] {
-        if self == Self::Default { b"-" } else { b"" }
-    }
+/// What stands for a value that does not exist.
+pub(super) fn missing(escape: LogEscape) -> &'static [u8] {
+    if escape == LogEscape::Default { b"-" } else { b"" }
 }
 
 fn write_default(value: &[u8], out: &mut Vec<u8>) {
@@ -60,23 +49,23 @@ fn hex(digit: u8) -> u8 {
 mod tests {
     use super::*;
 
-    fn written(escaping: Escaping, value: &[u8]) -> String {
+    fn written(escape: LogEscape, value: &[u8]) -> String {
         let mut out = Vec::new();
-        escaping.write(value, &mut out);
+        write_escaped(escape, value, &mut out);
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn a_client_cannot_forge_a_line_or_close_a_quote() {
-        assert_eq!(written(Escaping::Default, b"a\"b\\c\n\x7f\xc3"), "a\\x22b\\x5Cc\\x0A\\x7F\\xC3");
-        assert_eq!(written(Escaping::Json, b"a\"b\\c\n\x01\t"), "a\\\"b\\\\c\\n\\u0001\\t");
-        assert_eq!(written(Escaping::None, b"\""), "\"");
+        assert_eq!(written(LogEscape::Default, b"a\"b\\c\n\x7f\xc3"), "a\\x22b\\x5Cc\\x0A\\x7F\\xC3");
+        assert_eq!(written(LogEscape::Json, b"a\"b\\c\n\x01\t"), "a\\\"b\\\\c\\n\\u0001\\t");
+        assert_eq!(written(LogEscape::None, b"\""), "\"");
     }
 
     #[test]
     fn default_output_is_printable_and_can_be_read_back() {
         for byte in 0..=u8::MAX {
-            let shown = written(Escaping::Default, &[byte]);
+            let shown = written(LogEscape::Default, &[byte]);
             assert!(shown.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'"'), "{shown}");
             let read = match shown.strip_prefix("\\x") {
                 Some(digits) => u8::from_str_radix(digits, 16).unwrap(),
@@ -99,7 +88,7 @@ mod tests {
                     }
                 })
                 .collect();
-            let shown = written(Escaping::Json, value.as_bytes());
+            let shown = written(LogEscape::Json, value.as_bytes());
             let read: String = serde_json::from_str(&format!("\"{shown}\"")).expect("a string of JSON");
             assert_eq!(read, value, "seed {seed}");
         }
@@ -107,15 +96,15 @@ mod tests {
 
     #[test]
     fn json_uses_the_short_forms_where_there_are_any() {
-        assert_eq!(written(Escaping::Json, b"\x08\x0c\r\x1f\x7f/"), "\\b\\f\\r\\u001F\x7f/");
+        assert_eq!(written(LogEscape::Json, b"\x08\x0c\r\x1f\x7f/"), "\\b\\f\\r\\u001F\x7f/");
     }
 
     #[test]
     fn values_are_appended_and_an_empty_one_is_nothing() {
         let mut out = b"before ".to_vec();
-        for escaping in [Escaping::Default, Escaping::Json, Escaping::None] {
-            escaping.write(b"", &mut out);
-            escaping.write(b"a", &mut out);
+        for escape in [LogEscape::Default, LogEscape::Json, LogEscape::None] {
+            write_escaped(escape, b"", &mut out);
+            write_escaped(escape, b"a", &mut out);
         }
         assert_eq!(out, b"before aaa");
     }
@@ -123,7 +112,7 @@ mod tests {
     #[test]
     fn only_the_default_shows_what_does_not_exist() {
         assert_eq!(
-            [Escaping::Default, Escaping::Json, Escaping::None].map(Escaping::missing),
+            [LogEscape::Default, LogEscape::Json, LogEscape::None].map(missing),
             [&b"-"[..], b"", b""]
         );
     }

@@ -8,8 +8,7 @@ mod target;
 mod testing;
 mod writer;
 
-pub use escape::Escaping;
+pub use escape::write_escaped;
 pub use format::Format;
-pub use open_files::OpenFiles;
 pub use target::{AccessLog, BufferRules, LogTarget};
 pub use writer::LogWriter;

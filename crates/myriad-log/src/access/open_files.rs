@@ -1,28 +1,23 @@
 //! Logs whose path holds variables: kept open as `open_log_file_cache` says, otherwise opened for each line.
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// `open_log_file_cache`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenFiles {
-    /// `max=`.
-    pub most: usize,
-    /// `inactive=`, milliseconds.
-    pub inactive_ms: u64,
-    /// `min_uses=`: lines within `inactive` after which a file stays open.
-    pub min_uses: u64,
-    /// `valid=`, milliseconds after which a file is looked for under its name again.
-    pub valid_ms: u64,
-}
+use myriad_bounded::Lru;
+use myriad_conf::settings::OpenLogFileCache;
 
 /// A worker's open logs.
-#[derive(Default)]
 pub(crate) struct OpenLogs {
-    files: HashMap<PathBuf, Kept>,
+    /// The bound is set by the rules of each log that is added.
+    files: Lru<PathBuf, Kept>,
+}
+
+impl Default for OpenLogs {
+    fn default() -> Self {
+        Self { files: Lru::new(1) }
+    }
 }
 
 struct Kept {
@@ -39,26 +34,26 @@ impl OpenLogs {
     pub(crate) fn append(
         &mut self,
         path: &Path,
-        rules: Option<&OpenFiles>,
+        rules: Option<&OpenLogFileCache>,
         now: u64,
         line: &[u8],
     ) -> io::Result<()> {
         let Some(rules) = rules else { return open(path)?.write_all(line) };
         // Opened first: what cannot be opened takes no other's place.
         let mut opened = None;
-        if !self.files.contains_key(path) {
+        if self.files.get(path).is_none() {
             opened = Some(open(path)?);
             self.make_room(rules, now);
             let kept = Kept { file: None, uses: 0, first_ms: now, used_ms: now, checked_ms: now };
-            self.files.insert(path.to_owned(), kept);
+            self.files.insert(path.to_owned(), kept, 1);
         }
         let Some(kept) = self.files.get_mut(path) else { return Ok(()) };
-        if now.saturating_sub(kept.first_ms) > rules.inactive_ms && kept.file.is_none() {
+        if now.saturating_sub(kept.first_ms) > rules.inactive && kept.file.is_none() {
             (kept.first_ms, kept.uses) = (now, 0);
         }
         kept.uses += 1;
         kept.used_ms = now;
-        if now.saturating_sub(kept.checked_ms) >= rules.valid_ms {
+        if now.saturating_sub(kept.checked_ms) >= rules.valid {
             kept.checked_ms = now;
             if kept.file.as_ref().is_some_and(|file| !is_at(file, path)) {
                 kept.file = None;
@@ -76,14 +71,10 @@ impl OpenLogs {
         Ok(())
     }
 
-    /// Closes what nobody has written to lately, and what is beyond the bounds, the longest unused first.
-    fn make_room(&mut self, rules: &OpenFiles, now: u64) {
-        self.files.retain(|_, kept| now.saturating_sub(kept.used_ms) <= rules.inactive_ms);
-        while self.files.len() >= rules.most.max(1) {
-            let oldest = self.files.iter().min_by_key(|(_, kept)| kept.used_ms).map(|(path, _)| path.clone());
-            let Some(oldest) = oldest else { return };
-            self.files.remove(&oldest);
-        }
+    /// Closes what nobody has written to lately; what is beyond the bound goes when another comes, the longest unused first.
+    fn make_room(&mut self, rules: &OpenLogFileCache, now: u64) {
+        while self.files.remove_oldest_if(|kept| now.saturating_sub(kept.used_ms) > rules.inactive) {}
+        self.files.set_most(rules.max.max(1));
     }
 
     /// Closes all: they were moved away.
@@ -109,7 +100,7 @@ mod tests {
     use super::*;
     use crate::testing::Folder;
 
-    const RULES: OpenFiles = OpenFiles { most: 2, inactive_ms: 1000, min_uses: 2, valid_ms: 500 };
+    const RULES: OpenLogFileCache = OpenLogFileCache { max: 2, inactive: 1000, min_uses: 2, valid: 500 };
 
     #[test]
     fn a_log_stays_open_after_enough_lines_and_follows_its_name_once_asked_again() {
@@ -131,7 +122,7 @@ mod tests {
         }
         assert_eq!(logs.files.len(), 2);
         assert!(logs.append(&folder.join("none/e"), Some(&RULES), 703, b"x").is_err());
-        assert!(logs.files.contains_key(&folder.join("c")), "what cannot be opened took a place");
+        assert!(logs.files.get(&folder.join("c")).is_some(), "what cannot be opened took a place");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -156,11 +147,11 @@ mod tests {
     fn another_log_makes_room_of_those_unused() {
         let folder = Folder::new("room");
         let mut logs = OpenLogs::default();
-        let rules = OpenFiles { most: 9, ..RULES };
+        let rules = OpenLogFileCache { max: 9, ..RULES };
         for (name, now) in [("a", 0), ("b", 500), ("c", 1001)] {
             logs.append(&folder.path(name), Some(&rules), now, b"x").unwrap();
         }
-        assert!(!logs.files.contains_key(&folder.path("a")) && logs.files.len() == 2);
+        assert!(logs.files.get(&folder.path("a")).is_none() && logs.files.len() == 2);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use myriad_conf::settings::OpenLogFileCache;
 use myriad_script::{Environment, Frame, Predicates, Template};
 
-use super::open_files::OpenFiles;
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
@@ -38,7 +38,7 @@ pub enum LogTarget {
         buffer: Option<BufferRules>,
     },
     /// A path with variables.
-    Variable(Template, Option<OpenFiles>),
+    Variable(Template, Option<OpenLogFileCache>),
     /// A syslog server.
     Syslog(Arc<Syslog>),
 }

@@ -148,10 +148,10 @@ mod tests {
     use std::pin::pin;
     use std::task::Poll;
 
+    use myriad_conf::settings::OpenLogFileCache;
     use myriad_encode::decompress;
 
     use super::*;
-    use crate::access::open_files::OpenFiles;
     use crate::access::testing::template;
     use crate::testing::Folder;
 
@@ -286,7 +286,7 @@ mod tests {
     fn logs_opened_anew_follow_their_name() {
         let folder = Folder::new("anew");
         let writer = LogWriter::default();
-        let rules = OpenFiles { most: 9, inactive_ms: 3_600_000, min_uses: 1, valid_ms: 3_600_000 };
+        let rules = OpenLogFileCache { max: 9, inactive: 3_600_000, min_uses: 1, valid: 3_600_000 };
         let target = LogTarget::Variable(template("$plain"), Some(rules));
         let path = folder.path("a.log");
         writer.write(&target, Some(&path), b"one\n").unwrap();

@@ -49,25 +49,30 @@ pub struct Judged {
     pub judgement: Judgement,
 }
 
-/// What the service has read in a client's certificate, by numbers of its own: a connection reads it once, however often it
+/// What the service has read in a client's certificate, by names of its own: a connection reads it once, however often it
 /// is asked. What is too long to be kept is read again.
 #[derive(Debug, Default)]
-pub struct Readings(RefCell<Vec<(u8, Box<str>)>>);
+pub struct Readings(RefCell<Vec<(&'static str, Box<str>)>>);
 
 /// Bytes that are kept of readings.
 const MOST_KEPT: usize = 32 << 10;
 
 impl Readings {
     /// Uses a reading, which is made where it is not known yet.
-    pub fn with<T>(&self, number: u8, read: impl FnOnce() -> String, show: impl FnOnce(&str) -> T) -> T {
-        if let Some((_, known)) = self.0.borrow().iter().find(|(known, _)| *known == number) {
+    pub fn with<T>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce() -> String,
+        show: impl FnOnce(&str) -> T,
+    ) -> T {
+        if let Some((_, known)) = self.0.borrow().iter().find(|(known, _)| *known == name) {
             return show(known);
         }
         let made = read();
         let shown = show(&made);
         let mut kept = self.0.borrow_mut();
         if kept.iter().map(|(_, text)| text.len()).sum::<usize>() + made.len() <= MOST_KEPT {
-            kept.push((number, made.into()));
+            kept.push((name, made.into()));
         }
         shown
     }
@@ -91,8 +96,8 @@ pub struct Offer {
 }
 
 impl TlsFacts {
-    /// What a usual client would agree on, for a connection that nobody is on.
-    pub(crate) fn imagined() -> Self {
+    /// What a usual client would agree on, for a connection that nobody is on: TLS 1.3.
+    pub fn imagined() -> Self {
         Self {
             server_name: None,
             protocol: "TLSv1.3",
@@ -147,18 +152,24 @@ mod tests {
     fn a_certificate_is_read_once_unless_that_takes_too_much_room() {
         let readings = Readings::default();
         let made = Cell::new(0);
-        let ask = |number: u8, length: usize| {
+        let ask = |name: &'static str, length: usize| {
             let read = || {
                 made.set(made.get() + 1);
                 "x".repeat(length)
             };
-            readings.with(number, read, str::len)
+            readings.with(name, read, str::len)
         };
-        for (number, length, expected) in
-            [(1, 9, 1), (1, 9, 1), (2, 0, 2), (2, 0, 2), (3, MOST_KEPT, 3), (3, MOST_KEPT, 4), (1, 9, 4)]
-        {
-            assert_eq!(ask(number, length), length);
-            assert_eq!(made.get(), expected, "{number}");
+        for (name, length, expected) in [
+            ("a", 9, 1),
+            ("a", 9, 1),
+            ("b", 0, 2),
+            ("b", 0, 2),
+            ("c", MOST_KEPT, 3),
+            ("c", MOST_KEPT, 4),
+            ("a", 9, 4),
+        ] {
+            assert_eq!(ask(name, length), length);
+            assert_eq!(made.get(), expected, "{name}");
         }
     }
 }

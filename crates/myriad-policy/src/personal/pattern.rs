@@ -1,4 +1,4 @@
-//! One line of the list.
+//! A pattern: one line of the list.
 
 /// How the hexadecimal digits of a name are written in the list.
 const HEX: &str = "[a-f0-9]+";
@@ -6,12 +6,12 @@ const HEX: &str = "[a-f0-9]+";
 /// A cookie name, or the beginning of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// What the name begins with.
+    /// The beginning of the name.
     stem: Box<[u8]>,
     rest: Rest,
 }
 
-/// What may follow the stem.
+/// The rest of the name behind the stem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Nothing,

@@ -1,20 +1,20 @@
-//! A purge, whoever asks for it: a request, the command line, an application's answer.
+//! A purge, in whichever way it was asked for: by a request, the command line, an application's answer.
 
 use super::{Subject, Tags, Wildcard};
 
-/// A purge. It says nothing of zones: whoever runs it knows which it may reach.
+/// A purge. It names no zones: the caller knows which of them it may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// Which pages.
     pub what: What,
-    /// Whether pages stay, stale from this moment on, for the next visitor to have them refreshed.
+    /// Whether it is soft: pages stay, stale from now on, and the next visitor has them refreshed.
     pub soft: bool,
 }
 
 /// Which pages a purge covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// One URL over both schemes, with all variants and encodings.
+    /// A URL over both schemes, with all variants and encodings.
     Url {
         /// Its host, without a port, lower case.
         host: Box<[u8]>,
@@ -73,7 +73,7 @@ impl What {
     /// A pattern with `*`, on this host where it names none.
     ///
     /// # Errors
-    /// One that is longer than 4096 bytes.
+    /// A pattern that is longer than 4096 bytes.
     pub fn wildcard(pattern: &[u8], host: &[u8]) -> Result<What, &'static str> {
         bounded(pattern)?;
         Ok(What::Wildcard(Wildcard::parse(pattern, host)))
@@ -129,7 +129,7 @@ impl What {
     }
 }
 
-/// What is purged, for logs: one line, whatever bytes were sent.
+/// The purge for logs: one line, whatever bytes were sent.
 impl std::fmt::Display for What {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

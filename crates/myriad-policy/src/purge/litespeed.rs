@@ -8,7 +8,7 @@ const MOST: usize = 256;
 /// Reads an `X-LiteSpeed-Purge` field for the pages of `host`, and adds what it asks for.
 ///
 /// Lists behind `public` (or nothing) hold `*`, `tag=NAME`, a bare name of a tag, and URLs of the host; `stale` makes them
-/// soft. Lists behind `private` speak of pages of one visitor, which are never stored.
+/// soft. Lists behind `private` are of pages of one visitor, which are never stored.
 pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<Command>) {
     for list in value.split(|byte| *byte == b';') {
         let words =

@@ -4,7 +4,7 @@ use myriad_http::{Fields, Known};
 
 use super::{Command, Tags, What};
 
-/// Reads what a `PURGE` (or `BAN`) request for `target` on `host` wants.
+/// Reads the purge that a `PURGE` (or `BAN`) request for `target` on `host` asks for.
 ///
 /// | request | covers |
 /// |---|---|
@@ -17,7 +17,7 @@ use super::{Command, Tags, What};
 /// `X-VC-Purge-Method` is another plugin's name for `X-Purge-Method`. Pages stay, stale, where [`is_soft`] says so.
 ///
 /// # Errors
-/// Why it cannot be.
+/// The reason why there can be no such purge.
 pub fn wanted(target: &[u8], host: &[u8], fields: &Fields) -> Result<Command, &'static str> {
     Ok(Command { what: what(target, host, fields)?, soft: is_soft(fields) })
 }
@@ -49,7 +49,7 @@ fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static st
     if target.ends_with(b"*") { What::wildcard(target, host) } else { Ok(url()) }
 }
 
-/// A target is meant from its beginning; a pattern in a field says itself where it begins.
+/// A target matches from the beginning of a URL; a pattern in a field says itself where it matches.
 fn by_regex(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static str> {
     match fields.get(b"x-purge-regex") {
         Some(pattern) => What::regex(Some(host), pattern),
@@ -97,7 +97,7 @@ fn is_soft(fields: &Fields) -> bool {
     asks(b"fastly-soft-purge") || asks(b"x-soft-purge") || fields.get(b"xkey-softpurge").is_some()
 }
 
-/// Fields of those who pass a request on, beside the registered ones.
+/// Fields by which proxies say that they pass a request on, beside the registered ones.
 const PASSED_ON: [&[u8]; 10] = [
     b"cdn-loop",
     b"cf-connecting-ip",
@@ -108,12 +108,12 @@ const PASSED_ON: [&[u8]; 10] = [
     b"x-client-ip",
     b"x-cluster-client-ip",
     b"x-original-forwarded-for",
-    // WordPress, where a stranger has it fetch the page of a pingback.
+    // Sent by WordPress where a stranger has it fetch the page of a pingback.
     b"x-pingback-forwarded-for",
 ];
 
-/// Whether a request says that somebody passed it on (RFC 7239, RFC 9110 §7.6.3, and the fields of proxies): then the
-/// socket's other end is not who asks, and that it is near says nothing.
+/// Whether a request says that a proxy passed it on (RFC 7239, RFC 9110 §7.6.3, and the fields of proxies): then the
+/// address of the connection is not the client's, and a local one proves nothing.
 pub fn is_forwarded(fields: &Fields) -> bool {
     let known = [Known::XForwardedFor, Known::Forwarded, Known::Via, Known::XRealIp];
     let named = |name: &[u8]| {

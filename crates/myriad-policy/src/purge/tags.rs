@@ -9,7 +9,7 @@ const MOST: usize = 512;
 /// Most bytes of all tags of one page.
 const BYTES: usize = 16 << 10;
 
-/// Fields that name the tags of an answer; none of them is a visitor's business.
+/// Fields that name the tags of an answer; none of them is sent to visitors.
 const FIELDS: [Known; 5] =
     [Known::SurrogateKey, Known::CacheTag, Known::XKey, Known::XCacheTags, Known::XLiteSpeedTag];
 
@@ -46,7 +46,7 @@ impl Tags {
                 self.overflown = true;
                 return;
             }
-            // Most pages bear a handful: a search costs less than a table.
+            // Most pages bear a few tags: a search costs less than a table.
             if !self.names.iter().any(|known| **known == *name) {
                 bytes += name.len();
                 self.names.push(name.into());
@@ -69,8 +69,8 @@ impl Tags {
         self.overflown
     }
 
-    /// The label of pages that bear more tags than are kept. Whoever purges tags purges these as well: a page too many is
-    /// fetched anew, where a page too few would stay old.
+    /// The label of pages that bear more tags than are kept. A purge of tags covers these pages as well: one page too many is
+    /// fetched anew, but one too few would stay old.
     pub const OVERFLOWN: u64 = label::OVERFLOWN;
 
     /// The label of a tag.

@@ -3,7 +3,7 @@
 use myriad_http::accept::Coding;
 use myriad_http::conditional::EntityTag as SentTag;
 
-/// One encoding of a page: the coding, and the level that made it, for two levels give two strings of bytes.
+/// An encoding of a page: the coding, and its level, since two levels give different bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Encoding {
     /// The coding.
@@ -17,7 +17,7 @@ impl Encoding {
     pub const IDENTITY: Encoding = Encoding { coding: Coding::Identity, level: 0 };
 }
 
-/// What a stored page is recognised by.
+/// The tag by which a stored page is recognised.
 ///
 /// A tag made here is strong and distinct for each encoding, as RFC 9110 §8.8.3.3 wants: identity hash, then coding and
 /// level (`"0123456789abcdef-gz5"`). A tag of the origin's stays what it is where its very bytes are served, and is weakened
@@ -29,7 +29,7 @@ pub enum EntityTag {
     Made(u64),
     /// Sent by the origin.
     Origin {
-        /// What stands between the quotes.
+        /// The bytes between the quotes.
         opaque: Box<[u8]>,
         /// Whether it was weak.
         weak: bool,

@@ -1,6 +1,6 @@
 //! Variants for people to read.
 
-/// What a variant's key ([`super::VaryRule::write_variant`]) says: field names, and their values where the request had
+/// The content of a secondary key ([`super::VaryRule::write_variant`]): field names, and their values where the request had
 /// them. Bytes that are no such key end the list.
 pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     let mut fields = Vec::new();

@@ -27,6 +27,7 @@ pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut Names<C>) -> Result<Te
 /// Reads one reference after its `$`; gives what follows it.
 fn reference<'t, C: Catalogue>(text: &'t str, names: &mut Names<C>) -> Result<(Part, &'t str), ScriptError> {
     if let Some(digit @ b'1'..=b'9') = text.as_bytes().first() {
+        names.readings_mut().note_capture();
         return Ok((Part::Capture(digit - b'0'), &text[1..]));
     }
     let (name, after) = if let Some(braced) = text.strip_prefix('{') {

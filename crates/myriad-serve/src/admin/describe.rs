@@ -5,7 +5,7 @@ use myriad_encode::Coding;
 use myriad_policy::{Encoding, variant_fields};
 use myriad_store::{ALTERNATIVES, DiskPage, Selection};
 
-use crate::runtime::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, slot};
+use myriad_page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, slot};
 
 /// A page wherever it was found.
 pub(super) enum Found {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use myriad_admin::{Ended, PagesRequest, Pattern, Reply, shown};
 use myriad_store::Cursor;
 
+use super::administrator::{Administrator, End, Tell};
 use super::describe::Found;
-use super::{Administrator, End, Tell};
-use crate::runtime::{PageZone, system_ms};
+use myriad_page::{PageZone, system_ms};
 
 /// Where a list goes on: `ZONE:m:SHARD:SLOT:SKIPPED` or `ZONE:d:SLOT:SKIPPED` as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

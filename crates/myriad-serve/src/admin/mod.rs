@@ -3,73 +3,14 @@
 //! Everything here may wait for a disk and takes as long as there are pages: it runs on threads of those who ask, never
 //! on a worker's, and holds no lock for longer than a look-up would.
 
+mod administrator;
+mod answer;
 mod describe;
 mod list;
 mod purge;
 mod show;
 mod stats;
+#[cfg(test)]
+mod tests;
 
-use std::sync::Arc;
-
-use myriad_admin::{Ended, Reply, Request};
-use myriad_log::ErrorLog;
-
-use crate::runtime::{PageZone, Runtime};
-
-/// Batches of slots that a request over HTTP looks at.
-const HTTP_BATCHES: u64 = 2000;
-
-/// The zones of a site, as administrators reach them. Made for each request, so that a reload is noticed.
-pub struct Administrator {
-    /// In the order of their names.
-    zones: Vec<Arc<PageZone>>,
-    /// Batches that one list looks at before it says where the next goes on.
-    patience: u64,
-    log: ErrorLog,
-}
-
-/// Takes a line of the answer; false where nobody wants more.
-type Tell<'a> = dyn FnMut(Reply) -> bool + 'a;
-
-impl Administrator {
-    pub(crate) fn new(runtime: &Runtime) -> Self {
-        let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
-        zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
-        Self { zones, patience: u64::MAX, log: runtime.zone_log.clone() }
-    }
-
-    /// The same for requests over HTTP, whose answers have an end: a list says where the next one goes on.
-    pub(crate) fn of_batches(runtime: &Runtime) -> Self {
-        Self { patience: HTTP_BATCHES, ..Self::new(runtime) }
-    }
-
-    /// Answers a request: `tell` is given each line of the answer. The last is [`Reply::End`] or [`Reply::Error`],
-    /// unless `tell` wants no more before.
-    pub fn answer(&self, request: &Request, tell: &mut Tell<'_>) {
-        let end = match request {
-            Request::Stats(request) => self.stats(request, tell),
-            Request::Pages(request) => self.list(request, tell),
-            Request::Page(request) => self.show(request, tell),
-            Request::Purge(request) => self.purge(request, tell),
-        };
-        match end {
-            Ok(end) => tell(Reply::End(end)),
-            Err(error) => tell(Reply::Error(error)),
-        };
-    }
-
-    /// The zone of that name, or all of them.
-    fn named(&self, name: Option<&str>) -> Result<Vec<&Arc<PageZone>>, String> {
-        let Some(name) = name else { return Ok(self.zones.iter().collect()) };
-        let zone = self.zones.iter().find(|zone| zone.zone.name() == name);
-        zone.map(|zone| vec![zone]).ok_or_else(|| {
-            let names: Vec<String> =
-                self.zones.iter().map(|zone| format!("\"{}\"", zone.zone.name())).collect();
-            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            format!("there is no zone \"{}\"; there is {there}", myriad_admin::shown(name.as_bytes()))
-        })
-    }
-}
-
-/// How an answer ends: all told, or why not.
-type End = Result<Ended, String>;
+pub use administrator::Administrator;

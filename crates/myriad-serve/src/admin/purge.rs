@@ -11,9 +11,9 @@ use myriad_admin::{Ended, PurgeReport, PurgeRequest, Reply};
 use myriad_log::Level;
 use myriad_policy::{Command, Tags, What};
 
-use super::{Administrator, End, Tell};
+use super::administrator::{Administrator, End, Tell};
 use crate::purge::{self, Outcome};
-use crate::runtime::PageZone;
+use myriad_page::PageZone;
 
 /// How long `wait` waits for the pages of a pattern: a fetch from before the purge may keep it from ending.
 const PATIENCE: Duration = Duration::from_mins(4);

@@ -4,9 +4,9 @@ use myriad_admin::{Ended, PageRequest, Reply, from_shown};
 use myriad_policy::{Subject, What};
 use myriad_store::KeyRef;
 
+use super::administrator::{Administrator, End, Tell};
 use super::describe::Found;
-use super::{Administrator, End, Tell};
-use crate::runtime::{PageZone, system_ms};
+use myriad_page::{PageZone, system_ms};
 
 impl Administrator {
     pub(super) fn show(&self, request: &PageRequest, tell: &mut Tell<'_>) -> End {

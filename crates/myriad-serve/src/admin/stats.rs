@@ -6,8 +6,8 @@ use myriad_admin::{
 
 use myriad_policy::CacheStatus;
 
-use super::{Administrator, End, Tell};
-use crate::runtime::PageZone;
+use super::administrator::{Administrator, End, Tell};
+use myriad_page::PageZone;
 
 impl Administrator {
     pub(super) fn stats(&self, request: &StatsRequest, tell: &mut Tell<'_>) -> End {
@@ -22,7 +22,7 @@ impl Administrator {
 
 fn report(zone: &PageZone) -> ZoneReport {
     let stats = zone.zone.stats();
-    let bans = zone.zone.bans().into_iter();
+    let bans = zone.zone.purges_by_rule().into_iter();
     ZoneReport {
         zone: zone.zone.name().to_owned(),
         path: zone.folder.path.to_string_lossy().into_owned(),
@@ -77,6 +77,6 @@ fn disk(zone: &PageZone) -> Option<DiskReport> {
         evicted: stats.evictions,
         inactive: stats.expired,
         vanished: stats.vanished,
-        set_aside: stats.set_aside,
+        set_aside: stats.quarantined,
     })
 }

@@ -2,10 +2,10 @@
 
 use myriad_conf::Text;
 use myriad_conf::model::{LocationConf, Matcher};
-use myriad_conf::settings::{Handler, OriginSettings, Protocol, Settings};
+use myriad_conf::settings::{Handler, OriginSettings, Settings};
 
 use super::Compile;
-use crate::runtime::{Label, PlaceId};
+use myriad_exchange::runtime::{Label, PlaceId};
 
 impl Compile<'_> {
     /// The label of a level that is about to become a place.
@@ -14,10 +14,9 @@ impl Compile<'_> {
             return Label::default();
         };
         let origin: &OriginSettings = settings.origin(*protocol);
-        let directive = if *protocol == Protocol::Http { "proxy_pass" } else { "fastcgi_pass" };
         let bypass = self.in_rules(|compile| compile.written(&origin.cache.bypass));
         Label {
-            handler: format!("{directive} {}", target.lossy()),
+            handler: format!("{}pass {}", protocol.prefix(), target.lossy()),
             bypass,
             no_cache: self.written(&origin.cache.no_cache),
             ..Label::default()

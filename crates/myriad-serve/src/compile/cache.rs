@@ -5,20 +5,16 @@ use std::sync::Arc;
 
 use myriad_conf::Text;
 use myriad_conf::model::CacheZoneConf;
-use myriad_conf::settings::{
-    CacheInvalidate, CacheStatus, CacheZone, OriginSettings, Protocol, Settings, StaleWhen,
-};
-use myriad_policy::{
-    Announced, Grace, IgnoreHeaders, Invalidate, LockRules, Methods, PersonalCookies, Rules, StatusMatch,
-    UseStale, ValidFor,
-};
+use myriad_conf::settings::{CacheZone, OriginSettings, Settings};
+use myriad_http::Known;
+use myriad_policy::{Invalidate, PersonalCookies, Rules};
 use myriad_script::{Predicates, Template};
 use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 
 use super::Compile;
-use super::origin::lower;
-use crate::exchange::variables::Source;
-use crate::runtime::{CachePlace, Caches, FetchBounds, NamedCaches, PageFolder, PageZone};
+use super::fields::{announced, hidden, lower};
+use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, NamedCaches, Reads};
+use myriad_page::{FetchBounds, PageFolder, PageZone};
 
 /// Bytes of `keys_zone` that count for one file: nginx documents 8000 keys in a megabyte.
 const KEY_BYTES: u64 = 128;
@@ -27,13 +23,15 @@ impl Compile<'_> {
     pub(super) fn cache(&mut self, settings: &Settings, origin: &OriginSettings) -> Caches {
         let CacheZone::Zone(name) = &origin.cache.zone else { return Caches::None };
         if !name.has_variables() {
-            return self.cache_in(&name.lossy(), settings, origin).map_or(Caches::None, Caches::One);
+            return self
+                .cache_in(&name.lossy(), settings, origin)
+                .map_or(Caches::None, |cache| Caches::One(Arc::new(cache)));
         }
         let name = self.in_rules(|compile| compile.template(name));
         let zones: Vec<String> = self.http.cache_zones.iter().map(|zone| zone.name.clone()).collect();
         let places = zones.into_iter().filter_map(|zone| {
             let cache = self.cache_in(&zone, settings, origin)?;
-            Some((zone, cache))
+            Some((zone, Arc::new(cache)))
         });
         Caches::Named(Box::new(NamedCaches { places: places.collect(), name }))
     }
@@ -48,14 +46,9 @@ impl Compile<'_> {
             None => Template::constant(b""),
         };
         let names = self.scripts.catalogue();
-        let host_in_key = key.reads(|id| *names.source(id) == Source::Field(myriad_http::Known::Host))
+        let host_in_key = key.reads(|id| names.variable(id).field() == Some(FieldRead::Known(Known::Host)))
             || origin.parameters.iter().any(|param| param.name.bytes() == b"HTTP_HOST");
-        let uri_in_key = key.reads(|id| {
-            matches!(
-                names.source(id),
-                Source::Uri | Source::ProxyUri | Source::FastCgiScriptName | Source::RequestFilename
-            )
-        });
+        let uri_in_key = key.reads(|id| names.variable(id).reads(Reads::Uri));
         let rules = self.rules(settings, origin, &key);
         Some(CachePlace {
             zone,
@@ -90,44 +83,25 @@ impl Compile<'_> {
         let cookies = &settings.cache_rules.personal_cookies;
         let names: Vec<String> = cookies.names.iter().map(|name| name.lossy().into_owned()).collect();
         let names_catalogue = self.scripts.catalogue();
-        let reads = |wanted: fn(&Source) -> bool| key.reads(|id| wanted(names_catalogue.source(id)));
+        let holds = |what: Reads| key.reads(|id| names_catalogue.variable(id).reads(what));
+        let holds_field = |known: Known| {
+            key.reads(|id| names_catalogue.variable(id).field() == Some(FieldRead::Known(known)))
+        };
         // A key that holds all cookies makes no page shared between visitors who differ in one.
-        let cookies_in_key = reads(|source| matches!(source, Source::Field(myriad_http::Known::Cookie)));
-        let authorization_in_key = reads(|source| {
-            matches!(source, Source::Field(myriad_http::Known::Authorization) | Source::RemoteUser)
-        });
+        let cookies_in_key = holds_field(Known::Cookie);
+        let authorization_in_key = holds_field(Known::Authorization) || holds(Reads::User);
         let personal = if cookies_in_key {
             PersonalCookies::none()
         } else {
             PersonalCookies::new(cookies.builtin, names.iter().map(String::as_str))
         };
-        let ignore = &origin.ignore_headers;
         Rules {
-            valid: cache
-                .valid
-                .iter()
-                .map(|valid| ValidFor {
-                    status: match valid.status {
-                        CacheStatus::Any => StatusMatch::Any,
-                        CacheStatus::Code(code) => StatusMatch::Code(code),
-                    },
-                    ms: valid.valid,
-                })
-                .collect(),
-            ignore: IgnoreHeaders {
-                cache_control: ignore.cache_control,
-                expires: ignore.expires,
-                set_cookie: ignore.set_cookie,
-                vary: ignore.vary,
-                x_accel_expires: ignore.accel.expires,
-            },
-            methods: Methods { post: cache.methods.post },
+            valid: cache.valid.iter().map(|valid| valid.valid).collect(),
+            ignore: origin.ignore_headers,
+            methods: cache.methods,
             min_uses: cache.min_uses,
-            use_stale: use_stale(cache.use_stale),
-            lock: cache
-                .lock
-                .unwrap_or(true)
-                .then_some(LockRules { timeout_ms: cache.lock_timeout, age_ms: cache.lock_age }),
+            use_stale: cache.use_stale,
+            lock: cache.lock.then_some(cache.lock_rules),
             background_update: cache.background_update,
             revalidate: cache.revalidate || settings.cache_rules.rfc9111,
             personal,
@@ -136,18 +110,10 @@ impl Compile<'_> {
             device_class: settings.cache_rules.device_class,
             announced: announced(origin),
             shared_fetch: self.shared_fetch(settings, key),
-            grace: cache.stale.map_or_else(Grace::default, |stale| Grace {
-                refresh_ms: stale.refresh,
-                failure_ms: stale.failure,
-            }),
-            invalidate: match cache.invalidate {
-                _ if settings.cache_rules.rfc9111 => Invalidate::Everything,
-                CacheInvalidate::Off => Invalidate::Nothing,
-                CacheInvalidate::Redirect => Invalidate::Redirects,
-                CacheInvalidate::On => Invalidate::Everything,
-            },
+            grace: cache.stale,
+            invalidate: if settings.cache_rules.rfc9111 { Invalidate::Everything } else { cache.invalidate },
             negative: cache.negative.clone(),
-            hide: super::origin::hidden(origin),
+            hide: hidden(origin),
             pass: lower(&origin.pass_headers),
         }
     }
@@ -188,21 +154,6 @@ impl Compile<'_> {
     }
 }
 
-/// What the requests to an origin announce: the fields that it may then say to this accelerator.
-pub(super) fn announced(origin: &OriginSettings) -> Announced {
-    let value = |names: [&str; 2]| {
-        let mut set = origin.parameters.iter().filter(|param| match origin.protocol {
-            Protocol::FastCgi => names.iter().any(|name| param.name.bytes() == name.as_bytes()),
-            Protocol::Http => param.name.bytes().eq_ignore_ascii_case(names[1].as_bytes()),
-        });
-        set.next_back().map(|param| param.value.bytes()).filter(|value| !value.is_empty())
-    };
-    let capability = value(["HTTP_SURROGATE_CAPABILITY", "Surrogate-Capability"]);
-    let token =
-        |value: &[u8]| value.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii().into();
-    Announced { surrogate: capability.map(token), litespeed: value(["X-LSCACHE", "X-LSCACHE"]).is_some() }
-}
-
 fn disk_limits(conf: &CacheZoneConf) -> DiskLimits {
     DiskLimits {
         max_bytes: conf.max_size.unwrap_or(u64::MAX),
@@ -218,22 +169,6 @@ fn disk_limits(conf: &CacheZoneConf) -> DiskLimits {
             sleep_ms: conf.manager_sleep,
             threshold_ms: conf.manager_threshold,
         },
-    }
-}
-
-fn use_stale(when: StaleWhen) -> UseStale {
-    UseStale {
-        error: when.error,
-        timeout: when.timeout,
-        invalid_header: when.invalid_header,
-        updating: when.updating,
-        http_500: when.http_500,
-        http_502: when.http_502,
-        http_503: when.http_503,
-        http_504: when.http_504,
-        http_403: when.http_403,
-        http_404: when.http_404,
-        http_429: when.http_429,
     }
 }
 

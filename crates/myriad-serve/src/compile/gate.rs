@@ -1,60 +1,35 @@
-//! `allow`, `deny`, `satisfy`: what is asked of a visitor.
+//! What the checks of visitors need of the compilation: their zones, the variables that they assign.
 
-use myriad_conf::settings::{AccessSettings, LimitSettings, Satisfy};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_conf::settings::Settings;
+use myriad_script::Template;
 
 use super::Compile;
-use super::real_ip::compiled;
-use crate::runtime::{AuthRequest, BasicRules, Gate, Network};
+use crate::gate::Gates;
+use crate::gate::auth_request::assigned;
+use myriad_exchange::exchange::Gate;
 
 impl Compile<'_> {
-    /// The checks of a level; none where everybody may come in.
-    pub(super) fn gate(&mut self, access: &AccessSettings, limits: &LimitSettings) -> Option<Box<Gate>> {
-        let gate = Gate {
-            any: access.satisfy == Satisfy::Any,
-            requests: self.request_limits(limits),
-            connections: self.connection_limits(limits),
-            networks: networks(access),
-            auth_request: self.auth_request(access),
-            basic: self.basic(access),
-            delay_ms: access.auth_delay,
-        };
-        (!gate.is_open()).then(|| Box::new(gate))
+    /// Compiles the zones of limits.
+    pub(super) fn limit_zones(&mut self) {
+        let zones = &self.http.limit_zones;
+        let keys: Vec<Template> =
+            self.apart(|compile| zones.iter().map(|zone| compile.template(&zone.key)).collect());
+        self.gates =
+            Rc::new(Gates::new(zones.iter().zip(keys), &mut self.around.kept.gate, self.around.folder));
     }
 
-    fn auth_request(&mut self, access: &AccessSettings) -> Option<AuthRequest> {
-        let uri = access.auth_request.as_ref()?;
-        let mut sets = Vec::with_capacity(access.auth_request_sets.len());
-        for set in &access.auth_request_sets {
-            let (variable, value) = (self.utf8(&set.variable), self.utf8(&set.value));
-            match self.scripts.assignment(variable, value) {
-                Ok(assignment) => sets.push(assignment),
-                Err(error) => self.fail(set.variable.span, error),
-            }
-        }
-        Some(AuthRequest { uri: uri.bytes().into(), sets })
+    /// The checks of a level; none where everybody may come in.
+    pub(super) fn gate(&mut self, settings: &Settings) -> Option<Arc<Gate>> {
+        Rc::clone(&self.gates).gate(settings, self)
     }
 
     /// Declares the variables of `auth_request_set`; errors come again, with their places, when it is compiled.
-    pub(super) fn declare_auth_request(&mut self, access: &AccessSettings) {
-        for set in &access.auth_request_sets {
-            let _ = self.scripts.declare_set(&set.variable.lossy());
+    pub(super) fn declare_auth_request(&mut self, settings: &Settings) {
+        for variable in assigned(settings) {
+            let _ = self.scripts.declare_set(&variable.lossy());
         }
     }
-
-    /// nginx asks for nothing where one of the two is missing.
-    fn basic(&mut self, access: &AccessSettings) -> Option<BasicRules> {
-        let (Some(realm), Some(file)) = (&access.basic, &access.user_file) else { return None };
-        if realm.bytes() == b"off" {
-            return None;
-        }
-        Some(BasicRules {
-            realm: self.template(realm),
-            file: self.template(file),
-            folder: self.around.folder.as_os_str().as_encoded_bytes().into(),
-        })
-    }
-}
-
-fn networks(access: &AccessSettings) -> Vec<(bool, Network)> {
-    access.rules.iter().map(|rule| (rule.allow, compiled(rule.network))).collect()
 }

@@ -3,8 +3,7 @@
 use myriad_conf::settings::{self, AddedFields, CacheDebug, HttpsOnly, ServerTokens, Settings};
 
 use super::Compile;
-use super::real_ip::compiled;
-use crate::runtime::{AddField, DebugRules, Expires, HeaderRules};
+use myriad_exchange::runtime::{AddField, DebugRules, HeaderRules};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -24,12 +23,7 @@ impl Compile<'_> {
             replaced: headers.add.iter().filter_map(replaced).collect(),
             debug: debug(settings),
             trailers: self.added(&headers.trailers, false),
-            expires: match &headers.expires {
-                settings::Expires::Variable { text, modified } => {
-                    Expires::Variable(self.template(text), *modified)
-                }
-                fixed => Expires::fixed(fixed),
-            },
+            expires: headers.expires.map(|text| self.template(text)),
             says_freshness: headers.add.iter().any(says_freshness),
         }
     }
@@ -72,7 +66,7 @@ fn debug(settings: &Settings) -> Option<Box<DebugRules>> {
     on.then(|| {
         let said_already =
             settings.headers.add.iter().any(|field| field.name.bytes().eq_ignore_ascii_case(b"X-Cache"));
-        let from = from.as_ref().map(|from| from.iter().map(|network| compiled(*network)).collect());
+        let from = from.clone();
         Box::new(DebugRules { from, said_already })
     })
 }

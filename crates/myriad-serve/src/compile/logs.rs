@@ -1,7 +1,9 @@
 //! `error_log` and `access_log` of a level.
 
 use myriad_conf::settings::{self, OpenLogFileCache};
-use myriad_log::{AccessLog, BufferRules, ErrorLog, LogTarget, OpenFiles};
+use myriad_log::{AccessLog, BufferRules, ErrorLog, LogTarget};
+
+use myriad_script::Scope;
 
 use super::Compile;
 
@@ -18,15 +20,10 @@ impl Compile<'_> {
         open: Option<OpenLogFileCache>,
     ) -> Option<AccessLog> {
         let format = self.formats.iter().position(|format| format.name == log.format)?;
+        self.scripts.include(Scope::Shared(format as u32));
         let target = if let Some(syslog) = &log.syslog {
             LogTarget::Syslog(self.around.logs.syslog(syslog)?)
         } else if log.path.has_variables() {
-            let open = open.map(|open| OpenFiles {
-                most: usize::try_from(open.max).unwrap_or(usize::MAX),
-                inactive_ms: open.inactive,
-                min_uses: open.min_uses,
-                valid_ms: open.valid,
-            });
             LogTarget::Variable(self.template(&log.path), open)
         } else {
             let path = self.absolute(&log.path);

@@ -4,21 +4,17 @@ mod acme;
 mod alt_svc;
 mod atlas;
 mod cache;
-mod charset;
-mod filters;
+mod fields;
+mod for_features;
+mod for_origins;
 mod gate;
 mod headers;
-mod limits;
 mod logs;
 mod origin;
 mod place;
 mod program;
-mod proxy;
 mod purge;
-mod real_ip;
-mod referers;
 mod resolver;
-mod rewriting;
 mod scripts;
 mod server;
 mod shared_fetch;
@@ -29,26 +25,24 @@ mod unused;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_log::{Format, Logs};
 use myriad_script::{Compiler, Scope, ScriptError, Template};
+use myriad_tls::TlsFiles;
 use myriad_upstream::{Registry, ResolverConfig};
 
-use crate::exchange::variables::{Source, VariableNames};
-use crate::runtime::{
-    AcmePlan, Atlas, Charsets, OriginGroup, PageZone, Place, PlannedStaple, Runtime, Server,
+use crate::gate::{self as gates, Gates};
+use myriad_exchange::exchange::variables::VariableNames;
+use myriad_exchange::runtime::{
+    AcmePlan, Atlas, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
 };
+use myriad_page::PageZone;
 
-pub(crate) use acme::AcmeKept;
-pub use acme::{acme_orders, acme_state};
-pub(crate) use limits::LimitTables;
-use limits::LimitZones;
 pub use server::address_name;
-pub(crate) use tls::TlsKept;
-pub use tls::{TlsFiles, is_tls_file, tls_files, tls_path, tls_warnings};
 
 /// What outlives a reload, by name.
 #[derive(Default)]
@@ -57,12 +51,12 @@ pub(crate) struct Kept {
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Health of peers.
     pub peers: Registry,
-    /// Tables of `limit_req` and `limit_conn`.
-    pub limits: LimitTables,
+    /// What the checks of visitors know of them.
+    pub gate: gates::Kept,
     /// Sessions of TLS.
-    pub tls: TlsKept,
+    pub tls: myriad_tls::Kept,
     /// Certificates that renew themselves.
-    pub acme: AcmeKept,
+    pub acme: myriad_tls::Orders,
 }
 
 /// What a configuration is compiled with.
@@ -83,7 +77,7 @@ pub(crate) struct Surroundings<'a> {
 
 /// Compiles what the model left as text, to find its errors, and throws the result away.
 ///
-/// `folder` is that of the main configuration file, `tls_files` what [`tls_files`] asks for.
+/// `folder` is that of the main configuration file, `tls_files` what [`myriad_tls::tls_files`] asks for.
 pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), Vec<Diagnostic>> {
     let mut kept = Kept::default();
     let logs = Logs::nowhere();
@@ -113,19 +107,7 @@ fn compile_and(
     let http = if let Some(http) = &model.http {
         http
     } else {
-        empty = HttpConf {
-            settings: myriad_conf::Settings::default(),
-            servers: Vec::new(),
-            cache_zones: Vec::new(),
-            acme_issuers: Vec::new(),
-            limit_zones: Vec::new(),
-            maps: Vec::new(),
-            geos: Vec::new(),
-            split_clients: Vec::new(),
-            charset_maps: Vec::new(),
-            upstreams: Vec::new(),
-            log_formats: Vec::new(),
-        };
+        empty = HttpConf::bare(crate::registry());
         &empty
     };
     surroundings.kept.tls.begin();
@@ -134,7 +116,6 @@ fn compile_and(
     compile.define();
     compile.limit_zones();
     compile.upstreams();
-    compile.charset_maps();
     let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();
     let listeners = compile.listeners();
     let acme = compile.acme_plan();
@@ -153,8 +134,8 @@ struct Compile<'a> {
     formats: Vec<Format>,
     groups: HashMap<String, Arc<OriginGroup>>,
     resolvers: Vec<Arc<ResolverConfig>>,
-    charsets: Charsets,
-    limits: LimitZones,
+    shared: Shared,
+    gates: Rc<Gates>,
     /// Names of the server that is being compiled.
     server_names: Vec<ServerName>,
     /// The `Alt-Svc` line of that server.
@@ -178,8 +159,8 @@ impl<'a> Compile<'a> {
             formats: Vec::new(),
             groups: HashMap::new(),
             resolvers: Vec::new(),
-            charsets: Charsets::default(),
-            limits: LimitZones::default(),
+            shared: Shared::default(),
+            gates: Rc::default(),
             server_names: Vec::new(),
             alt_svc: Box::default(),
             atlas: Atlas::default(),
@@ -191,7 +172,7 @@ impl<'a> Compile<'a> {
     fn finish(
         self,
         servers: Vec<Server>,
-        listeners: HashMap<u32, crate::runtime::Listener>,
+        listeners: HashMap<u32, myriad_exchange::runtime::Listener>,
         acme: Option<Box<AcmePlan>>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
         let disk_limits = self.disk_limits();
@@ -208,29 +189,28 @@ impl<'a> Compile<'a> {
             formats,
             groups,
             resolvers,
-            charsets,
             atlas,
             judging,
             staples,
             ..
         } = self;
         let mut shortcut = None;
-        let has_pages = |place: &Place| place.filters.as_ref().is_some_and(|filters| filters.ssi.is_some());
+        let has_pages = |place: &Place| place.filters.read_by_name();
         let names = places.iter().any(has_pages).then(|| {
             scripts.variables().map(|variable| (variable.name().into(), Arc::clone(variable))).collect()
         });
-        let read_by_rules = scripts.read_by_rules();
+        let read_by_rules = scripts.reads(Scope::Rules).builtins;
+        let answers: Vec<_> =
+            (0..places.len()).map(|number| scripts.reads(Scope::Answer(number as u32))).collect();
         let variables = match scripts.finish() {
             Ok(names) => {
                 shared_fetch::tell_devices(&mut places, &names, &read_by_rules);
-                shortcut = shortcut::of(read_by_rules.iter().map(|id| names.source(*id)));
-                for place in &mut places {
-                    place.shortcut = shortcut::suits(place, &formats, &names);
-                }
+                shortcut = shortcut::of(read_by_rules.iter().map(|id| names.variable(*id)));
+                shortcut::allow(&mut places, &answers, &names);
                 for place in judging.into_iter().flatten() {
                     places[place].shortcut = false;
                 }
-                names.into_sources()
+                names.into_used()
             }
             Err(found) => {
                 // What was declared and has an error was told with its place.
@@ -243,25 +223,19 @@ impl<'a> Compile<'a> {
         if !errors.is_empty() {
             return Err(errors);
         }
+        let is_read = |what| variables.iter().any(|variable| variable.reads(what));
         Ok(Runtime {
             prefix: around.prefix.to_owned(),
             hostname: rustix::system::uname().nodename().to_bytes().to_ascii_lowercase().into(),
-            debugged: model
-                .main
-                .debug_connections
-                .iter()
-                .map(|network| real_ip::compiled(*network))
-                .collect(),
+            debugged: model.main.debug_connections.clone(),
             listeners: by_number(listeners),
             servers,
             acme,
             staples,
             places,
-            reads_sent_fields: variables.iter().any(|source| matches!(source, Source::SentField(_))),
-            keeps_offers: variables
-                .iter()
-                .any(|source| matches!(source, Source::TlsMade(made) if made.reads_the_offer())),
-            names_bodies: variables.contains(&Source::RequestBodyFile),
+            reads_sent_fields: is_read(Reads::SentFields),
+            keeps_offers: is_read(Reads::Offer),
+            names_bodies: is_read(Reads::BodyFile),
             variables,
             names,
             shortcut,
@@ -272,14 +246,28 @@ impl<'a> Compile<'a> {
             zone_log,
             groups,
             resolvers,
-            charsets,
             atlas,
         })
     }
 
     /// Compiles what decides where a request goes and under which key its page is stored.
     fn in_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let around = self.scripts.set_scope(Scope::Rules);
+        self.in_scope(Scope::Rules, work)
+    }
+
+    /// Compiles what the answer of the place under compilation is made of once its page is found: head, body, log lines. A request
+    /// that takes the short way evaluates it without having run the rules.
+    fn in_answer<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        self.in_scope(Scope::Answer(self.places.len() as u32), work)
+    }
+
+    /// Compiles what is evaluated for requests alone for which all rules were run: checks of visitors, how an origin is asked.
+    fn apart<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        self.in_scope(Scope::Apart, work)
+    }
+
+    fn in_scope<R>(&mut self, scope: Scope, work: impl FnOnce(&mut Self) -> R) -> R {
+        let around = self.scripts.set_scope(scope);
         let result = work(self);
         self.scripts.set_scope(around);
         result
@@ -324,7 +312,9 @@ fn told(span: Span, error: ScriptError) -> Diagnostic {
 }
 
 /// A list with a place for every number: the look-up of each request is an index.
-fn by_number(mut listeners: HashMap<u32, crate::runtime::Listener>) -> Vec<Option<crate::runtime::Listener>> {
+fn by_number(
+    mut listeners: HashMap<u32, myriad_exchange::runtime::Listener>,
+) -> Vec<Option<myriad_exchange::runtime::Listener>> {
     let count = listeners.keys().max().map_or(0, |most| most + 1);
     (0..count).map(|number| listeners.remove(&number)).collect()
 }

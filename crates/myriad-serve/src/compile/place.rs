@@ -5,28 +5,35 @@ use std::sync::Arc;
 
 use myriad_conf::model::LimitExcept as LimitExceptConf;
 use myriad_conf::settings::{
-    self, BodyInFile, ClientSettings, ContentSettings, EncodingSettings, ErrorPageCode, GzipDisable,
-    Handler as HandlerConf, IfModifiedSince as IfModifiedSinceConf, OpenFileSettings, Settings, StaticMode,
-    TryFilesEnd,
+    self, BodyInFile, ClientSettings, ContentSettings, EncodingSettings, GzipDisable, Handler as HandlerConf,
+    LogSettings, OpenFileSettings, Settings, StaticMode,
 };
 use myriad_conf::{Span, Text};
 use myriad_encode::Coding;
 use myriad_files::{LinkRule, Naming, TempFolder, Validity};
-use myriad_policy::IfModifiedSince;
 use myriad_script::{Program, Template};
 
 use super::Compile;
 use super::timeouts::timeouts;
-use crate::exchange::variables::Source;
-use crate::runtime::{
-    ApiPlace, BodyRules, Candidate, ErrorPage, ErrorTarget, FilePlace, Handler, KeepAliveRules, LimitExcept,
-    Offer, OfferRules, Place, PlaceId, Rates, RedirectRules, Rooting, Symlinks, TryEnd, TryFiles,
+use crate::cache::handler::OriginHandler;
+use crate::content::FileHandler;
+use crate::features;
+use crate::output;
+use crate::purge::request::ServerPurges;
+use myriad_exchange::exchange::Handler;
+use myriad_exchange::runtime::{
+    BodyRules, Candidate, ConnectionRules, EntryRules, ErrorPage, ErrorRules, ErrorTarget, FilePlace,
+    KeepAliveRules, LimitExcept, LogRules, Offer, OfferRules, Place, PlaceId, Rates, Reads, RedirectRules,
+    RewriteRules, Rooting, Symlinks, TryFiles, TypeSet, UploadRules,
 };
 
 /// How long file tests are believed where no `open_file_cache` is written.
 const FILE_TESTS_VALID_MS: u64 = 1000;
 /// How long after its last change a file is asked about each time, where no `open_file_cache` is written.
 const SETTLING_MS: u64 = 2000;
+
+/// What makes the content of places that name no other handler.
+const FILES: FileHandler = FileHandler { other_methods: &ServerPurges };
 
 /// What a place has from where it stands.
 #[derive(Default)]
@@ -51,35 +58,68 @@ impl Compile<'_> {
         });
         let client = &settings.client;
         let content = &settings.content;
-        let handler = match &settings.handler {
-            None => Handler::Files,
-            Some(HandlerConf::StubStatus) => Handler::StubStatus,
-            Some(HandlerConf::Api { write, prefix }) => {
-                Handler::Api(ApiPlace { write: *write, prefix: prefix.bytes().into() })
+        let handler: Box<dyn Handler> = match &settings.handler {
+            None => Box::new(FILES),
+            Some(HandlerConf::Feature(handler)) => {
+                features::made(self, handler).unwrap_or_else(|| Box::new(FILES))
             }
             // A zone that nothing defines has been reported.
             Some(HandlerConf::Purge { zone, text, by_url }) => match self.zone(&zone.lossy()) {
-                Some(zone) => Handler::Purge(Box::new(self.purge_place(zone, text, *by_url))),
-                None => Handler::Files,
+                Some(zone) => Box::new(self.apart(|compile| compile.purge_place(zone, text, *by_url))),
+                None => Box::new(FILES),
             },
             Some(HandlerConf::Origin { protocol, target, prefix }) => {
-                Handler::Origin(Box::new(self.origin(settings, *protocol, (target, prefix))))
+                match self.apart(|compile| compile.origin(settings, *protocol, (target, prefix))) {
+                    Some(origin) => Box::new(OriginHandler(Arc::new(origin))),
+                    None => Box::new(FILES),
+                }
             }
         };
         let place = Place {
             shortcut: false,
-            purge_style: settings.cache_rules.purge_style,
-            internal: content.internal,
-            rewrite,
-            ifs,
+            entry: EntryRules {
+                internal: content.internal,
+                limit_except,
+                gate: self.apart(|compile| compile.gate(settings)),
+            },
+            rewrite: RewriteRules { program: rewrite, ifs },
             handler,
-            limit_except,
-            referers: self.referers(&settings.referers),
-            real_ip: self.real_ip(&settings.real_ip),
-            gate: self.gate(&settings.access, &settings.limits),
-            max_body: client.max_body_size,
-            body: self.body(client),
-            body_timeout_ms: client.body_timeout,
+            upload: UploadRules {
+                max_body: client.max_body_size,
+                body: self.body(client),
+                timeout_ms: client.body_timeout,
+            },
+            connection: self.in_answer(|compile| compile.connection(settings)),
+            files: self.in_rules(|compile| compile.files(settings)),
+            errors: ErrorRules {
+                // A page for 412 or 416 comes after the short way.
+                pages: self.in_answer(|compile| {
+                    content.error_pages.iter().map(|page| compile.error_page(page)).collect()
+                }),
+                recursive: content.recursive_error_pages,
+            },
+            headers: self.in_answer(|compile| compile.headers(settings)),
+            filters: output::compiled_filters(self, settings),
+            offer: self.offer(&settings.encoding),
+            logs: self.in_answer(|compile| compile.log_rules(&settings.log)),
+            redirects: RedirectRules {
+                absolute: content.absolute_redirect,
+                port: content.port_in_redirect,
+                server_name: content.server_name_in_redirect,
+                msie_refresh: content.msie_refresh,
+                msie_padding: content.msie_padding,
+            },
+            features: features::compiled(self, settings),
+        };
+        self.places.push(place);
+        let label = self.apart(|compile| compile.label(settings));
+        self.atlas.places.push(label);
+        self.places.len() as PlaceId - 1
+    }
+
+    fn connection(&mut self, settings: &Settings) -> ConnectionRules {
+        let client = &settings.client;
+        ConnectionRules {
             timeouts: timeouts(client),
             frame: settings.http2.chunk,
             keepalive_header_s: client.keepalive_header_s.map_or(0, |seconds| seconds as u32),
@@ -89,39 +129,19 @@ impl Compile<'_> {
                 not_safari: client.keepalive_disable_safari,
             },
             chunked: client.chunked_transfer_encoding,
-            rates: self.rates(&content.limit_rate, &content.limit_rate_after),
-            files: self.in_rules(|compile| compile.files(settings)),
-            error_pages: content.error_pages.iter().map(|page| self.error_page(page)).collect(),
-            recursive_error_pages: content.recursive_error_pages,
-            headers: self.headers(settings),
-            charset: self.charset(settings),
-            filters: self.filters(settings),
-            offer: self.offer(&settings.encoding),
-            access_logs: settings
-                .log
-                .access
-                .iter()
-                .filter_map(|log| self.access_log(log, settings.log.open_files))
-                .collect(),
-            error_log: self.error_log(&settings.log.error),
-            log_not_found: settings.log.not_found,
-            subrequest_memory: content.subrequest_output_buffer_size,
-            slice: content.slice,
-            log_subrequest: settings.log.subrequest,
-            rewrite_log: settings.log.rewrite,
-            uninitialized_warn: settings.log.uninitialized_variable_warn,
-            redirects: RedirectRules {
-                absolute: content.absolute_redirect,
-                port: content.port_in_redirect,
-                server_name: content.server_name_in_redirect,
-                msie_refresh: content.msie_refresh,
-                msie_padding: content.msie_padding,
-            },
-        };
-        self.places.push(place);
-        let label = self.label(settings);
-        self.atlas.places.push(label);
-        self.places.len() as PlaceId - 1
+            rates: self.rates(&settings.content.limit_rate, &settings.content.limit_rate_after),
+        }
+    }
+
+    fn log_rules(&mut self, log: &LogSettings) -> LogRules {
+        LogRules {
+            access: log.access.iter().filter_map(|one| self.access_log(one, log.open_files)).collect(),
+            errors: self.error_log(&log.error),
+            not_found: log.not_found,
+            subrequests: log.subrequest,
+            rewrites: log.rewrite,
+            uninitialized: log.uninitialized_variable_warn,
+        }
     }
 
     fn body(&self, client: &ClientSettings) -> BodyRules {
@@ -164,11 +184,6 @@ impl Compile<'_> {
                 (true, None) => Rooting::Whole,
             },
             index: content.index.iter().map(|name| self.template(name)).collect(),
-            autoindex: settings.autoindex.on.then_some(crate::runtime::Autoindex {
-                format: settings.autoindex.format,
-                exact_size: settings.autoindex.exact_size,
-                local_time: settings.autoindex.local_time,
-            }),
             try_files: content.try_files.as_ref().map(|try_files| self.try_files(try_files, content)),
             types: Arc::new(
                 content
@@ -179,11 +194,7 @@ impl Compile<'_> {
             ),
             default_type: content.default_type.bytes().into(),
             etag: content.etag,
-            if_modified_since: match content.if_modified_since {
-                IfModifiedSinceConf::Off => IfModifiedSince::Off,
-                IfModifiedSinceConf::Exact => IfModifiedSince::Exact,
-                IfModifiedSinceConf::Before => IfModifiedSince::Before,
-            },
+            if_modified_since: content.if_modified_since,
             max_ranges: content.max_ranges.map_or(usize::MAX, |most| most as usize),
             symlinks: content.disable_symlinks.as_ref().map(|symlinks| {
                 let rule = if symlinks.foreign_only { LinkRule::ForeignOwner } else { LinkRule::Any };
@@ -221,9 +232,7 @@ impl Compile<'_> {
         let root = self.root(&content.root);
         let from = content.disable_symlinks.as_ref().map(|symlinks| &symlinks.from);
         let names = self.scripts.catalogue();
-        let is_uri = |id| {
-            matches!(names.source(id), Source::Uri | Source::FastCgiScriptName | Source::FastCgiPathInfo)
-        };
+        let is_uri = |id| names.variable(id).reads_only(&[Reads::Uri, Reads::UriPart]);
         let follows_uri = |candidate: &Candidate| match candidate {
             Candidate::Path { name, .. } => name.reads_only(is_uri),
             Candidate::Location(_) => false,
@@ -231,25 +240,13 @@ impl Compile<'_> {
         let by_uri = root.as_static().is_some()
             && from.is_none_or(|from| !from.has_variables())
             && candidates.iter().all(follows_uri);
-        TryFiles {
-            candidates,
-            by_uri,
-            end: match &try_files.end {
-                TryFilesEnd::Code(code) => TryEnd::Code(*code),
-                TryFilesEnd::Named(name) => TryEnd::Named(name.bytes().into()),
-                TryFilesEnd::Uri(uri) => TryEnd::Uri(self.template(uri)),
-            },
-        }
+        TryFiles { candidates, by_uri, end: try_files.end.map(|uri| self.template(uri)) }
     }
 
     fn error_page(&mut self, page: &settings::ErrorPage) -> ErrorPage {
         ErrorPage {
             codes: page.codes.clone(),
-            answer: match page.answer {
-                ErrorPageCode::Keep => None,
-                ErrorPageCode::FromPage => Some(0),
-                ErrorPageCode::Fixed(code) => Some(code),
-            },
+            answer: page.answer,
             target: if page.target.bytes().starts_with(b"@") {
                 ErrorTarget::Named(page.target.bytes().into())
             } else {
@@ -264,7 +261,7 @@ impl Compile<'_> {
         let gzip = &encoding.gzip;
         let by = |on: Option<bool>, own: Option<&Vec<String>>, min_length: u64, level: u8| {
             on.unwrap_or(gzip.on).then(|| OfferRules {
-                types: media_types(own.unwrap_or(&gzip.types)),
+                types: TypeSet::new(own.unwrap_or(&gzip.types)),
                 min_length: if on.is_some() { min_length } else { gzip.min_length },
                 level,
             })
@@ -293,12 +290,6 @@ impl Compile<'_> {
             }
         }
     }
-}
-
-/// Media types by name; none where `*` stands for all of them.
-pub(super) fn media_types(types: &[String]) -> Option<Vec<Box<[u8]>>> {
-    let any = types.iter().any(|known| known == "*");
-    (!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect())
 }
 
 fn validity(open: &OpenFileSettings) -> Validity {

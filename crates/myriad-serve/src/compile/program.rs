@@ -6,7 +6,7 @@ use myriad_script::{IfId, Program, StepKind, StepSource};
 
 use super::Compile;
 use super::place::PlaceContext;
-use crate::runtime::PlaceId;
+use myriad_exchange::runtime::PlaceId;
 
 /// Steps with the words that the script compiler wants to borrow.
 pub(super) struct Owned(Vec<Step>);

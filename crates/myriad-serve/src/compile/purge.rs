@@ -6,11 +6,11 @@ use myriad_conf::Text;
 use myriad_conf::settings::{PurgeCondition, Settings};
 
 use super::Compile;
-use super::real_ip::compiled;
-use crate::runtime::{
-    CachePlace, Caches, Handler, PageZone, Place, PlaceId, PurgeBy, PurgePlace, PurgeRules, PurgeWhen,
-    ServerPurge,
+use crate::purge::{PurgeBy, PurgePlace};
+use myriad_exchange::runtime::{
+    CachePlace, Caches, Place, PlaceId, PurgeRules, PurgeWhen, RealIp, ServerPurge,
 };
+use myriad_page::PageZone;
 
 impl Compile<'_> {
     pub(super) fn purge(&mut self, settings: &Settings) -> Option<Box<PurgeRules>> {
@@ -22,7 +22,7 @@ impl Compile<'_> {
             }
             PurgeCondition::Texts(texts) => PurgeWhen::Conditions(self.predicates(texts)),
         };
-        let from = purge.from.as_ref().map(|list| list.iter().map(|network| compiled(*network)).collect());
+        let from = purge.from.as_ref().map(|list| list.as_slice().into());
         Some(Box::new(PurgeRules { when, everything: purge.everything, from }))
     }
 
@@ -39,15 +39,16 @@ pub(super) fn of_server(places: &[Place], own: PlaceId) -> Vec<ServerPurge> {
     let mut purges = Vec::new();
     let server = &places[own as usize];
     for place in &places[own as usize..] {
-        let in_ifs = || place.ifs.iter().any(|id| *id != 0 && !rules_of(&places[*id as usize]).is_empty());
-        if !place.rewrite.only_sets() && in_ifs() {
+        let in_ifs =
+            || place.rewrite.ifs.iter().any(|id| *id != 0 && !rules_of(&places[*id as usize]).is_empty());
+        if !place.rewrite.program.only_sets() && in_ifs() {
             return Vec::new();
         }
         for (rules, methods, zone) in rules_of(place) {
-            let asks = place.gate.is_some()
-                || place.limit_except.is_some()
-                || !place.rewrite.only_sets()
-                || (place.real_ip.is_some() && server.real_ip.is_none());
+            let asks = place.entry.gate.is_some()
+                || place.entry.limit_except.is_some()
+                || !place.rewrite.program.only_sets()
+                || (believes(place) && !believes(server));
             if rules.everything || asks {
                 return Vec::new();
             }
@@ -62,11 +63,11 @@ type ByMethod<'a> = (&'a PurgeRules, &'a Arc<[Box<[u8]>]>, &'a Arc<PageZone>);
 
 /// The purges by method of what a place caches.
 fn rules_of(place: &Place) -> Vec<ByMethod<'_>> {
-    let Handler::Origin(origin) = &place.handler else { return Vec::new() };
+    let Some(origin) = place.handler.origin() else { return Vec::new() };
     let caches: Vec<&CachePlace> = match &origin.cache {
         Caches::None => Vec::new(),
         Caches::One(cache) => vec![cache],
-        Caches::Named(named) => named.places.iter().map(|(_, cache)| cache).collect(),
+        Caches::Named(named) => named.places.iter().map(|(_, cache)| &**cache).collect(),
     };
     caches
         .into_iter()
@@ -90,4 +91,9 @@ fn add(purges: &mut Vec<ServerPurge>, rules: &PurgeRules, methods: &Arc<[Box<[u8
         let (methods, from, zone) = (Arc::clone(methods), rules.from.clone(), Arc::clone(zone));
         purges.push(ServerPurge { methods, from, zone });
     }
+}
+
+/// Whether somebody is believed there about the client's address.
+fn believes(place: &Place) -> bool {
+    place.features.get::<RealIp>().is_some()
 }

@@ -8,7 +8,7 @@ use myriad_conf::settings::Settings;
 use myriad_upstream::{Address, ResolverConfig};
 
 use super::Compile;
-use crate::runtime::ResolverPlace;
+use myriad_exchange::runtime::ResolverPlace;
 
 /// The port of name servers where none is written.
 const DNS: u16 = 53;

@@ -1,11 +1,9 @@
 //! Names first, then what they mean: maps, geos, splits, log formats.
 
-use myriad_conf::model::{
-    GeoConf, LocationConf, LogEscape, MapConf, MapKey, Matcher, ServerName, SplitClientsConf,
-};
+use myriad_conf::model::{GeoConf, LocationConf, MapConf, MapKey, Matcher, ServerName, SplitClientsConf};
 use myriad_conf::{Span, Text};
-use myriad_log::{Escaping, Format};
-use myriad_script::ScriptError;
+use myriad_log::Format;
+use myriad_script::{Scope, ScriptError};
 
 use super::{Compile, program};
 
@@ -25,7 +23,7 @@ impl Compile<'_> {
         }
         for server in &self.http.servers {
             self.declare_steps(&server.rewrite);
-            self.declare_auth_request(&server.settings.access);
+            self.declare_auth_request(&server.settings);
             for name in &server.names {
                 if let ServerName::Regex(pattern) = name {
                     self.declare_captures(pattern);
@@ -42,7 +40,7 @@ impl Compile<'_> {
             self.declare_captures(&location.pattern);
         }
         self.declare_steps(&location.rewrite);
-        self.declare_auth_request(&location.settings.access);
+        self.declare_auth_request(&location.settings);
         for nested in &location.locations {
             self.declare_location(nested);
         }
@@ -93,13 +91,9 @@ impl Compile<'_> {
 
     fn define_formats(&mut self) {
         for format in &self.http.log_formats {
-            let template = self.template(&format.format);
-            let escaping = match format.escape {
-                LogEscape::Default => Escaping::Default,
-                LogEscape::Json => Escaping::Json,
-                LogEscape::None => Escaping::None,
-            };
-            self.formats.push(Format { name: format.name.clone(), template, escaping });
+            let number = Scope::Shared(self.formats.len() as u32);
+            let template = self.in_scope(number, |compile| compile.template(&format.format));
+            self.formats.push(Format { name: format.name.clone(), template, escape: format.escape });
         }
     }
 

@@ -5,14 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::{ListenAddress, ListenConf, LocationConf, Matcher, ServerConf, ServerName};
-use myriad_conf::settings::{ClientSettings, Handler};
+use myriad_conf::settings::{ClientSettings, Handler, Settings};
 use myriad_http::h1::HeadLimits;
 use myriad_net::{Limits, StreamLimits};
 
 use super::Compile;
 use super::place::PlaceContext;
 use super::timeouts::timeouts;
-use crate::runtime::{HttpsOnly, Listener, Locations, Names, Server, ServerId};
+use myriad_exchange::runtime::{HttpsOnly, Listener, Locations, Names, Server, ServerId};
 
 /// Bytes that are read at once at most, whatever `http2_recv_buffer_size` says: each worker has the buffer.
 const MOST_AT_ONCE: usize = 16 << 20;
@@ -37,23 +37,17 @@ impl Compile<'_> {
             // What clients have proved is no part of what the short way remembers.
             self.judging.push(first..self.places.len());
         }
-        let http2 = &server.settings.http2;
         let https_only = self.https_only(server);
         Server {
             tls_http2: self.tls_http2(server, &tls),
             tls,
             https_only,
-            http2: http2.on,
+            http2: server.settings.http2.on,
             tls_http3,
             http3: server.settings.http3.clone(),
             clients,
             named: self.named_certificates(server),
-            streams: StreamLimits {
-                streams: http2.max_streams,
-                preread: http2.preread,
-                receive_buffer: usize::try_from(http2.receive_buffer).unwrap_or(usize::MAX).min(MOST_AT_ONCE),
-                keepalive_time_ms: server.settings.client.keepalive_time,
-            },
+            streams: streams(&server.settings),
             name: server.primary_name.bytes().into(),
             place,
             rewrite,
@@ -68,7 +62,7 @@ impl Compile<'_> {
 
     fn https_only(&mut self, server: &ServerConf) -> Option<Box<HttpsOnly>> {
         let rules = server.settings.https_only.as_ref()?;
-        let ordered = server.settings.tls.certificates.iter().all(super::tls::is_ordered);
+        let ordered = server.settings.tls.certificates.iter().all(myriad_tls::is_ordered);
         Some(Box::new(HttpsOnly {
             port: rules.port.filter(|port| *port != 443).map_or("".into(), |port| format!(":{port}").into()),
             awaits: self.acme_slot(server).filter(|_| ordered),
@@ -201,6 +195,17 @@ fn socket_name(address: &ListenAddress, quic: bool) -> String {
     }
 }
 
+/// What clients of HTTP/2 may ask for at once.
+fn streams(settings: &Settings) -> StreamLimits {
+    let http2 = &settings.http2;
+    StreamLimits {
+        streams: http2.max_streams,
+        preread: http2.preread,
+        receive_buffer: usize::try_from(http2.receive_buffer).unwrap_or(usize::MAX).min(MOST_AT_ONCE),
+        keepalive_time_ms: settings.client.keepalive_time,
+    }
+}
+
 /// How heads are read, and the time-outs before a location is known.
 fn limits(client: &ClientSettings) -> Limits {
     let large = client.large_header_buffers;
@@ -217,5 +222,19 @@ fn limits(client: &ClientSettings) -> Limits {
         block,
         header_timeout_ms: client.header_timeout,
         timeouts: timeouts(client),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drivers_begin_with_what_a_configuration_that_says_nothing_means() {
+        let defaults = || myriad_conf::defaults(crate::registry());
+        let timeouts = format!("{:?}", timeouts(&defaults().client));
+        assert_eq!(timeouts, format!("{:?}", myriad_net::Timeouts::default()));
+        assert_eq!(limits(&defaults().client).head, HeadLimits::default());
+        assert_eq!(format!("{:?}", streams(defaults())), format!("{:?}", StreamLimits::default()));
     }
 }

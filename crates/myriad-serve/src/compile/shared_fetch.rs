@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use myriad_conf::Text;
 use myriad_conf::settings::{self as conf, Settings};
@@ -10,22 +11,26 @@ use myriad_policy::{KeyedInput, SharedFetch};
 use myriad_script::{Builtin, Template};
 
 use super::Compile;
-use crate::exchange::variables::{Source, VariableNames};
-use crate::runtime::{CachePlace, Caches, Handler, Place};
+use myriad_exchange::exchange::variables::VariableNames;
+use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, Place, Reads};
 
 /// Finds out for each place whether its key follows from the visitor's browser: then the origin is told its class of devices.
 /// Maps are looked through; what `set` or a regex made may come of the browser wherever the rules read that at all.
 pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames, read_by_rules: &BTreeSet<Builtin>) {
-    let is_browser =
-        |source: &Source| matches!(source, Source::DeviceClass | Source::Field(Known::UserAgent));
-    if !read_by_rules.iter().any(|id| is_browser(names.source(*id))) {
+    let is_browser = |id: Builtin| {
+        let variable = names.variable(id);
+        variable.field() == Some(FieldRead::Known(Known::UserAgent))
+            || variable.reads(Reads::FromField(Known::UserAgent))
+    };
+    if !read_by_rules.iter().any(|id| is_browser(*id)) {
         return;
     }
-    let tell = |cache: &mut CachePlace| {
-        cache.rules.shared_fetch.device = !cache.key.reads_only(|id| !is_browser(names.source(id)));
+    let tell = |cache: &mut Arc<CachePlace>| {
+        let cache = Arc::get_mut(cache).expect("nobody has a place while it is compiled");
+        cache.rules.shared_fetch.device = !cache.key.reads_only(|id| !is_browser(id));
     };
     for place in places {
-        let Handler::Origin(origin) = &mut place.handler else { continue };
+        let Some(origin) = place.handler.origin_mut() else { continue };
         match &mut origin.cache {
             Caches::None => {}
             Caches::One(cache) => tell(cache),
@@ -40,21 +45,20 @@ impl Compile<'_> {
     pub(super) fn shared_fetch(&mut self, settings: &Settings, key: &Template) -> SharedFetch {
         let shared = &settings.cache_rules.shared_fetch;
         let names = self.scripts.catalogue();
-        let sources = RefCell::new(Vec::new());
+        let read = RefCell::new(Vec::new());
         key.reads(|id| {
-            sources.borrow_mut().push(names.source(id).clone());
+            read.borrow_mut().push(id);
             false
         });
         let mut fields: Vec<Box<[u8]>> =
             shared.fields.iter().map(|name| name.bytes().to_ascii_lowercase().into()).collect();
         let mut cookies = Vec::new();
-        for source in sources.into_inner() {
-            match source {
-                Source::Field(known) => fields.push(known.as_str().to_ascii_lowercase().into_bytes().into()),
-                Source::OtherField(name) => fields.push(name.as_bytes().into()),
-                Source::Cookie(name) => cookies.push(name),
-                _ => {}
-            }
+        for variable in read.into_inner().into_iter().map(|id| names.variable(id)) {
+            fields.extend(variable.field().map(|field| match field {
+                FieldRead::Known(known) => known.as_str().to_ascii_lowercase().into_bytes().into(),
+                FieldRead::Other(name) => name,
+            }));
+            cookies.extend(variable.cookie().map(|name| name.as_bytes().into()));
         }
         let keyed = shared.keyed.iter().map(|input| self.keyed_input(input)).collect();
         SharedFetch { on: shared.on, fields, cookies, device: false, keyed }

@@ -1,74 +1,27 @@
-//! `ssl_*` to the settings of rustls, one for each server that speaks TLS.
+//! `ssl_*`, `proxy_ssl_*`: ties what `myriad-tls` makes of them to servers and places.
 
-mod choice;
-mod clients;
-mod files;
-mod identity;
-mod named;
-mod origin;
-mod quic;
-mod resumption;
-mod stapling;
-mod warnings;
-
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_acme::{Slot, Staple};
+use myriad_acme::Staple;
 use myriad_conf::model::ServerConf;
-use myriad_conf::settings::{Handler, Protocol, TlsSettings};
-use myriad_conf::{Diagnostic, Model, Text};
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::{ServerConfig, version};
+use myriad_conf::settings::{Http3Settings, OriginTlsSettings, Settings};
+use myriad_conf::{Diagnostic, Span, Text};
+use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts};
+use rustls::ServerConfig;
 
 use super::Compile;
-use crate::runtime::ServerTls;
-use identity::Identities;
-pub(super) use identity::is_ordered;
+use myriad_exchange::runtime::{NamedPair, OriginTlsPlace, PlannedStaple, ServerTls};
 
-pub(crate) use resumption::TlsKept;
-pub use warnings::tls_warnings;
+impl<'a> Compile<'a> {
+    fn tls_files(&self) -> Files<'a> {
+        Files { read: self.around.tls_files, folder: self.around.folder }
+    }
 
-/// Certificates and keys by path, as whoever may read them has read them.
-pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
+    /// What was made; an error is noted.
+    fn made<T>(&mut self, result: Result<T, Box<Diagnostic>>) -> Option<T> {
+        result.map_err(|error| self.errors.push(*error)).ok()
+    }
 
-/// What a record needs beside its content, as rustls counts it.
-const RECORD_OVERHEAD: u64 = 5;
-/// The bounds of rustls for a record.
-const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
-
-/// The files of certificates, keys and passwords that a model names, but for those that variables name.
-pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
-    let servers = model.http.iter().flat_map(|http| &http.servers).map(|server| &server.settings);
-    let own = servers.flat_map(|settings| {
-        let tls = &settings.tls;
-        let pairs = tls.certificates.iter().chain(&tls.keys).filter(|name| is_tls_file(name));
-        let passwords = tls.password_file.iter().filter(|_| !tls.certificates.is_empty());
-        let stapled = tls.stapling_file.iter().filter(|_| tls.stapling);
-        let sealing = tls.ticket_keys.iter().chain(&settings.http3.host_key);
-        // Read as nginx reads them, though suites with DHE are not offered.
-        let parameters = tls.dhparam.iter().filter(|name| !tls.certificates.is_empty() && !name.is_empty());
-        pairs.chain(passwords).chain(stapled).chain(sealing).chain(parameters).chain(clients::files(tls))
-    });
-    let places = model.http.iter().flat_map(|http| http.levels()).filter(|settings| {
-        matches!(settings.handler, Some(Handler::Origin { protocol: Protocol::Http, .. }))
-    });
-    let of_origins = places.flat_map(|settings| origin::files(&settings.proxy.tls));
-    own.chain(of_origins).chain(super::acme::files(model))
-}
-
-/// Whether a name of a certificate or key is that of a file.
-pub fn is_tls_file(name: &Text) -> bool {
-    !name.is_empty() && !name.has_variables() && !name.bytes().starts_with(b"data:")
-}
-
-/// Where a file of certificates or keys is: relative names start from the folder of the configuration, as in nginx.
-pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
-    folder.join(myriad_files::as_path(name.bytes()))
-}
-
-impl Compile<'_> {
     /// As nginx, whether its own `listen` says `ssl` or that of another server on the same address.
     pub(super) fn tls(&mut self, server: &ServerConf) -> ServerTls {
         let settings = &server.settings.tls;
@@ -80,88 +33,90 @@ impl Compile<'_> {
         }
         let ordered = self.acme_slot(server);
         let staples = self.staples(&server.settings);
-        match self.server_config(settings, ordered.as_ref(), &staples) {
-            Ok(config) => ServerTls::Speaks(Arc::new(config)),
-            Err(error) => {
-                self.errors.push(*error);
-                ServerTls::None
+        let files = self.tls_files();
+        let parts = ServerParts { settings, files, ordered: ordered.as_ref(), staples: &staples };
+        let config = myriad_tls::server_config(&parts, &mut self.around.kept.tls);
+        self.made(config).map_or(ServerTls::None, |config| ServerTls::Speaks(Arc::new(config)))
+    }
+
+    /// The staples of a server's certificates, in their order; none for one that has none.
+    fn staples(&mut self, server: &Settings) -> Vec<Option<Arc<Staple>>> {
+        let settings = &server.tls;
+        if !settings.stapling || settings.stapling_file.is_some() {
+            return Vec::new();
+        }
+        let resolver = self.resolver(server);
+        let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
+        let staples = myriad_tls::staples(settings, self.tls_files(), &mut self.around.kept.tls);
+        for staple in staples.iter().flatten() {
+            if !self.staples.iter().any(|planned| Arc::ptr_eq(&planned.staple, staple)) {
+                self.staples.push(PlannedStaple { staple: Arc::clone(staple), resolver: resolver.clone() });
             }
         }
+        staples
     }
 
     /// The same for clients that may have HTTP/2, none where nobody may: the address or the server says so.
     pub(super) fn tls_http2(&self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
         let ServerTls::Speaks(config) = tls else { return None };
         let mut listens = self.http.servers.iter().flat_map(|server| &server.listens);
-        if !server.settings.http2.on && !listens.any(|listen| listen.http2) {
+        let speaks = server.settings.http2.on || listens.any(|listen| listen.http2);
+        speaks.then(|| Arc::new(myriad_tls::with_http2(config)))
+    }
+
+    /// The settings of a server's TLS for HTTP/3; none where it does not speak that.
+    pub(super) fn tls_http3(&mut self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
+        let ServerTls::Speaks(config) = tls else { return None };
+        if !server.settings.http3.enabled || !server.listens.iter().any(|listen| listen.quic) {
             return None;
         }
-        let mut config = ServerConfig::clone(config);
-        config.alpn_protocols.insert(0, b"h2".to_vec());
-        Some(Arc::new(config))
+        // A check of the configuration has no listeners that would ask for it.
+        self.host_key(&server.settings.http3);
+        Some(Arc::new(myriad_tls::over_quic(config, server.settings.tls.early_data)))
     }
 
-    fn server_config(
+    /// `quic_host_key`.
+    pub(super) fn host_key(&mut self, http3: &Http3Settings) -> Option<Box<[u8]>> {
+        let key = myriad_tls::host_key(http3, self.tls_files());
+        self.made(key).flatten()
+    }
+
+    /// What clients of a server must prove; none where they are not asked.
+    pub(super) fn client_rules(&mut self, server: &ServerConf) -> Option<Arc<ClientRules>> {
+        let rules = ClientRules::of(&server.settings.tls, self.tls_files());
+        self.made(rules).flatten().map(Arc::new)
+    }
+
+    /// The pairs of a server where variables name any of them; none else.
+    pub(super) fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
+        let settings = &server.settings.tls;
+        let files = myriad_tls::named_certificates(settings, self.tls_files());
+        let Some(files) = self.made(files).flatten() else { return Vec::new() };
+        let is_clients = myriad_tls::is_clients(settings);
+        let pairs = settings.certificates.iter().zip(&settings.keys);
+        pairs.map(|(certificate, key)| self.named_pair(certificate, key, &files, is_clients)).collect()
+    }
+
+    fn named_pair(
         &mut self,
-        settings: &TlsSettings,
-        ordered: Option<&Arc<Slot>>,
-        staples: &[Option<Arc<Staple>>],
-    ) -> Result<ServerConfig, Box<Diagnostic>> {
-        let offer = Offer {
-            ciphers: settings.ciphers.as_ref(),
-            curves: settings.curves.as_ref(),
-            commands: &settings.commands,
-        };
-        let mut provider = provider(&offer)?;
-        if settings.ciphers.is_none() && settings.commands.is_empty() {
-            choice::cheapest_first(&mut provider);
-        }
-        let verifier = self.client_verifier(settings, &provider)?;
-        let identities = Identities::read(settings, (ordered, staples), self.tls_reader(), &provider)?;
-        let mut versions = Vec::new();
-        if settings.tls13 {
-            versions.push(&version::TLS13);
-        }
-        if settings.tls12 {
-            versions.push(&version::TLS12);
-        }
-        let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
-            .with_protocol_versions(&versions)
-            .map_err(|error| Box::new(Diagnostic::error(settings.certificates[0].span, error.to_string())))?
-            .with_client_cert_verifier(verifier)
-            .with_cert_resolver(Arc::new(identities));
-        config.alpn_protocols = vec![b"http/1.1".to_vec(), b"http/1.0".to_vec()];
-        config.ignore_client_order = settings.prefer_server_ciphers.unwrap_or(true);
-        // Where nothing is written the connection sizes its records.
-        config.max_fragment_size = settings.buffer_size.map(|size| {
-            (size.saturating_add(RECORD_OVERHEAD)).clamp(*RECORDS.start(), *RECORDS.end()) as usize
-        });
-        if !settings.certificate_compression {
-            config.cert_compressors.clear();
-        }
-        self.resume(settings, ordered.map(AsRef::as_ref), &mut config)?;
-        Ok(config)
+        certificate: &Text,
+        key: &Text,
+        files: &Arc<NamedCertificates>,
+        is_clients: bool,
+    ) -> NamedPair {
+        let (certificate, key) = self.apart(|compile| (compile.template(certificate), compile.template(key)));
+        NamedPair { certificate, key, files: Arc::clone(files), is_clients }
     }
-}
 
-/// What the configuration says of suites and groups.
-struct Offer<'a> {
-    ciphers: Option<&'a Text>,
-    curves: Option<&'a Text>,
-    commands: &'a [(Text, Text)],
-}
-
-/// What is offered, in the order of the configuration.
-fn provider(offer: &Offer<'_>) -> Result<CryptoProvider, Box<Diagnostic>> {
-    let mut provider = aws_lc_rs::default_provider();
-    if let Some(ciphers) = offer.ciphers {
-        provider.cipher_suites = choice::suites(ciphers, &provider.cipher_suites)?;
+    /// TLS with the origin of a place, which asks it at `at`; none where the settings have errors, which are noted.
+    pub(super) fn origin_tls(&mut self, settings: &OriginTlsSettings, at: Span) -> Option<OriginTlsPlace> {
+        let made = OriginConfig::of(settings, at, self.tls_files());
+        let OriginConfig { config, check, named, id } = self.made(made)?;
+        let pair = settings.certificate.as_ref().zip(settings.key.as_ref()).zip(named);
+        // There is one, so nobody's order matters.
+        let certificate =
+            pair.map(|((certificate, key), files)| self.named_pair(certificate, key, &files, true));
+        let name = settings.name.as_ref().map(|name| self.template(name));
+        Some(OriginTlsPlace { config, check, name, certificate, id })
     }
-    if let Some(curves) = offer.curves {
-        provider.kx_groups = choice::groups(curves, &provider.kx_groups)?;
-    }
-    for command in offer.commands {
-        choice::command(command, &mut provider)?;
-    }
-    Ok(provider)
 }

@@ -1,10 +1,11 @@
 //! Variables that stand where no request comes by: nginx refuses those that nothing defines there too.
 
-use myriad_conf::settings::{AccessSettings, CacheZone, Handler, OriginSettings, Protocol, Settings};
+use myriad_conf::settings::{CacheZone, Handler, OriginSettings, Protocol, Settings};
 use myriad_conf::{Doubt, Text};
 
 use super::Compile;
 use super::place::PlaceContext;
+use crate::gate::auth_request;
 
 /// An origin for places that ask none; nobody ever asks it.
 const NOBODY: &str = "http://127.0.0.1:80";
@@ -17,14 +18,14 @@ pub(super) fn unused(compile: &mut Compile<'_>) {
     compile.place(&http.settings, &PlaceContext::default(), Default::default());
     let mut before: Option<&Settings> = None;
     for settings in http.levels() {
-        for protocol in [Protocol::FastCgi, Protocol::Http] {
+        for protocol in Protocol::ALL {
             let origin = settings.origin(protocol);
             // Most levels say nothing of their own.
             if before.is_none_or(|before| before.origin(protocol) != origin) {
                 compile.unused_origin(settings, origin);
             }
         }
-        compile.unused_access(&settings.access);
+        compile.unused_access(settings);
         before = Some(settings);
     }
     let found = compile.errors.split_off(known);
@@ -39,10 +40,7 @@ impl Compile<'_> {
             _ => None,
         };
         if asked != Some(origin.protocol) {
-            let nobody = NOBODY.trim_start_matches(match origin.protocol {
-                Protocol::FastCgi => "http://",
-                Protocol::Http => "",
-            });
+            let nobody = if origin.protocol.is_url() { NOBODY } else { NOBODY.trim_start_matches("http://") };
             self.origin(settings, origin.protocol, (&Text::builtin(nobody), &Text::default()));
         }
         let cache = &origin.cache;
@@ -58,12 +56,13 @@ impl Compile<'_> {
         }
     }
 
-    fn unused_access(&mut self, access: &AccessSettings) {
+    fn unused_access(&mut self, settings: &Settings) {
+        let access = &settings.access;
         for text in access.basic.iter().chain(&access.user_file) {
             self.template(text);
         }
-        for set in access.auth_request_sets.iter().filter(|_| access.auth_request.is_none()) {
-            self.template(&set.value);
+        for value in auth_request::unasked(settings) {
+            self.template(value);
         }
     }
 }

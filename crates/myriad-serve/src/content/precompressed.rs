@@ -6,10 +6,10 @@ use myriad_encode::Coding;
 use myriad_files::Entry;
 use myriad_script::Frame;
 
-use crate::exchange::Request;
-use crate::exchange::paths::look;
 use crate::output;
-use crate::runtime::ProxiedFacts;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::paths::look;
+use myriad_page::ProxiedFacts;
 
 /// What is there in packed form.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Packed {
 pub(crate) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Packed {
     let place = request.place();
     let mut packed = Packed::default();
-    if request.packed {
+    if request.route.form.packed {
         path.extend_from_slice(extension(Coding::Gzip));
         packed.file = Some((look(request, frame, path), Coding::Gzip));
         packed.varies = true;

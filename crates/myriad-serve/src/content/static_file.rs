@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_encode::{Coding, CodingSet, Level, compress};
@@ -11,33 +10,57 @@ use myriad_http::{Known, Method};
 use myriad_log::Level as LogLevel;
 use myriad_net::ResponseBody;
 use myriad_script::Frame;
+use myriad_upstream::with_descriptor;
 
-use super::{Step, Work, media_type, precompressed, purge, redirect, way};
-use crate::exchange::paths::{believes_no_absence, look, look_for_certain, of_uri};
-use crate::exchange::{Exchange, Request, scratch};
-use crate::output::{self, Answer, Source};
-use crate::runtime::ProxiedFacts;
+use crate::content::precompressed;
+use crate::output;
+use myriad_exchange::answers::redirect;
+use myriad_exchange::exchange::paths::{believes_no_absence, look, look_for_certain, of_uri};
+use myriad_exchange::exchange::shortcut;
+use myriad_exchange::exchange::{Answer, MadeFrom, media_type_of};
+use myriad_exchange::exchange::{Exchange, Handler, Pending, Request, Waiting, scratch};
+use myriad_exchange::exchange::{FolderHandler, MethodHandler, Step};
+use myriad_page::ProxiedFacts;
 
-/// How often a file is opened anew where the process has no descriptor left, and how long others have to give way each time:
-/// two seconds in all.
-const DESCRIPTOR_TRIES: usize = 40;
-const DESCRIPTOR_WAIT: Duration = Duration::from_millis(50);
+/// Files under the root: what a place has that names no other handler.
+pub(crate) struct FileHandler {
+    /// Takes what is asked by other methods than GET, HEAD and POST.
+    pub other_methods: &'static dyn MethodHandler,
+}
+
+impl Handler for FileHandler {
+    fn begin(&self, exchange: &mut Exchange) -> Step {
+        begin(exchange, self.other_methods)
+    }
+
+    fn shortcut(&self, exchange: &mut Exchange) -> Option<Step> {
+        shortcut(exchange)
+    }
+
+    fn may_shorten(&self) -> bool {
+        true
+    }
+
+    fn only_reads(&self) -> bool {
+        true
+    }
+}
 
 /// Serves the file that the URI names, the index of a directory, or a redirect to it.
-pub(crate) fn begin(exchange: &mut Exchange) -> Step {
+fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
     let request = &exchange.request;
-    let reads = matches!(request.head.method(), Method::Get | Method::Head) || request.as_get;
-    let posts = request.head.method() == Method::Post;
-    if request.uri.contains(&0) || !request.uri.starts_with(b"/") {
+    let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
+    let posts = request.received.head.method() == Method::Post;
+    if request.route.uri.contains(&0) || !request.route.uri.starts_with(b"/") {
         return Step::Error(404);
     }
-    let purges = !reads && !posts && purge::is_purge(request);
+    let is_taken = !reads && !posts && other_methods.takes(request);
     // A form may be posted to a folder: its index is a script as often as not, whose pages may be purged too.
-    if request.uri.ends_with(b"/") && (reads || posts || purges) {
+    if request.route.uri.ends_with(b"/") && (reads || posts || is_taken) {
         return index(exchange);
     }
-    if purges {
-        return purge::of_server(exchange);
+    if is_taken {
+        return other_methods.begin(exchange);
     }
     if !reads && !posts {
         return Step::Error(405);
@@ -47,11 +70,11 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
         Ok((found, _)) if !reads && found.entry.file().is_some() => Step::Error(405),
         Ok((found, None)) => {
             if found.entry.file().is_some() {
-                way::keep(&exchange.request);
+                shortcut::keep(&exchange.request);
             }
             serve(exchange, &found)
         }
-        Ok((found, Some(path))) => Step::Wait(Work::Load { found, path }),
+        Ok((found, Some(path))) => Step::Wait(Box::new(Load { found, path })),
         Err(error) => {
             exchange.request.log(LogLevel::Error, format_args!("{error}"));
             Step::Error(500)
@@ -60,7 +83,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Step {
 }
 
 /// Serves the file that the URI names, where it is in memory; the place is the one that the rules came to earlier.
-pub(super) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
+fn shortcut(exchange: &mut Exchange) -> Option<Step> {
     match find(exchange) {
         Ok((found, None)) if found.entry.file().is_some() => Some(serve(exchange, &found)),
         _ => None,
@@ -71,7 +94,7 @@ pub(super) fn shortcut(exchange: &mut Exchange) -> Option<Step> {
 fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_script::EvalError> {
     scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
-        of_uri(request, &request.uri, frame, file)?;
+        of_uri(request, &request.route.uri, frame, file)?;
         let packed = precompressed::find(request, frame, file);
         let varies = packed.varies;
         let (entry, coding) = match packed.file {
@@ -84,15 +107,34 @@ fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_scri
 }
 
 /// A path and the coding of what is there: identity, but for a file that was compressed beforehand.
-pub(crate) struct Found {
+struct Found {
     entry: Arc<Entry>,
     coding: Coding,
     /// Another client could get another file.
     varies: bool,
 }
 
+/// A file to be read.
+struct Load {
+    found: Found,
+    path: PathBuf,
+}
+
+impl Pending for Load {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_> {
+        Box::pin(load(exchange, self.found, self.path))
+    }
+
+    fn explain(&self, exchange: &mut Exchange) {
+        if let Some(sink) = &exchange.request.received.sink {
+            sink.note("content", format!("the file {}", self.path.display()), "", None);
+        }
+        output::explain(exchange, None);
+    }
+}
+
 /// Reads a file on the pool of blocking work, then serves it. One that was replaced meanwhile is looked at once more.
-pub(crate) async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step {
+async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step {
     let mut loaded = read(exchange, &found, &path).await;
     if loaded.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Other) {
         let key = path.as_os_str().as_encoded_bytes();
@@ -109,15 +151,8 @@ pub(crate) async fn load(exchange: &mut Exchange, mut found: Found, path: PathBu
 
 /// Opens the file, and reads it where it is small. Where the process has no descriptor left, others give way first.
 async fn read(exchange: &Exchange, found: &Found, path: &std::path::Path) -> std::io::Result<()> {
-    for _ in 0..DESCRIPTOR_TRIES {
-        let loaded = read_once(found, path).await;
-        if !loaded.as_ref().is_err_and(|error| SystemError::of(error).is_shortage()) {
-            return loaded;
-        }
-        exchange.request.site.worker.make_descriptors();
-        tokio::time::sleep(DESCRIPTOR_WAIT).await;
-    }
-    read_once(found, path).await
+    let make_descriptors = || exchange.request.site.worker.make_descriptors();
+    with_descriptor(async || read_once(found, path).await, make_descriptors).await
 }
 
 async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()> {
@@ -146,7 +181,7 @@ type Look = fn(&Request, &mut Frame, &[u8]) -> Arc<Entry>;
 /// Leads to the first index of the folder that is there.
 fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    let place = site.runtime.place(exchange.request.place);
+    let place = site.runtime.place(exchange.request.route.place);
     for template in &place.files.index {
         let mut target = Vec::new();
         let Exchange { request, frame } = exchange;
@@ -154,18 +189,18 @@ fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
             return Some(Step::Error(500));
         }
         if target.starts_with(b"/") {
-            let args = std::mem::take(&mut request.args);
+            let args = std::mem::take(&mut request.route.args);
             redirect::local_redirect(request, &target);
-            request.args = args;
+            request.route.args = args;
             return Some(Step::Redirect);
         }
         let found = scratch::with_buffer(|file| {
-            of_uri(request, &request.uri, frame, file).ok()?;
+            of_uri(request, &request.route.uri, frame, file).ok()?;
             file.extend_from_slice(&target);
             look(request, frame, file).file().map(|_| ())
         });
         if found.is_some() {
-            request.uri.extend_from_slice(&target);
+            request.route.uri.extend_from_slice(&target);
             return Some(Step::Redirect);
         }
     }
@@ -175,18 +210,20 @@ fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
 fn directory_without_index(exchange: &mut Exchange) -> Step {
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|file| {
-        let _ = of_uri(request, &request.uri, frame, file);
+        let _ = of_uri(request, &request.route.uri, frame, file);
         let entry = look(request, frame, file);
         let shown = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         let shown = String::from_utf8_lossy(&file[..shown]);
         match &entry.kind {
-            Kind::Directory if lists(request) => Step::Wait(Work::List(as_path(file).to_owned())),
             Kind::Directory => {
+                if let Some(folders) = folders(request) {
+                    return folders.begin(as_path(file));
+                }
                 request.log(LogLevel::Error, format_args!("directory index of \"{shown}/\" is forbidden"));
                 Step::Error(403)
             }
             Kind::Missing(error) => {
-                if request.place().log_not_found || !error.is_absence() {
+                if request.place().logs.not_found || !error.is_absence() {
                     request.log(LogLevel::Error, format_args!("\"{shown}/\" is not found ({error})"));
                 }
                 Step::Error(error.status())
@@ -196,9 +233,10 @@ fn directory_without_index(exchange: &mut Exchange) -> Step {
     })
 }
 
-fn lists(request: &Request) -> bool {
-    let reads = matches!(request.head.method(), Method::Get | Method::Head) || request.as_get;
-    reads && request.place().files.autoindex.is_some()
+/// What answers for folders, where the request reads.
+fn folders(request: &Request) -> Option<&dyn FolderHandler> {
+    let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
+    request.place().features.get::<Box<dyn FolderHandler>>().map(|folders| &**folders).filter(|_| reads)
 }
 
 fn serve(exchange: &mut Exchange, found: &Found) -> Step {
@@ -210,7 +248,7 @@ fn serve(exchange: &mut Exchange, found: &Found) -> Step {
         Kind::Missing(error) => {
             let Exchange { request, frame } = exchange;
             let mut file = Vec::new();
-            if of_uri(request, &request.uri, frame, &mut file).is_err() {
+            if of_uri(request, &request.route.uri, frame, &mut file).is_err() {
                 return Step::Error(500);
             }
             not_opened(request, &file, *error)
@@ -220,7 +258,7 @@ fn serve(exchange: &mut Exchange, found: &Found) -> Step {
 
 /// Tells the error log why a file cannot be sent; the status follows from the reason.
 fn not_opened(request: &Request, file: &[u8], error: SystemError) -> Step {
-    if request.place().log_not_found || !error.is_absence() {
+    if request.place().logs.not_found || !error.is_absence() {
         let level = if error.status() == 500 { LogLevel::Crit } else { LogLevel::Error };
         let file = String::from_utf8_lossy(file);
         request.log(level, format_args!("open() \"{file}\" failed ({error})"));
@@ -231,16 +269,16 @@ fn not_opened(request: &Request, file: &[u8], error: SystemError) -> Step {
 fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     let request = &exchange.request;
     let entry = &found.entry;
-    let media_type = media_type(request, &request.uri);
+    let media_type = media_type_of(request, &request.route.uri);
     let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
     // What filters change on its way is compressed after them.
-    let filtered = request.place().filters.as_ref().is_some_and(|filters| filters.change(&media_type));
-    let whole = filtered || request.head.fields().has(Known::Range);
+    let filtered = request.place().filters.change(&media_type);
+    let whole = filtered || request.received.head.fields().has(Known::Range);
     let encodings = output::encodings(request, &media_type, Some(file.length), facts, false);
     let mut answer = Answer::new(200, ResponseBody::None);
     answer.varies_by_encoding = encodings.varies || found.varies;
     answer.media_type = Some(media_type);
-    answer.source = Source::File(Arc::clone(entry));
+    answer.made_from = MadeFrom::File(Arc::clone(entry));
     answer.ranges = true;
     match file.contents() {
         Some(contents) => {
@@ -268,10 +306,10 @@ fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
 fn coded(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     let request = &exchange.request;
     let mut answer = Answer::new(200, ResponseBody::None);
-    answer.media_type = Some(media_type(request, &request.uri));
+    answer.media_type = Some(media_type_of(request, &request.route.uri));
     answer.varies_by_encoding = found.varies;
     answer.coding = found.coding;
-    answer.source = Source::File(Arc::clone(&found.entry));
+    answer.made_from = MadeFrom::File(Arc::clone(&found.entry));
     answer.ranges = true;
     answer.body = match (file.contents(), file.descriptor()) {
         (Some(contents), _) => ResponseBody::Full(contents.clone()),

@@ -1,37 +1,30 @@
 //! `myriad -t --explain`: one request taken through the compiled site, with everything that was decided on its way.
 //!
-//! It is the same code that serves: the phases run as for a visitor and write into the request's [`Trace`] what they
+//! It is the same code that serves: the phases run as for a visitor and write into the request's [`Sink`] what they
 //! come to. They stop before anything that has an effect: no origin is asked, nothing is stored or logged.
 
-mod compression;
-mod origin;
-mod trace;
+#[cfg(test)]
+mod tests;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use myriad_conf::Model;
 use myriad_conf::model::ListenAddress;
-use myriad_conf::{Model, Span};
-use myriad_encode::{Pool, PoolOptions};
 use myriad_http::{RequestHead, Version};
-use myriad_log::{LogWriter, Logs};
-use myriad_net::{Connection, RequestBody, Seats};
-use myriad_upstream::Connections;
+use myriad_log::Logs;
+use myriad_net::{Connection, RequestBody, TlsFacts};
 
-pub(crate) use origin::origin;
-pub(crate) use trace::Trace;
-
-use crate::TlsFiles;
 use crate::compile::{self, Kept, Surroundings, address_name};
-use crate::content::Work;
-use crate::exchange::Exchange;
-use crate::output::Answer;
-use crate::phases::{self, Decision};
+use crate::output;
+use crate::phases::{self, Decision, Phases};
 use crate::site::StartError;
-use crate::worker::{Generation, WorkerState};
+use myriad_exchange::exchange::{Answer, Exchange, Line, Sink};
+use myriad_exchange::worker::{Generation, WorkerState};
 
 /// What is asked about.
 #[derive(Clone, Debug, Default)]
@@ -50,17 +43,14 @@ pub struct Question {
     pub fields: Vec<(String, String)>,
 }
 
-/// One thing that was decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// What it is about: `server`, `rule`, `location`, ...
-    pub topic: &'static str,
-    /// What was asked; empty where the directive at `span` says it.
-    pub text: String,
-    /// What it came to; may be empty.
-    pub outcome: String,
-    /// The directive.
-    pub span: Option<Span>,
+/// What was told so far.
+#[derive(Default)]
+struct Lines(RefCell<Vec<Line>>);
+
+impl Sink for Lines {
+    fn take(&self, line: Line) {
+        self.0.borrow_mut().push(line);
+    }
 }
 
 /// Takes the request through the site that the model describes.
@@ -71,7 +61,7 @@ pub fn explain(
     model: &Model,
     prefix: &Path,
     folder: &Path,
-    tls_files: &TlsFiles,
+    tls_files: &myriad_tls::TlsFiles,
     question: &Question,
 ) -> Result<Vec<Line>, StartError> {
     let mut listeners = HashMap::new();
@@ -89,33 +79,22 @@ pub fn explain(
     let surroundings =
         Surroundings { prefix, folder, tls_files, listeners: &listeners, logs: &logs, kept: &mut kept };
     let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-    let worker = WorkerState {
-        number: 0,
-        files: Arc::default(),
-        passwords: Arc::default(),
-        seats: Seats::new(1),
-        origins: Connections::unbounded(),
-        failure: Arc::default(),
-        logs: LogWriter::default(),
-        encoder: Arc::new(Pool::start(&PoolOptions::default())?),
-        counters: Arc::default(),
-        all_counters: Arc::default(),
-    };
-    let site = Rc::new(Generation::new(runtime, Rc::new(worker)));
-    let trace = Rc::new(Trace::default());
+    let site = Rc::new(Generation::new(runtime, Rc::new(WorkerState::alone()?), &Phases));
+    let lines = Rc::new(Lines::default());
+    let sink: Rc<dyn Sink> = Rc::clone(&lines) as _;
     let Some((listener, local, secure)) = listener(&addresses, question) else {
         let text = match question.port {
             Some(port) => format!("no server listens on port {port}"),
             None => "no server listens on a port".to_owned(),
         };
-        trace.note("server", text, String::new(), None);
-        return Ok(trace.take());
+        sink.note("server", text, String::new(), None);
+        return Ok(lines.0.take());
     };
-    let connection = Connection::imagined(listener, local, secure);
+    let connection = Connection::imagined(listener, local, secure.then(TlsFacts::imagined));
     let mut question = question.clone();
     question.host.get_or_insert_with(|| first_name(model));
-    walk(&site, &connection, &question, &trace);
-    Ok(trace.take())
+    walk(&site, &connection, &question, &sink);
+    Ok(lines.0.take())
 }
 
 /// The host of a path alone: what the first server is called.
@@ -152,7 +131,7 @@ fn listener(
     of_port.or_else(of_scheme).or_else(|| inet.first().copied())
 }
 
-fn walk(site: &Rc<Generation>, connection: &Rc<Connection>, question: &Question, trace: &Rc<Trace>) {
+fn walk(site: &Rc<Generation>, connection: &Rc<Connection>, question: &Question, sink: &Rc<dyn Sink>) {
     let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
     if let Some(host) = &question.host {
         fields.push((b"Host", host.as_bytes()));
@@ -163,35 +142,24 @@ fn walk(site: &Rc<Generation>, connection: &Rc<Connection>, question: &Question,
     // What is wrong with a host shows itself on the way.
     let _ = head.settle_host();
     let mut exchange = Exchange::begin(site, &mut head, connection, RequestBody::empty());
-    exchange.request.trace = Some(Rc::clone(trace));
+    exchange.request.received.sink = Some(Rc::clone(sink));
     match phases::begin(&mut exchange) {
-        Decision::Ready(answer) => answered(&mut exchange, trace, &answer),
-        Decision::Wait(Work::Load { path, .. }) => {
-            trace.note("content", format!("the file {}", path.display()), String::new(), None);
-            compression::explain(&mut exchange, trace, None);
-        }
-        Decision::Wait(Work::List(folder)) => {
-            let folder = folder.display();
-            trace.note("content", format!("a list of the folder {folder}"), "autoindex".to_owned(), None);
-        }
-        Decision::Wait(_) => {}
+        Decision::Ready(answer) => answered(&mut exchange, &**sink, &answer),
+        Decision::Wait(pending) => pending.explain(&mut exchange),
     }
 }
 
 /// The last line: what the client gets, where no origin has to be asked for it.
-fn answered(exchange: &mut Exchange, trace: &Rc<Trace>, answer: &Answer) {
-    if trace.is_left_to_an_origin() {
-        return;
-    }
-    if let crate::output::Source::File(_) = &answer.source {
+fn answered(exchange: &mut Exchange, sink: &dyn Sink, answer: &Answer) {
+    if let myriad_exchange::exchange::MadeFrom::File(_) = &answer.made_from {
         let mut path = Vec::new();
         let Exchange { request, frame } = exchange;
-        let _ = crate::exchange::paths::of_uri(request, &request.uri, frame, &mut path);
+        let _ = myriad_exchange::exchange::paths::of_uri(request, &request.route.uri, frame, &mut path);
         let path = String::from_utf8_lossy(&path).into_owned();
-        trace.note("content", format!("the file {path}"), String::new(), None);
-        compression::explain(exchange, trace, answer.media_type.as_deref());
+        sink.note("content", format!("the file {path}"), String::new(), None);
+        output::explain(exchange, answer.media_type.as_deref());
     }
-    let status = exchange.request.forced_status.unwrap_or(answer.status);
+    let status = exchange.request.errors.forced_status.unwrap_or(answer.status);
     let mut text = if answer.dropped {
         "the connection is closed without an answer".to_owned()
     } else {
@@ -202,5 +170,5 @@ fn answered(exchange: &mut Exchange, trace: &Rc<Trace>, answer: &Answer) {
         text.push_str(", ");
         text.push_str(line.trim());
     }
-    trace.note("answer", text, String::new(), None);
+    sink.note("answer", text, String::new(), None);
 }

@@ -3,9 +3,8 @@
 use myriad_http::{Known, Method};
 use myriad_net::Head;
 
-use super::{Answer, Source};
-use crate::exchange::Request;
-use crate::runtime::Handler;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::{Answer, MadeFrom};
 
 /// What a server may do for some of its URIs.
 const OF_A_SERVER: &[Method] =
@@ -22,13 +21,10 @@ pub(super) fn add(request: &Request, answer: &Answer, head: &mut Head) {
     if head.iter().any(|(name, _)| name.eq_ignore_ascii_case(Known::Allow.as_str().as_bytes())) {
         return;
     }
-    let refused = request.head.method();
-    let all = match request.place().handler {
-        // No place was chosen for these.
-        _ if matches!(refused, Method::Trace | Method::Connect) => OF_A_SERVER,
-        Handler::Files | Handler::StubStatus => OF_FILES,
-        _ => OF_A_SERVER,
-    };
+    let refused = request.received.head.method();
+    // No place was chosen for these.
+    let has_no_place = matches!(refused, Method::Trace | Method::Connect);
+    let all = if !has_no_place && request.place().handler.only_reads() { OF_FILES } else { OF_A_SERVER };
     head.field(b"Allow", list(all.iter().filter(|method| **method != refused)).as_bytes());
 }
 
@@ -39,7 +35,7 @@ pub(crate) fn of_server() -> String {
 
 fn is_the_origin_s(request: &Request, answer: &Answer) -> bool {
     let said = request.origin.as_ref().and_then(|facts| facts.head.as_ref()).map(|head| head.status);
-    said == Some(405) || matches!(&answer.source, Source::Page(page) if page.meta().status == 405)
+    said == Some(405) || matches!(&answer.made_from, MadeFrom::Page(page) if page.meta().status == 405)
 }
 
 fn list<'a>(methods: impl Iterator<Item = &'a Method>) -> String {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use myriad_http::date::write_http_date;
+use myriad_calendar::write_http_date;
 
 struct Line {
     second: u64,
@@ -26,4 +26,21 @@ pub(crate) fn write_date_line(now: u64, out: &mut impl FnMut(&[u8])) {
         }
         out(&line.text);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_date_line;
+
+    #[test]
+    fn line_changes_with_the_second() {
+        let written = |now_ms| {
+            let mut line = Vec::new();
+            write_date_line(now_ms, &mut |part: &[u8]| line.extend_from_slice(part));
+            String::from_utf8(line).unwrap()
+        };
+        assert_eq!(written(784_111_777_000), "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+        assert_eq!(written(784_111_777_999), written(784_111_777_000));
+        assert_eq!(written(784_111_778_000), "Date: Sun, 06 Nov 1994 08:49:38 GMT\r\n");
+    }
 }

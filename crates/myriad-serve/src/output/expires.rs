@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::io::Write as _;
 
-use myriad_http::date::write_http_date;
+use myriad_calendar::write_http_date;
+use myriad_conf::settings::Expires;
 use myriad_log::local_time;
-use myriad_script::Frame;
+use myriad_script::{Frame, Template};
 
-use crate::exchange::{Request, scratch};
-use crate::runtime::Expires;
+use myriad_exchange::exchange::{Request, scratch};
 
 /// What `expires` comes to for one answer.
 enum Verdict {
@@ -76,7 +76,7 @@ fn write_block(now_s: u64, seconds: i64, out: &mut Vec<u8>) {
 }
 
 fn judge(
-    expires: &Expires,
+    expires: &Expires<Template>,
     request: &Request,
     frame: &mut Frame,
     modified_s: Option<u64>,
@@ -92,14 +92,14 @@ fn judge(
             None => Verdict::In(*seconds),
         },
         Expires::Daily(second) => Verdict::In(until_daily(*second, now_s)),
-        Expires::Variable(template, modified) => {
+        Expires::Variable { text: template, modified } => {
             let said = scratch::with_buffer(|text| {
                 template.eval(request, frame, text).ok()?;
                 // As nginx: what means nothing, and nothing at all, leaves the fields alone.
                 myriad_conf::parse_expires(text, *modified).filter(|_| !text.is_empty())
             });
             match said {
-                Some(said) => judge(&Expires::fixed(&said), request, frame, modified_s, now_s),
+                Some(said) => judge(&said, request, frame, modified_s, now_s),
                 None => Verdict::Off,
             }
         }
@@ -109,4 +109,33 @@ fn judge(
 fn until_daily(second: u32, now_s: u64) -> i64 {
     let local = now_s.cast_signed() + i64::from(local_time::offset_minutes(now_s)) * 60;
     (i64::from(second) - local.rem_euclid(86_400)).rem_euclid(86_400)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_of_day_is_at_most_a_day_ahead() {
+        let now_s = 784_111_777;
+        for second in [0, 1, 43_200, 86_399] {
+            let ahead = until_daily(second, now_s);
+            assert!((0..86_400).contains(&ahead), "{second}: {ahead}");
+            assert_eq!(until_daily(second, now_s.saturating_add_signed(ahead)), 0, "{second}");
+        }
+    }
+
+    #[test]
+    fn lines_are_made_anew_when_the_second_or_the_time_changes() {
+        let written = |now_s, seconds| {
+            let mut out = Vec::new();
+            write_block(now_s, seconds, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let first = written(784_111_777, 0);
+        assert_eq!(first, "Expires: Sun, 06 Nov 1994 08:49:37 GMT\r\nCache-Control: max-age=0\r\n");
+        assert_eq!(written(784_111_777, 0), first);
+        assert!(written(784_111_778, 0).contains("08:49:38"));
+        assert!(written(784_111_778, -1).contains("no-cache"));
+    }
 }

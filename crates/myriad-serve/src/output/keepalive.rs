@@ -2,23 +2,24 @@
 
 use myriad_http::{Known, Method, Version};
 
-use super::encoding::is_msie6;
-use crate::exchange::Request;
-use crate::runtime::KeepAliveRules;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::agents::is_msie6;
+use myriad_exchange::runtime::KeepAliveRules;
 
 /// Whether the connection ends with the answer under way.
 pub(crate) fn ends(request: &Request, rules: &KeepAliveRules) -> bool {
-    let is_old = request.received_ms.saturating_sub(request.connection.accepted_ms) > rules.time_ms;
+    let is_old =
+        request.received.at_ms.saturating_sub(request.received.connection.accepted_ms) > rules.time_ms;
     // The browsers that are meant know no later version.
-    if is_old || matches!(request.head.version(), Version::Http2 | Version::Http3) {
+    if is_old || matches!(request.received.head.version(), Version::Http2 | Version::Http3) {
         return is_old;
     }
-    rules.not_msie6 && request.head.method() == Method::Post && agent_is(request, is_msie6)
+    rules.not_msie6 && request.received.head.method() == Method::Post && agent_is(request, is_msie6)
         || rules.not_safari && agent_is(request, is_safari)
 }
 
 fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
-    request.head.known(Known::UserAgent).is_some_and(test)
+    request.received.head.known(Known::UserAgent).is_some_and(test)
 }
 
 /// nginx's test: Safari on a Mac, and none of those that only call themselves so.

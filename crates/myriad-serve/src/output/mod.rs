@@ -1,28 +1,33 @@
-//! From an answer to a response: conditions, ranges, encodings, the head.
+//! From an answer to a response: conditions, filters, the coding, ranges, the head.
 
+mod add_header;
 pub(crate) mod allow;
-mod answer;
 mod cache_debug;
-mod charset;
+mod conditions;
+mod cut;
 mod date;
 mod encoding;
-mod error_body;
+mod error_answer;
 mod expires;
-mod fields;
-mod filters;
+mod explained;
+pub(crate) mod filters;
+mod head;
 mod keepalive;
-pub(crate) mod msie;
 mod ranges;
+mod rate;
 mod refusal;
 mod send;
-mod slice;
+pub(crate) mod slice;
 mod trailers;
+mod transform;
 
-pub(crate) use answer::{Answer, Source};
-pub(crate) use charset::names_utf8;
 pub(crate) use encoding::{Encodings, accepted, encodings};
-pub(crate) use error_body::error_body;
-pub(crate) use fields::{copy_lines, line_named, lines_named};
-pub(crate) use filters::{Transform, body_of_subrequest, pulled, transformed};
+pub(crate) use explained::explain;
+pub(crate) use filters::{body_of_subrequest, compiled as compiled_filters, names_utf8};
 pub(crate) use refusal::refusal;
 pub(crate) use send::send;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -10,15 +10,15 @@ use myriad_http::Known;
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_net::ResponseBody;
-use myriad_policy::{Encoding, EntityTag, StoredValidators, if_range_holds};
+use myriad_policy::{EntityTag, StoredValidators, if_range_holds};
 
-use super::Answer;
-use crate::exchange::Request;
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Request;
 
 /// Which parts the client gets, judged before anything of the answer is changed.
 pub(crate) fn plan(request: &Request, answer: &Answer, validators: &StoredValidators<'_>) -> Ranges {
     let max_ranges = request.place().files.max_ranges;
-    let fields = request.head.fields();
+    let fields = request.received.head.fields();
     let (Some(value), Some(length)) = (fields.known(Known::Range), answer.body.length()) else {
         return Ranges::Ignore;
     };
@@ -26,7 +26,7 @@ pub(crate) fn plan(request: &Request, answer: &Answer, validators: &StoredValida
         return Ranges::Ignore;
     }
     if let Some(condition) = fields.known(Known::IfRange)
-        && !if_range_holds(condition, validators, request.received_ms / 1000)
+        && !if_range_holds(condition, validators, request.received.at_ms / 1000)
     {
         return Ranges::Ignore;
     }
@@ -184,27 +184,13 @@ fn read_part(file: &std::os::fd::OwnedFd, offset: u64, length: u64) -> Option<By
     Some(Bytes::from(bytes))
 }
 
-/// The encoding that is about to be sent.
-pub(crate) fn encoding(answer: &Answer) -> Encoding {
-    let level = match (&answer.source, answer.coding) {
-        (_, myriad_encode::Coding::Identity) => 0,
-        (super::Source::Page(page), coding) => {
-            crate::runtime::alternative(page, coding).map_or(0, |alternative| alternative.meta)
-        }
-        // A file that was compressed beforehand is what it is: its tag stands for these bytes.
-        (super::Source::File(_), _) if answer.uncompressed == 0 => return Encoding::IDENTITY,
-        _ => 0,
-    };
-    Encoding { coding: answer.coding, level }
-}
-
 /// The validators of an answer, in the encoding that is about to be sent.
 pub(crate) fn validators<'a>(
     answer: &'a Answer,
     tag: Option<&'a EntityTag>,
     now_s: u64,
 ) -> StoredValidators<'a> {
-    StoredValidators { tag, encoding: encoding(answer), last_modified_s: answer.modified_s(now_s) }
+    StoredValidators { tag, encoding: answer.encoding(), last_modified_s: answer.modified_s(now_s) }
 }
 
 #[cfg(test)]
@@ -243,6 +229,38 @@ mod tests {
                 }
                 assert_eq!(out, &text[start as usize..end as usize], "{start}-{end}");
             }
+        }
+    }
+
+    #[test]
+    fn stretch_of_parts_takes_no_more_of_each_than_it_covers() {
+        let parts: Vec<Bytes> =
+            [&b"abc"[..], b"", b"defg", b"h"].iter().map(|part| Bytes::copy_from_slice(part)).collect();
+        for start in 0..8u64 {
+            for end in start + 1..=8 {
+                let cut = slice_parts(&parts, &(start..end));
+                assert!(cut.iter().all(|part| !part.is_empty()), "{start}-{end}");
+                assert_eq!(cut.concat(), &b"abcdefgh"[start as usize..end as usize], "{start}-{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn stretch_of_a_file_is_a_stretch_of_the_same_file() {
+        let file = Arc::new(std::os::fd::OwnedFd::from(std::fs::File::open("/dev/null").unwrap()));
+        let whole = ResponseBody::File { file, offset: 100, length: 50 };
+        assert!(matches!(part(&whole, &(10..20)), ResponseBody::File { offset: 110, length: 10, .. }));
+    }
+
+    #[test]
+    fn several_parts_of_what_still_arrives_or_is_too_long_are_the_whole() {
+        let stream = ResponseBody::Stream(Box::pin(Pieces(vec![b"0123456789"])), Some(10));
+        let file = Arc::new(std::os::fd::OwnedFd::from(std::fs::File::open("/dev/null").unwrap()));
+        let long = ResponseBody::File { file, offset: 0, length: 2 * SEVERAL_FROM_FILE };
+        for (body, ranges) in [(stream, vec![0..1, 3..4]), (long, vec![0..1, 1..SEVERAL_FROM_FILE + 1])] {
+            let mut answer = Answer::new(200, body);
+            several(&mut answer, &ranges, 10);
+            assert_eq!(answer.status, 200);
         }
     }
 }

@@ -4,8 +4,9 @@ use myriad_http::ranges::Ranges;
 use myriad_http::{Known, Method};
 use myriad_policy::{Condition, judge_conditions};
 
-use super::{Answer, ranges};
-use crate::exchange::Request;
+use super::ranges;
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Request;
 
 /// A refusal: 412 or 416.
 pub(crate) struct Refusal {
@@ -19,17 +20,20 @@ pub(crate) struct Refusal {
 /// needs to know before the answer is sent.
 pub(crate) fn refusal(request: &Request, answer: &Answer) -> Option<Refusal> {
     let place = request.place();
-    let fields = request.head.fields();
+    let fields = request.received.head.fields();
     let asks =
         || [Known::IfMatch, Known::IfUnmodifiedSince, Known::Range].into_iter().any(|name| fields.has(name));
-    if place.error_pages.is_empty() || !asks() {
+    if place.errors.pages.is_empty() || !asks() {
         return None;
     }
-    let reads = matches!(request.head.method(), Method::Get | Method::Head);
-    if !reads || request.lineage.is_some() || request.forced_status.unwrap_or(answer.status) != 200 {
+    let reads = matches!(request.received.head.method(), Method::Get | Method::Head);
+    if !reads
+        || request.received.lineage.is_some()
+        || request.errors.forced_status.unwrap_or(answer.status) != 200
+    {
         return None;
     }
-    let now_s = request.received_ms / 1000;
+    let now_s = request.received.at_ms / 1000;
     let own = answer.own_tag();
     let tag = own.as_ref().or_else(|| answer.tag(place.files.etag));
     let validators = ranges::validators(answer, tag, now_s);
@@ -40,8 +44,7 @@ pub(crate) fn refusal(request: &Request, answer: &Answer) -> Option<Refusal> {
             Condition::Pass => {}
         }
     }
-    let is_changed = place.filters.as_ref().is_some_and(|filters| filters.change(answer.bare_media_type()));
-    if is_changed {
+    if place.filters.change(answer.bare_media_type()) {
         return None;
     }
     match ranges::plan(request, answer, &validators) {

@@ -3,20 +3,19 @@
 use myriad_http::{Method, Version};
 use myriad_net::ResponseBody;
 
-use super::Answer;
 use super::expires::is_decorated;
-use super::filters::pulled;
-use crate::content;
-use crate::exchange::{Exchange, Request, scratch};
-use crate::runtime::{Handler, Place};
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::{Exchange, Request, pulled, scratch};
+use myriad_exchange::runtime::Place;
 
 /// Whether the trailers of the place are to follow the answer, which is chunked for them whatever its length. The head
 /// is not written yet.
 pub(crate) fn expect(request: &Request, place: &Place, answer: &mut Answer) -> bool {
     let decorated = is_decorated(answer.status);
     let any = answer.passes_trailers || place.headers.trailers.iter().any(|field| field.is_added(decorated));
-    let bodiless = request.head.method() == Method::Head || matches!(answer.status, 100..=199 | 204 | 304);
-    if !any || bodiless || request.head.version() == Version::Http10 || !place.chunked {
+    let bodiless =
+        request.received.head.method() == Method::Head || matches!(answer.status, 100..=199 | 204 | 304);
+    if !any || bodiless || request.received.head.version() == Version::Http10 || !place.connection.chunked {
         return false;
     }
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
@@ -28,8 +27,8 @@ pub(crate) fn expect(request: &Request, place: &Place, answer: &mut Answer) -> b
 /// Appends them, once the body is over.
 pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    let place = site.runtime.place(exchange.request.place);
-    let decorated = is_decorated(exchange.request.answered.status);
+    let place = site.runtime.place(exchange.request.route.place);
+    let decorated = is_decorated(exchange.request.outcome.answered.status);
     pass_on(&mut exchange.request, place);
     for field in place.headers.trailers.iter().filter(|field| field.is_added(decorated)) {
         let Exchange { frame, request } = &mut **exchange;
@@ -42,24 +41,24 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
                 line.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
                 line.extend_from_slice(b"\r\n");
                 // Each may read those before it (`$sent_trailer_*`).
-                request.answered.trailers.extend_from_slice(line);
+                request.outcome.answered.trailers.extend_from_slice(line);
             }
         });
     }
-    out.extend_from_slice(&exchange.request.answered.trailers);
+    out.extend_from_slice(&exchange.request.outcome.answered.trailers);
 }
 
 /// The origin's own, but for what it may not say behind a body (RFC 9110 section 6.5.1) and what the place hides.
 fn pass_on(request: &mut Request, place: &Place) {
-    let Handler::Origin(origin) = &place.handler else { return };
+    let Some(origin) = place.handler.origin() else { return };
     let Some(trailers) = request.origin.as_ref().and_then(|facts| facts.trailers.clone()) else { return };
     if !origin.pass_trailers {
         return;
     }
     for (known, name, value) in trailers.borrow().iter_known() {
-        if content::passes(known, name, origin) {
+        if origin.passes_behind(known, name) {
             for part in [name, b": ", value, b"\r\n"] {
-                request.answered.trailers.extend_from_slice(part);
+                request.outcome.answered.trailers.extend_from_slice(part);
             }
         }
     }

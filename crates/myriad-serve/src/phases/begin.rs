@@ -5,11 +5,12 @@ use myriad_http::{Known, Method, Version};
 use myriad_log::Level;
 use myriad_net::service::Rejection;
 
-use super::{
-    Decision, Entry, challenge, client, https_only, locate, real_ip, rewrite, run, server_options, shortcut,
-};
-use crate::content::{self, Step, error};
-use crate::exchange::Exchange;
+use super::run::{Decision, Entry, run};
+use super::{challenge, client, https_only, locate, real_ip, rewrite, server_options, shortcut};
+use crate::purge::request as purge;
+use myriad_exchange::answers::error;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::{Exchange, watch};
 
 /// Takes a request whose head has been read through the phases.
 pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
@@ -26,7 +27,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
                 "client attempted to request the server name for which the negotiated protocol is disabled";
             Entry::Step(refuse(exchange, 421, message))
         }
-        Ok(()) if exchange.request.connection.plain_to_tls.get() => {
+        Ok(()) if exchange.request.received.connection.plain_to_tls.get() => {
             Entry::Step(refuse(exchange, 497, "client sent plain HTTP request to HTTPS port"))
         }
         Ok(()) if let Some(refusal) = client::refusal(exchange) => {
@@ -39,8 +40,8 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
         Ok(()) => match normalise(exchange) {
             Ok(()) => {
                 real_ip::find(&mut exchange.request);
-                if let Some(trace) = &exchange.request.trace {
-                    trace.server(&exchange.request);
+                if let Some(sink) = &exchange.request.received.sink {
+                    watch::server(&**sink, &exchange.request);
                 }
                 let answer = if challenged { challenge::answer(exchange) } else { None };
                 let answer = answer.or_else(|| purge_of_many(exchange));
@@ -57,27 +58,16 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
 /// A purge of more than one URL, which the server's own rules may refuse, as they may any request. Where they send it to
 /// another URI it is for the location of that to answer.
 fn purge_of_many(exchange: &mut Exchange) -> Option<Step> {
-    let wanted = content::purge::of_many(&exchange.request)?;
-    let rewrites = exchange.request.rewrites;
+    let wanted = purge::of_many(&exchange.request)?;
+    let rewrites = exchange.request.route.form.rewrites;
     let refused = rewrite::server(exchange);
     Some(refused.unwrap_or_else(|| {
-        if exchange.request.rewrites == rewrites {
-            content::purge::in_server(exchange, wanted)
+        if exchange.request.route.form.rewrites == rewrites {
+            purge::in_server(exchange, wanted)
         } else {
             locate::run(exchange)
         }
     }))
-}
-
-/// Takes a subrequest, whose server and URI are known, through the phases.
-pub(crate) fn begin_subrequest(exchange: &mut Exchange) -> Decision {
-    run(exchange, Entry::Server)
-}
-
-/// Takes a subrequest through the content of the place where it is.
-pub(crate) fn begin_in_place(exchange: &mut Exchange) -> Decision {
-    let step = crate::content::begin(exchange);
-    run(exchange, Entry::Step(step))
 }
 
 /// Answers a request that could not be read.
@@ -101,7 +91,7 @@ pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
     run(exchange, Entry::Step(Step::Error(status)))
 }
 
-/// Statuses of this stage end the connection: nobody knows what the client meant to say next.
+/// An error of this stage, which ends the connection: where the next request begins is in doubt.
 fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
     exchange.request.log(Level::Info, format_args!("{message}"));
     match error::step(exchange, status) {
@@ -116,16 +106,16 @@ fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
 /// `TRACE` would show a script what the browser keeps from it; `CONNECT` asks for a forward proxy. nginx runs no rules for
 /// either.
 fn is_never_allowed(exchange: &Exchange) -> bool {
-    matches!(exchange.request.head.method(), Method::Trace | Method::Connect)
+    matches!(exchange.request.received.head.method(), Method::Trace | Method::Connect)
 }
 
 /// Whether the server that was chosen speaks the version that was agreed on with another.
 fn speaks_its_version(exchange: &Exchange) -> bool {
     let request = &exchange.request;
-    match request.head.version() {
+    match request.received.head.version() {
         Version::Http10 | Version::Http11 => true,
         Version::Http2 => {
-            let hosts = || request.site.runtime.hosts(&request.connection);
+            let hosts = || request.site.runtime.hosts(&request.received.connection);
             request.server().http2 || hosts().is_some_and(|hosts| hosts.http2)
         }
         Version::Http3 => request.server().http3.enabled,
@@ -134,9 +124,9 @@ fn speaks_its_version(exchange: &Exchange) -> bool {
 
 fn default_server(exchange: &mut Exchange) {
     let runtime = &exchange.request.site.runtime;
-    let server = runtime.hosts(&exchange.request.connection).map_or(0, |hosts| hosts.default);
-    exchange.request.server = server;
-    exchange.request.place = runtime.server(server).place;
+    let server = runtime.hosts(&exchange.request.received.connection).map_or(0, |hosts| hosts.default);
+    exchange.request.route.server = server;
+    exchange.request.route.place = runtime.server(server).place;
 }
 
 /// Finds the server by the host of an absolute target, else of `Host` (RFC 9112 section 3.2.2).
@@ -144,54 +134,54 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     default_server(exchange);
     let site = std::rc::Rc::clone(&exchange.request.site);
     let Exchange { request, frame } = exchange;
-    let target = request.head.target();
-    let authority = if target.first() == Some(&b'/') || request.head.method() == Method::Connect {
+    let target = request.received.head.target();
+    let authority = if target.first() == Some(&b'/') || request.received.head.method() == Method::Connect {
         None
     } else {
         split_target(target).map_err(myriad_http::uri::UriError::status)?.authority
     };
     if let Some(authority) = authority.map(<[u8]>::to_vec) {
         // RFC 9112 section 3.2.2: `Host` is ignored then, by this server and by whoever is told of it.
-        request.head.fields_mut().set_known(Known::Host, &authority);
-        request.head.settle_host().map_err(myriad_http::ParseError::status)?;
+        request.received.head.fields_mut().set_known(Known::Host, &authority);
+        request.received.head.settle_host().map_err(myriad_http::ParseError::status)?;
     }
-    let sent = request.head.known(Known::Host);
+    let sent = request.received.head.known(Known::Host);
     if let Some(sent) = sent.filter(|sent| !sent.is_empty()) {
         let host = parse_host(sent).map_err(myriad_http::uri::UriError::status)?;
-        request.host.clear();
-        request.host.extend_from_slice(&host.name);
-        if let Some(hosts) = site.runtime.hosts(&request.connection) {
-            match hosts.names.find(&request.host, frame) {
+        request.route.host.clear();
+        request.route.host.extend_from_slice(&host.name);
+        if let Some(hosts) = site.runtime.hosts(&request.received.connection) {
+            match hosts.names.find(&request.route.host, frame) {
                 Ok(Some(server)) => {
-                    request.server = server;
-                    request.place = site.runtime.server(server).place;
+                    request.route.server = server;
+                    request.route.place = site.runtime.server(server).place;
                 }
                 Ok(None) => {}
                 Err(_) => return Err(400),
             }
         }
     } else {
-        if let Some(hosts) = site.runtime.hosts(&request.connection)
+        if let Some(hosts) = site.runtime.hosts(&request.received.connection)
             && let Ok(Some(server)) = hosts.names.find(b"", frame)
         {
-            request.server = server;
-            request.place = site.runtime.server(server).place;
+            request.route.server = server;
+            request.route.place = site.runtime.server(server).place;
         }
-        let name = &site.runtime.server(request.server).name;
-        request.host.extend_from_slice(name);
+        let name = &site.runtime.server(request.route.server).name;
+        request.route.host.extend_from_slice(name);
     }
     Ok(())
 }
 
 fn normalise(exchange: &mut Exchange) -> Result<(), u16> {
     let request = &mut exchange.request;
-    let merge = request.site.runtime.server(request.server).merge_slashes;
-    let target = request.head.target();
+    let merge = request.site.runtime.server(request.route.server).merge_slashes;
+    let target = request.received.head.target();
     let split = split_target(target).map_err(myriad_http::uri::UriError::status)?;
-    request.uri.clear();
-    normalize_path(split.path, merge, &mut request.uri).map_err(myriad_http::uri::UriError::status)?;
-    request.args.clear();
-    request.args.extend_from_slice(split.query.unwrap_or_default());
-    request.escaped = split.path.iter().any(|byte| matches!(byte, b'%' | b'+'));
+    request.route.uri.clear();
+    normalize_path(split.path, merge, &mut request.route.uri).map_err(myriad_http::uri::UriError::status)?;
+    request.route.args.clear();
+    request.route.args.extend_from_slice(split.query.unwrap_or_default());
+    request.route.form.escaped = split.path.iter().any(|byte| matches!(byte, b'%' | b'+'));
     Ok(())
 }

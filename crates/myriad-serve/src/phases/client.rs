@@ -3,7 +3,7 @@
 
 use myriad_http::Method;
 
-use crate::exchange::{Exchange, client_certificate};
+use myriad_exchange::exchange::Exchange;
 
 /// Why a request is refused.
 pub(super) struct Refusal {
@@ -15,25 +15,26 @@ pub(super) struct Refusal {
 pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
     let request = &exchange.request;
     let server = request.server();
-    // Whichever server took the early data, and whichever the request names now.
-    if !is_safe(request.head.method()) && request.connection.is_early() {
+    // Early data may be a replay, whichever server took it and whichever the request names now.
+    if !is_safe(request.received.head.method()) && request.received.connection.is_early() {
         let message = "client sent early data that must not be taken twice".to_owned();
         return Some(Refusal { status: 425, message });
     }
     let rules = server.clients.as_ref()?;
-    let facts = request.connection.tls()?;
-    if facts.server_name.as_deref().is_some_and(|name| !is_host(name, &request.host)) {
+    let facts = request.received.connection.tls()?;
+    if facts.server_name.as_deref().is_some_and(|name| !is_host(name, &request.route.host)) {
         let message =
             "client attempted to request the server name different from the one that was negotiated"
                 .to_owned();
         return Some(Refusal { status: 421, message });
     }
-    match client_certificate::judge(request) {
+    let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+    match myriad_tls::judge(facts, Some(rules), now_s) {
         None if rules.mandatory => {
             Some(Refusal { status: 496, message: "client sent no required SSL certificate".to_owned() })
         }
         None | Some(Ok(())) => None,
-        // 18 to 21: nobody here knows who signed it.
+        // Codes 18 to 21: the signer is unknown here, which `optional_no_ca` allows.
         Some(Err((18..=21, _))) if rules.lets_strangers => None,
         Some(Err((code, why))) => Some(Refusal {
             status: 495,

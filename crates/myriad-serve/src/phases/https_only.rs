@@ -1,13 +1,13 @@
-//! `https_only`: who comes by http is led to https.
+//! `https_only`: requests by http are redirected to https.
 
 use myriad_http::Method;
 use myriad_http::uri::split_target;
 
-use crate::content::Step;
-use crate::content::redirect::redirect;
-use crate::exchange::Exchange;
+use myriad_exchange::answers::redirect::redirect;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::Step;
 
-/// Where authorities ask for challenges, some of which other programs may answer: they are asked by http.
+/// The folder of ACME challenges, which are not redirected: authorities ask for them by http, and another program may answer them.
 const CHALLENGES: &[u8] = b"/.well-known/acme-challenge/";
 
 /// The redirect to the same URI by https, if the server asks for it. GET and HEAD get 301, which every client and cache
@@ -15,27 +15,27 @@ const CHALLENGES: &[u8] = b"/.well-known/acme-challenge/";
 pub(super) fn lead(exchange: &mut Exchange) -> Option<Step> {
     let request = &exchange.request;
     let rules = request.server().https_only.as_ref()?;
-    if request.connection.tls().is_some() {
+    if request.received.connection.tls().is_some() {
         return None;
     }
     // What is said here follows from more than rules read: who is believed, what has come.
-    request.strayed.set(true);
+    request.shortcut.strayed.set(true);
     if request.came_by_https()
-        || request.uri.starts_with(CHALLENGES)
+        || request.route.uri.starts_with(CHALLENGES)
         || rules.awaits.as_ref().is_some_and(|slot| !slot.is_ready())
-        || request.host.is_empty()
+        || request.route.host.is_empty()
     {
         return None;
     }
-    let target = split_target(request.head.target()).ok()?;
+    let target = split_target(request.received.head.target()).ok()?;
     let mut url = b"https://".to_vec();
-    url.extend_from_slice(&request.host);
+    url.extend_from_slice(&request.route.host);
     url.extend_from_slice(rules.port.as_bytes());
     url.extend_from_slice(if target.path.starts_with(b"/") { target.path } else { b"/" });
     if let Some(query) = target.query {
         url.push(b'?');
         url.extend_from_slice(query);
     }
-    let status = if matches!(request.head.method(), Method::Get | Method::Head) { 301 } else { 308 };
+    let status = if matches!(request.received.head.method(), Method::Get | Method::Head) { 301 } else { 308 };
     Some(Step::Answer(redirect(&mut exchange.request, status, &url)))
 }

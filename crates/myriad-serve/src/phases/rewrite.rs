@@ -5,12 +5,12 @@ use myriad_log::Level;
 use myriad_net::ResponseBody;
 use myriad_script::{Action, Flow, Program};
 
-use super::failed;
-use crate::content::Step;
-use crate::content::redirect::redirect_or_page;
-use crate::exchange::Exchange;
-use crate::output::Answer;
-use crate::runtime::PlaceId;
+use super::limits::failed;
+use myriad_exchange::answers::redirect::redirect_or_page;
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::runtime::PlaceId;
 
 /// What a location's rewrite directives came to.
 pub(crate) enum Rewritten {
@@ -25,8 +25,8 @@ pub(crate) enum Rewritten {
 /// The server's own directives; none to go on.
 pub(crate) fn server(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    let server = site.runtime.server(exchange.request.server);
-    exchange.request.place = server.place;
+    let server = site.runtime.server(exchange.request.route.server);
+    exchange.request.route.place = server.place;
     match program(exchange, &server.rewrite, &server.ifs) {
         Rewritten::Stay | Rewritten::Again => None,
         Rewritten::Step(step) => Some(step),
@@ -36,8 +36,8 @@ pub(crate) fn server(exchange: &mut Exchange) -> Option<Step> {
 /// The directives of the place where the request is.
 pub(crate) fn location(exchange: &mut Exchange) -> Rewritten {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    let place = site.runtime.place(exchange.request.place);
-    program(exchange, &place.rewrite, &place.ifs)
+    let place = site.runtime.place(exchange.request.route.place);
+    program(exchange, &place.rewrite.program, &place.rewrite.ifs)
 }
 
 fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewritten {
@@ -45,18 +45,18 @@ fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewri
         return Rewritten::Stay;
     }
     let Exchange { request, frame } = exchange;
-    let rewrites = request.rewrites;
+    let rewrites = request.route.form.rewrites;
     let flow = match program.run(request, frame) {
         Ok(flow) => flow,
         Err(error) => return Rewritten::Step(failed(exchange, &error)),
     };
     if let Some(place) = flow.matched_if.and_then(|id| ifs.get(id.0 as usize)) {
-        exchange.request.place = *place;
+        exchange.request.route.place = *place;
     }
-    let rewritten = exchange.request.rewrites != rewrites;
+    let rewritten = exchange.request.route.form.rewrites != rewrites;
     // What rules send somewhere may be sent to an internal location.
-    exchange.request.internal |= rewritten;
-    exchange.request.off_location |= rewritten && matches!(flow.action, Action::Break);
+    exchange.request.route.internal |= rewritten;
+    exchange.request.route.form.off_location |= rewritten && matches!(flow.action, Action::Break);
     act(exchange, &flow)
 }
 
@@ -89,7 +89,7 @@ fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
 
 /// `return code text`: the location's own media type, as nginx has it.
 fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> Step {
-    if let Err(error) = exchange.request.body.discard_at_hand() {
+    if let Err(error) = exchange.request.upload.body.discard_at_hand() {
         exchange.request.log(Level::Info, format_args!("client sent invalid body ({error})"));
         return Step::Error(error.status());
     }
@@ -97,7 +97,7 @@ fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> Step {
     answer.compressible = true;
     if !matches!(status, 204 | 304) {
         let request = &exchange.request;
-        answer.media_type = Some(crate::content::media_type(request, &request.uri));
+        answer.media_type = Some(myriad_exchange::exchange::media_type_of(request, &request.route.uri));
     }
     Step::Answer(answer)
 }

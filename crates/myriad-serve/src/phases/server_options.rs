@@ -4,13 +4,14 @@ use bytes::Bytes;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 
-use crate::content::Step;
-use crate::exchange::Request;
-use crate::output::{Answer, allow};
+use crate::output::allow;
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::Step;
 
 /// Whether the request is for the server, not for a resource of it.
 pub(super) fn are_asked(request: &Request) -> bool {
-    request.head.target() == b"*" && request.head.method() == Method::Options
+    request.received.head.target() == b"*" && request.received.head.method() == Method::Options
 }
 
 /// The answer: no rule and no location is asked.

@@ -1,4 +1,4 @@
-//! The way of a visitor like one before: straight to the stored page, or to the file.
+//! The shortcut: a request like one before goes straight to its stored page, or to its file.
 //!
 //! A site's rules (rewrites, locations, maps, file tests, the cache key, bypass conditions) come to the same for two
 //! requests that agree in everything these rules read. The compiler of the configuration knows what that is
@@ -9,67 +9,70 @@
 use myriad_http::{Known, Method};
 
 use super::real_ip;
-use crate::content::{self, Step};
-use crate::exchange::{Exchange, Request};
-use crate::memory::Shortcuts;
-use crate::runtime::FieldRead;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::memory::Shortcuts;
+use myriad_exchange::runtime::FieldRead;
 
-/// Longer requests take the long way.
+/// Most bytes that rules read of a request which takes the shortcut; for a longer one all phases run.
 const LONGEST: usize = 768;
 
-/// Takes the short way, if this request may and somebody went before. None: the long way.
+/// Takes the shortcut, if this request may and one like it is remembered. None: all phases run.
 pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let rules = site.runtime.shortcut.as_ref()?;
     read(&mut exchange.request, &rules.fields)?;
     restore(&mut exchange.request, &site.shortcuts)?;
     real_ip::find_at_both(&mut exchange.request);
-    let step = content::shortcut(exchange);
+    let step = site.runtime.place(exchange.request.route.place).handler.shortcut(exchange);
     if step.is_none() {
         // Stale or gone: the long way must find the request as it came.
         let request = &mut exchange.request;
-        for buffer in [&mut request.uri, &mut request.args, &mut request.host, &mut request.cache.key] {
+        for buffer in
+            [&mut request.route.uri, &mut request.route.args, &mut request.route.host, &mut request.cache.key]
+        {
             buffer.clear();
         }
-        request.as_get = false;
+        request.route.as_get = false;
     }
     step
 }
 
-/// Puts the request where one like it came to.
+/// Gives the request the server, place, URI and key that one like it came to.
 fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
-    let way = shortcuts.find(&request.read, request.received_ms)?;
-    request.server = way.server;
-    request.place = way.place;
-    request.uri.extend_from_slice(&way.uri);
-    request.args.extend_from_slice(&way.args);
-    request.host.extend_from_slice(&way.host);
+    let way = shortcuts.find(&request.shortcut.read, request.received.at_ms)?;
+    request.route.server = way.server;
+    request.route.place = way.place;
+    request.route.uri.extend_from_slice(&way.uri);
+    request.route.args.extend_from_slice(&way.args);
+    request.route.host.extend_from_slice(&way.host);
     request.cache.key.extend_from_slice(&way.key);
     Some(())
 }
 
 /// Gathers the bytes that the rules read. None where the request is of a kind that takes the long way.
 fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
-    if request.connection.plain_to_tls.get() {
+    if request.received.connection.plain_to_tls.get() {
         // It is refused, whatever it asks for: what a session of TLS may have is not told in the clear.
         return None;
     }
-    let method = match request.head.method() {
+    let method = match request.received.head.method() {
         Method::Get => b'G',
         Method::Head => b'H',
         _ => return None,
     };
-    let target = request.head.target();
-    let host = request.head.known(Known::Host)?;
-    if target.first() != Some(&b'/') || target.len() + host.len() > LONGEST || !request.body.is_empty() {
+    let target = request.received.head.target();
+    let host = request.received.head.known(Known::Host)?;
+    if target.first() != Some(&b'/') || target.len() + host.len() > LONGEST || !request.upload.body.is_empty()
+    {
         return None;
     }
-    let mut out = std::mem::take(&mut request.read);
+    let mut out = std::mem::take(&mut request.shortcut.read);
     out.clear();
     // Which servers the connection may mean: by its listener, and by its local address where several share a socket.
-    let hosts = request.site.runtime.hosts(&request.connection)?;
+    let hosts = request.site.runtime.hosts(&request.received.connection)?;
     out.extend_from_slice(&(std::ptr::from_ref(hosts) as usize).to_le_bytes());
-    out.extend_from_slice(&[method, request.head.version() as u8]);
+    out.extend_from_slice(&[method, request.received.head.version() as u8]);
     for part in [target, host] {
         append_part(part, &mut out);
     }
@@ -78,13 +81,13 @@ fn read(request: &mut Request, fields: &[FieldRead]) -> Option<()> {
     if !fits {
         out.clear();
     }
-    request.read = out;
+    request.shortcut.read = out;
     fits.then_some(())
 }
 
 /// Appends a field's value. False where visitors differ in it by nature: no two would share what is kept.
 fn append_field(request: &Request, field: &FieldRead, out: &mut Vec<u8>) -> bool {
-    let fields = request.head.fields();
+    let fields = request.received.head.fields();
     let value = match field {
         FieldRead::Known(Known::Cookie) => return !fields.has(Known::Cookie),
         FieldRead::Known(known) if fields.is_repeated(*known) => return false,

@@ -1,24 +1,27 @@
 //! `try_files`.
 
+use myriad_conf::settings::TryFilesEnd;
 use myriad_encode::Coding;
 use myriad_script::{EvalError, Frame, Template};
 
-use super::failed;
-use crate::content::Step;
-use crate::content::redirect::local_redirect;
-use crate::exchange::paths::{look, of_uri};
-use crate::exchange::{Exchange, Request, scratch};
-use crate::memory::Tried;
-use crate::runtime::{Candidate, Place, ProxiedFacts, Rooting, TryEnd, TryFiles};
+use super::limits::failed;
+use myriad_exchange::answers::redirect::local_redirect;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::paths::{look, of_uri};
+use myriad_exchange::exchange::{Exchange, Request, scratch, watch};
+use myriad_exchange::memory::Tried;
+use myriad_exchange::runtime::{Candidate, Place, Rooting, TryFiles};
+use myriad_page::ProxiedFacts;
 
 /// Tries the names in order; none when a file was found, or nothing is to be tried: the content follows.
 pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    let id = exchange.request.place;
+    let id = exchange.request.route.place;
     let place = site.runtime.place(id);
     let rules = place.files.try_files.as_ref()?;
     let request = &exchange.request;
-    let remembered = if rules.by_uri { site.memo.tried(id, &request.uri, request.received_ms) } else { None };
+    let remembered =
+        if rules.by_uri { site.memo.tried(id, &request.route.uri, request.received.at_ms) } else { None };
     let tried = match remembered {
         Some(tried) => Ok(tried),
         None => search(exchange, place, rules),
@@ -33,7 +36,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
                 take(exchange, place, name, *directory).err().map(|error| failed(exchange, &error))
             }
             Candidate::Location(name) => {
-                exchange.request.by_candidate = true;
+                exchange.request.route.form.by_candidate = true;
                 Some(Step::Named(name.clone()))
             }
         },
@@ -58,7 +61,7 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
     }
     let request = &exchange.request;
     if rules.by_uri {
-        request.site.memo.keep_tried(request.place, &request.uri, tried);
+        request.site.memo.keep_tried(request.route.place, &request.route.uri, tried);
     }
     Ok(tried)
 }
@@ -74,7 +77,7 @@ fn look_for(
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|uri| {
         write_candidate(request, frame, place, name, uri)?;
-        if request.by_candidate && uri.ends_with(PACKED) && !accepts_gzip(request) {
+        if request.route.form.by_candidate && uri.ends_with(PACKED) && !accepts_gzip(request) {
             return Ok(false);
         }
         let entry = scratch::with_buffer(|file| {
@@ -85,8 +88,8 @@ fn look_for(
             *until_ms = place.files.validity.until_ms(&entry).min(*until_ms);
             if directory { entry.is_directory() } else { entry.file().is_some() }
         });
-        if let Some(trace) = &request.trace {
-            trace.tried(uri, directory, is_there);
+        if let Some(sink) = &request.received.sink {
+            watch::tried(&**sink, uri, directory, is_there);
         }
         Ok(is_there)
     })
@@ -97,14 +100,14 @@ fn look_for(
 fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Result<bool, EvalError> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     // What is there for one client may not be for the next, who takes no gzip: no short way.
-    exchange.request.strayed.set(true);
-    let Some(id) = site.runtime.server(exchange.request.server).locations.named(name) else {
+    exchange.request.shortcut.strayed.set(true);
+    let Some(id) = site.runtime.server(exchange.request.route.server).locations.named(name) else {
         return Ok(false);
     };
     let place = site.runtime.place(id);
     let Some(rules) = &place.files.try_files else { return Ok(true) };
-    let before = (exchange.request.place, exchange.request.by_candidate);
-    (exchange.request.place, exchange.request.by_candidate) = (id, true);
+    let before = (exchange.request.route.place, exchange.request.route.form.by_candidate);
+    (exchange.request.route.place, exchange.request.route.form.by_candidate) = (id, true);
     let mut found = Ok(false);
     for candidate in &rules.candidates {
         // A named location within one that is only tried would be a search without an end.
@@ -114,7 +117,7 @@ fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Resu
             break;
         }
     }
-    (exchange.request.place, exchange.request.by_candidate) = before;
+    (exchange.request.route.place, exchange.request.route.form.by_candidate) = before;
     found
 }
 
@@ -138,12 +141,12 @@ fn take(
         if directory && uri.len() > 1 && uri.ends_with(b"/") {
             uri.pop();
         }
-        request.packed = request.by_candidate && uri.ends_with(PACKED);
-        if request.packed {
+        request.route.form.packed = request.route.form.by_candidate && uri.ends_with(PACKED);
+        if request.route.form.packed {
             uri.truncate(uri.len() - PACKED.len());
         }
-        request.uri.clear();
-        request.uri.extend_from_slice(uri);
+        request.route.uri.clear();
+        request.route.uri.extend_from_slice(uri);
         Ok(())
     })
 }
@@ -167,17 +170,17 @@ fn write_candidate(
 /// A name is what follows the alias, as in nginx: one made of variables without the location's prefix, which `$uri` begins
 /// with; a plain one as it is. The URI that means that file has the prefix.
 fn behind_alias(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec<u8>) {
-    let prefix = request.uri.get(..prefix).unwrap_or_default();
+    let prefix = request.route.uri.get(..prefix).unwrap_or_default();
     if is_plain || !name.starts_with(prefix) {
         name.splice(..0, prefix.iter().copied());
     }
 }
 
-fn end(exchange: &mut Exchange, end: &TryEnd) -> Step {
+fn end(exchange: &mut Exchange, end: &TryFilesEnd<Template>) -> Step {
     match end {
-        TryEnd::Code(status) => Step::Error(*status),
-        TryEnd::Named(name) => Step::Named(name.clone()),
-        TryEnd::Uri(template) => {
+        TryFilesEnd::Code(status) => Step::Error(*status),
+        TryFilesEnd::Named(name) => Step::Named(name.bytes().into()),
+        TryFilesEnd::Uri(template) => {
             let Exchange { request, frame } = exchange;
             let mut target = Vec::new();
             match template.eval(request, frame, &mut target) {
@@ -185,7 +188,7 @@ fn end(exchange: &mut Exchange, end: &TryEnd) -> Step {
                     local_redirect(request, &target);
                     if !target.starts_with(b"/") {
                         // As nginx: `try_files $uri = 404` asks for the URI `404`, which no prefix and no file has.
-                        request.uri.remove(0);
+                        request.route.uri.remove(0);
                     }
                     Step::Redirect
                 }

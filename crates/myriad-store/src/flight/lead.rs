@@ -1,4 +1,4 @@
-//! What a writer owes: the claim it holds and the bytes it has charged, given back however it ends.
+//! The lead of a flight: its claim and the bytes that it has reserved, given back however the flight ends.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::{Abort, Unstored};
 use crate::{Metadata, Object, Zone};
 use std::task::Waker;
 
-/// The one who leads a flight. Dropped before an end, it aborts the flight.
+/// The lead of a flight. Dropped before the flight has ended, it aborts it.
 pub(crate) struct Lead<M: Metadata> {
     pub(crate) zone: Zone<M>,
     pub(crate) flight: Arc<Flight<M>>,
@@ -53,7 +53,7 @@ impl<M: Metadata> Lead<M> {
         self.zone.release_arriving(surplus);
     }
 
-    /// Releases the claim, then publishes the end: who wakes and claims again must not find this flight.
+    /// Releases the claim, then publishes the end: a waiter that wakes and claims again must not find this flight.
     /// `pass` is the time now and for how many milliseconds claims shall pass.
     pub(crate) fn finish(&mut self, phase: Phase<M>, pass: Option<(u64, u64)>) {
         self.zone.retire(&self.flight, pass);
@@ -106,7 +106,7 @@ impl<M: Metadata> Lead<M> {
 
     fn settle(&mut self) {
         self.finished = true;
-        self.flight.end_lease();
+        self.flight.end_updating();
         self.charge_at_most(0);
     }
 }

@@ -1,4 +1,4 @@
-//! What the writer of an object on its way says, and what its readers and the writer are told.
+//! Messages of a flight: what its writer says, what its readers and its writer are told.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub enum Abort {
     Failed(Failure),
 }
 
-/// What a reader learns first.
+/// The first message to a reader.
 #[derive(Debug)]
 pub enum FlightHead<M: Metadata> {
     /// The response was admitted: `poll_chunk` yields its body from the first byte on.
@@ -54,7 +54,7 @@ pub enum FlightEnd<M: Metadata> {
 /// What the leader publishes once the response's head is admitted.
 #[derive(Debug)]
 pub struct Admission<M> {
-    /// The head that followers send while the body arrives.
+    /// The head that waiters send while the body arrives.
     pub head: Arc<M>,
     /// Which variant this is; `None` where the response has no selector.
     pub selection: Option<Selection>,
@@ -62,7 +62,7 @@ pub struct Admission<M> {
     pub length: Option<u64>,
 }
 
-/// What the leader says of the finished object.
+/// What the leader tells of the finished object.
 #[derive(Debug)]
 pub struct Completion<M: Metadata> {
     /// The metadata that is stored; it may know more than the head did (a validator made from the bytes).
@@ -82,7 +82,7 @@ pub enum Completed<M: Metadata> {
     Stored(Object<M>),
     /// The body is too long for memory: the object is stored once its file is whole.
     Spilled,
-    /// The object serves those who follow the flight, and nobody after them.
+    /// The object serves the waiters of the flight, and no request after them.
     Unstored(Unstored),
 }
 
@@ -104,7 +104,7 @@ pub enum Unstored {
 pub enum Push {
     /// Yes: it will be stored on completion.
     Ok,
-    /// No: it follows its slowest reader from here on, so wait for [`crate::BodyWriter::poll_capacity`] before each push.
+    /// No: its slowest reader sets the pace from now on, so wait for [`crate::BodyWriter::poll_capacity`] before each push.
     Oversized,
 }
 

@@ -1,4 +1,4 @@
-//! Following a flight.
+//! Reading a flight.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use super::state::{Chunk, Flight, Phase, suits};
 use super::{Abort, FlightEnd, FlightHead};
 use crate::{Metadata, Selection};
 
-/// One follower of a flight; reads from the first byte, whenever it joined. Dropping it strands nobody.
+/// A reader of a flight, from the first byte on, whenever it joined. Dropping it does not end the flight.
 pub struct FlightReader<M: Metadata> {
     flight: Arc<Flight<M>>,
     place: usize,
-    /// Reads for the request that caused the fetch, which every response suits.
-    own: bool,
+    /// Whether it reads for the request that caused the fetch, which every response suits.
+    is_leaders: bool,
 }
 
 impl<M: Metadata> FlightReader<M> {
     /// Joins a flight; the caller knows that it takes newcomers.
-    pub(crate) fn join(flight: &Arc<Flight<M>>, own: bool) -> Self {
+    pub(crate) fn join(flight: &Arc<Flight<M>>, is_leaders: bool) -> Self {
         let place = flight.state.lock().join();
-        Self { flight: Arc::clone(flight), place, own }
+        Self { flight: Arc::clone(flight), place, is_leaders }
     }
 
     fn suits(&self, selection: Option<&Selection>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> bool {
-        self.own || suits(selection, variant, &mut Vec::new())
+        self.is_leaders || suits(selection, variant, &mut Vec::new())
     }
 
     /// Waits for the head; `variant` derives this request's variant key from a selector, as in [`crate::Zone::get`].
@@ -71,7 +71,7 @@ impl<M: Metadata> FlightReader<M> {
     /// Another reader of the same flight, from its first byte, to be told of its end; take it before the body is oversized, and
     /// drop it then: it holds the pieces up.
     #[must_use]
-    pub fn twin(&self) -> Self {
+    pub fn another(&self) -> Self {
         Self::join(&self.flight, true)
     }
 

@@ -1,4 +1,4 @@
-//! The state machine of an object on its way.
+//! The state machine of a flight: an object while it is fetched.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use bytes::Bytes;
+use myriad_index::Key;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::message::{Abort, Completion, Failure};
-use crate::key::Key;
 use crate::object::Parts;
 use crate::{Body, Metadata, Object, Selection};
 
@@ -22,7 +22,7 @@ pub(crate) struct Flight<M: Metadata> {
     /// The zone's sequence number when the fetch began.
     pub(crate) generation: u64,
     pub(crate) started_at: u64,
-    /// The stale object it replaces, with the end of the lease taken on it.
+    /// The stale object that it replaces, and until when that counts as updating, in ms.
     pub(crate) previous: Option<(Object<M>, u64)>,
     pub(crate) state: Mutex<State<M>>,
 }
@@ -66,7 +66,7 @@ pub(crate) enum Phase<M: Metadata> {
 pub(crate) struct Stream<M: Metadata> {
     pub(crate) head: Arc<M>,
     pub(crate) selection: Option<Selection>,
-    /// What has arrived and not been released.
+    /// Pieces that have arrived and were not released.
     pub(crate) pieces: VecDeque<Bytes>,
     /// How many pieces were released before the first of `pieces`.
     released: usize,
@@ -98,7 +98,7 @@ impl<M: Metadata> Stream<M> {
     }
 }
 
-/// A reader's place in a flight.
+/// How far a reader has come in a flight.
 #[derive(Default)]
 struct Place {
     /// Number of the next piece.
@@ -113,7 +113,7 @@ pub(crate) type Wakers = SmallVec<[Waker; 4]>;
 pub(crate) struct State<M: Metadata> {
     pub(crate) phase: Phase<M>,
     places: Vec<Option<Place>>,
-    /// Indices in `places` that were left.
+    /// Indices in `places` that no reader has.
     vacant: Vec<usize>,
     writer: Option<Waker>,
 }
@@ -131,7 +131,7 @@ impl<M: Metadata> State<M> {
         Self { phase: Phase::Waiting, places: Vec::new(), vacant: Vec::new(), writer: None }
     }
 
-    /// Seats a reader at the first byte.
+    /// Adds a reader at the first byte; its index.
     pub(crate) fn join(&mut self) -> usize {
         let place = Some(Place::default());
         if let Some(vacant) = self.vacant.pop() {
@@ -142,7 +142,7 @@ impl<M: Metadata> State<M> {
         self.places.len() - 1
     }
 
-    /// Gives up a seat; the writer to wake, if it waited for this reader.
+    /// Removes a reader; the writer to wake, if it waited for this reader.
     #[must_use]
     pub(crate) fn leave(&mut self, reader: usize) -> Option<Waker> {
         self.places[reader] = None;
@@ -218,7 +218,7 @@ impl<M: Metadata> State<M> {
         chunk
     }
 
-    /// Releases what every reader of an oversized body has read; the writer to wake, if there is room for it now.
+    /// Releases the pieces that all readers of an oversized body have read; the writer to wake, if it waited for that.
     #[must_use]
     pub(crate) fn release_read(&mut self) -> Option<Waker> {
         let Phase::Oversized(stream) = &mut self.phase else { return None };
@@ -241,7 +241,7 @@ impl<M: Metadata> State<M> {
         self.places.len() > self.vacant.len()
     }
 
-    /// Has the writer called when a reader leaves: the last before the head, any that makes room behind it.
+    /// Has the writer woken when the last reader leaves before the head, or when pieces of the body are released.
     pub(crate) fn wait_for_readers(&mut self, cx: &Context<'_>) {
         self.writer = Some(cx.waker().clone());
     }
@@ -268,7 +268,7 @@ impl<M: Metadata> Flight<M> {
         Object::new(self.key.bytes(), parts)
     }
 
-    /// Moves to a last phase and wakes everybody.
+    /// Moves to a last phase and wakes all readers.
     pub(crate) fn publish(&self, phase: Phase<M>) {
         let (former, wakers) = {
             let mut state = self.state.lock();
@@ -278,10 +278,10 @@ impl<M: Metadata> Flight<M> {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Ends the lease on the object that this flight was to replace.
-    pub(crate) fn end_lease(&self) {
+    /// The object that this flight was to replace does not count as updating any more.
+    pub(crate) fn end_updating(&self) {
         if let Some((object, until)) = &self.previous {
-            object.end_lease(*until);
+            object.end_updating(*until);
         }
     }
 }

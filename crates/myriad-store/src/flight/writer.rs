@@ -4,15 +4,15 @@ use std::fmt;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use myriad_disk::{BACKLOG, Spill};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::lead::Lead;
 use super::state::{Phase, Stream};
 use super::{Abort, Admission, Capacity, Completed, Completion, Failure, FlightReader, Push, Unstored};
-use crate::disk::{BACKLOG, Spill};
 use crate::{Body, Metadata, Object, Selection};
 
-/// What one piece of an arriving body costs beside its bytes.
+/// Bytes that one piece of an arriving body costs beside its own.
 const PIECE_OVERHEAD: usize = 64;
 
 /// A flight whose head has not arrived yet. Dropping it aborts the flight: readers wake, and the claim is released.
@@ -95,7 +95,7 @@ impl<M: Metadata> FlightWriter<M> {
         })
     }
 
-    /// The origin confirmed the previous object, but nothing that would make it fresh: the followers get it, and it
+    /// The origin confirmed the previous object, but nothing that would make it fresh: the waiters get it, and it
     /// stays as it is. `None` where there is no previous object; the flight is then aborted.
     pub fn keep(mut self) -> Option<Object<M>> {
         let previous = self.previous()?.clone();
@@ -103,7 +103,7 @@ impl<M: Metadata> FlightWriter<M> {
         Some(previous)
     }
 
-    /// The response may not be shared: frees the followers at once; for `pass_ms` from `now`, claims of the key answer
+    /// The response may not be shared: frees the waiters at once; for `pass_ms` from `now`, claims of the key answer
     /// [`crate::Claim::Pass`] (hit-for-miss). Zero remembers nothing.
     pub fn uncacheable(mut self, now: u64, pass_ms: u64) {
         self.lead.finish(Phase::Uncacheable, Some((now, pass_ms)));
@@ -122,7 +122,7 @@ pub struct BodyWriter<M: Metadata> {
     mode: Push,
     /// Bytes pushed.
     len: u64,
-    /// What was pushed so far, compacted; `None` before it was asked for or once more has been pushed.
+    /// The bytes that were pushed so far, compacted; `None` before they were asked for, or once more were pushed.
     whole: Option<Body>,
     /// The way to disk of an oversized body, and the hash of what has gone it.
     spill: Option<Box<(Spill, Xxh3Default)>>,
@@ -162,7 +162,7 @@ impl<M: Metadata> BodyWriter<M> {
             self.lead.charge_passing(piece.len());
         }
         self.len = len;
-        // Nor may an oversized body be complete with what was made of it before.
+        // A body that was made of fewer pieces is not the whole one.
         self.whole = None;
         if let Some(spill) = &mut self.spill {
             spill.1.update(&piece);
@@ -177,12 +177,12 @@ impl<M: Metadata> BodyWriter<M> {
         self.mode
     }
 
-    /// Closes the door to newcomers before any piece is released: they could no longer read from the start.
+    /// Takes no more readers before any piece is released: they could not read from the start.
     fn turn_oversized(&mut self) {
         self.lead.zone.close_oversized(&self.lead.flight);
         self.begin_spill(self.len);
         if let Some(spill) = &mut self.spill {
-            // All that has arrived so far is still here.
+            // No piece has been released so far.
             if let Phase::Streaming(stream) = &self.lead.flight.state.lock().phase {
                 for piece in &stream.pieces {
                     spill.1.update(piece);
@@ -244,7 +244,7 @@ impl<M: Metadata> BodyWriter<M> {
             }
             state.backlog()
         };
-        // Both hold the same bytes, each up to where it has come.
+        // Readers and disk hold the same bytes, each those that it has yet to take.
         let held = buffered.max(unwritten.unwrap_or(0));
         self.lead.charge_at_most(held);
         let is_crowded = held > self.lead.charged();
@@ -253,7 +253,7 @@ impl<M: Metadata> BodyWriter<M> {
         match (read, unwritten) {
             (false, None) => Poll::Ready(Capacity::Abandoned),
             _ if disk_is_behind => Poll::Pending,
-            // Nobody waits for it any more, but the next visitor will.
+            // No reader is left, but the page is worth storing.
             (false, Some(_)) => Poll::Ready(Capacity::Ready),
             (true, _) if buffered < window && !is_crowded => Poll::Ready(Capacity::Ready),
             (true, _) => Poll::Pending,

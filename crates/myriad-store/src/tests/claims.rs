@@ -4,9 +4,9 @@ use super::*;
 fn first_claim_leads_and_the_others_follow_until_the_object_is_stored() {
     let zone = zone(1 << 20);
     let writer = lead(claim(&zone, b"/", 10));
-    let _waiting = follow(claim(&zone, b"/", 11));
+    let _waiting = waiter(claim(&zone, b"/", 11));
     let mut body = writer.admit(admission(1, None));
-    let _streaming = follow(claim(&zone, b"/", 12));
+    let _streaming = waiter(claim(&zone, b"/", 12));
     body.push(content(1, 100).into());
     body.complete(completion(1, 13, 100));
     let Claim::Hit(object) = claim(&zone, b"/", 14) else { panic!("not stored") };
@@ -60,16 +60,16 @@ fn revalidation_extends_the_stored_object_and_answers_followers_with_it() {
     let old = put(&zone, b"/", 1, 100, 10);
     old.set_fresh_until(20);
     let writer = lead(claim(&zone, b"/", 30));
-    let mut follower = follow(claim(&zone, b"/", 30));
+    let mut waiter = waiter(claim(&zone, b"/", 30));
     let bell = Arc::default();
-    assert!(head(&mut follower, &bell).is_pending());
+    assert!(head(&mut waiter, &bell).is_pending());
     assert!(matches!(writer.renew(completion(2, 31, 500)), Some(Completed::Stored(_))));
     assert_eq!(bell.rung(), 1);
-    let Poll::Ready(FlightHead::Object(object)) = head(&mut follower, &bell) else { panic!() };
+    let Poll::Ready(FlightHead::Object(object)) = head(&mut waiter, &bell) else { panic!() };
     assert_eq!(object.meta().id, 2, "the metadata is the new one");
     assert!(object.is_fresh(499) && !old.is_fresh(499) && !old.is_updating(31));
     assert!(object.body().same_bytes(&old.body()), "the body is the old one");
-    assert_eq!(drain(&mut follower).unwrap(), content(1, 100));
+    assert_eq!(drain(&mut waiter).unwrap(), content(1, 100));
     let Claim::Hit(hit) = claim(&zone, b"/", 499) else { panic!() };
     assert!(hit.is_same(&object));
     let bytes = zone.stats().bytes;
@@ -84,9 +84,9 @@ fn object_that_was_confirmed_without_validity_goes_to_those_who_wait_and_stays_s
     let old = put(&zone, b"/", 1, 100, 10);
     old.set_fresh_until(20);
     let writer = lead(claim(&zone, b"/", 30));
-    let mut follower = follow(claim(&zone, b"/", 30));
+    let mut waiter = waiter(claim(&zone, b"/", 30));
     assert!(writer.keep().unwrap().is_same(&old));
-    let Poll::Ready(FlightHead::Object(object)) = head(&mut follower, &Arc::default()) else { panic!() };
+    let Poll::Ready(FlightHead::Object(object)) = head(&mut waiter, &Arc::default()) else { panic!() };
     assert!(object.is_same(&old) && !old.is_fresh(30) && !old.is_updating(30));
     lead(claim(&zone, b"/", 31));
 }
@@ -107,9 +107,9 @@ fn refresh_alone_takes_no_followers_and_knows_what_it_replaces() {
 fn flight_older_than_the_lock_lets_one_more_lead_and_the_later_fetch_wins() {
     let zone = zone(1 << 20);
     let slow = lead(claim(&zone, b"/", 0));
-    let mut patient = follow(claim(&zone, b"/", 4999));
+    let mut patient = waiter(claim(&zone, b"/", 4999));
     let fast = lead(claim(&zone, b"/", 5000));
-    let _next = follow(claim(&zone, b"/", 5001));
+    let _next = waiter(claim(&zone, b"/", 5001));
     let mut body = fast.admit(admission(2, None));
     body.push(content(2, 10).into());
     assert!(matches!(body.complete(completion(2, 5002, 9000)), Completed::Stored(_)));
@@ -117,19 +117,19 @@ fn flight_older_than_the_lock_lets_one_more_lead_and_the_later_fetch_wins() {
     body.push(content(1, 10).into());
     assert!(matches!(body.complete(completion(1, 5003, 9000)), Completed::Unstored(Unstored::Overtaken)));
     assert_eq!(zone.get(KeyRef::new(b"/"), plain, 5004).unwrap().meta().id, 2);
-    assert_eq!(drain(&mut patient).unwrap(), content(1, 10), "its followers still get its bytes");
+    assert_eq!(drain(&mut patient).unwrap(), content(1, 10), "its waiters still get its bytes");
 }
 
 #[test]
 fn uncacheable_answer_frees_followers_and_is_remembered_for_its_time() {
     let zone = zone(1 << 20);
     let writer = lead(claim(&zone, b"/", 10));
-    let mut follower = follow(claim(&zone, b"/", 10));
+    let mut waiter = waiter(claim(&zone, b"/", 10));
     let bell = Arc::default();
-    assert!(head(&mut follower, &bell).is_pending());
+    assert!(head(&mut waiter, &bell).is_pending());
     writer.uncacheable(20, 100);
     assert_eq!(bell.rung(), 1);
-    assert!(matches!(head(&mut follower, &bell), Poll::Ready(FlightHead::Uncacheable)));
+    assert!(matches!(head(&mut waiter, &bell), Poll::Ready(FlightHead::Uncacheable)));
     assert!(matches!(claim(&zone, b"/", 119), Claim::Pass));
     lead(claim(&zone, b"/", 120)).uncacheable(120, 0);
     lead(claim(&zone, b"/", 121));
@@ -145,7 +145,7 @@ fn object_stored_while_claims_pass_ends_the_passing() {
 }
 
 #[test]
-fn fetch_alone_takes_no_followers() {
+fn fetch_alone_takes_no_waiters() {
     let zone = zone(1 << 20);
     let _alone = zone.fetch_alone(KeyRef::new(b"/"), 10);
     lead(claim(&zone, b"/", 11));
@@ -170,8 +170,8 @@ fn get_variant(zone: &Zone<Page>, value: u8, now: u64) -> Option<u64> {
 fn follower_of_another_variant_is_sent_back_and_then_leads_its_own() {
     let zone = zone(1 << 20);
     let writer = lead(claim_variant(&zone, 1));
-    let mut other = follow(claim_variant(&zone, 2));
-    let mut same = follow(claim_variant(&zone, 1));
+    let mut other = waiter(claim_variant(&zone, 2));
+    let mut same = waiter(claim_variant(&zone, 1));
     let mut own = writer.reader();
     let mut body = writer.admit(admission(7, Some(selection(b"s", 1))));
     let waker = Waker::noop();
@@ -181,13 +181,13 @@ fn follower_of_another_variant_is_sent_back_and_then_leads_its_own() {
     assert!(matches!(same.poll_head(cx, asking(1)), Poll::Ready(FlightHead::Head(_))));
     assert!(matches!(own.poll_head(cx, plain), Poll::Ready(FlightHead::Head(_))));
     let _second = lead(claim_variant(&zone, 2));
-    follow(claim_variant(&zone, 2));
-    follow(claim_variant(&zone, 1));
+    waiter(claim_variant(&zone, 2));
+    waiter(claim_variant(&zone, 1));
     body.push(content(7, 20).into());
     body.complete(completion(7, 11, 100));
     assert!(matches!(other.poll_end(cx, asking(2)), Poll::Ready(FlightEnd::Mismatch)));
     assert_eq!((get_variant(&zone, 1, 12), get_variant(&zone, 2, 12)), (Some(7), None));
-    follow(claim_variant(&zone, 2));
+    waiter(claim_variant(&zone, 2));
     lead(claim_variant(&zone, 3));
 }
 
@@ -245,7 +245,7 @@ fn glance_finds_nothing_that_is_purged_and_leaves_its_removal_to_a_look_up() {
     let zone = zone(1 << 20);
     put(&zone, b"/7", 7, 10, 10);
     put(&zone, b"/8", 8, 10, 10);
-    ban(&zone, "all of 2", Purge::Hard, 2);
+    purge_rule(&zone, "all of 2", Purge::Hard, 2);
     let glance = |key: &[u8]| zone.glance(KeyRef::new(key), plain).is_some();
     assert_eq!([glance(b"/7"), glance(b"/8")], [false, true]);
     assert_eq!(zone.stats().purged, 0);

@@ -5,10 +5,10 @@ fn follower_that_joins_late_reads_from_the_first_byte() {
     let zone = zone(1 << 20);
     let mut body = lead(claim(&zone, b"/", 10)).admit(admission(1, None));
     let bytes = content(1, 90);
-    let mut early = follow(claim(&zone, b"/", 10));
+    let mut early = waiter(claim(&zone, b"/", 10));
     body.push(Bytes::copy_from_slice(&bytes[..30]));
     body.push(Bytes::copy_from_slice(&bytes[30..60]));
-    let mut late = follow(claim(&zone, b"/", 10));
+    let mut late = waiter(claim(&zone, b"/", 10));
     let bell = Arc::default();
     let Poll::Ready(FlightHead::Head(page)) = head(&mut late, &bell) else { panic!() };
     assert_eq!(page.id, 1);
@@ -23,7 +23,7 @@ fn follower_that_joins_late_reads_from_the_first_byte() {
 fn waiting_readers_are_woken_once_per_batch() {
     let zone = zone(1 << 20);
     let mut body = lead(claim(&zone, b"/", 10)).admit(admission(1, None));
-    let mut reader = follow(claim(&zone, b"/", 10));
+    let mut reader = waiter(claim(&zone, b"/", 10));
     let bell = Arc::default();
     assert!(chunk(&mut reader, &bell).is_pending());
     assert!(chunk(&mut reader, &bell).is_pending());
@@ -38,7 +38,7 @@ fn dropped_leader_wakes_everybody_and_the_next_claim_leads() {
     let zone = zone(1 << 20);
     let before = zone.stats().bytes;
     let writer = lead(claim(&zone, b"/", 10));
-    let mut waiting = follow(claim(&zone, b"/", 10));
+    let mut waiting = waiter(claim(&zone, b"/", 10));
     let bell = Arc::default();
     assert!(head(&mut waiting, &bell).is_pending());
     drop(writer);
@@ -46,7 +46,7 @@ fn dropped_leader_wakes_everybody_and_the_next_claim_leads() {
     assert!(matches!(head(&mut waiting, &bell), Poll::Ready(FlightHead::Aborted)));
 
     let mut body = lead(claim(&zone, b"/", 11)).admit(admission(1, None));
-    let mut streaming = follow(claim(&zone, b"/", 11));
+    let mut streaming = waiter(claim(&zone, b"/", 11));
     body.push(Bytes::from_static(b"half"));
     assert!(matches!(chunk(&mut streaming, &bell), Poll::Ready(Some(Ok(_)))));
     assert!(chunk(&mut streaming, &bell).is_pending());
@@ -61,26 +61,26 @@ fn dropped_leader_wakes_everybody_and_the_next_claim_leads() {
 fn failure_reaches_followers_with_its_reason() {
     let zone = zone(1 << 20);
     let writer = lead(claim(&zone, b"/", 10));
-    let mut waiting = follow(claim(&zone, b"/", 10));
+    let mut waiting = waiter(claim(&zone, b"/", 10));
     writer.fail(Failure(504));
     let bell = Arc::default();
     assert!(matches!(head(&mut waiting, &bell), Poll::Ready(FlightHead::Failed(Failure(504)))));
     let body = lead(claim(&zone, b"/", 11)).admit(admission(1, None));
-    let mut streaming = follow(claim(&zone, b"/", 11));
+    let mut streaming = waiter(claim(&zone, b"/", 11));
     body.fail(Failure(502));
     assert_eq!(chunk(&mut streaming, &bell), Poll::Ready(Some(Err(Abort::Failed(Failure(502))))));
 }
 
 #[test]
-fn first_follower_that_hangs_up_strands_nobody() {
+fn first_waiter_that_hangs_up_strands_nobody() {
     let zone = zone(1 << 20);
     let writer = lead(claim(&zone, b"/", 10));
     let bell = Arc::default();
-    let mut first = follow(claim(&zone, b"/", 10));
-    let mut second = follow(claim(&zone, b"/", 10));
+    let mut first = waiter(claim(&zone, b"/", 10));
+    let mut second = waiter(claim(&zone, b"/", 10));
     assert!(head(&mut first, &bell).is_pending() && head(&mut second, &bell).is_pending());
     drop(first);
-    let mut third = follow(claim(&zone, b"/", 10));
+    let mut third = waiter(claim(&zone, b"/", 10));
     let mut body = writer.admit(admission(1, None));
     body.push(content(1, 40).into());
     body.complete(completion(1, 11, 100));
@@ -104,7 +104,7 @@ fn leader_goes_on_when_every_reader_has_left() {
 fn poll_end_waits_for_the_whole_object() {
     let zone = zone(1 << 20);
     let writer = lead(claim(&zone, b"/", 10));
-    let mut reader = follow(claim(&zone, b"/", 10));
+    let mut reader = waiter(claim(&zone, b"/", 10));
     let bell: Arc<Bell> = Arc::default();
     let waker = Waker::from(Arc::clone(&bell));
     let cx = &mut Context::from_waker(&waker);
@@ -178,7 +178,7 @@ fn oversized_body_follows_its_slowest_reader_and_is_not_stored() {
     let zone = streaming_zone();
     let before = zone.stats().bytes;
     let writer = lead(claim(&zone, b"/", 10));
-    let (mut fast, mut slow) = (writer.reader(), follow(claim(&zone, b"/", 10)));
+    let (mut fast, mut slow) = (writer.reader(), waiter(claim(&zone, b"/", 10)));
     let mut body = writer.admit(admission(1, None));
     let bytes = content(1, 1600);
     assert_eq!(body.push(Bytes::copy_from_slice(&bytes[..900])), Push::Ok);
@@ -238,7 +238,7 @@ fn reader_that_waits_for_the_end_of_an_oversized_body_is_told_to_stream() {
 fn writer_is_called_when_its_last_reader_leaves_before_the_head() {
     let zone = zone(1 << 20);
     let mut writer = lead(claim(&zone, b"/", 10));
-    let (first, second) = (follow(claim(&zone, b"/", 10)), writer.reader());
+    let (first, second) = (waiter(claim(&zone, b"/", 10)), writer.reader());
     let bell = Arc::default();
     assert!(unread(&mut writer, &bell).is_pending());
     drop(first);
@@ -246,7 +246,7 @@ fn writer_is_called_when_its_last_reader_leaves_before_the_head() {
     drop(second);
     assert_eq!(bell.rung(), 1);
     assert!(unread(&mut writer, &bell).is_ready());
-    let mut late = follow(claim(&zone, b"/", 10));
+    let mut late = waiter(claim(&zone, b"/", 10));
     assert!(unread(&mut writer, &bell).is_pending(), "somebody has come");
     drop(writer);
     assert!(matches!(head(&mut late, &bell), Poll::Ready(FlightHead::Aborted)));

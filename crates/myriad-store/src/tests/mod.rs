@@ -101,7 +101,7 @@ pub(crate) fn purge_labels(zone: &Zone<Page>, labels: &[u64], purge: Purge) -> u
 
 /// Purges what a rule covers.
 #[track_caller]
-pub(crate) fn ban(zone: &Zone<Page>, name: &str, purge: Purge, number: u8) -> u64 {
+pub(crate) fn purge_rule(zone: &Zone<Page>, name: &str, purge: Purge, number: u8) -> u64 {
     let rule = group(number);
     let purged = ended(zone.purge(Covered::Rule { name, rule: &rule }, purge));
     assert_eq!(purged.count, Count::Later);
@@ -177,9 +177,9 @@ pub(crate) fn lead(claim: Claim<Page>) -> FlightWriter<Page> {
 }
 
 #[track_caller]
-pub(crate) fn follow(claim: Claim<Page>) -> FlightReader<Page> {
+pub(crate) fn waiter(claim: Claim<Page>) -> FlightReader<Page> {
     match claim {
-        Claim::Follow(reader) => reader,
+        Claim::Wait(reader) => reader,
         other => panic!("expected to follow, got {other:?}"),
     }
 }

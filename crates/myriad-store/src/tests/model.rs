@@ -4,6 +4,8 @@
 //! byte of exactly one writer, of the right key and variant; nothing that a purge covers is found; the cap holds; and
 //! whoever waited is woken by whatever ends the wait.
 
+mod streams;
+
 use std::collections::HashMap;
 
 use super::*;
@@ -64,7 +66,7 @@ struct Model {
     reading: Vec<Reading>,
     purged: HashMap<u8, u64>,
     /// When a group of pages was last purged, hard and soft.
-    banned: HashMap<u64, u64>,
+    purged_groups: HashMap<u64, u64>,
     softened: HashMap<u64, u64>,
     next_id: u64,
     seen: Seen,
@@ -75,7 +77,7 @@ struct Model {
 struct Seen {
     hits: u64,
     leads: u64,
-    follows: u64,
+    waits: u64,
     passes: u64,
     whole_bodies: u64,
     mismatches: u64,
@@ -87,7 +89,7 @@ struct Seen {
     attached: u64,
     evictions: u64,
     expired: u64,
-    banned_flights: u64,
+    flights_of_groups: u64,
     labelled: u64,
     softened: u64,
     retired: u64,
@@ -126,7 +128,7 @@ impl Model {
             flying: Vec::new(),
             reading: Vec::new(),
             purged: HashMap::new(),
-            banned: HashMap::new(),
+            purged_groups: HashMap::new(),
             softened: HashMap::new(),
             next_id: 1,
             seen: Seen::default(),
@@ -148,7 +150,7 @@ impl Model {
             91..93 => self.fetch_alone(),
             93..98 => self.attach(),
             98 => _ = self.zone.sweep(self.now, self.rng.usize(1..40)),
-            _ => self.seen.retired += self.zone.tend_bans(self.rng.usize(1..40)).len() as u64,
+            _ => self.seen.retired += self.zone.tend_purges(self.rng.usize(1..40)).len() as u64,
         }
         let stats = self.zone.stats();
         assert!(stats.bytes <= CAP, "{stats:?}");
@@ -168,13 +170,13 @@ impl Model {
         self.told.insert(id, Told { key, value, begun: self.step, confirmed: 0, len });
         if self.rng.bool() {
             let reader = writer.reader();
-            self.follow(key, value, reader, Some(id));
+            self.waiter(key, value, reader, Some(id));
         }
         let writing = Writing::Head(writer);
         self.flying.push(Flying { id, writing, started_at: self.now, open, whole_key });
     }
 
-    fn follow(&mut self, key: u8, value: u8, reader: FlightReader<Page>, own: Option<u64>) {
+    fn waiter(&mut self, key: u8, value: u8, reader: FlightReader<Page>, own: Option<u64>) {
         let (joined, bell) = (self.step, Arc::default());
         let reading =
             Reading { reader, key, value, joined, own, id: None, got: Vec::new(), bell, waiting: None };
@@ -188,7 +190,7 @@ impl Model {
         assert!(key.is_multiple_of(2) || told.value == value, "another variant");
         let purged = self.purged.get(&key).copied().unwrap_or(0);
         assert!(told.begun > purged, "a page that a purge covers");
-        assert!(told.begun > last(&self.banned, id), "a page that a ban covers");
+        assert!(told.begun > last(&self.purged_groups, id), "a page that a purge covers");
     }
 
     fn check_object(&self, object: &Object<Page>, key: u8, value: u8) {
@@ -230,9 +232,9 @@ impl Model {
                 assert!(known_good > last(&self.softened, id), "a hit on what a soft purge covers");
                 self.check_object(&object, key, value);
             }
-            Claim::Follow(reader) => {
-                self.seen.follows += 1;
-                self.follow(key, value, reader, None);
+            Claim::Wait(reader) => {
+                self.seen.waits += 1;
+                self.waiter(key, value, reader, None);
             }
             Claim::Lead(writer) => {
                 self.seen.leads += 1;
@@ -299,7 +301,7 @@ impl Model {
         }
     }
 
-    /// Purges pages by what they are, at once by their label or as a ban that is swept later.
+    /// Purges pages by what they are, at once by their label or as a rule that is swept later.
     fn purge_group(&mut self) {
         let group = self.rng.u64(..GROUPS);
         let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
@@ -308,7 +310,7 @@ impl Model {
             assert_eq!(purge_labels(&self.zone, &[group], purge), there.len(), "the count is exact");
             self.seen.labelled += there.len() as u64;
         } else {
-            ban(&self.zone, "group", purge, group as u8);
+            purge_rule(&self.zone, "group", purge, group as u8);
         }
         let step = self.step;
         let flying = self
@@ -317,10 +319,10 @@ impl Model {
             .filter(|f| f.id % GROUPS == group || matches!(f.writing, Writing::Head(_)));
         for flying in flying {
             flying.open = false;
-            self.seen.banned_flights += 1;
+            self.seen.flights_of_groups += 1;
         }
         match purge {
-            Purge::Hard => self.banned.insert(group, step),
+            Purge::Hard => self.purged_groups.insert(group, step),
             Purge::Soft => self.softened.insert(group, step),
         };
     }
@@ -332,155 +334,6 @@ impl Model {
             self.zone.get(KeyRef::new(&name(key)), asking(value), self.now).map(|page| page.meta().id)
         });
         found.filter(|id| id % GROUPS == group).collect()
-    }
-
-    fn write(&mut self) {
-        if self.flying.is_empty() {
-            return;
-        }
-        let flying = self.flying.swap_remove(self.rng.usize(..self.flying.len()));
-        match flying.writing {
-            Writing::Head(_) => self.write_head(flying),
-            Writing::Body(..) => self.write_body(flying),
-        }
-    }
-
-    fn write_head(&mut self, flying: Flying) {
-        let Flying { id, writing: Writing::Head(writer), open, .. } = flying else { return };
-        let told = &self.told[&id];
-        match self.rng.u8(..20) {
-            0 => drop(writer),
-            1 => writer.fail(Failure(502)),
-            2 => writer.uncacheable(self.now, self.rng.u64(..40)),
-            3 => _ = writer.keep(),
-            4 => {
-                if let Some(id) = writer.previous().map(|previous| previous.meta().id) {
-                    let begun = told.begun;
-                    let renewed = writer.renew(completion(id, self.now, self.now + 100));
-                    if let (Some(Completed::Stored(_)), Some(told)) = (renewed, self.told.get_mut(&id)) {
-                        told.confirmed = begun;
-                    }
-                }
-            }
-            n => {
-                let length = (n % 2 == 0).then_some(told.len as u64);
-                let admission = Admission { length, ..admission(id, selected(told.key, told.value)) };
-                let body = writer.admit(admission);
-                let open = open && body.state() == Push::Ok;
-                let writing = Writing::Body(body, content(id, told.len));
-                self.flying.push(Flying { writing, open, whole_key: false, ..flying });
-            }
-        }
-    }
-
-    fn write_body(&mut self, mut flying: Flying) {
-        let Writing::Body(mut body, mut rest) = flying.writing else { return };
-        match self.rng.u8(..40) {
-            0 => return drop(body),
-            1 => return body.fail(Failure(504)),
-            _ => {}
-        }
-        if rest.is_empty() {
-            return self.complete(flying.id, body);
-        }
-        let waker = Waker::noop();
-        if body.poll_capacity(&mut Context::from_waker(waker)) == Poll::Ready(Capacity::Ready) {
-            let piece: Vec<u8> = rest.drain(..self.rng.usize(1..=rest.len().min(900))).collect();
-            let before = body.state();
-            if body.push(piece.into()) == Push::Oversized {
-                flying.open = false;
-                self.seen.oversized += u64::from(before == Push::Ok);
-            }
-        }
-        self.flying.push(Flying { writing: Writing::Body(body, rest), ..flying });
-    }
-
-    fn complete(&mut self, id: u64, body: BodyWriter<Page>) {
-        let fresh_until = self.now + self.rng.u64(..200);
-        let told = &self.told[&id];
-        let covered = told.begun <= self.purged.get(&told.key).copied().unwrap_or(0)
-            || told.begun <= last(&self.banned, id);
-        let softened = told.begun <= last(&self.softened, id);
-        match body.complete(completion(id, self.now, fresh_until)) {
-            Completed::Stored(object) => {
-                assert!(!covered, "stored what a purge covers");
-                assert!(!softened || !object.is_fresh(self.now), "stored as fresh what a soft purge covers");
-                self.seen.softened += u64::from(softened);
-            }
-            Completed::Unstored(Unstored::Purged) => assert!(covered),
-            Completed::Unstored(Unstored::Overtaken) => self.seen.overtaken += 1,
-            Completed::Unstored(Unstored::Oversized | Unstored::NoRoom) | Completed::Spilled => {}
-        }
-    }
-
-    fn hang_up(&mut self) {
-        if !self.reading.is_empty() {
-            self.reading.swap_remove(self.rng.usize(..self.reading.len()));
-        }
-    }
-
-    fn read(&mut self) {
-        if !self.reading.is_empty() {
-            let reading = self.reading.swap_remove(self.rng.usize(..self.reading.len()));
-            self.read_on(reading);
-        }
-    }
-
-    /// One poll; the reader stays unless it has come to an end.
-    fn read_on(&mut self, mut reading: Reading) {
-        let waker = Waker::from(Arc::clone(&reading.bell));
-        let cx = &mut Context::from_waker(&waker);
-        reading.waiting = None;
-        let Some(id) = reading.id else { return self.read_head(reading) };
-        match reading.reader.poll_chunk(cx) {
-            Poll::Pending => reading.waiting = Some(reading.bell.rung()),
-            Poll::Ready(Some(Err(_))) => return,
-            Poll::Ready(chunk) => {
-                let ended = chunk.is_none();
-                if let Some(Ok(piece)) = chunk {
-                    reading.got.extend_from_slice(&piece);
-                }
-                let whole = content(id, self.told[&id].len);
-                assert!(whole.starts_with(&reading.got), "bytes of another writer");
-                if ended {
-                    assert_eq!(reading.got.len(), whole.len());
-                    self.seen.whole_bodies += 1;
-                    return;
-                }
-            }
-        }
-        self.reading.push(reading);
-    }
-
-    fn read_head(&mut self, mut reading: Reading) {
-        let waker = Waker::from(Arc::clone(&reading.bell));
-        let cx = &mut Context::from_waker(&waker);
-        match reading.reader.poll_head(cx, asking(reading.value)) {
-            Poll::Pending => {
-                reading.waiting = Some(reading.bell.rung());
-                self.reading.push(reading);
-            }
-            Poll::Ready(FlightHead::Head(page)) => {
-                self.head_is_right(&reading, page.id);
-                reading.id = Some(page.id);
-                self.reading.push(reading);
-            }
-            Poll::Ready(FlightHead::Object(object)) => self.head_is_right(&reading, object.meta().id),
-            Poll::Ready(FlightHead::Mismatch) => {
-                assert!(reading.own.is_none());
-                self.seen.mismatches += 1;
-            }
-            Poll::Ready(_) => {}
-        }
-    }
-
-    fn head_is_right(&self, reading: &Reading, id: u64) {
-        // A purge after the reader joined does not take back what it was promised.
-        let purged_since = self.purged.get(&reading.key).is_some_and(|&p| p > reading.joined);
-        let banned_since = last(&self.banned, id) > reading.joined;
-        if !purged_since && !banned_since {
-            self.may_see(id, reading.key, reading.value);
-        }
     }
 
     /// Polls those that wait though they were not woken: they must still have nothing to read.
@@ -512,9 +365,9 @@ impl Model {
         let stats = self.zone.stats();
         (self.seen.evictions, self.seen.expired) = (stats.evictions, stats.expired);
         assert_eq!(stats.flights, 0);
-        self.zone.tend_bans(usize::MAX);
-        self.zone.tend_bans(usize::MAX);
-        assert_eq!(self.zone.live_bans(), 0, "a ban outlives what it was for");
+        self.zone.tend_purges(usize::MAX);
+        self.zone.tend_purges(usize::MAX);
+        assert_eq!(self.zone.live_purges(), 0, "a purge outlives what it was for");
         self.zone.clear();
         let empty = Zone::<Page>::new("empty", self.zone.limits()).stats().bytes;
         assert_eq!((self.zone.stats().bytes, self.zone.stats().objects), (empty, 0));
@@ -543,7 +396,7 @@ fn thousands_of_schedules_hold_the_invariants() {
     let reached = [
         ("hits", total(|s| s.hits)),
         ("leads", total(|s| s.leads)),
-        ("follows", total(|s| s.follows)),
+        ("waits", total(|s| s.waits)),
         ("passes", total(|s| s.passes)),
         ("whole bodies", total(|s| s.whole_bodies)),
         ("mismatches", total(|s| s.mismatches)),
@@ -555,7 +408,7 @@ fn thousands_of_schedules_hold_the_invariants() {
         ("attached", total(|s| s.attached)),
         ("evictions", total(|s| s.evictions)),
         ("expired", total(|s| s.expired)),
-        ("banned flights", total(|s| s.banned_flights)),
+        ("flights of purged groups", total(|s| s.flights_of_groups)),
         ("labelled", total(|s| s.labelled)),
         ("softened", total(|s| s.softened)),
         ("retired", total(|s| s.retired)),

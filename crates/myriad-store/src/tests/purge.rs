@@ -32,7 +32,7 @@ fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
                 false => _ = zone.remove(key),
             };
             let writer = lead(claim(&zone, b"/", 10));
-            let mut waiting = follow(claim(&zone, b"/", 10));
+            let mut waiting = waiter(claim(&zone, b"/", 10));
             purge(0);
             let mut body = writer.admit(admission(1, None));
             purge(1);
@@ -46,7 +46,7 @@ fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
                 content(1, 10),
                 "who asked before the purge is answered"
             );
-            follow(claim(&zone, b"/", 13));
+            waiter(claim(&zone, b"/", 13));
         }
     }
 }

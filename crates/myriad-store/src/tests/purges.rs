@@ -57,22 +57,22 @@ fn page_that_was_replaced_bears_no_label_any_more() {
 }
 
 #[test]
-fn ban_takes_effect_at_once_and_is_counted_once_swept() {
+fn purge_by_rule_takes_effect_at_once_and_is_counted_once_swept() {
     let zone = zone(1 << 20);
     let before = zone.stats().bytes;
     for id in 0..100 {
         put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
     }
-    let number = ban(&zone, "all of 2", Purge::Hard, 2);
+    let number = purge_rule(&zone, "all of 2", Purge::Hard, 2);
     assert!(!found(&zone, b"/7"));
     assert!(found(&zone, b"/8"));
-    // What is stored anew is not what the ban was for.
+    // What is stored anew is not what the purge was for.
     put(&zone, b"/12", 12, 10, 20);
     assert!(found(&zone, b"/12"));
-    assert_eq!(zone.tend_bans(1), []);
+    assert_eq!(zone.tend_purges(1), []);
     let mut retired = Vec::new();
     while retired.is_empty() {
-        retired = zone.tend_bans(16);
+        retired = zone.tend_purges(16);
     }
     // One of the twenty was replaced before the sweep came to it.
     assert_eq!(retired, [Retired { name: "all of 2".into(), number, count: 19 }]);
@@ -81,32 +81,32 @@ fn ban_takes_effect_at_once_and_is_counted_once_swept() {
     assert_eq!((purge_labels(&zone, &[0, 1, 2, 3, 4], Purge::Hard), zone.stats().bytes), (81, before));
 }
 
-/// Whatever stage a fetch is in when the ban comes.
+/// Whatever stage a fetch is in when the purge comes.
 #[test]
-fn fetch_begun_before_a_ban_is_not_stored_and_takes_no_newcomers() {
+fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
     for by_label in [false, true] {
         for stage in 0..3 {
             let zone = zone(1 << 20);
-            let ban = |now: usize| match by_label {
+            let purge_now = |now: usize| match by_label {
                 _ if now != stage => {}
                 true => assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 0),
-                false => _ = ban(&zone, "1", Purge::Hard, 1),
+                false => _ = purge_rule(&zone, "1", Purge::Hard, 1),
             };
             let writer = lead(claim(&zone, b"/", 10));
-            let mut waiting = follow(claim(&zone, b"/", 10));
-            ban(0);
+            let mut waiting = waiter(claim(&zone, b"/", 10));
+            purge_now(0);
             let mut body = writer.admit(admission(1, None));
-            ban(1);
+            purge_now(1);
             body.push(content(1, 10).into());
-            ban(2);
+            purge_now(2);
             let _after = lead(claim(&zone, b"/", 11));
-            // However often the sweep comes by, the ban waits for the fetch.
-            (0..4).for_each(|_| assert!(zone.tend_bans(1000).iter().all(|told| told.count == 0)));
-            assert_eq!(zone.live_bans(), 1);
+            // However often the sweep comes by, the purge waits for the fetch.
+            (0..4).for_each(|_| assert!(zone.tend_purges(1000).iter().all(|told| told.count == 0)));
+            assert_eq!(zone.live_purges(), 1);
             assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Unstored(Unstored::Purged)));
             assert!(!found(&zone, b"/"));
             assert_eq!(drain(&mut waiting).unwrap(), content(1, 10), "who asked before it is answered");
-            follow(claim(&zone, b"/", 13));
+            waiter(claim(&zone, b"/", 13));
         }
     }
 }
@@ -116,7 +116,7 @@ fn fetch_that_a_ban_does_not_cover_keeps_its_followers_and_is_stored() {
     let zone = zone(1 << 20);
     let mut body = lead(claim(&zone, b"/", 10)).admit(admission(2, None));
     purge_labels(&zone, &[1], Purge::Hard);
-    follow(claim(&zone, b"/", 11));
+    waiter(claim(&zone, b"/", 11));
     body.push(content(2, 10).into());
     assert!(matches!(body.complete(completion(2, 12, 100)), Completed::Stored(_)));
 }
@@ -173,7 +173,7 @@ fn address_that_a_claim_told_keeps_its_followers_when_another_is_purged() {
     };
     let writer = lead(claim_at(77));
     purge(&[78]);
-    follow(claim_at(77));
+    waiter(claim_at(77));
     purge(&[77]);
     let _after = lead(claim_at(77));
     let mut body = writer.admit(admission(1, None));
@@ -207,7 +207,7 @@ fn refresh_takes_no_newcomers_once_what_is_stored_or_what_is_asked_for_is_purged
             };
             purge(&zone, purged);
             let claimed = claim_at(&zone, asked_for);
-            assert_eq!(matches!(claimed, Claim::Follow(_)), keeps, "{asked_for} {purged} {by_claim}");
+            assert_eq!(matches!(claimed, Claim::Wait(_)), keeps, "{asked_for} {purged} {by_claim}");
         }
     }
 }
@@ -234,10 +234,10 @@ fn keys_and_labels_of_one_purge_count_each_page_once() {
 fn page_that_a_rule_covers_is_gone_for_the_count_of_what_follows() {
     let zone = zone(1 << 20);
     put(&zone, b"/", 1, 10, 10);
-    ban(&zone, "group 1", Purge::Hard, 1);
+    purge_rule(&zone, "group 1", Purge::Hard, 1);
     assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 0);
-    let retired = zone.tend_bans(1 << 20);
-    assert_eq!((retired.len(), retired[0].count, zone.live_bans()), (1, 1, 0));
+    let retired = zone.tend_purges(1 << 20);
+    assert_eq!((retired.len(), retired[0].count, zone.live_purges()), (1, 1, 0));
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn everything_is_purged_at_once_and_counted_later() {
         put(&zone, b"/3", 3, 10, 20);
         assert!(fresh(b"/3"));
         assert_eq!(
-            zone.tend_bans(1 << 20),
+            zone.tend_purges(1 << 20),
             [Retired { name: "all".into(), number: purged.number, count: 10 }]
         );
     }
@@ -269,7 +269,7 @@ fn what_is_no_rule_is_refused_and_purges_nothing() {
         assert!(matches!(end, Poll::Ready(Err(PurgeError::Rule))));
     }
     assert!(found(&zone, b"/"));
-    assert_eq!(zone.live_bans(), 0);
+    assert_eq!(zone.live_purges(), 0);
 }
 
 #[test]
@@ -284,9 +284,9 @@ fn rules_at_once_are_bounded() {
         }
     };
     assert_eq!((0..2000).filter(|number| is_taken(*number)).count(), 1024);
-    zone.tend_bans(1);
-    zone.tend_bans(usize::MAX);
-    assert_eq!(zone.live_bans(), 0);
+    zone.tend_purges(1);
+    zone.tend_purges(usize::MAX);
+    assert_eq!(zone.live_purges(), 0);
 }
 
 #[test]
@@ -295,15 +295,15 @@ fn fetch_that_stores_nothing_keeps_no_purge() {
     let _purged = zone.fetch_alone(KeyRef::new(b"/purged"), 10).admit(admission(1, None));
     let covered = Covered::Exact { keys: &[KeyRef::new(b"/purged")], addresses: &[], labels: &[] };
     ended(zone.purge(covered, Purge::Hard));
-    zone.tend_bans(1);
-    assert_eq!(zone.live_bans(), 0);
+    zone.tend_purges(1);
+    assert_eq!(zone.live_purges(), 0);
     let writer = zone.fetch_alone(KeyRef::new(b"/long"), 10);
     let mut reader = writer.reader();
     let mut long = writer.admit(Admission { length: Some(u64::MAX), ..admission(1, None) });
     long.push(content(1, 10).into());
     purge_labels(&zone, &[1, 2], Purge::Hard);
-    zone.tend_bans(1);
-    assert_eq!(zone.live_bans(), 0);
+    zone.tend_purges(1);
+    assert_eq!(zone.live_purges(), 0);
     long.complete(completion(1, 12, 100));
     assert_eq!(drain(&mut reader).unwrap(), content(1, 10));
 }
@@ -316,18 +316,18 @@ fn fetch_that_would_keep_more_purges_than_may_be_stores_nothing() {
     for labels in labels.chunks(1 << 14) {
         purge_labels(&zone, labels, Purge::Hard);
     }
-    zone.tend_bans(1);
-    assert_eq!(zone.live_bans(), 1 << 18, "the fetch may be of any of them");
+    zone.tend_purges(1);
+    assert_eq!(zone.live_purges(), 1 << 18, "the fetch may be of any of them");
     let mut young = zone.fetch_alone(KeyRef::new(b"/young"), 10).admit(admission(2, None));
     purge_labels(&zone, &[1, 2], Purge::Hard);
-    assert_eq!(zone.live_bans(), 2);
+    assert_eq!(zone.live_purges(), 2);
     for (id, body) in [(1, &mut slow), (2, &mut young)] {
         body.push(content(id, 10).into());
     }
     assert!(matches!(slow.complete(completion(1, 12, 100)), Completed::Unstored(Unstored::Purged)));
     assert!(matches!(young.complete(completion(2, 12, 100)), Completed::Unstored(Unstored::Purged)));
-    zone.tend_bans(1);
-    assert_eq!(zone.live_bans(), 0);
+    zone.tend_purges(1);
+    assert_eq!(zone.live_purges(), 0);
 }
 
 #[test]
@@ -337,12 +337,12 @@ fn rule_that_is_asked_for_again_and_again_is_kept_once() {
         put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
     }
     for round in 0..5000 {
-        ban(&zone, "1", Purge::Hard, 1);
+        purge_rule(&zone, "1", Purge::Hard, 1);
         if round == 1000 {
             assert!(!found(&zone, b"/1"));
         }
     }
-    assert!(zone.live_bans() <= 64);
-    let told = zone.tend_bans(usize::MAX);
+    assert!(zone.live_purges() <= 64);
+    let told = zone.tend_purges(usize::MAX);
     assert_eq!(told.iter().map(|told| told.count).sum::<usize>(), 10);
 }

@@ -56,7 +56,7 @@ fn two_hundred_waiters_on_other_threads_get_the_bytes_of_one_fetch() {
     let (joined, all_joined) = channel();
     thread::scope(|scope| {
         for _ in 0..200 {
-            let mut reader = follow(claim(&zone, b"/", 10));
+            let mut reader = waiter(claim(&zone, b"/", 10));
             let joined = joined.clone();
             scope.spawn(move || {
                 joined.send(()).unwrap();
@@ -118,7 +118,7 @@ fn work(zone: &Zone<Page>, work: &Work, seed: u64) {
                     _ => {}
                 }
             }
-            Claim::Follow(mut reader) => {
+            Claim::Wait(mut reader) => {
                 if rng.bool() {
                     continue;
                 }

@@ -1,14 +1,13 @@
-//! Who fetches: one leader for a key, everybody else follows.
+//! Claims: one leader fetches a key, and all others wait for that fetch.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use myriad_index::{Hashed, LivePurges};
 use parking_lot::Mutex;
 
 use super::Zone;
 use crate::flight::{Flight, FlightReader, FlightWriter, Lead, State, suits};
-use crate::key::Hashed;
-use crate::purge::LivePurges;
 use crate::shard::{Record, Role, Shard};
 use crate::{KeyRef, Metadata, Object, Selection};
 
@@ -17,8 +16,8 @@ use crate::{KeyRef, Metadata, Object, Selection};
 pub struct ClaimOptions {
     /// The time now.
     pub now: u64,
-    /// Milliseconds after which a flight that has not completed no longer holds back one more leader
-    /// (`*_cache_lock_age`; nginx's default is 5000). The older flight goes on, keeps its followers, and may still
+    /// Milliseconds after which a flight that has not completed no longer keeps claims from leading another
+    /// (`*_cache_lock_age`; nginx's default is 5000). The older flight goes on, keeps its waiters, and may still
     /// store its object unless a later one is stored first.
     pub lock_age_ms: u64,
     /// The labels of what is asked for, where the caller purges by such ([`crate::Covered::Exact`]); twice the same where
@@ -26,16 +25,16 @@ pub struct ClaimOptions {
     pub address: Option<[u64; 2]>,
 }
 
-/// What a claim gave.
+/// The answer to a claim.
 #[derive(Debug)]
 pub enum Claim<M: Metadata> {
     /// A usable object is stored.
     Hit(Object<M>),
-    /// Nobody is fetching it: the caller must, and others will follow.
+    /// Nobody is fetching it: the caller leads the fetch, and others wait for it.
     Lead(FlightWriter<M>),
     /// Somebody is fetching it.
-    Follow(FlightReader<M>),
-    /// The key was uncacheable or oversized a moment ago: fetch without waiting for anyone. [`Zone::fetch_alone`]
+    Wait(FlightReader<M>),
+    /// The key was uncacheable or oversized a moment ago (hit-for-miss): fetch without waiting for another. [`Zone::fetch_alone`]
     /// gives a writer, should the answer be storable this time.
     Pass,
 }
@@ -52,10 +51,10 @@ impl<M: Metadata> Zone<M> {
         options: ClaimOptions,
     ) -> Claim<M> {
         let (key, ClaimOptions { now, lock_age_ms, address }) = (self.key(key), options);
-        let bans = &self.inner.bans;
+        let purges = &self.inner.purges;
         let mut shard = self.shard(key);
         let mut previous = None;
-        let (found, taken) = shard.lookup_unbanned(key, &variant, bans);
+        let (found, taken) = shard.lookup_unpurged(key, &variant, purges);
         if taken.is_some() {
             drop(shard);
             self.release_taken(taken);
@@ -68,44 +67,44 @@ impl<M: Metadata> Zone<M> {
             }
             previous = Some(object);
         }
-        match shard.board(key, &variant, bans, now, lock_age_ms) {
-            Boarding::Join(flight) => Claim::Follow(FlightReader::join(&flight, false)),
-            Boarding::Oversized => Claim::Pass,
-            Boarding::None if shard.notes.passes(key.table_hash(), now) => Claim::Pass,
-            Boarding::None => {
+        match shard.find_flight(key, &variant, purges, now, lock_age_ms) {
+            Running::Flight(flight) => Claim::Wait(FlightReader::join(&flight, false)),
+            Running::Oversized => Claim::Pass,
+            Running::None if shard.notes.passes(key.table_hash(), now) => Claim::Pass,
+            Running::None => {
                 let selection = shard.expected_selection(key, &variant);
                 let address = address_beside(address, previous.as_ref());
                 let previous = previous.map(|object| (object, now.saturating_add(lock_age_ms)));
-                let departure = Departure { now, address, previous, selection, role: Role::Open };
-                Claim::Lead(self.take_off(&mut shard, key, departure))
+                let new = NewFlight { now, address, previous, selection, role: Role::Open };
+                Claim::Lead(self.begin_flight(&mut shard, key, new))
             }
         }
     }
 
-    /// A writer that nobody will follow, for a fetch after a lock time-out or [`Claim::Pass`] whose answer may still
+    /// A writer that has no waiters, for a fetch after a lock time-out or [`Claim::Pass`] whose answer may still
     /// be stored.
     pub fn fetch_alone(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
         let (key, role) = (self.key(key), Role::Closed);
-        let departure = Departure { now, address: None, previous: None, selection: None, role };
-        self.take_off(&mut self.shard(key), key, departure)
+        let new = NewFlight { now, address: None, previous: None, selection: None, role };
+        self.begin_flight(&mut self.shard(key), key, new)
     }
 
-    /// As [`Zone::fetch_alone`], to take the place of `object`, which counts as updating for `lease_ms` meanwhile.
-    pub fn refresh_alone(&self, object: &Object<M>, now: u64, lease_ms: u64) -> FlightWriter<M> {
+    /// As [`Zone::fetch_alone`], to take the place of `object`, which counts as updating for `updating_ms` meanwhile.
+    pub fn refresh_alone(&self, object: &Object<M>, now: u64, updating_ms: u64) -> FlightWriter<M> {
         let key = self.key_of(object);
-        let previous = Some((object.clone(), now.saturating_add(lease_ms)));
-        let departure = Departure::refresh(object, now, previous, None, Role::Closed);
-        self.take_off(&mut self.shard(key), key, departure)
+        let previous = Some((object.clone(), now.saturating_add(updating_ms)));
+        let new = NewFlight::refresh(object, now, previous, None, Role::Closed);
+        self.begin_flight(&mut self.shard(key), key, new)
     }
 
     /// Begins the refresh of a stored object; `None` where it is no longer stored or somebody refreshes it already.
-    /// After `lease_ms` without completion another refresh may begin. `address` is that of what is asked for, as in
+    /// After `updating_ms` without completion another refresh may begin. `address` is that of what is asked for, as in
     /// [`ClaimOptions`]: two that share a key need not share it.
     pub fn begin_refresh(
         &self,
         object: &Object<M>,
         now: u64,
-        lease_ms: u64,
+        updating_ms: u64,
         address: Option<[u64; 2]>,
     ) -> Option<FlightWriter<M>> {
         // Most who find a stale object find it updating; they need no lock to see it.
@@ -122,22 +121,24 @@ impl<M: Metadata> Zone<M> {
                 variant.extend_from_slice(&own.variant);
             }
         };
-        let Boarding::None = shard.board(key, &same, &self.inner.bans, now, lease_ms) else { return None };
-        let previous = Some((object.clone(), now.saturating_add(lease_ms)));
+        let Running::None = shard.find_flight(key, &same, &self.inner.purges, now, updating_ms) else {
+            return None;
+        };
+        let previous = Some((object.clone(), now.saturating_add(updating_ms)));
         let address = address_beside(address, Some(object));
-        let departure = Departure::refresh(object, now, previous, address, Role::Open);
-        Some(self.take_off(&mut shard, key, departure))
+        let new = NewFlight::refresh(object, now, previous, address, Role::Open);
+        Some(self.begin_flight(&mut shard, key, new))
     }
 
-    pub(super) fn take_off(
+    pub(super) fn begin_flight(
         &self,
         shard: &mut Shard<M>,
         key: Hashed<'_>,
-        departure: Departure<M>,
+        new: NewFlight<M>,
     ) -> FlightWriter<M> {
-        let Departure { now, address, previous, selection, role } = departure;
+        let NewFlight { now, address, previous, selection, role } = new;
         if let Some((object, until)) = &previous {
-            object.lease(*until);
+            object.begin_updating(*until);
         }
         let flight = Arc::new(Flight {
             key: key.to_owned(),
@@ -153,8 +154,8 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// How a flight begins.
-pub(super) struct Departure<M: Metadata> {
+/// A flight that is about to begin.
+pub(super) struct NewFlight<M: Metadata> {
     pub(super) now: u64,
     pub(super) address: Option<[u64; 2]>,
     /// The object that it is to replace, and until when that counts as updating.
@@ -163,8 +164,8 @@ pub(super) struct Departure<M: Metadata> {
     pub(super) role: Role,
 }
 
-impl<M: Metadata> Departure<M> {
-    /// A file is read, for whoever asked.
+impl<M: Metadata> NewFlight<M> {
+    /// One that reads a file.
     pub(super) fn load(now: u64) -> Self {
         Self { now, address: None, previous: None, selection: None, role: Role::Loading }
     }
@@ -180,57 +181,57 @@ impl<M: Metadata> Departure<M> {
     }
 }
 
-/// The address of a fetch that may confirm a stored object instead: none where the two have different ones, so that a purge
-/// of either keeps newcomers from it.
+/// The address of a fetch that may confirm a stored object instead. It is `None` where the two have different addresses, so
+/// that a purge of either closes the flight.
 fn address_beside<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Object<M>>) -> Option<[u64; 2]> {
     address.filter(|address| {
         previous.and_then(|object| M::address(object.meta())).is_none_or(|other| other == *address)
     })
 }
 
-/// What the flights of a key offer to a request.
-enum Boarding<M: Metadata> {
-    Join(Arc<Flight<M>>),
+/// The flights of a key, as a request finds them.
+enum Running<M: Metadata> {
+    Flight(Arc<Flight<M>>),
     Oversized,
     None,
 }
 
 impl<M: Metadata> Shard<M> {
-    /// Finds the flight that a request may follow, and closes those that are older than the lock.
-    fn board(
+    /// Finds the flight that a request may wait for, and closes those that are older than the lock.
+    fn find_flight(
         &mut self,
         key: Hashed<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
-        bans: &LivePurges<M>,
+        purges: &LivePurges<M>,
         now: u64,
         lock_age_ms: u64,
-    ) -> Boarding<M> {
+    ) -> Running<M> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let mut boarding = Boarding::None;
+        let mut running = Running::None;
         for record in self.flights_of(key) {
             let live = matches!(record.role, Role::Open | Role::Oversized);
             if !live || !suits(record.selection.as_ref(), variant, &mut scratch) {
                 continue;
             }
             let generation = record.flight.generation;
-            if bans.any_since(generation)
-                && bans.may_cover(generation, key, record.address, record.head.as_deref().map(M::view))
+            if purges.any_since(generation)
+                && purges.may_cover(generation, key, record.address, record.head.as_deref().map(M::view))
             {
-                // Its followers asked before the purge; it may store what the purge turns out to leave.
+                // Its waiters asked before the purge. It may store its page if the purge turns out not to cover it.
                 record.role = Role::Closed;
                 continue;
             }
             if record.role == Role::Oversized {
-                boarding = Boarding::Oversized;
+                running = Running::Oversized;
             } else if now.saturating_sub(record.flight.started_at) >= lock_age_ms {
                 record.role = Role::Closed;
             } else {
-                boarding = Boarding::Join(Arc::clone(&record.flight));
+                running = Running::Flight(Arc::clone(&record.flight));
                 break;
             }
         }
         self.scratch = scratch;
-        boarding
+        running
     }
 
     /// The variant that a new flight will most likely be, by the selector of what is stored or on its way.

@@ -1,10 +1,11 @@
-//! A zone: what callers look up, claim and purge.
+//! Zones: look-up, claims, purges.
 
 mod claim;
 mod disk;
 mod inspect;
-mod purge;
+mod memory_tier;
 mod purges;
+mod remove;
 mod room;
 mod spilled;
 mod store;
@@ -13,18 +14,15 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use myriad_index::{Hashed, Ledger, LivePurges, Notes, Seed};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use claim::{Claim, ClaimOptions};
-pub use disk::Sought;
-pub use inspect::{Cursor, LiveBan};
+pub use disk::PageFile;
+pub use inspect::{Cursor, LivePurge};
 pub(crate) use spilled::finish_spill;
 
 use crate::disk::Tier;
-use crate::key::{Hashed, Seed};
-use crate::ledger::Ledger;
-use crate::notes::Notes;
-use crate::purge::LivePurges;
 use crate::shard::Shard;
 use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 
@@ -37,7 +35,7 @@ const SHARD_BYTES: usize = 256 << 10;
 /// The part of the cap that key notes may take.
 const NOTES_PART: usize = 64;
 
-/// A named cache; cloning gives another handle to the same one. It is the embedder's to keep across reloads.
+/// A named cache; cloning gives another handle to the same one. The caller keeps it across reloads.
 ///
 /// The cap is one for all shards and always held: bytes are reserved before they are used, and where there is no room,
 /// keys are evicted from one shard after another, or the new object is not stored.
@@ -49,24 +47,24 @@ pub(crate) struct Inner<M: Metadata> {
     name: Box<str>,
     /// The [`Seed`] of its keys' hashes.
     seed: AtomicU64,
-    /// A power of two of them.
+    /// The shards, a power of two of them.
     shards: Box<[Mutex<Shard<M>>]>,
     ledger: Ledger,
     limits: RwLock<ZoneLimits>,
     /// Orders fetches and purges.
     sequence: AtomicU64,
-    bans: LivePurges<M>,
+    purges: LivePurges<M>,
     /// The round under way in which rules are asked: the newest when it began, shard, slot.
-    ban_sweep: Mutex<Option<(u64, usize, u32)>>,
+    purge_sweep: Mutex<Option<(u64, usize, u32)>>,
     /// All objects in memory were asked by the rules up to this number.
-    swept_bans: AtomicU64,
+    swept_purges: AtomicU64,
     /// The shard that the next eviction looks at first.
     evict_next: AtomicUsize,
-    /// Where the next sweep begins: shard, slot.
+    /// The place at which the next sweep begins: shard, slot.
     sweep_next: Mutex<(usize, u32)>,
     rejected: AtomicU64,
     /// The disk tier, once it is opened.
-    disk: OnceLock<Arc<Tier<M>>>,
+    tier: OnceLock<Arc<Tier<M>>>,
 }
 
 impl<M: Metadata> Zone<M> {
@@ -86,13 +84,13 @@ impl<M: Metadata> Zone<M> {
             ledger,
             limits: RwLock::new(limits),
             sequence: AtomicU64::new(1),
-            bans: LivePurges::new(seed),
-            ban_sweep: Mutex::default(),
-            swept_bans: AtomicU64::new(0),
+            purges: LivePurges::new(seed),
+            purge_sweep: Mutex::default(),
+            swept_purges: AtomicU64::new(0),
             evict_next: AtomicUsize::new(0),
             sweep_next: Mutex::new((0, 0)),
             rejected: AtomicU64::new(0),
-            disk: OnceLock::new(),
+            tier: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -121,7 +119,7 @@ impl<M: Metadata> Zone<M> {
         let key = self.key(key);
         let taken = {
             let mut shard = self.shard(key);
-            let (found, taken) = shard.lookup_unbanned(key, &variant, &self.inner.bans);
+            let (found, taken) = shard.lookup_unpurged(key, &variant, &self.inner.purges);
             if let Some((_, object)) = found {
                 shard.hit(&object, now);
                 return Some(object);
@@ -197,7 +195,7 @@ impl<M: Metadata> Inner<M> {
     /// Keys are hashed with this from here on: there is none yet that was hashed before.
     fn take_seed(&self, seed: Seed) {
         self.seed.store(seed.0, Relaxed);
-        self.bans.take_seed(seed);
+        self.purges.take_seed(seed);
         self.shards.iter().for_each(|shard| shard.lock().seed = seed);
     }
 

@@ -1,11 +1,11 @@
-//! Purges in memory: by key and label at once, by rule as a test that a sweep follows.
+//! Purges in memory: of keys and labels at once, by rule at look-ups and by a sweep.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
+use myriad_index::{ExactPurge, PurgeRecord, Retired, Verdict, Walk};
+
 use super::{Inner, Zone};
-use crate::labels::Walk;
-use crate::purge::{Entry, Exact, Retired, Verdict};
 use crate::shard::{Role, Shard, Taken};
 use crate::{Count, Covered, MOST_RULE, Metadata, Object, Purge, PurgeError, Purged, Purging};
 
@@ -13,24 +13,24 @@ use crate::{Count, Covered, MOST_RULE, Metadata, Object, Purge, PurgeError, Purg
 const BATCH: u32 = 64;
 
 impl<M: Metadata> Zone<M> {
-    /// Purges what `covered` says. It holds from this moment on for everybody who asks, at the cost of one question the
-    /// next time a page is looked up; once [`Purging`] has ended it survives a crash, and pages that are named exactly are
-    /// counted. Nothing is written, and no page is looked for, on the caller's thread where the zone has a folder.
+    /// Purges the pages that `covered` says. It is in force from now on for all requests: each page is asked once, at its next
+    /// look-up. Once [`Purging`] has ended it survives a crash, and pages of keys and labels are counted. Where the zone has a
+    /// folder, nothing is written and no page is looked for on the caller's thread.
     ///
-    /// What a soft purge covers has to be fetched before it is shown again ([`Object::fresh_until`] is 0), but may stand in
-    /// for a fetch that fails; [`Self::purge_from`] leaves it stale.
+    /// A page that a soft purge covers has to be fetched before it is shown again ([`Object::fresh_until`] is 0), but may be used
+    /// where that fails; [`Self::purge_from`] leaves it stale.
     pub fn purge(&self, covered: Covered<'_>, purge: Purge) -> Purging {
         self.purge_from(covered, purge, 0)
     }
 
-    /// As [`Self::purge`]; what a soft purge covers is stale from that time on, in ms since the epoch.
+    /// As [`Self::purge`]; pages that a soft purge covers are stale from that time on, in ms since the epoch.
     pub fn purge_from(&self, covered: Covered<'_>, purge: Purge, from: u64) -> Purging {
-        let (bans, sequence) = (&self.inner.bans, &self.inner.sequence);
+        let (purges, sequence) = (&self.inner.purges, &self.inner.sequence);
         let added = match covered {
             Covered::Exact { keys, addresses, labels } => {
-                // The purge comes first: what is stored before the index of its shard is read is in that index, and what is
-                // stored after it has met the purge, both under the shard's lock.
-                let add = || bans.add_exact(sequence, purge, keys, addresses, labels);
+                // The purge comes first. A page that is stored before the index of its shard is read is in that index; a page
+                // that is stored after it has met the purge. Both happen under the shard's lock.
+                let add = || purges.add_exact(sequence, purge, keys, addresses, labels);
                 return match self.add_purge(add) {
                     Ok(exact) => {
                         self.note_stale_from(exact.number, purge, from);
@@ -41,19 +41,19 @@ impl<M: Metadata> Zone<M> {
             }
             Covered::Rule { name, rule } if name.len() <= MOST_RULE && rule.len() <= MOST_RULE => self
                 .add_purge(|| match M::covers(rule) {
-                    Some(covers) => bans.add_test(sequence, name, purge, Some((rule, covers))),
+                    Some(covers) => purges.add_rule(sequence, name, purge, Some((rule, covers))),
                     None => Err(PurgeError::Rule),
                 }),
             Covered::Rule { .. } => Err(PurgeError::Rule),
-            Covered::All => self.add_purge(|| bans.add_test(sequence, "all", purge, None)),
+            Covered::All => self.add_purge(|| purges.add_rule(sequence, "all", purge, None)),
         };
         if let Ok(entry) = &added {
             self.note_stale_from(entry.number(), purge, from);
         }
-        match (added, self.disk()) {
-            (Ok(entry), Some(disk)) => disk.purges.purge(entry, None),
+        match (added, self.tier()) {
+            (Ok(record), Some(tier)) => tier.disk.purge(record, None),
             (added, _) => {
-                let purged = |entry: Entry| Purged { number: entry.number(), count: Count::Later };
+                let purged = |entry: PurgeRecord| Purged { number: entry.number(), count: Count::Later };
                 Purging::done(added.map(purged))
             }
         }
@@ -61,37 +61,37 @@ impl<M: Metadata> Zone<M> {
 
     fn note_stale_from(&self, number: u64, purge: Purge, from: u64) {
         if purge == Purge::Soft && from > 0 {
-            self.inner.bans.note_stale_from(number, from);
+            self.inner.purges.note_stale_from(number, from);
         }
     }
 
-    /// Adds a purge. Where there are as many as may be, those that only wait for a fetch to end are forgotten first: what it
-    /// brings is not stored.
+    /// Adds a purge. Where there are as many as may be, those that only wait for a fetch to end are forgotten first, and the
+    /// pages of those fetches are not stored.
     fn add_purge<T>(&self, add: impl Fn() -> Result<T, PurgeError>) -> Result<T, PurgeError> {
         match add() {
             Err(PurgeError::TooMany) => {
                 let below = self.forgettable();
                 self.inner.let_fetches_go(below);
-                self.inner.bans.retire(below.min(oldest_flight(&self.inner)));
+                self.inner.purges.retire(below.min(oldest_flight(&self.inner)));
                 add()
             }
             added => added,
         }
     }
 
-    fn purge_exact(&self, exact: Arc<Exact>) -> Purging {
+    fn purge_exact(&self, exact: Arc<ExactPurge>) -> Purging {
         let (number, purge) = (exact.number, exact.purge);
-        if let Some(disk) = self.disk() {
+        if let Some(tier) = self.tier() {
             let (keys, labels) = (exact.keys.clone(), exact.labels.clone());
-            return disk.purges.purge(Entry::Exact { number, purge, keys, labels }, Some(exact));
+            return tier.disk.purge(PurgeRecord::Exact { number, purge, keys, labels }, Some(exact));
         }
         self.take_exact(&exact);
-        let count = Count::Exact(self.inner.bans.end_count(&exact));
+        let count = Count::Exact(self.inner.purges.end_count(&exact));
         Purging::done(Ok(Purged { number, count }))
     }
 
-    /// Finds in memory what a purge names exactly.
-    pub(super) fn take_exact(&self, exact: &Exact) {
+    /// Finds the pages of a purge's keys and labels in memory.
+    pub(super) fn take_exact(&self, exact: &ExactPurge) {
         for key in &exact.keys {
             let taken = {
                 let mut shard = self.inner.shard_of(*key).lock();
@@ -105,7 +105,7 @@ impl<M: Metadata> Zone<M> {
         }
         for shard in &self.inner.shards {
             let mut walk = Walk::default();
-            // What comes into a slot that is passed has met the purge.
+            // An object that comes into a slot after this has met the purge.
             while !walk.is_over(&exact.labels) {
                 let taken = {
                     let mut shard = shard.lock();
@@ -117,28 +117,28 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Keys, labels and rules that are asked at look-ups now.
-    pub fn live_bans(&self) -> usize {
-        self.inner.bans.len()
+    /// Keys, labels and rules in force, which look-ups ask.
+    pub fn live_purges(&self) -> usize {
+        self.inner.purges.len()
     }
 
-    /// Looks for what rules cover among up to `budget` slots from where the last call ended, and returns the purges whose
+    /// Looks for pages that rules cover among up to `budget` slots from where the last call ended, and returns the purges whose
     /// pages are counted, in memory and on disk. To be called from time to time; does nothing while another thread is at it.
-    pub fn tend_bans(&self, budget: usize) -> Vec<Retired> {
-        let bans = &self.inner.bans;
-        let Some(mut round) = self.inner.ban_sweep.try_lock() else { return Vec::new() };
-        if bans.is_empty() {
+    pub fn tend_purges(&self, budget: usize) -> Vec<Retired> {
+        let purges = &self.inner.purges;
+        let Some(mut round) = self.inner.purge_sweep.try_lock() else { return Vec::new() };
+        if purges.is_empty() {
             *round = None;
             return Vec::new();
         }
-        let newest = bans.newest_test();
-        let swept = &self.inner.swept_bans;
+        let newest = purges.newest_rule();
+        let swept = &self.inner.swept_purges;
         if newest > swept.load(SeqCst) {
             let mut left = u32::try_from(budget).unwrap_or(u32::MAX);
             let (newest, mut shard, mut slot) = round.take().unwrap_or((newest, 0, 0));
             while left > 0 && shard < self.inner.shards.len() {
                 let batch = left.min(BATCH);
-                let slots = self.sweep_bans(shard, slot..slot.saturating_add(batch));
+                let slots = self.sweep_purges(shard, slot..slot.saturating_add(batch));
                 left -= batch.min(slots.saturating_sub(slot)).max(1);
                 (shard, slot) = if slot + batch < slots { (shard, slot + batch) } else { (shard + 1, 0) };
             }
@@ -148,30 +148,30 @@ impl<M: Metadata> Zone<M> {
             }
             swept.store(newest, SeqCst);
         }
-        self.retire_bans()
+        self.retire_purges()
     }
 
-    fn retire_bans(&self) -> Vec<Retired> {
-        let told = self.inner.bans.tell(self.asked());
-        self.inner.bans.retire(self.forgettable().min(oldest_flight(&self.inner)));
+    fn retire_purges(&self) -> Vec<Retired> {
+        let told = self.inner.purges.tell(self.asked());
+        self.inner.purges.retire(self.forgettable().min(oldest_flight(&self.inner)));
         told
     }
 
     /// All pages were asked by the rules up to this number.
     fn asked(&self) -> u64 {
-        let on_disk = self.disk().map_or(u64::MAX, |disk| disk.purges.asked());
-        on_disk.min(self.inner.swept_bans.load(SeqCst))
+        let on_disk = self.tier().map_or(u64::MAX, |tier| tier.disk.asked());
+        on_disk.min(self.inner.swept_purges.load(SeqCst))
     }
 
     /// Purges with numbers below this are of no concern to any page that is stored.
     fn forgettable(&self) -> u64 {
         let asked = self.asked();
-        let settled = self.disk().map_or(u64::MAX, |disk| disk.purges.settled());
-        let below = if self.inner.bans.newest_test() > asked { asked.saturating_add(1) } else { u64::MAX };
+        let settled = self.tier().map_or(u64::MAX, |tier| tier.disk.settled());
+        let below = if self.inner.purges.newest_rule() > asked { asked.saturating_add(1) } else { u64::MAX };
         below.min(settled.saturating_add(1))
     }
 
-    fn sweep_bans(&self, shard: usize, slots: std::ops::Range<u32>) -> u32 {
+    fn sweep_purges(&self, shard: usize, slots: std::ops::Range<u32>) -> u32 {
         let (taken, end) = {
             let mut shard = self.inner.shards[shard].lock();
             let end = shard.queue.slots();
@@ -183,9 +183,9 @@ impl<M: Metadata> Zone<M> {
 
     /// Asks the purges about all objects of some entries, and takes out what they cover.
     fn ask_slots(&self, shard: &mut Shard<M>, slots: impl IntoIterator<Item = u32>) -> Vec<Taken<M>> {
-        let bans = &self.inner.bans;
+        let purges = &self.inner.purges;
         let goes =
-            |object: &Object<M>| bans.any_since(object.asked_by()) && bans.judge(object) == Verdict::Goes;
+            |object: &Object<M>| purges.any_since(object.asked_by()) && purges.judge(object) == Verdict::Goes;
         let mut taken = Vec::new();
         for slot in slots {
             while let Some(position) =
@@ -198,16 +198,16 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// What the purges since its fetch say of a page that is in a file, and the newest of them; `None` where there is none.
-    /// Those after `count` count it.
+    /// Purges after `count` count it.
     pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> Option<(Verdict, u64)> {
-        let bans = &self.inner.bans;
-        bans.any_since(object.generation()).then(|| bans.judge_filed(object, count))
+        let purges = &self.inner.purges;
+        purges.any_since(object.generation()).then(|| purges.judge_filed(object, count))
     }
 
     /// Whether a purge took an object that is about to be stored. Under the lock of its shard.
-    pub(super) fn is_banned(&self, object: &Object<M>) -> bool {
-        let bans = &self.inner.bans;
-        bans.any_since(object.asked_by()) && bans.judge_arriving(object) == Verdict::Goes
+    pub(super) fn is_purged(&self, object: &Object<M>) -> bool {
+        let purges = &self.inner.purges;
+        purges.any_since(object.asked_by()) && purges.judge_arriving(object) == Verdict::Goes
     }
 
     fn release_all(&self, taken: Vec<Taken<M>>) {
@@ -216,22 +216,22 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Drops what a purge took out, and its file. No lock may be held.
+    /// Drops objects that a purge took out, and their files. No lock may be held.
     pub(super) fn release_taken(&self, taken: Option<Taken<M>>) {
         let Some(taken) = taken else { return };
-        if let Some(disk) = self.disk() {
+        if let Some(tier) = self.tier() {
             let objects = match &taken {
                 Taken::Entry(entry) => &entry.objects[..],
                 Taken::Object(object) => std::slice::from_ref(object),
             };
             for object in objects {
-                disk.discard(object);
+                tier.disk.discard(&tier.id(object));
             }
         }
         self.drop_taken(taken);
     }
 
-    /// Drops what was taken out of memory, and leaves its file alone. No lock may be held.
+    /// Drops objects that were taken out of memory, and leaves their files alone. No lock may be held.
     pub(super) fn drop_taken(&self, taken: Taken<M>) {
         match taken {
             Taken::Entry(entry) => self.release_entry(entry),
@@ -255,7 +255,7 @@ pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
 }
 
 impl<M: Metadata> Inner<M> {
-    /// What began to be fetched before `number` is not stored, so that no purge need be kept for it.
+    /// Has no page stored whose fetch began before `number`, so that no purge need be kept for it.
     pub(super) fn let_fetches_go(&self, number: u64) {
         for shard in &self.shards {
             let mut shard = shard.lock();
@@ -266,7 +266,7 @@ impl<M: Metadata> Inner<M> {
 }
 
 impl<M: Metadata> Shard<M> {
-    /// What is being fetched of a key is not stored, and nobody follows it any more.
+    /// Pages of a key that are being fetched are not stored, and claims do not wait for them any more.
     pub(super) fn forget_flights(&mut self, key: u128) {
         let flights = self.flights.iter_hash_mut(key as u64);
         let of_key = flights.filter(|record| record.flight.key.as_ref().hash() == key);

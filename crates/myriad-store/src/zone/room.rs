@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use myriad_index::Hashed;
+
 use super::Zone;
-use crate::key::Hashed;
 use crate::shard::Entry;
 use crate::{Metadata, Swept};
 

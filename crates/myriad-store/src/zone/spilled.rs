@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use myriad_disk::{Spill, Stage};
+use myriad_index::Name;
 use parking_lot::Mutex;
 
-use crate::disk::{Name, Spill, Stage, Tier};
+use crate::disk::Tier;
 use crate::flight::Lead;
 use crate::shard::Role;
 use crate::{Body, Completion, Metadata, Object, Selection};
@@ -31,14 +33,14 @@ fn store_spilled<M: Metadata>(
     stage: Option<Stage>,
 ) {
     let (zone, flight, now) = (lead.zone.clone(), Arc::clone(&lead.flight), completion.now);
-    let object = stage.zip(zone.disk()).and_then(|(stage, disk)| {
+    let object = stage.zip(zone.tier()).and_then(|(stage, tier)| {
         let is_wanted = || {
             let mut shard = zone.shard(flight.key.as_ref());
             shard.flight_mut(&flight).is_some_and(|record| record.role != Role::Purged)
         };
-        let passes = |disk: &Tier<M>, name: Name, object: &Object<M>| zone.passes(disk, name, object, false);
+        let passes = |tier: &Tier<M>, name: Name, object: &Object<M>| zone.passes(tier, name, object, false);
         let make = |body: Body| flight.object(body, selection, completion);
-        disk.place_spilled(stage, flight.key.as_ref(), is_wanted, passes, make)
+        tier.place_spilled(stage, is_wanted, passes, make)
     });
     match object {
         Some(object) => _ = lead.store_spilled(&object),

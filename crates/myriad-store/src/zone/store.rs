@@ -1,13 +1,13 @@
-//! How a flight ends in the zone: its claim released, its object entered.
+//! The end of a flight in the zone: its claim is released, its object entered.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use myriad_index::Hashed;
 use smallvec::{SmallVec, smallvec};
 
 use super::Zone;
 use crate::flight::{Flight, Unstored};
-use crate::key::Hashed;
 use crate::shard::{Entry, Role, Shard};
 use crate::variants::Variants;
 use crate::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Selection};
@@ -44,7 +44,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// What a flight brings is too long for memory and on its way to no disk: purges need not wait for it.
+    /// Notes that the body of a flight is too long for memory and does not go to disk: purges need not wait for it.
     pub(crate) fn note_unstored(&self, flight: &Arc<Flight<M>>) {
         if let Some(record) = self.shard(flight.key.as_ref()).flight_mut(flight) {
             record.may_store = false;
@@ -59,7 +59,7 @@ impl<M: Metadata> Zone<M> {
         let record = shard.remove_flight(flight);
         if let Some((now, pass_ms)) = pass
             && pass_ms > 0
-            // What a purge covered says nothing about what comes after it.
+            // A page from before a purge says nothing about the next.
             && record.is_some_and(|r| r.role != Role::Purged)
         {
             shard.notes.set_pass(key.table_hash(), now, now.saturating_add(pass_ms));
@@ -86,12 +86,12 @@ impl<M: Metadata> Zone<M> {
         let held = wanted.max(charged);
         let max_variants = self.limits().max_variants.max(1);
         // A later fetch may have come and gone to disk again.
-        let is_overtaken = self.disk().is_some_and(|disk| disk.has_or_writes_newer(object));
+        let is_overtaken = self.tier().is_some_and(|tier| tier.disk.has_or_writes_newer(&tier.id(object)));
         let entered = {
             let mut shard = self.shard(key);
             match shard.remove_flight(flight) {
                 None => Err(Unstored::Purged),
-                Some(record) if record.role == Role::Purged || self.is_banned(object) => {
+                Some(record) if record.role == Role::Purged || self.is_purged(object) => {
                     Err(Unstored::Purged)
                 }
                 Some(_) if is_overtaken => Err(Unstored::Overtaken),
@@ -145,11 +145,11 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// What entering an object changed.
+/// The result of entering an object.
 struct Entered<M: Metadata> {
     /// Bytes to release: what was replaced, and the entry's own where the key was stored already.
     freed: usize,
-    /// Held until the lock is released: dropping a large body may take long.
+    /// Objects that were replaced. They are dropped once the lock is released, since dropping a large body may take long.
     _dead: Dead<M>,
 }
 

@@ -116,7 +116,7 @@ fn max_conns_is_kept() {
 
 #[test]
 fn least_conn_goes_by_requests_for_weight() {
-    let group = group(Balance::LeastConn, vec![peer(1), PeerConfig { weight: 3, ..peer(2) }]);
+    let group = group(Balance::LeastConnections, vec![peer(1), PeerConfig { weight: 3, ..peer(2) }]);
     let held: Vec<_> =
         (0..8).map(|_| group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap()).collect();
     let mut counts = [0; 2];
@@ -143,7 +143,8 @@ fn ip_hash_keeps_a_network_together_and_spreads_networks() {
 
 #[test]
 fn hash_keeps_a_key_together_and_spreads_keys() {
-    let group = group(Balance::Hash, vec![peer(1), PeerConfig { weight: 2, ..peer(2) }]);
+    let group =
+        group(Balance::Hash { consistent: false }, vec![peer(1), PeerConfig { weight: 2, ..peer(2) }]);
     let at = |key: String| pick_by(&group, &Affinity::Key(key.into())).unwrap();
     let mut counts = [0; 2];
     for number in 0..300 {
@@ -167,14 +168,14 @@ fn a_group_of_backups_only_is_used() {
 
 #[test]
 fn chance_follows_the_weights() {
-    let group = group(Balance::Random, vec![PeerConfig { weight: 3, ..peer(1) }, peer(2)]);
+    let group = group(Balance::Random { two: false }, vec![PeerConfig { weight: 3, ..peer(1) }, peer(2)]);
     let first = picks(&group, 4000).into_iter().filter(|index| *index == 0).count();
     assert!((2700..3300).contains(&first), "{first}");
 }
 
 #[test]
 fn of_two_by_chance_the_less_busy_is_chosen() {
-    let group = group(Balance::RandomTwo, vec![peer(1), peer(2)]);
+    let group = group(Balance::Random { two: true }, vec![peer(1), peer(2)]);
     let mut tried = Tried::default();
     let busy = group.pick(&mut tried, &Affinity::None).peer().unwrap();
     for _ in 0..20 {
@@ -184,7 +185,7 @@ fn of_two_by_chance_the_less_busy_is_chosen() {
 
 #[test]
 fn a_key_goes_on_along_the_ring_when_its_server_is_down() {
-    let group = group(Balance::ConsistentHash, vec![peer(1), peer(2), peer(3)]);
+    let group = group(Balance::Hash { consistent: true }, vec![peer(1), peer(2), peer(3)]);
     let key = Affinity::Key(Bytes::from_static(b"some key"));
     let first = pick_by(&group, &key).unwrap();
     assert!((0..9).all(|_| pick_by(&group, &key) == Some(first)));

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
 
+use myriad_conf::settings::NextUpstream;
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io::{Read, Write};
@@ -22,8 +23,8 @@ use myriad_fastcgi::Params;
 use myriad_http::Method;
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_upstream::{
-    Address, Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, NextUpstream, Observer,
-    OriginError, OriginRequest, OriginResponse, PeerConfig, Protocol, Registry, RequestPayload, Timeouts,
+    Address, Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, Observer, OriginError,
+    OriginRequest, OriginResponse, PeerConfig, Protocol, Registry, RequestPayload, Timeouts,
 };
 
 pub mod fastcgi;
@@ -158,7 +159,7 @@ fn request(method: Method, protocol: Protocol) -> OriginRequest {
         method,
         body: RequestPayload::Empty,
         timeouts: Timeouts { connect_ms: 2000, send_ms: 2000, read_ms: 2000 },
-        retry: NextUpstream::default(),
+        retry: NextUpstream { error: true, timeout: true, ..NextUpstream::OFF },
         max_head: 8192,
         affinity: Affinity::None,
         queues: true,

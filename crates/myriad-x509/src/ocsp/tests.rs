@@ -1,15 +1,12 @@
 //! Answers made by `fixtures/make.sh`, and what is to be thought of them.
 
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject;
-
 use super::*;
 
 const NOW: i64 = 1_800_000_000;
 
 macro_rules! pem {
     ($name:literal) => {
-        CertificateDer::from_pem_slice(include_bytes!(concat!("fixtures/", $name, ".pem"))).unwrap()
+        crate::pem::certificates(include_bytes!(concat!("fixtures/", $name, ".pem"))).next().unwrap().unwrap()
     };
 }
 

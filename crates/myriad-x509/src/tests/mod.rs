@@ -1,9 +1,6 @@
 //! Chains made by `make.sh`, and what is to be thought of them.
 
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
-
-use crate::{Certificate, Purpose, RevocationList, Trust, VerifyError};
+use crate::{Certificate, Host, Purpose, RevocationList, Trust, VerifyError, pem};
 
 const NOW: i64 = 1_800_000_000;
 
@@ -41,8 +38,9 @@ files!(
     "usurper"
 );
 
-fn der(name: &str) -> CertificateDer<'static> {
-    CertificateDer::from_pem_slice(file(name).as_bytes()).unwrap()
+/// What the only block of a file holds.
+fn der(name: &str) -> Vec<u8> {
+    pem::blocks(file(name).as_bytes()).next().unwrap().unwrap().bytes().unwrap()
 }
 
 fn trusting(names: &[&str], depth: u32) -> Trust {
@@ -121,10 +119,7 @@ fn age_counts_for_strangers_too() {
 #[test]
 fn what_is_trusted_is_so_until_the_first_of_it_runs_out() {
     let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms.all;
-    let lists = ["root-list", "middle-list"].map(|name| {
-        let list = CertificateRevocationListDer::from_pem_slice(file(name).as_bytes()).unwrap();
-        RevocationList::parse(&list).unwrap()
-    });
+    let lists = ["root-list", "middle-list"].map(|name| RevocationList::parse(&der(name)).unwrap());
     let chain = ["leaf", "middle"].map(der);
     let [leaf, middle, root] = ["leaf", "middle", "root"].map(der);
     let [leaf, middle, root] = [&leaf, &middle, &root].map(|der| Certificate::parse(der).unwrap());
@@ -161,13 +156,13 @@ fn a_strangers_chain_costs_few_signatures_and_no_more_depth_than_is_allowed() {
     // Each lookalike has signed the leaf, and nobody has signed it: two signatures.
     let with_lookalikes = |count: u8| {
         let lookalike = |flip: u8| {
-            let mut middle = der("middle").to_vec();
+            let mut middle = der("middle");
             *middle.last_mut().unwrap() ^= flip;
             middle
         };
-        let mut chain = vec![der("leaf").to_vec()];
+        let mut chain = vec![der("leaf")];
         chain.extend((1..=count).map(lookalike));
-        chain.push(der("middle").to_vec());
+        chain.push(der("middle"));
         trust.verify(&chain, Purpose::Client, NOW, algorithms.all).map(drop)
     };
     assert_eq!(with_lookalikes(7), Ok(()));
@@ -182,8 +177,7 @@ fn every_issuer_must_have_said_what_it_took_back() {
     let with = |lists: &[&str]| {
         let mut trust = trusting(&["root"], 9);
         for name in lists {
-            let list = CertificateRevocationListDer::from_pem_slice(file(name).as_bytes()).unwrap();
-            trust.revoke(RevocationList::parse(&list).unwrap());
+            trust.revoke(RevocationList::parse(&der(name)).unwrap());
         }
         trust
     };
@@ -217,7 +211,13 @@ fn a_certificate_says_who_it_is() {
     ] {
         assert_eq!(leaf.is_for(host), expected, "{host}");
     }
-    assert!(Certificate::parse(&self::der("old")).unwrap().is_for("old"));
+    let hosts: Vec<_> = leaf.hosts().collect();
+    let address = Host::Address([127, 0, 0, 1].into());
+    assert!(hosts.contains(&Host::Name(b"leaf.test")) && hosts.contains(&address), "{hosts:?}");
+    let old = self::der("old");
+    let old = Certificate::parse(&old).unwrap();
+    assert!(old.is_for("old") && old.hosts().next().is_none());
+    assert_eq!(old.subject.common_name().as_deref(), Some("old"));
 }
 
 /// A flipped bit is found, or makes another certificate that nobody has signed; nothing panics.
@@ -228,7 +228,7 @@ fn no_damage_goes_unnoticed() {
     let sound = der("server");
     for position in 0..sound.len() {
         for bit in [0, 3, 7] {
-            let mut damaged = sound.to_vec();
+            let mut damaged = sound.clone();
             damaged[position] ^= 1 << bit;
             assert!(
                 trust.verify(&[&damaged], Purpose::Server, NOW, algorithms.all).is_err(),
@@ -237,9 +237,9 @@ fn no_damage_goes_unnoticed() {
             let _ = trust.verify(&[&damaged[..position]], Purpose::Server, NOW, algorithms.all);
         }
     }
-    let list = CertificateRevocationListDer::from_pem_slice(file("root-list-middle").as_bytes()).unwrap();
+    let list = der("root-list-middle");
     for position in 0..list.len() {
-        let mut damaged = list.to_vec();
+        let mut damaged = list.clone();
         damaged[position] ^= 0x55;
         let _ = RevocationList::parse(&damaged);
         let _ = RevocationList::parse(&damaged[..position]);
@@ -251,7 +251,7 @@ fn seeded_nonsense_is_refused_in_peace() {
     let mut random = fastrand::Rng::with_seed(509);
     let sound = der("leaf");
     for _ in 0..20_000 {
-        let mut bytes = sound.to_vec();
+        let mut bytes = sound.clone();
         for _ in 0..random.usize(1..6) {
             let at = random.usize(..bytes.len());
             match random.u8(..3) {

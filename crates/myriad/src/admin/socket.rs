@@ -31,10 +31,7 @@ pub(crate) fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
     match &model.main.control_socket {
         ControlSocket::Off => None,
         ControlSocket::At(path) => Some((paths.complete(path.bytes()), true)),
-        ControlSocket::BesidePid => {
-            let pid = model.main.pid.as_ref().map(myriad_conf::Text::bytes);
-            Some((beside(&paths.pid(pid)), false))
-        }
+        ControlSocket::BesidePid => Some((beside(&paths.complete(model.main.pid.bytes())), false)),
     }
 }
 

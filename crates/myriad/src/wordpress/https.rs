@@ -8,7 +8,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_acme::{Certificate, Identifier, KeyKind, SigningKey, csr, pem};
+use myriad_acme::{Facts, SigningKey, csr};
+use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
 
 use super::authorities::{LETS_ENCRYPT, STAGING};
 use super::quoting::quoted;
@@ -248,17 +249,17 @@ impl SelfSigned {
     pub(crate) fn make(&self) -> io::Result<()> {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let identifiers = self.identifiers();
-        let known = fs::read(&self.path).ok().and_then(|text| Certificate::from_pem(&text));
-        let fits = |known: Certificate| {
+        let known = fs::read(&self.path).ok().and_then(|text| Facts::from_pem(&text));
+        let fits = |known: Facts| {
             known.not_after_s > now_s + FEW_DAYS * 86_400
                 && identifiers.iter().all(|identifier| known.is_for(&identifier.to_string()))
         };
         if known.is_some_and(fits) {
             return Ok(());
         }
-        let made = SigningKey::generate(KeyKind::P256).and_then(|key| {
+        let made = SigningKey::generate(AcmeKeyKind::P256).and_then(|key| {
             let certificate = csr::self_signed(&key, &identifiers, now_s, SELF_SIGNED_DAYS)?;
-            Ok(pem::block("CERTIFICATE", &certificate) + &key.to_pem())
+            Ok(myriad_x509::pem::block("CERTIFICATE", &certificate) + &key.to_pem())
         });
         let text = made.map_err(io::Error::other)?;
         if let Some(folder) = self.path.parent().filter(|folder| !folder.is_dir()) {
@@ -273,15 +274,15 @@ impl SelfSigned {
         io::Write::write_all(&mut file, text.as_bytes())
     }
 
-    fn identifiers(&self) -> Vec<Identifier> {
+    fn identifiers(&self) -> Vec<AcmeIdentifier> {
         let own = self.names.iter().filter(|name| name.as_str() != "_").map(|name| match name.parse() {
-            Ok(address) => Identifier::Ip(address),
-            Err(_) => Identifier::Dns(name.trim_start_matches('.').to_ascii_lowercase()),
+            Ok(address) => AcmeIdentifier::Ip(address),
+            Err(_) => AcmeIdentifier::Dns(name.trim_start_matches('.').to_ascii_lowercase()),
         });
         let local = [
-            Identifier::Dns("localhost".to_owned()),
-            Identifier::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-            Identifier::Ip(IpAddr::V6(Ipv6Addr::LOCALHOST)),
+            AcmeIdentifier::Dns("localhost".to_owned()),
+            AcmeIdentifier::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            AcmeIdentifier::Ip(IpAddr::V6(Ipv6Addr::LOCALHOST)),
         ];
         own.chain(local).collect()
     }
@@ -381,13 +382,13 @@ mod tests {
             fs::read(&path).expect("read")
         };
         let first = make("_");
-        let facts = Certificate::from_pem(&first).expect("facts");
+        let facts = Facts::from_pem(&first).expect("facts");
         assert_eq!(facts.names, ["localhost", "127.0.0.1", "::1"]);
         assert!(facts.self_signed && SigningKey::from_pem(&first).is_some());
         assert_eq!(make("_"), first);
         let second = make("a.test");
         assert_ne!(second, first);
-        assert!(Certificate::from_pem(&second).expect("facts").is_for("a.test"));
+        assert!(Facts::from_pem(&second).expect("facts").is_for("a.test"));
         fs::remove_dir_all(&folder).expect("clean");
     }
 }

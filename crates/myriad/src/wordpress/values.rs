@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 
-use myriad_acme::pem;
 use myriad_conf::model::ListenAddress;
 use myriad_conf::registry::listen_addresses;
+use myriad_x509::pem;
 
 use super::authorities::LETS_ENCRYPT;
 
@@ -102,7 +102,11 @@ pub(super) fn authority(path: &Path) -> Result<(), String> {
         )
     };
     let text = std::fs::read(path).map_err(|error| refuse(&error.to_string()))?;
-    if pem::certificates(&text).is_empty() { Err(refuse("it holds no certificate")) } else { Ok(()) }
+    if pem::certificates(&text).flatten().next().is_none() {
+        Err(refuse("it holds no certificate"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks an address to listen at, as the directive `listen` takes it; words behind it are left to that.

@@ -1,15 +1,25 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use myriad_conf::registry::Contexts;
 use myriad_conf::{MemoryLoader, parse, survey};
 use myriad_log::Logs;
+use myriad_script::{Scope, ScopeReads};
 
-use crate::compile::{Kept, Surroundings, compile};
-use crate::runtime::Runtime;
+use crate::compile::{Kept, Surroundings, compile_and};
+use myriad_exchange::runtime::Runtime;
 
 fn runtime(config: &str) -> Runtime {
+    compiled(config).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// The site, or its errors.
+fn compiled(config: &str) -> Result<Runtime, String> {
     let loader = MemoryLoader::with("/conf/nginx.conf", config);
-    let survey = survey(&parse(&loader, Path::new("/conf/nginx.conf"), b""));
+    let survey = survey(&parse(&loader, Path::new("/conf/nginx.conf"), b""), crate::registry());
+    if !survey.is_sound() {
+        return Err(format!("{:?}", survey.findings));
+    }
     let (logs, mut kept) = (Logs::nowhere(), Kept::default());
     let (tls_files, listeners) = (HashMap::new(), HashMap::new());
     let folder = Path::new("/conf");
@@ -21,8 +31,11 @@ fn runtime(config: &str) -> Runtime {
         logs: &logs,
         kept: &mut kept,
     };
-    let compiled = compile(&survey.model, surroundings);
-    compiled.unwrap_or_else(|errors| panic!("{:?} {errors:?}", survey.findings))
+    let site = compile_and(&survey.model, surroundings, |compile| {
+        let unsaid = compile.scripts.reads(Scope::Unsaid);
+        assert_eq!(unsaid, ScopeReads::default(), "of some text nobody has said when it is evaluated");
+    });
+    site.map_err(|errors| format!("{errors:?}"))
 }
 
 /// A server with a cache, whose key is `key`.
@@ -86,4 +99,142 @@ fn the_wordpress_preset_takes_the_short_way() {
     assert!(runtime.shortcut.is_some(), "its rules read more than fields");
     let pages = runtime.places.iter().filter(|place| place.shortcut).count();
     assert!(pages >= 3, "{pages} places: pages, PHP, files");
+}
+
+/// Directives with variables that are read for requests alone for which all rules were run.
+const APART: &[&str] =
+    &["auth_basic", "auth_basic_user_file", "auth_request_set", "early_hints", "fastcgi_pass"];
+
+/// Those of origins that are: what an origin is asked, and what is made of its answer.
+const APART_ORIGIN: &[&str] = &[
+    "bind",
+    "cache_valid",
+    "cookie_domain",
+    "cookie_flags",
+    "cookie_path",
+    "limit_rate",
+    "method",
+    "no_cache",
+    "param",
+    "redirect",
+    "set_body",
+    "set_header",
+    "ssl_certificate",
+    "ssl_certificate_key",
+    "ssl_name",
+];
+
+/// How directives take texts with variables, `@` being the text.
+const SHAPES: &[&str] = &[
+    "@",
+    "on @",
+    "x @",
+    "X-Test @",
+    "@ x",
+    "$mine @",
+    "/nowhere/@",
+    "/nowhere/@.log combined",
+    "/nowhere/log combined if=@",
+    "404 /@",
+    "412 /@",
+    "200 @",
+    "301 http://@/",
+    "^ /@",
+    "~ @ x",
+    "modified @",
+    "a@ b",
+    "a b@",
+    "http://@",
+    "http://@ /x",
+    "http://a/ /@",
+    "x flag=@",
+    "/@ =404",
+    "on from=@",
+    "GET from=@",
+];
+
+fn is_apart(name: &str) -> bool {
+    let of_origin = name.strip_prefix("proxy_").or_else(|| name.strip_prefix("fastcgi_"));
+    APART.contains(&name) || of_origin.is_some_and(|rest| APART_ORIGIN.contains(&rest))
+}
+
+/// A site with a page cache, whose location has further directives.
+fn location(directives: &str) -> String {
+    let handler = if directives.contains("_pass ") {
+        "fastcgi_cache pages; proxy_cache pages;"
+    } else if directives.starts_with("proxy_") {
+        "proxy_pass http://127.0.0.1:9; proxy_cache pages;"
+    } else {
+        "fastcgi_pass 127.0.0.1:9; fastcgi_cache pages;"
+    };
+    let key = if directives.contains("_cache_key ") {
+        ""
+    } else {
+        "fastcgi_cache_key $host$uri; proxy_cache_key $host$uri;"
+    };
+    format!(
+        "events {{}} http {{ fastcgi_cache_path /nowhere/pages keys_zone=pages:1m; access_log off;
+         server {{ listen 127.0.0.1:8080; root /nowhere; set $odd x;
+         location /at {{ {key} {handler} {directives} }} }} }}"
+    )
+}
+
+/// The place of that location, and whether the site has a short way at all; none where the configuration is refused.
+fn open(directives: &str) -> Option<(bool, bool)> {
+    let runtime = compiled(&location(directives)).ok()?;
+    let place = runtime.atlas.places.iter().position(|label| label.name == "location /at")?;
+    Some((runtime.shortcut.is_some(), runtime.places[place].shortcut))
+}
+
+/// Directives of a location that take texts with variables, each as it takes them.
+fn with_variables() -> Vec<(String, &'static str)> {
+    let rows = crate::registry().directives().iter();
+    let here = rows.filter(|row| !row.arity.block && row.contexts.contains(Contexts::LOCATION));
+    let names = here.map(|row| row.name.to_string());
+    let all: Vec<_> = names.flat_map(|name| SHAPES.iter().map(move |shape| (name.clone(), *shape))).collect();
+    all.into_iter()
+        .filter(|(name, shape)| {
+            let directive = |text: &str| format!("{name} {};", shape.replace('@', text));
+            let unknown = compiled(&location(&directive("$nothing_at_all")));
+            unknown.is_err_and(|errors| errors.contains("nothing_at_all"))
+                && open(&directive("$odd")).is_some()
+        })
+        .collect()
+}
+
+#[test]
+fn no_directive_that_reads_what_rules_set_lets_requests_take_the_short_way() {
+    assert_eq!(open(""), Some((true, true)), "without the directive there is one");
+    let found = with_variables();
+    let mut wrong = Vec::new();
+    for (name, shape) in &found {
+        let state = |text: &str| open(&format!("{name} {};", shape.replace('@', text)));
+        // A part of the rules may read what they set; then what they read of the connection closes the short way for all.
+        let is_rule = state("$remote_port").is_none_or(|(site, _)| !site);
+        let is_closed = state("$odd").is_none_or(|(_, place)| !place);
+        if is_apart(name) == (is_rule || is_closed) {
+            wrong.push(format!("{name} {shape}: rule {is_rule}, closed {is_closed}"));
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    // The texts of these are known to be read by the rules, by an answer, and apart.
+    for name in
+        ["root", "add_header", "limit_rate", "error_page", "fastcgi_param", "proxy_set_header", "access_log"]
+    {
+        assert!(found.iter().any(|(known, _)| known == name), "{name} is not tried");
+    }
+}
+
+#[test]
+fn what_a_log_s_format_reads_counts_where_that_log_is_written() {
+    let with_log = |log: &str| {
+        let text = location(log)
+            .replace("access_log off;", "log_format odd $odd; log_format even $uri; access_log off;");
+        let runtime = runtime(&text);
+        let place = runtime.atlas.places.iter().position(|label| label.name == "location /at");
+        runtime.places[place.expect("the location")].shortcut
+    };
+    assert!(with_log(""));
+    assert!(with_log("access_log /nowhere/log even;"));
+    assert!(!with_log("access_log /nowhere/log odd;"));
 }

@@ -8,8 +8,9 @@ use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_log::Level;
 
-use crate::exchange::{Exchange, Slice};
-use crate::subrequest::{Asked, Subanswer};
+use super::part::part;
+use myriad_exchange::exchange::{Exchange, Slice};
+use myriad_exchange::subrequest::{self, Asked, Subanswer};
 
 /// What all pieces are of.
 pub(super) struct Whole {
@@ -60,8 +61,10 @@ impl SliceBody {
     fn ask(&mut self) -> Result<Asked, BodyError> {
         let size = self.whole.size;
         let slice = Slice { start: self.wanted.start / size * size, size };
-        super::ask(&mut self.exchange, slice)
-            .ok_or_else(|| BodyError::Origin("too many subrequests".to_owned()))
+        match self.exchange.piece(slice) {
+            Ok(piece) => Ok(subrequest::ask_in_place(piece)),
+            Err(_) => Err(BodyError::Origin("too many subrequests".to_owned())),
+        }
     }
 
     fn check(&self, mut answer: Subanswer) -> Result<Piece, String> {
@@ -69,8 +72,8 @@ impl SliceBody {
         if status != 206 {
             return Err(format!("unexpected status code {status} in slice response"));
         }
-        let slice = answer.exchange().request.slice.get().ok_or("missing slice response")?;
-        let part = super::part(&answer.answer, slice, true)?;
+        let slice = answer.exchange().request.cache.slice.get().ok_or("missing slice response")?;
+        let part = part(&answer.answer, slice, true)?;
         if self.whole.tag.is_some() && part.tag != self.whole.tag {
             return Err("etag mismatch in slice response".to_owned());
         }

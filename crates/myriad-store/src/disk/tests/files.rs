@@ -6,30 +6,30 @@ use crate::tests::{asking, selection};
 #[test]
 fn a_restart_serves_what_was_stored_before_recovery_has_begun() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    let stored = shop.put(b"httpGETwww.example.org/", 7, 3000);
-    shop.put(b"empty", 8, 0);
-    drop(shop);
-    let shop = Shop::open(folder.path());
-    assert!(!shop.in_memory(b"httpGETwww.example.org/"));
-    let object = shop.get(b"httpGETwww.example.org/", plain).unwrap();
+    let fixture = Fixture::open(folder.path());
+    let stored = fixture.put(b"httpGETwww.example.org/", 7, 3000);
+    fixture.put(b"empty", 8, 0);
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    assert!(!fixture.in_memory(b"httpGETwww.example.org/"));
+    let object = fixture.get(b"httpGETwww.example.org/", plain).unwrap();
     assert_eq!(object.meta().id, 7);
     assert_eq!(object.body().segments().concat(), content(7, 3000));
     assert_eq!(object.generation(), stored.generation());
     assert_eq!((object.stored_at(), object.fresh_until()), (stored.stored_at(), stored.fresh_until()));
-    assert_eq!(shop.id(b"empty"), Some(8));
-    assert_eq!(shop.id(b"other"), None);
-    assert!(!shop.stats().recovered && shop.stats().reads == 2);
-    shop.recover();
-    assert_eq!((shop.stats().files, shop.stats().bytes), (2, 8192));
+    assert_eq!(fixture.id(b"empty"), Some(8));
+    assert_eq!(fixture.id(b"other"), None);
+    assert!(!fixture.stats().recovered && fixture.stats().reads == 2);
+    fixture.recover();
+    assert_eq!((fixture.stats().files, fixture.stats().bytes), (2, 8192));
 }
 
 #[test]
 fn a_file_has_nginx_s_name_and_belongs_to_its_user_alone() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"abc", 1, 100);
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"abc", 1, 100);
     let path = folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
@@ -39,20 +39,20 @@ fn a_file_has_nginx_s_name_and_belongs_to_its_user_alone() {
 #[test]
 fn encodings_come_back_also_those_made_later() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    let object = shop.put(b"/", 7, 3000);
-    shop.zone.attach(&object, 2, Alternative { bytes: b"br".as_slice().into(), meta: 9 }).unwrap();
-    shop.pool.tend();
-    shop.settle();
-    assert_eq!(shop.stats().writes, 1, "not at once: there may be more");
-    shop.now.fetch_add(5000, Relaxed);
+    let fixture = Fixture::open(folder.path());
+    let object = fixture.put(b"/", 7, 3000);
+    fixture.zone.attach(&object, 2, Alternative { bytes: b"br".as_slice().into(), meta: 9 }).unwrap();
+    fixture.pool.tend();
+    fixture.settle();
+    assert_eq!(fixture.stats().writes, 1, "not at once: there may be more");
+    fixture.now.fetch_add(5000, Relaxed);
     std::thread::sleep(std::time::Duration::from_millis(1001));
-    shop.pool.tend();
-    shop.settle();
-    assert_eq!((shop.stats().writes, shop.stats().bytes), (2, 4096));
-    drop(shop);
-    let shop = Shop::open(folder.path());
-    let object = shop.get(b"/", plain).unwrap();
+    fixture.pool.tend();
+    fixture.settle();
+    assert_eq!((fixture.stats().writes, fixture.stats().bytes), (2, 4096));
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    let object = fixture.get(b"/", plain).unwrap();
     let alternative = object.alternative(2).unwrap();
     assert_eq!((&alternative.bytes[..], alternative.meta), (&b"br"[..], 9));
     assert!(object.alternative(0).is_none());
@@ -62,72 +62,72 @@ fn encodings_come_back_also_those_made_later() {
 fn what_memory_has_no_room_for_is_read_again() {
     let folder = Folder::new();
     let limits = ZoneLimits { memory_bytes: 100_000, ..LIMITS };
-    let shop = Shop::open_with(folder.path(), limits, DiskLimits::default());
-    shop.recover();
+    let fixture = Fixture::open_with(folder.path(), limits, DiskLimits::default());
+    fixture.recover();
     for n in 0..100_u64 {
-        shop.put(&n.to_le_bytes(), n, 5000);
+        fixture.put(&n.to_le_bytes(), n, 5000);
     }
-    assert!(shop.zone.stats().evictions > 50);
+    assert!(fixture.zone.stats().evictions > 50);
     for n in 0..100_u64 {
-        assert_eq!(shop.id(&n.to_le_bytes()), Some(n));
+        assert_eq!(fixture.id(&n.to_le_bytes()), Some(n));
     }
-    assert_eq!(shop.stats().files, 100);
+    assert_eq!(fixture.stats().files, 100);
 }
 
 #[test]
 fn once_every_file_is_known_an_absent_key_asks_the_disk_nothing() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"/", 1, 10);
-    assert!(shop.zone.seek(KeyRef::new(b"absent"), plain).is_some());
-    shop.recover();
-    assert!(shop.zone.seek(KeyRef::new(b"absent"), plain).is_none());
-    assert!(shop.zone.seek(KeyRef::new(b"/"), plain).is_some());
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"/", 1, 10);
+    assert!(fixture.zone.seek(KeyRef::new(b"absent"), plain).is_some());
+    fixture.recover();
+    assert!(fixture.zone.seek(KeyRef::new(b"absent"), plain).is_none());
+    assert!(fixture.zone.seek(KeyRef::new(b"/"), plain).is_some());
 }
 
 #[test]
 fn variants_come_back_each_to_its_own() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
+    let fixture = Fixture::open(folder.path());
     for value in 0..5 {
-        shop.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
+        fixture.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
     }
     // The marker and five variants.
-    assert_eq!(shop.stats().files, 6);
-    drop(shop);
+    assert_eq!(fixture.stats().files, 6);
+    drop(fixture);
     for recovered in [false, true] {
-        let shop = Shop::open(folder.path());
+        let fixture = Fixture::open(folder.path());
         if recovered {
-            shop.recover();
+            fixture.recover();
         }
         for value in 0..5 {
-            let object = shop.get(b"/", asking(value)).unwrap();
+            let object = fixture.get(b"/", asking(value)).unwrap();
             assert_eq!(object.meta().id, u64::from(value) + 10);
             assert_eq!(object.selection(), Some(&selection(b"Cookie", value)));
         }
-        assert!(shop.get(b"/", asking(9)).is_none());
+        assert!(fixture.get(b"/", asking(9)).is_none());
     }
 }
 
 #[test]
 fn a_key_has_no_more_variants_on_disk_than_it_may_and_those_that_are_used_stay() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.recover();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
     for value in 0..60 {
-        shop.now.fetch_add(1000, Relaxed);
-        shop.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
+        fixture.now.fetch_add(1000, Relaxed);
+        fixture.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
         // Its hits are memory's alone to know.
-        assert_eq!(shop.get(b"/", asking(0)).unwrap().meta().id, 10);
+        assert_eq!(fixture.get(b"/", asking(0)).unwrap().meta().id, 10);
         // The marker and the variants.
         assert!(folder.files().len() <= 1 + LIMITS.max_variants, "{}", folder.files().len());
     }
-    assert_eq!((shop.stats().files, folder.files().len()), (17, 17));
-    assert_eq!(shop.stats().bytes, folder.bytes());
-    drop(shop);
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    let found: Vec<u8> = (0..60).filter(|value| shop.get(b"/", asking(*value)).is_some()).collect();
+    assert_eq!((fixture.stats().files, folder.files().len()), (17, 17));
+    assert_eq!(fixture.stats().bytes, folder.bytes());
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    let found: Vec<u8> = (0..60).filter(|value| fixture.get(b"/", asking(*value)).is_some()).collect();
     assert_eq!(found, std::iter::once(0).chain(45..60).collect::<Vec<u8>>());
 }
 
@@ -136,53 +136,53 @@ fn variants_that_a_former_run_left_beyond_the_limit_go_at_the_start() {
     for in_order in [false, true] {
         let folder = Folder::new();
         let many = ZoneLimits { max_variants: 100, ..LIMITS };
-        let shop = Shop::open_with(folder.path(), many, DiskLimits::default());
-        shop.recover();
+        let fixture = Fixture::open_with(folder.path(), many, DiskLimits::default());
+        fixture.recover();
         for value in 0..60 {
-            shop.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
+            fixture.put_variant(b"/", b"Cookie", value, u64::from(value) + 10);
         }
         assert_eq!(folder.files().len(), 61);
         // With the catalogue of the former run, and without it.
         if in_order {
-            shop.close();
+            fixture.close();
         } else {
-            drop(shop);
+            drop(fixture);
         }
-        let shop = Shop::open(folder.path());
-        shop.recover();
-        shop.pool.tend();
-        assert_eq!((shop.stats().files, folder.files().len()), (17, 17), "{in_order}");
-        assert_eq!((0..60).filter(|value| shop.get(b"/", asking(*value)).is_some()).count(), 16);
+        let fixture = Fixture::open(folder.path());
+        fixture.recover();
+        fixture.pool.tend();
+        assert_eq!((fixture.stats().files, folder.files().len()), (17, 17), "{in_order}");
+        assert_eq!((0..60).filter(|value| fixture.get(b"/", asking(*value)).is_some()).count(), 16);
     }
 }
 
 #[test]
 fn another_selector_makes_the_former_variants_unreachable() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put_variant(b"/", b"Cookie", 1, 10);
-    shop.put_variant(b"/", b"Accept", 1, 20);
-    shop.put_variant(b"/", b"Cookie", 2, 30);
-    drop(shop);
-    let shop = Shop::open(folder.path());
-    assert_eq!(shop.get(b"/", asking(2)).unwrap().meta().id, 30);
-    assert!(shop.get(b"/", asking(1)).is_none());
-    shop.put(b"/", 40, 100);
-    drop(shop);
-    let shop = Shop::open(folder.path());
-    assert_eq!(shop.get(b"/", asking(2)).unwrap().meta().id, 40);
+    let fixture = Fixture::open(folder.path());
+    fixture.put_variant(b"/", b"Cookie", 1, 10);
+    fixture.put_variant(b"/", b"Accept", 1, 20);
+    fixture.put_variant(b"/", b"Cookie", 2, 30);
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    assert_eq!(fixture.get(b"/", asking(2)).unwrap().meta().id, 30);
+    assert!(fixture.get(b"/", asking(1)).is_none());
+    fixture.put(b"/", 40, 100);
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    assert_eq!(fixture.get(b"/", asking(2)).unwrap().meta().id, 40);
 }
 
 #[test]
 fn what_is_fetched_after_a_restart_counts_as_later() {
     let folder = Folder::new();
-    let first = Shop::open(folder.path());
+    let first = Fixture::open(folder.path());
     let before = first.put(b"/", 1, 10).generation();
     for n in 0..100_u64 {
         first.put(&n.to_le_bytes(), n, 10);
     }
     drop(first);
-    let second = Shop::open(folder.path());
+    let second = Fixture::open(folder.path());
     assert!(second.put(b"/new", 2, 10).generation() > before + 100);
     // The old page does not take the place of a newer one.
     let newer = second.put(b"/", 3, 10);
@@ -193,13 +193,13 @@ fn what_is_fetched_after_a_restart_counts_as_later() {
 #[test]
 fn all_who_want_a_page_at_once_share_one_read() {
     let folder = Folder::new();
-    Shop::open(folder.path()).put(b"/", 1, 10);
-    let shop = Shop::open(folder.path());
+    Fixture::open(folder.path()).put(b"/", 1, 10);
+    let fixture = Fixture::open(folder.path());
     let key = KeyRef::new(b"/");
-    let sought = shop.zone.seek(key, plain).unwrap();
-    let mut readers: Vec<_> = (0..10).map(|_| shop.zone.load(key, sought, 1).unwrap()).collect();
-    shop.settle();
-    assert_eq!(shop.stats().reads, 1);
+    let sought = fixture.zone.seek(key, plain).unwrap();
+    let mut readers: Vec<_> = (0..10).map(|_| fixture.zone.load(key, sought, 1).unwrap()).collect();
+    fixture.settle();
+    assert_eq!(fixture.stats().reads, 1);
     for reader in &mut readers {
         let end = ready(reader.poll_end(&mut Context::from_waker(Waker::noop()), plain));
         assert!(matches!(end, FlightEnd::Object(object) if object.meta().id == 1));
@@ -209,11 +209,11 @@ fn all_who_want_a_page_at_once_share_one_read() {
 #[test]
 fn a_later_page_is_not_overtaken_by_the_write_of_an_earlier_one() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    put(&shop.zone, b"/", 1, 10, 1);
-    put(&shop.zone, b"/", 2, 20, 2);
+    let fixture = Fixture::open(folder.path());
+    put(&fixture.zone, b"/", 1, 10, 1);
+    put(&fixture.zone, b"/", 2, 20, 2);
     // Both writes are queued; the first finds itself overtaken.
-    shop.settle();
-    assert_eq!(shop.stats().writes, 1);
-    assert_eq!(Shop::open(folder.path()).id(b"/"), Some(2));
+    fixture.settle();
+    assert_eq!(fixture.stats().writes, 1);
+    assert_eq!(Fixture::open(folder.path()).id(b"/"), Some(2));
 }

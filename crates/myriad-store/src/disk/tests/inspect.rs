@@ -26,20 +26,20 @@ fn shown(zone: &Zone<Page>) -> (Vec<String>, Vec<String>) {
 #[test]
 fn every_page_of_both_tiers_is_shown_once() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
+    let fixture = Fixture::open(folder.path());
     let mut keys: Vec<String> = (0..500).map(|number| format!("key {number:03}")).collect();
     for (id, key) in keys.iter().enumerate() {
-        shop.put(key.as_bytes(), id as u64, 100);
+        fixture.put(key.as_bytes(), id as u64, 100);
     }
-    shop.close();
-    let shop = Shop::open(folder.path());
-    shop.recover();
+    fixture.close();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
     for key in &keys[..200] {
-        assert!(shop.id(key.as_bytes()).is_some());
+        assert!(fixture.id(key.as_bytes()).is_some());
     }
-    let hits = shop.zone.stats().hits;
-    let (memory, disk) = shown(&shop.zone);
-    assert_eq!(shop.zone.stats().hits, hits, "looking is no use");
+    let hits = fixture.zone.stats().hits;
+    let (memory, disk) = shown(&fixture.zone);
+    assert_eq!(fixture.zone.stats().hits, hits, "looking is no use");
     assert!(memory.len() >= 200, "{}", memory.len());
     let mut all = [memory, disk].concat();
     all.sort();
@@ -52,18 +52,18 @@ fn every_page_of_both_tiers_is_shown_once() {
 #[test]
 fn variants_on_disk_are_shown_with_their_key() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put_variant(b"k", b"sel", b'1', 1);
-    shop.put_variant(b"k", b"sel", b'2', 2);
-    let object = shop.zone.peek(KeyRef::new(b"k"));
+    let fixture = Fixture::open(folder.path());
+    fixture.put_variant(b"k", b"sel", b'1', 1);
+    fixture.put_variant(b"k", b"sel", b'2', 2);
+    let object = fixture.zone.peek(KeyRef::new(b"k"));
     assert_eq!(object.len(), 2);
-    assert!(object.iter().all(|object| shop.zone.file_of(object).is_some_and(|file| file.exists())));
-    assert!(shop.zone.peek_disk(KeyRef::new(b"k")).is_empty(), "both are in memory");
-    shop.close();
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    let pages = shop.zone.peek_disk(KeyRef::new(b"k"));
-    let in_memory = shop.zone.peek(KeyRef::new(b"k"));
+    assert!(object.iter().all(|object| fixture.zone.file_of(object).is_some_and(|file| file.exists())));
+    assert!(fixture.zone.peek_disk(KeyRef::new(b"k")).is_empty(), "both are in memory");
+    fixture.close();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    let pages = fixture.zone.peek_disk(KeyRef::new(b"k"));
+    let in_memory = fixture.zone.peek(KeyRef::new(b"k"));
     assert_eq!(pages.len() + in_memory.len(), 2);
     for page in pages {
         assert_eq!((&page.key[..], page.body_len, page.file.exists()), (&b"k"[..], 500, true));
@@ -74,31 +74,31 @@ fn variants_on_disk_are_shown_with_their_key() {
 #[test]
 fn pages_on_disk_alone_are_found_by_their_labels() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    (0..200).for_each(|id| drop(shop.put(format!("k{id}").as_bytes(), id, 100)));
-    shop.close();
-    let shop = Shop::open(folder.path());
-    shop.recover();
+    let fixture = Fixture::open(folder.path());
+    (0..200).for_each(|id| drop(fixture.put(format!("k{id}").as_bytes(), id, 100)));
+    fixture.close();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
     // A page of the tests bears its number modulo five.
     let label = 3;
-    let found = shop.zone.labelled_on_disk(label).len() + shop.zone.labelled(label).len();
+    let found = fixture.zone.labelled_on_disk(label).len() + fixture.zone.labelled(label).len();
     assert_eq!(found, 40);
 }
 
 #[test]
 fn what_was_purged_is_shown_no_more() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
+    let fixture = Fixture::open(folder.path());
     for (id, key) in [&b"a"[..], b"b", b"c"].into_iter().enumerate() {
-        shop.put(key, id as u64, 100);
+        fixture.put(key, id as u64, 100);
     }
-    shop.purge(Covered::Rule { name: "a", rule: &[0] }, Purge::Hard);
-    assert_eq!(shop.zone.bans().len(), 1);
-    assert!(shop.zone.peek(KeyRef::new(b"a")).is_empty());
-    let (memory, disk) = shown(&shop.zone);
+    fixture.purge(Covered::Rule { name: "a", rule: &[0] }, Purge::Hard);
+    assert_eq!(fixture.zone.purges_by_rule().len(), 1);
+    assert!(fixture.zone.peek(KeyRef::new(b"a")).is_empty());
+    let (memory, disk) = shown(&fixture.zone);
     assert_eq!(memory, ["b 100", "c 100"]);
     assert!(disk.is_empty(), "{disk:?}");
-    shop.purge(Covered::Rule { name: "b", rule: &[1] }, Purge::Soft);
-    let stale = |key: &[u8]| shop.zone.is_made_stale(&shop.zone.peek(KeyRef::new(key))[0]);
+    fixture.purge(Covered::Rule { name: "b", rule: &[1] }, Purge::Soft);
+    let stale = |key: &[u8]| fixture.zone.is_made_stale(&fixture.zone.peek(KeyRef::new(key))[0]);
     assert!(stale(b"b") && !stale(b"c"));
 }

@@ -9,10 +9,10 @@ fn keyed<'a>(keys: &'a [KeyRef<'a>]) -> Covered<'a> {
 #[test]
 fn the_newer_of_two_knows_every_file_so_that_no_purge_of_one_is_forgotten_too_early() {
     let folder = Folder::new();
-    let older = Shop::open(folder.path());
+    let older = Fixture::open(folder.path());
     older.recover();
     older.put(b"/early", 1, 100);
-    let newer = Shop::open(folder.path());
+    let newer = Fixture::open(folder.path());
     newer.pool.tend();
     assert_eq!(newer.id(b"/early"), Some(1), "files are read from the start");
     newer.put(b"/own", 2, 100);
@@ -31,20 +31,20 @@ fn the_newer_of_two_knows_every_file_so_that_no_purge_of_one_is_forgotten_too_ea
     assert_eq!(newer.purge(keyed(&[late]), Purge::Hard), Count::Exact(1));
     newer.forget_purges();
     drop((older, newer));
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    let found = [&b"/early"[..], b"/own", b"/late", b"/after"].map(|key| shop.id(key));
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    let found = [&b"/early"[..], b"/own", b"/late", b"/after"].map(|key| fixture.id(key));
     assert_eq!(found, [Some(1), Some(2), None, None]);
 }
 
 #[test]
-fn a_body_that_arrives_while_the_turn_goes_stays_off_the_disk() {
+fn a_body_that_arrives_while_the_lease_goes_stays_off_the_disk() {
     let folder = Folder::new();
-    let older = Shop::open(folder.path());
+    let older = Fixture::open(folder.path());
     older.recover();
     // Queued, and without the lease when it comes to be written.
     put(&older.zone, b"/", 1, 100, older.now());
-    let newer = Shop::open(folder.path());
+    let newer = Fixture::open(folder.path());
     older.pool.tend();
     older.settle();
     assert_eq!(folder.files().len(), 0);
@@ -61,7 +61,7 @@ fn a_body_that_arrives_while_the_turn_goes_stays_off_the_disk() {
 #[test]
 fn where_the_newer_one_ends_first_the_older_one_goes_on_without_what_that_has_written() {
     let folder = Folder::new();
-    let older = Shop::open(folder.path());
+    let older = Fixture::open(folder.path());
     older.recover();
     for (key, id) in [(&b"/kept"[..], 1), (b"/anew", 2)] {
         older.put(key, id, 100);
@@ -70,7 +70,7 @@ fn where_the_newer_one_ends_first_the_older_one_goes_on_without_what_that_has_wr
         older.put(key, 10, 100);
     }
     put(&older.zone, b"/queued", 11, 100, older.now());
-    let newer = Shop::open(folder.path());
+    let newer = Fixture::open(folder.path());
     older.pool.tend();
     older.settle();
     newer.recover();
@@ -101,39 +101,39 @@ fn where_the_newer_one_ends_first_the_older_one_goes_on_without_what_that_has_wr
         older.events.lock()
     );
     drop(older);
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    let found = [&b"/kept"[..], b"/anew", b"/its", b"/unwritten", b"/again"].map(|key| shop.id(key));
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    let found = [&b"/kept"[..], b"/anew", b"/its", b"/unwritten", b"/again"].map(|key| fixture.id(key));
     assert_eq!(found, [Some(1), None, None, Some(6), Some(7)]);
     assert_eq!(
-        [&b"/refetched"[..], b"/queued"].map(|key| shop.id(key)),
+        [&b"/refetched"[..], b"/queued"].map(|key| fixture.id(key)),
         [Some(12), Some(11)],
         "as fetched last"
     );
-    assert!(crate::disk::purge_log::PurgeLog::open(folder.path()).unwrap().0.book.is_empty());
+    assert!(myriad_disk::testing::logged_purges(folder.path()).is_empty());
 }
 
 #[test]
 fn a_third_takes_over_from_the_second_while_the_first_is_still_there() {
     let folder = Folder::new();
-    let shops: Vec<Shop> = (0..3)
+    let fixtures: Vec<Fixture> = (0..3)
         .map(|id| {
-            let shop = Shop::open(folder.path());
-            shop.put(b"/", id, 100);
-            shop
+            let fixture = Fixture::open(folder.path());
+            fixture.put(b"/", id, 100);
+            fixture
         })
         .collect();
     for _ in 0..3 {
-        for shop in &shops {
-            shop.tend();
+        for fixture in &fixtures {
+            fixture.tend();
         }
     }
-    let writes = |shop: &Shop, key: &[u8]| {
-        let before = shop.stats().writes;
-        shop.put(key, 9, 100);
-        shop.stats().writes > before
+    let writes = |fixture: &Fixture, key: &[u8]| {
+        let before = fixture.stats().writes;
+        fixture.put(key, 9, 100);
+        fixture.stats().writes > before
     };
-    let wrote: Vec<bool> = shops.iter().map(|shop| writes(shop, b"/x")).collect();
+    let wrote: Vec<bool> = fixtures.iter().map(|fixture| writes(fixture, b"/x")).collect();
     assert_eq!(wrote, [false, false, true]);
 }
 
@@ -143,16 +143,16 @@ fn contents(folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// Two processes on one folder, of which the newer one writes; these pages are in files that both know, not in memory.
-fn older_and_newer(folder: &Folder, keys: &[&[u8]]) -> (Shop, Shop) {
-    let first = Shop::open(folder.path());
+fn older_and_newer(folder: &Folder, keys: &[&[u8]]) -> (Fixture, Fixture) {
+    let first = Fixture::open(folder.path());
     first.recover();
     for (id, key) in (1..).zip(keys) {
         first.put(key, id, 100);
     }
     first.close();
-    let older = Shop::open(folder.path());
+    let older = Fixture::open(folder.path());
     older.recover();
-    let newer = Shop::open(folder.path());
+    let newer = Fixture::open(folder.path());
     older.pool.tend();
     newer.recover();
     assert!(keys.iter().all(|key| !older.in_memory(key)));
@@ -191,13 +191,13 @@ fn a_purge_that_the_older_one_hears_of_late_takes_no_page_that_the_newer_one_fet
 }
 
 #[test]
-fn a_write_that_was_queued_before_the_turn_went_does_not_remove_what_the_newer_one_has_written() {
+fn a_write_that_was_queued_before_the_lease_went_does_not_remove_what_the_newer_one_has_written() {
     let folder = Folder::new();
-    let older = Shop::open(folder.path());
+    let older = Fixture::open(folder.path());
     older.recover();
     older.put(b"/", 1, 100);
     put(&older.zone, b"/", 2, 100, older.now());
-    let newer = Shop::open(folder.path());
+    let newer = Fixture::open(folder.path());
     older.pool.tend();
     newer.recover();
     newer.put(b"/", 3, 100);
@@ -218,11 +218,11 @@ fn what_the_older_one_cannot_read_stays_where_it_is() {
     fs::write(&folder.files()[0], b"of a later format").unwrap();
     assert_eq!(older.id(b"/"), None);
     older.tend();
-    assert_eq!((folder.files().len(), older.stats().set_aside), (1, 0));
+    assert_eq!((folder.files().len(), older.stats().quarantined), (1, 0));
 }
 
 #[test]
-fn a_file_that_a_purge_took_while_another_wrote_goes_once_the_turn_is_back() {
+fn a_file_that_a_purge_took_while_another_wrote_goes_once_the_lease_is_back() {
     let folder = Folder::new();
     let (older, newer) = older_and_newer(&folder, &[b"/", b"/other"]);
     // Purged by the older one, which has not the lease; the newer one ends before it has heard of that.
@@ -233,17 +233,16 @@ fn a_file_that_a_purge_took_while_another_wrote_goes_once_the_turn_is_back() {
     assert_eq!(folder.files().len(), 1);
     older.forget_purges();
     drop(older);
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    assert_eq!([&b"/"[..], b"/other"].map(|key| shop.id(key)), [None, Some(2)]);
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    assert_eq!([&b"/"[..], b"/other"].map(|key| fixture.id(key)), [None, Some(2)]);
 }
 
 #[test]
 fn whoever_makes_a_removed_folder_anew_leaves_it_the_number_of_the_newest_start() {
-    use crate::disk::sequence;
     let folder = Folder::new();
     let (older, newer) = older_and_newer(&folder, &[b"/"]);
-    let number = || sequence::read(&sequence::path(folder.path()));
+    let number = || myriad_disk::testing::newest_start(folder.path());
     let newest = number();
     fs::remove_dir_all(folder.path()).unwrap();
     newer.tend();
@@ -257,22 +256,22 @@ fn whoever_makes_a_removed_folder_anew_leaves_it_the_number_of_the_newest_start(
 
 #[test]
 fn a_purge_that_makes_a_removed_folder_anew_does_not_wait_for_the_recovery() {
-    use crate::disk::sequence::{self, EPOCH};
+    use myriad_disk::testing::{EPOCH, write_start};
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    let disk = shop.zone.disk().unwrap();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    let disk = &fixture.zone.tier().unwrap().disk;
     // Another process has had the new folder and is gone; the log cannot be written there.
     fs::remove_dir_all(folder.path()).unwrap();
     fs::create_dir_all(folder.path().join(".purges.new")).unwrap();
-    let newest = disk.keeper.epoch().unwrap() + EPOCH;
-    sequence::write(folder.path(), newest).unwrap();
+    let newest = disk.epoch().unwrap() + EPOCH;
+    write_start(folder.path(), newest);
     fs::write(folder.path().join(".writer"), newest.to_le_bytes()).unwrap();
-    disk.keeper.recovery.during(|| {
+    disk.during_recovery(|| {
         // The recovery may want the log at any moment: whoever held that and waited for the recovery would wait for ever.
-        let _purging = shop.zone.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
-        assert!(shop.pool.settle(std::time::Duration::from_secs(30)));
-        assert!(disk.purges.is_log_free() && disk.shelf.lease.is_held());
+        let _purging = fixture.zone.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+        assert!(fixture.pool.settle(std::time::Duration::from_secs(30)));
+        assert!(disk.is_log_free() && disk.holds_lease());
     });
 }
 
@@ -292,7 +291,7 @@ fn a_process_that_does_not_write_counts_its_purges_and_forgets_them() {
     let told: Vec<_> = older.tend().into_iter().map(|told| (told.name.to_string(), told.count)).collect();
     assert_eq!(told, [("own".to_owned(), 1)]);
     older.forget_purges();
-    let found = |shop: &Shop| keys.map(|key| shop.id(key).is_some());
+    let found = |fixture: &Fixture| keys.map(|key| fixture.id(key).is_some());
     let expected = keys.map(|key| key == kept);
     assert_eq!(
         found(&older),
@@ -310,28 +309,28 @@ fn a_process_that_does_not_write_counts_its_purges_and_forgets_them() {
 }
 
 #[test]
-fn pages_that_wait_for_the_turn_leave_nothing_to_remove_where_no_file_is() {
+fn pages_that_wait_for_the_lease_leave_nothing_to_remove_where_no_file_is() {
     let folder = Folder::new();
-    let older = Shop::open(folder.path());
+    let older = Fixture::open(folder.path());
     older.recover();
     older.put(b"/former", 1, 100);
-    let newer = Shop::open(folder.path());
+    let newer = Fixture::open(folder.path());
     for n in 0..500_u64 {
         newer.put(&n.to_le_bytes(), n, 10);
     }
     newer.put(b"/former", 2, 100);
-    assert_eq!(newer.zone.disk().unwrap().shelf.catalogue.lock().doomed(), 1);
+    assert_eq!(newer.zone.tier().unwrap().disk.doomed(), 1);
 }
 
 #[test]
 fn two_tiers_on_one_folder_share_no_temporary_file() {
     let folder = Folder::new();
-    let older = Shop::open(folder.path());
+    let older = Fixture::open(folder.path());
     older.recover();
     let mut body = older.zone.fetch_alone(KeyRef::new(b"/1"), 1).admit(admission(1, None));
     body.push(content(1, 2_000_000).into());
     older.settle();
-    let newer = Shop::open(folder.path());
+    let newer = Fixture::open(folder.path());
     older.pool.tend();
     newer.pool.tend();
     let left = || fs::read_dir(folder.path().join(".tmp")).unwrap().count();

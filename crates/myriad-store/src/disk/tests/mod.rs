@@ -3,13 +3,13 @@
 mod failing;
 mod faults;
 mod files;
-mod format;
 mod inspect;
 mod large;
 mod late;
 mod lease;
 mod limits;
 mod model;
+mod purge_log;
 mod purge_model;
 mod purges;
 mod recovery;
@@ -22,62 +22,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
+use myriad_disk::testing::TempFolder as Folder;
 use parking_lot::Mutex;
 
 use crate::tests::{Page, admission, completion, content, plain, put, tagged};
 use crate::*;
 
-/// A folder that goes with its test.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Relaxed);
-        // In memory where that is: thousands of starts sync what they write.
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let path = folder.join(format!("myriad-store-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// All files with a name of ours.
-    fn files(&self) -> Vec<PathBuf> {
-        fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let hidden = entry.file_name().to_string_lossy().starts_with('.');
-                if entry.path().is_dir() && !hidden {
-                    walk(&entry.path(), found);
-                } else if !hidden {
-                    found.push(entry.path());
-                }
-            }
-        }
-        let mut found = Vec::new();
-        walk(&self.0, &mut found);
-        found.sort();
-        found
-    }
-
-    /// Bytes that the files take, in blocks.
-    fn bytes(&self) -> u64 {
-        self.files().iter().map(|path| fs::metadata(path).unwrap().len().div_ceil(4096) * 4096).sum()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A zone with a disk tier whose work is done when the test says so.
-struct Shop {
+struct Fixture {
     zone: Zone<Page>,
     pool: DiskPool,
     now: Arc<AtomicU64>,
@@ -93,7 +45,7 @@ const LIMITS: ZoneLimits = ZoneLimits {
     oversized_pass_ms: 10_000,
 };
 
-impl Shop {
+impl Fixture {
     fn open(folder: &Path) -> Self {
         Self::open_with(folder, LIMITS, DiskLimits::default())
     }
@@ -195,11 +147,11 @@ impl Shop {
 
     /// Has all pages asked; what was told.
     fn tend(&self) -> Vec<Retired> {
-        let mut told = self.zone.tend_bans(usize::MAX);
+        let mut told = self.zone.tend_purges(usize::MAX);
         for _ in 0..20 {
             self.pool.tend();
             self.settle();
-            told.extend(self.zone.tend_bans(usize::MAX));
+            told.extend(self.zone.tend_purges(usize::MAX));
         }
         told
     }
@@ -210,12 +162,12 @@ impl Shop {
             self.now.fetch_add(60_000, Relaxed);
             self.tend();
         }
-        assert_eq!(self.zone.live_bans(), 0, "a purge outlives what it was for");
+        assert_eq!(self.zone.live_purges(), 0, "a purge outlives what it was for");
     }
 
     /// The process is gone: others may write.
     fn die(&self) {
-        self.zone.disk().unwrap().shelf.lease.leave();
+        self.zone.tier().unwrap().disk.leave_lease();
     }
 
     fn close(self) {
@@ -229,10 +181,10 @@ fn page_key(key: u8) -> Vec<u8> {
 }
 
 /// A zone of the models, with little room, which finds its files a few at a time.
-fn cramped(folder: &Folder, memory_bytes: usize, max_bytes: u64) -> Shop {
+fn cramped(folder: &Folder, memory_bytes: usize, max_bytes: u64) -> Fixture {
     let limits = ZoneLimits { memory_bytes, max_object_bytes: 1 << 20, ..LIMITS };
     let loader = Pace { files: 3, sleep_ms: 0, threshold_ms: 200 };
-    Shop::open_with(folder.path(), limits, DiskLimits { max_bytes, loader, ..DiskLimits::default() })
+    Fixture::open_with(folder.path(), limits, DiskLimits { max_bytes, loader, ..DiskLimits::default() })
 }
 
 /// Seeds of a model; `MYRIAD_MODEL_SEEDS` asks for more.

@@ -36,7 +36,7 @@ struct Seen {
 struct Model {
     rng: fastrand::Rng,
     folder: Folder,
-    shop: Shop,
+    fixture: Fixture,
     step: u64,
     told: HashMap<u64, Told>,
     covered: HashMap<u8, u64>,
@@ -46,11 +46,11 @@ struct Model {
 impl Model {
     fn new(seed: u64) -> Self {
         let folder = Folder::new();
-        let shop = cramped(&folder, MEMORY, DISK);
+        let fixture = cramped(&folder, MEMORY, DISK);
         Self {
             rng: fastrand::Rng::with_seed(seed),
             folder,
-            shop,
+            fixture,
             step: 0,
             told: HashMap::new(),
             covered: HashMap::new(),
@@ -60,22 +60,22 @@ impl Model {
 
     fn step(&mut self) {
         self.step += 1;
-        self.shop.now.fetch_add(self.rng.u64(..3000), Relaxed);
+        self.fixture.now.fetch_add(self.rng.u64(..3000), Relaxed);
         match self.rng.u8(..100) {
             0..30 => self.store(),
             30..60 => self.get(),
-            60..82 => _ = self.shop.pool.run_one(self.rng.bool()),
-            82..90 => self.shop.pool.tend(),
+            60..82 => _ = self.fixture.pool.run_one(self.rng.bool()),
+            82..90 => self.fixture.pool.tend(),
             90..94 => self.purge(),
             94..97 => self.remove_file(),
             _ => self.restart(),
         }
-        let stats = self.shop.stats();
-        assert!(self.shop.zone.stats().bytes <= MEMORY);
+        let stats = self.fixture.stats();
+        assert!(self.fixture.zone.stats().bytes <= MEMORY);
         if stats.recovered {
             assert!(stats.bytes <= DISK, "{stats:?}");
             // A purge before the recovery may have doomed files of unknown length.
-            let buried = self.shop.zone.disk().unwrap().shelf.catalogue.lock().doomed() == 0;
+            let buried = self.fixture.zone.tier().unwrap().disk.doomed() == 0;
             assert!(!buried || self.folder.bytes() <= DISK, "{stats:?}");
         }
     }
@@ -86,8 +86,8 @@ impl Model {
         let len = self.rng.usize(8..9000);
         self.told.insert(id, Told { key, value, step: self.step, len });
         let selected = (key % 2 == 1).then(|| selection(b"s", value));
-        let now = self.shop.now();
-        let writer = self.shop.zone.fetch_alone(KeyRef::new(&page_key(key)), now);
+        let now = self.fixture.now();
+        let writer = self.fixture.zone.fetch_alone(KeyRef::new(&page_key(key)), now);
         let mut body = writer.admit(admission(id, selected));
         body.push(content(id, len).into());
         body.complete(completion(id, now, u64::MAX));
@@ -96,8 +96,9 @@ impl Model {
     fn get(&mut self) {
         let (key, value) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES));
         let bytes = page_key(key);
-        let in_memory = self.shop.zone.get(KeyRef::new(&bytes), asking(value), self.shop.now()).is_some();
-        let Some(object) = self.shop.get(&bytes, asking(value)) else {
+        let in_memory =
+            self.fixture.zone.get(KeyRef::new(&bytes), asking(value), self.fixture.now()).is_some();
+        let Some(object) = self.fixture.get(&bytes, asking(value)) else {
             self.seen.absent += 1;
             return;
         };
@@ -114,23 +115,23 @@ impl Model {
         self.seen.purges += 1;
         if self.rng.u8(..5) == 0 {
             // What no recovery has found yet is void in this process alone.
-            self.shop.recover();
-            self.shop.zone.clear();
+            self.fixture.recover();
+            self.fixture.zone.clear();
             (0..KEYS).for_each(|key| _ = self.covered.insert(key, self.step));
             return;
         }
         let key = self.rng.u8(..KEYS);
-        self.shop.zone.remove(KeyRef::new(&page_key(key)));
+        self.fixture.zone.remove(KeyRef::new(&page_key(key)));
         self.covered.insert(key, self.step);
     }
 
     /// Somebody removes the file of a key; what waits to be written would bring it back, and rightly so.
     fn remove_file(&mut self) {
-        self.shop.settle();
+        self.fixture.settle();
         let key = self.rng.u8(..KEYS);
-        let path = super::super::Name::of_key(&page_key(key)).path(self.folder.path(), &[1, 2]);
+        let path = myriad_index::Name::of_key(&page_key(key)).path(self.folder.path(), &[1, 2]);
         if fs::remove_file(path).is_ok() {
-            self.shop.pool.tend();
+            self.fixture.pool.tend();
             self.covered.insert(key, self.step);
             self.seen.removed += 1;
         }
@@ -139,20 +140,20 @@ impl Model {
     /// A restart in peace, or a process killed with pages still to be written. A purge whose files are still there would
     /// need a record of its own to outlive that.
     fn restart(&mut self) {
-        self.seen.evictions += self.shop.stats().evictions;
-        if self.rng.bool() || self.shop.zone.disk().unwrap().shelf.catalogue.lock().doomed() > 0 {
-            self.shop.settle();
-            self.shop.zone.close_disk(std::time::Duration::ZERO);
+        self.seen.evictions += self.fixture.stats().evictions;
+        if self.rng.bool() || self.fixture.zone.tier().unwrap().disk.doomed() > 0 {
+            self.fixture.settle();
+            self.fixture.zone.close_disk(std::time::Duration::ZERO);
             self.seen.restarts += 1;
         } else {
             fs::write(self.folder.path().join(".tmp/1-1"), b"half a page").ok();
             self.seen.kills += 1;
-            self.shop.pool.end();
+            self.fixture.pool.end();
         }
-        let now = self.shop.now();
-        self.shop.die();
-        self.shop = cramped(&self.folder, MEMORY, DISK);
-        self.shop.now.store(now, Relaxed);
+        let now = self.fixture.now();
+        self.fixture.die();
+        self.fixture = cramped(&self.folder, MEMORY, DISK);
+        self.fixture.now.store(now, Relaxed);
     }
 }
 

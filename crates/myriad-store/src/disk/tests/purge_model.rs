@@ -77,7 +77,7 @@ type Files = BTreeMap<PathBuf, Vec<u8>>;
 struct Model {
     rng: fastrand::Rng,
     folder: Folder,
-    shop: Shop,
+    fixture: Fixture,
     step: u64,
     told: HashMap<u64, Told>,
     made: Vec<Made>,
@@ -91,11 +91,11 @@ struct Model {
 impl Model {
     fn new(seed: u64) -> Self {
         let folder = Folder::new();
-        let shop = cramped(&folder, MEMORY, DISK);
+        let fixture = cramped(&folder, MEMORY, DISK);
         Self {
             rng: fastrand::Rng::with_seed(seed),
             folder,
-            shop,
+            fixture,
             step: 0,
             told: HashMap::new(),
             made: Vec::new(),
@@ -108,7 +108,7 @@ impl Model {
 
     fn step(&mut self) {
         self.step += 1;
-        self.shop.now.fetch_add(self.rng.u64(..4000), Relaxed);
+        self.fixture.now.fetch_add(self.rng.u64(..4000), Relaxed);
         match self.rng.u8(..100) {
             0..18 => {
                 let id = self.begin();
@@ -122,18 +122,18 @@ impl Model {
                 }
             }
             29..52 => self.get(),
-            52..70 => _ = self.shop.pool.run_one(self.rng.bool()),
-            70..82 => self.shop.pool.tend(),
-            82..88 => self.seen.told += self.shop.zone.tend_bans(self.rng.usize(1..40)).len() as u64,
+            52..70 => _ = self.fixture.pool.run_one(self.rng.bool()),
+            70..82 => self.fixture.pool.tend(),
+            82..88 => self.seen.told += self.fixture.zone.tend_purges(self.rng.usize(1..40)).len() as u64,
             88..95 => self.purge(),
-            95 | 96 => self.shop.recover(),
+            95 | 96 => self.fixture.recover(),
             97 if self.rng.bool() => self.restart(),
             97 => self.kill(),
             98 => self.lose_power(),
-            _ => _ = self.shop.tend(),
+            _ => _ = self.fixture.tend(),
         }
         self.note_answers();
-        let syncs = self.shop.zone.disk().unwrap().purges.syncs.load(Relaxed);
+        let syncs = self.fixture.zone.tier().unwrap().disk.syncs();
         if syncs != self.syncs {
             (self.syncs, self.durable) = (syncs, self.files());
             self.seen.syncs += 1;
@@ -146,8 +146,8 @@ impl Model {
         let len = self.rng.usize(8..9000);
         self.told.insert(id, Told { key, value, begun: self.step, len });
         let selected = (key % 2 == 1).then(|| selection(b"s", value));
-        let now = self.shop.now();
-        let writer = self.shop.zone.fetch_alone(KeyRef::new(&page_key(key)), now);
+        let now = self.fixture.now();
+        let writer = self.fixture.zone.fetch_alone(KeyRef::new(&page_key(key)), now);
         self.flying.push((id, writer.admit(admission(id, selected))));
         self.seen.flights += 1;
         id
@@ -157,7 +157,7 @@ impl Model {
         let at = self.flying.iter().position(|(other, _)| *other == id).unwrap();
         let (_, mut body) = self.flying.swap_remove(at);
         body.push(content(id, self.told[&id].len).into());
-        let stored = body.complete(completion(id, self.shop.now(), u64::MAX));
+        let stored = body.complete(completion(id, self.fixture.now(), u64::MAX));
         if let Completed::Stored(object) = stored {
             self.may_be_found(&object);
         }
@@ -183,8 +183,9 @@ impl Model {
 
     fn look_up(&mut self, key: u8, value: u8) {
         let bytes = page_key(key);
-        let in_memory = self.shop.zone.get(KeyRef::new(&bytes), asking(value), self.shop.now()).is_some();
-        let Some(object) = self.shop.get(&bytes, asking(value)) else {
+        let in_memory =
+            self.fixture.zone.get(KeyRef::new(&bytes), asking(value), self.fixture.now()).is_some();
+        let Some(object) = self.fixture.get(&bytes, asking(value)) else {
             self.seen.absent += 1;
             return;
         };
@@ -207,14 +208,14 @@ impl Model {
         };
         let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
         // A page that a purge is yet to find hides the older one in its file.
-        let all_found =
-            self.made.iter().all(|made| made.purging.is_none()) && self.shop.zone.bans().is_empty();
-        let is_known = self.shop.stats().recovered && all_found;
+        let all_found = self.made.iter().all(|made| made.purging.is_none())
+            && self.fixture.zone.purges_by_rule().is_empty();
+        let is_known = self.fixture.stats().recovered && all_found;
         let there = self.shown().into_iter().filter(|(id, key)| target.covers(*id, *key)).count();
         let mut purging = self.ask(target, purge);
         if self.rng.bool() {
             // Before all else that waits.
-            assert!(self.shop.pool.run_one(true));
+            assert!(self.fixture.pool.run_one(true));
             let end =
                 crate::tests::ended(std::mem::replace(&mut purging, Purging::done(Err(PurgeError::Rule))));
             // Nobody is shown a file that no recovery has found yet, but the purge of its key knows of it.
@@ -233,7 +234,7 @@ impl Model {
     }
 
     fn ask(&self, target: Target, purge: Purge) -> Purging {
-        let zone = &self.shop.zone;
+        let zone = &self.fixture.zone;
         let named = match target {
             Target::Key(key) | Target::KeyOrGroup(key, _) => page_key(key),
             _ => Vec::new(),
@@ -255,13 +256,13 @@ impl Model {
         let mut ids = Vec::new();
         let mut at = Some(Cursor::default());
         while let Some(cursor) = at {
-            let (objects, next) = self.shop.zone.inspect(cursor);
+            let (objects, next) = self.fixture.zone.inspect(cursor);
             ids.extend(objects.iter().map(|object| object.meta().id));
             at = next;
         }
         let mut at = Some(0);
         while let Some(slot) = at {
-            let (pages, next) = self.shop.zone.inspect_disk(slot);
+            let (pages, next) = self.fixture.zone.inspect_disk(slot);
             ids.extend(pages.iter().map(|page| page.meta.id));
             at = next;
         }
@@ -282,8 +283,8 @@ impl Model {
     fn restart(&mut self) {
         self.seen.restarts += 1;
         self.flying.clear();
-        self.shop.settle();
-        self.shop.zone.close_disk(std::time::Duration::ZERO);
+        self.fixture.settle();
+        self.fixture.zone.close_disk(std::time::Duration::ZERO);
         self.note_answers();
         self.open_again();
     }
@@ -303,10 +304,10 @@ impl Model {
 
     fn open_again(&mut self) {
         self.flying.clear();
-        let now = self.shop.now();
-        self.shop.die();
-        self.shop = cramped(&self.folder, MEMORY, DISK);
-        self.shop.now.store(now, Relaxed);
+        let now = self.fixture.now();
+        self.fixture.die();
+        self.fixture = cramped(&self.folder, MEMORY, DISK);
+        self.fixture.now.store(now, Relaxed);
         self.syncs = 0;
     }
 
@@ -324,12 +325,12 @@ impl Model {
         let before = fs::read(&log).ok();
         if self.rng.bool() {
             // The power goes while this is being written; nobody hears an answer.
-            self.shop.pool.run_one(true);
+            self.fixture.pool.run_one(true);
         }
         let after = fs::read(&log).ok();
         self.flying.clear();
-        self.shop.die();
-        self.shop = cramped(&Folder::new(), MEMORY, DISK);
+        self.fixture.die();
+        self.fixture = cramped(&Folder::new(), MEMORY, DISK);
         if let (Some(before), Some(after)) = (&before, &after)
             && before.len() == after.len()
         {
@@ -375,13 +376,13 @@ impl Model {
     /// In the end no purge is kept any more, and all of them still hold.
     fn finish(&mut self) {
         self.flying.clear();
-        self.shop.recover();
+        self.fixture.recover();
         self.note_answers();
-        self.shop.forget_purges();
+        self.fixture.forget_purges();
         for restarted in [false, true] {
             if restarted {
                 self.restart();
-                self.shop.recover();
+                self.fixture.recover();
             }
             (0..KEYS).for_each(|key| (0..VALUES).for_each(|value| self.look_up(key, value)));
         }

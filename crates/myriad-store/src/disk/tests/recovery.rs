@@ -3,12 +3,12 @@
 use super::*;
 
 fn stored(folder: &Folder, count: u64) {
-    let shop = Shop::open(folder.path());
-    shop.recover();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
     for n in 0..count {
-        shop.put(&n.to_le_bytes(), n, 10);
+        fixture.put(&n.to_le_bytes(), n, 10);
     }
-    shop.close();
+    fixture.close();
 }
 
 #[test]
@@ -19,11 +19,11 @@ fn all_files_are_found_with_and_without_a_snapshot() {
         if !snapshot {
             fs::remove_file(folder.path().join(".catalogue")).unwrap();
         }
-        let shop = Shop::open(folder.path());
-        shop.recover();
-        assert_eq!((shop.stats().files, shop.stats().bytes), (300, 300 * 4096));
-        assert!((0..300_u64).all(|n| shop.id(&n.to_le_bytes()) == Some(n)));
-        assert!(shop.events.lock().iter().any(|event| event.starts_with("Recovered { files: 300")));
+        let fixture = Fixture::open(folder.path());
+        fixture.recover();
+        assert_eq!((fixture.stats().files, fixture.stats().bytes), (300, 300 * 4096));
+        assert!((0..300_u64).all(|n| fixture.id(&n.to_le_bytes()) == Some(n)));
+        assert!(fixture.events.lock().iter().any(|event| event.starts_with("Recovered { files: 300")));
     }
 }
 
@@ -33,29 +33,29 @@ fn what_the_snapshot_names_and_the_folder_has_not_is_forgotten() {
     stored(&folder, 10);
     let files = folder.files();
     files[..4].iter().for_each(|path| fs::remove_file(path).unwrap());
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    assert_eq!((shop.stats().files, shop.stats().bytes), (6, 6 * 4096));
-    assert_eq!((0..10_u64).filter(|n| shop.id(&n.to_le_bytes()).is_some()).count(), 6);
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    assert_eq!((fixture.stats().files, fixture.stats().bytes), (6, 6 * 4096));
+    assert_eq!((0..10_u64).filter(|n| fixture.id(&n.to_le_bytes()).is_some()).count(), 6);
 }
 
 #[test]
 fn the_hottest_pages_are_in_memory_before_anybody_asks() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.recover();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
     for n in 0..100_u64 {
-        shop.put(&n.to_le_bytes(), n, 10);
+        fixture.put(&n.to_le_bytes(), n, 10);
     }
-    shop.now.fetch_add(5000, Relaxed);
+    fixture.now.fetch_add(5000, Relaxed);
     for n in 0..5_u64 {
-        assert!(shop.in_memory(&n.to_le_bytes()));
+        assert!(fixture.in_memory(&n.to_le_bytes()));
     }
-    shop.close();
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    assert!((0..5_u64).all(|n| shop.in_memory(&n.to_le_bytes())));
-    assert!(!(50..100_u64).any(|n| shop.in_memory(&n.to_le_bytes())));
+    fixture.close();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    assert!((0..5_u64).all(|n| fixture.in_memory(&n.to_le_bytes())));
+    assert!(!(50..100_u64).any(|n| fixture.in_memory(&n.to_le_bytes())));
 }
 
 #[test]
@@ -65,15 +65,15 @@ fn without_a_snapshot_the_oldest_files_leave_first() {
     fs::remove_file(folder.path().join(".catalogue")).unwrap();
     let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000);
     for n in 5..20_u64 {
-        let path = super::super::Name::of_key(&n.to_le_bytes()).path(folder.path(), &[1, 2]);
+        let path = myriad_index::Name::of_key(&n.to_le_bytes()).path(folder.path(), &[1, 2]);
         fs::File::open(path).unwrap().set_modified(old).unwrap();
     }
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    shop.zone.limit_disk(DiskLimits { max_bytes: 5 * 4096, ..DiskLimits::default() });
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    fixture.zone.limit_disk(DiskLimits { max_bytes: 5 * 4096, ..DiskLimits::default() });
     std::thread::sleep(std::time::Duration::from_millis(1001));
-    shop.pool.tend();
-    let left: Vec<u64> = (0..20_u64).filter(|n| shop.id(&n.to_le_bytes()).is_some()).collect();
+    fixture.pool.tend();
+    let left: Vec<u64> = (0..20_u64).filter(|n| fixture.id(&n.to_le_bytes()).is_some()).collect();
     assert_eq!(left, [0, 1, 2, 3, 4]);
 }
 
@@ -85,10 +85,10 @@ fn temporary_files_of_a_killed_process_are_removed_and_others_let_be() {
     fs::write(folder.path().join("notes.txt"), b"mine").unwrap();
     fs::create_dir_all(folder.path().join("photos/2026")).unwrap();
     fs::write(folder.path().join("photos/2026/900150983cd24fb0d6963f7d28e17f72"), b"mine").unwrap();
-    let shop = Shop::open(folder.path());
-    shop.recover();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
     assert!(fs::read_dir(folder.path().join(".tmp")).unwrap().next().is_none());
-    assert_eq!((folder.files().len(), shop.stats().files, shop.stats().set_aside), (5, 3, 0));
+    assert_eq!((folder.files().len(), fixture.stats().files, fixture.stats().quarantined), (5, 3, 0));
 }
 
 #[test]
@@ -99,11 +99,11 @@ fn files_of_other_programs_in_our_places_are_removed_and_told_of_once() {
         fs::write(path, b"\x05\0\0\0 nginx").unwrap();
     }
     fs::remove_file(folder.path().join(".catalogue")).unwrap();
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    assert_eq!((folder.files().len(), shop.stats().files, shop.stats().set_aside), (3, 3, 7));
-    let is_told = |event: &&String| event.starts_with("SetAside") && event.contains("is_kept: true");
-    assert_eq!(shop.events.lock().iter().filter(is_told).count(), 1);
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    assert_eq!((folder.files().len(), fixture.stats().files, fixture.stats().quarantined), (3, 3, 7));
+    let is_told = |event: &&String| event.starts_with("Quarantined") && event.contains("is_kept: true");
+    assert_eq!(fixture.events.lock().iter().filter(is_told).count(), 1);
 }
 
 #[test]
@@ -114,11 +114,11 @@ fn a_file_too_long_to_be_kept_aside_is_told_to_be_removed() {
     fs::remove_file(folder.path().join(".catalogue")).unwrap();
     // A sixteenth of that is less than the file.
     let disk = DiskLimits { max_bytes: 8192, ..DiskLimits::default() };
-    let shop = Shop::open_with(folder.path(), LIMITS, disk);
-    shop.recover();
-    assert_eq!((folder.files().len(), shop.stats().set_aside), (0, 1));
+    let fixture = Fixture::open_with(folder.path(), LIMITS, disk);
+    fixture.recover();
+    assert_eq!((folder.files().len(), fixture.stats().quarantined), (0, 1));
     assert!(!folder.path().join(".damaged").exists());
-    assert!(shop.events.lock().iter().any(|event| event.contains("is_kept: false")));
+    assert!(fixture.events.lock().iter().any(|event| event.contains("is_kept: false")));
 }
 
 #[test]
@@ -127,18 +127,18 @@ fn pages_are_served_and_stored_while_the_recovery_runs() {
     stored(&folder, 200);
     let limits =
         DiskLimits { loader: Pace { files: 3, sleep_ms: 1, threshold_ms: 200 }, ..DiskLimits::default() };
-    let shop = Shop::open_with(folder.path(), LIMITS, limits);
+    let fixture = Fixture::open_with(folder.path(), LIMITS, limits);
     let mut rng = fastrand::Rng::with_seed(4);
     let mut rounds = 0;
-    while !shop.stats().recovered {
-        shop.pool.tend();
+    while !fixture.stats().recovered {
+        fixture.pool.tend();
         let n = rng.u64(..200);
-        assert!([n, n + 1000].map(Some).contains(&shop.id(&n.to_le_bytes())));
-        shop.put(&n.to_le_bytes(), n + 1000, 10);
+        assert!([n, n + 1000].map(Some).contains(&fixture.id(&n.to_le_bytes())));
+        fixture.put(&n.to_le_bytes(), n + 1000, 10);
         rounds += 1;
     }
     assert!(rounds > 60, "{rounds}");
-    assert_eq!((shop.stats().files, folder.bytes()), (200, shop.stats().bytes));
+    assert_eq!((fixture.stats().files, folder.bytes()), (200, fixture.stats().bytes));
 }
 
 #[test]
@@ -148,14 +148,14 @@ fn files_whose_seed_is_lost_are_foreign_and_the_folder_gets_another() {
     let seed = folder.path().join(".seed");
     let former = fs::read(&seed).unwrap();
     fs::remove_file(&seed).unwrap();
-    let shop = Shop::open(folder.path());
+    let fixture = Fixture::open(folder.path());
     assert_ne!(fs::read(&seed).unwrap(), former);
-    assert_eq!(shop.id(&7_u64.to_le_bytes()), None, "asked for before it was found");
-    shop.recover();
-    assert_eq!((shop.stats().files, shop.stats().set_aside), (0, 20));
-    shop.put(b"/", 1, 10);
-    drop(shop);
-    assert_eq!(Shop::open(folder.path()).id(b"/"), Some(1));
+    assert_eq!(fixture.id(&7_u64.to_le_bytes()), None, "asked for before it was found");
+    fixture.recover();
+    assert_eq!((fixture.stats().files, fixture.stats().quarantined), (0, 20));
+    fixture.put(b"/", 1, 10);
+    drop(fixture);
+    assert_eq!(Fixture::open(folder.path()).id(b"/"), Some(1));
 }
 
 #[test]
@@ -165,42 +165,48 @@ fn a_folder_that_comes_after_the_start_with_another_seed_is_left_alone_until_a_r
     let away = folder.path().with_extension("away");
     fs::rename(folder.path(), &away).unwrap();
     fs::write(folder.path(), b"in the way").unwrap();
-    let shop = Shop::open(folder.path());
-    shop.put(b"/", 1, 10);
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"/", 1, 10);
     fs::remove_file(folder.path()).unwrap();
     fs::rename(&away, folder.path()).unwrap();
-    shop.events.lock().clear();
+    fixture.events.lock().clear();
     for id in 2..5 {
         // Whatever was in the way before is told of first.
-        shop.zone.disk().unwrap().shelf.health.trouble_is_over();
-        shop.now.fetch_add(5000, Relaxed);
-        shop.pool.tend();
-        shop.put(b"/", id, 10);
+        fixture.zone.tier().unwrap().disk.end_trouble();
+        fixture.now.fetch_add(5000, Relaxed);
+        fixture.pool.tend();
+        fixture.put(b"/", id, 10);
     }
-    assert_eq!((shop.id(b"/"), shop.id(&7_u64.to_le_bytes()), shop.stats().set_aside), (Some(4), None, 0));
-    assert!(shop.events.lock().iter().any(|event| event.contains("used from the next start on")));
-    shop.close();
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    assert_eq!((shop.id(b"/"), shop.id(&7_u64.to_le_bytes()), shop.stats().files), (None, Some(7), 20));
+    assert_eq!(
+        (fixture.id(b"/"), fixture.id(&7_u64.to_le_bytes()), fixture.stats().quarantined),
+        (Some(4), None, 0)
+    );
+    assert!(fixture.events.lock().iter().any(|event| event.contains("used from the next start on")));
+    fixture.close();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    assert_eq!(
+        (fixture.id(b"/"), fixture.id(&7_u64.to_le_bytes()), fixture.stats().files),
+        (None, Some(7), 20)
+    );
 }
 
 #[test]
 fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_under_another() {
     let folder = Folder::new();
-    let older = Shop::open(folder.path());
+    let older = Fixture::open(folder.path());
     older.recover();
     older.put(b"/", 1, 10);
     let seed = folder.path().join(".seed");
     let own = fs::read(&seed).unwrap();
     fs::remove_file(&seed).unwrap();
-    let newer = Shop::open(folder.path());
+    let newer = Fixture::open(folder.path());
     let made = fs::read(&seed).unwrap();
     assert_ne!(made, own);
     newer.close();
     // The number of its start went with it, so that nothing tells of it but the seed.
     fs::remove_file(folder.path().join(".sequence")).unwrap();
-    while older.zone.disk().unwrap().shelf.lease.is_held() {
+    while older.zone.tier().unwrap().disk.holds_lease() {
         older.pool.tend();
     }
     older.put(b"/unwritten", 2, 10);
@@ -218,14 +224,14 @@ fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_u
 #[test]
 fn a_seed_that_somebody_removes_is_written_again() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.recover();
-    shop.put(b"/", 1, 10);
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    fixture.put(b"/", 1, 10);
     let seed = folder.path().join(".seed");
     let own = fs::read(&seed).unwrap();
     fs::remove_file(&seed).unwrap();
     while !seed.exists() {
-        shop.pool.tend();
+        fixture.pool.tend();
     }
     assert_eq!(fs::read(&seed).unwrap(), own);
 }

@@ -6,97 +6,97 @@ use crate::tests::asking;
 #[test]
 fn a_purged_page_stays_gone_in_memory_on_disk_and_after_a_restart() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"/a", 1, 10);
-    shop.put(b"/b", 2, 10);
-    assert_eq!(shop.zone.remove(KeyRef::new(b"/a")), 1);
-    assert_eq!((shop.id(b"/a"), shop.id(b"/b")), (None, Some(2)), "before the file is removed");
-    shop.settle();
-    assert_eq!((folder.files().len(), shop.stats().bytes), (1, 4096));
-    drop(shop);
-    let shop = Shop::open(folder.path());
-    assert_eq!((shop.id(b"/a"), shop.id(b"/b")), (None, Some(2)));
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"/a", 1, 10);
+    fixture.put(b"/b", 2, 10);
+    assert_eq!(fixture.zone.remove(KeyRef::new(b"/a")), 1);
+    assert_eq!((fixture.id(b"/a"), fixture.id(b"/b")), (None, Some(2)), "before the file is removed");
+    fixture.settle();
+    assert_eq!((folder.files().len(), fixture.stats().bytes), (1, 4096));
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    assert_eq!((fixture.id(b"/a"), fixture.id(b"/b")), (None, Some(2)));
 }
 
 #[test]
 fn a_purge_reaches_what_no_recovery_has_found_yet() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"/a", 1, 10);
-    shop.put_variant(b"/v", b"Cookie", 1, 2);
-    drop(shop);
-    let shop = Shop::open(folder.path());
-    shop.zone.remove(KeyRef::new(b"/a"));
-    shop.zone.remove(KeyRef::new(b"/v"));
-    assert_eq!(shop.id(b"/a"), None);
-    assert!(shop.get(b"/v", asking(1)).is_none());
-    shop.recover();
-    assert_eq!(shop.id(b"/a"), None);
-    assert!(shop.get(b"/v", asking(1)).is_none());
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"/a", 1, 10);
+    fixture.put_variant(b"/v", b"Cookie", 1, 2);
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    fixture.zone.remove(KeyRef::new(b"/a"));
+    fixture.zone.remove(KeyRef::new(b"/v"));
+    assert_eq!(fixture.id(b"/a"), None);
+    assert!(fixture.get(b"/v", asking(1)).is_none());
+    fixture.recover();
+    assert_eq!(fixture.id(b"/a"), None);
+    assert!(fixture.get(b"/v", asking(1)).is_none());
     // A new family: the variants of the old one are not found again.
-    shop.put_variant(b"/v", b"Cookie", 2, 3);
-    assert!(shop.get(b"/v", asking(1)).is_none());
-    assert_eq!(shop.get(b"/v", asking(2)).unwrap().meta().id, 3);
+    fixture.put_variant(b"/v", b"Cookie", 2, 3);
+    assert!(fixture.get(b"/v", asking(1)).is_none());
+    assert_eq!(fixture.get(b"/v", asking(2)).unwrap().meta().id, 3);
 }
 
 #[test]
 fn clearing_counts_and_removes_everything_also_what_is_yet_to_be_found() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
+    let fixture = Fixture::open(folder.path());
     for n in 0..20_u64 {
-        shop.put(&n.to_le_bytes(), n, 10);
+        fixture.put(&n.to_le_bytes(), n, 10);
     }
-    drop(shop);
-    let shop = Shop::open(folder.path());
-    shop.zone.clear();
-    assert!((0..20_u64).all(|n| shop.id(&n.to_le_bytes()).is_none()));
-    shop.put(b"new", 99, 10);
-    shop.recover();
-    assert_eq!((shop.id(b"new"), shop.zone.clear()), (Some(99), 1));
-    shop.settle();
-    assert_eq!((folder.files().len(), shop.stats().bytes), (0, 0));
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    fixture.zone.clear();
+    assert!((0..20_u64).all(|n| fixture.id(&n.to_le_bytes()).is_none()));
+    fixture.put(b"new", 99, 10);
+    fixture.recover();
+    assert_eq!((fixture.id(b"new"), fixture.zone.clear()), (Some(99), 1));
+    fixture.settle();
+    assert_eq!((folder.files().len(), fixture.stats().bytes), (0, 0));
 }
 
 #[test]
 fn a_purge_covers_what_is_on_its_way_to_disk_and_from_it() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    put(&shop.zone, b"/", 1, 10, 1);
-    shop.zone.remove(KeyRef::new(b"/"));
-    shop.settle();
-    assert_eq!((folder.files().len(), shop.stats().writes), (0, 0), "the write was queued");
-    shop.put(b"/", 2, 10);
-    drop(shop);
-    let shop = Shop::open(folder.path());
+    let fixture = Fixture::open(folder.path());
+    put(&fixture.zone, b"/", 1, 10, 1);
+    fixture.zone.remove(KeyRef::new(b"/"));
+    fixture.settle();
+    assert_eq!((folder.files().len(), fixture.stats().writes), (0, 0), "the write was queued");
+    fixture.put(b"/", 2, 10);
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
     let key = KeyRef::new(b"/");
-    let _reader = shop.zone.load(key, shop.zone.seek(key, plain).unwrap(), 1).unwrap();
-    shop.zone.remove(key);
-    shop.settle();
-    assert!(!shop.in_memory(b"/"), "the read was queued");
+    let _reader = fixture.zone.load(key, fixture.zone.seek(key, plain).unwrap(), 1).unwrap();
+    fixture.zone.remove(key);
+    fixture.settle();
+    assert!(!fixture.in_memory(b"/"), "the read was queued");
     assert!(folder.files().is_empty());
 }
 
 #[test]
 fn what_is_stored_after_a_purge_is_not_taken_for_purged() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"/", 1, 10);
-    shop.zone.remove(KeyRef::new(b"/"));
-    put(&shop.zone, b"/", 2, 10, 1);
-    shop.settle();
-    assert_eq!(Shop::open(folder.path()).id(b"/"), Some(2));
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"/", 1, 10);
+    fixture.zone.remove(KeyRef::new(b"/"));
+    put(&fixture.zone, b"/", 2, 10, 1);
+    fixture.settle();
+    assert_eq!(Fixture::open(folder.path()).id(b"/"), Some(2));
 }
 
 #[test]
 fn a_file_that_somebody_removes_takes_its_page_from_memory() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"abc", 1, 10);
-    shop.put(b"other", 2, 10);
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"abc", 1, 10);
+    fixture.put(b"other", 2, 10);
     fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
-    shop.pool.tend();
-    assert!(!shop.in_memory(b"abc") && shop.in_memory(b"other"));
-    assert_eq!((shop.stats().vanished, shop.stats().files, shop.stats().bytes), (1, 1, 4096));
+    fixture.pool.tend();
+    assert!(!fixture.in_memory(b"abc") && fixture.in_memory(b"other"));
+    assert_eq!((fixture.stats().vanished, fixture.stats().files, fixture.stats().bytes), (1, 1, 4096));
 }
 
 const ABC: &str = "2/f7/900150983cd24fb0d6963f7d28e17f72";
@@ -104,71 +104,71 @@ const ABC: &str = "2/f7/900150983cd24fb0d6963f7d28e17f72";
 #[test]
 fn a_file_that_somebody_removes_takes_what_is_about_to_replace_it() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"abc", 1, 10);
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"abc", 1, 10);
     // Its write is queued.
-    put(&shop.zone, b"abc", 2, 10, 1);
+    put(&fixture.zone, b"abc", 2, 10, 1);
     fs::remove_file(folder.path().join(ABC)).unwrap();
-    shop.pool.tend();
-    shop.settle();
-    assert_eq!((shop.id(b"abc"), folder.files().len()), (None, 0));
-    shop.put(b"abc", 3, 10);
-    assert_eq!((shop.id(b"abc"), folder.files().len()), (Some(3), 1));
+    fixture.pool.tend();
+    fixture.settle();
+    assert_eq!((fixture.id(b"abc"), folder.files().len()), (None, 0));
+    fixture.put(b"abc", 3, 10);
+    assert_eq!((fixture.id(b"abc"), folder.files().len()), (Some(3), 1));
 }
 
 #[test]
 fn a_file_that_somebody_removes_takes_what_is_being_fetched_of_its_key() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"abc", 1, 10);
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"abc", 1, 10);
     // Else all files would be gone, and what is under way of any key.
-    shop.put(b"other", 4, 10);
-    let mut before = shop.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
+    fixture.put(b"other", 4, 10);
+    let mut before = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
     fs::remove_file(folder.path().join(ABC)).unwrap();
-    shop.pool.tend();
-    let mut after = shop.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(3, None));
+    fixture.pool.tend();
+    let mut after = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(3, None));
     before.push(content(2, 10).into());
     after.push(content(3, 10).into());
     let end = before.complete(completion(2, 1, 1_000_000));
     assert!(matches!(end, Completed::Unstored(Unstored::Purged)), "{end:?}");
     assert!(matches!(after.complete(completion(3, 1, 1_000_000)), Completed::Stored(_)));
-    shop.settle();
-    assert_eq!((shop.id(b"abc"), folder.files().len()), (Some(3), 2));
+    fixture.settle();
+    assert_eq!((fixture.id(b"abc"), folder.files().len()), (Some(3), 2));
 }
 
 #[test]
 fn a_file_of_one_variant_that_somebody_removes_leaves_what_is_written_of_the_others() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put_variant(b"abc", b"Cookie", 1, 1);
+    let fixture = Fixture::open(folder.path());
+    fixture.put_variant(b"abc", b"Cookie", 1, 1);
     let before = folder.files();
-    shop.put_variant(b"abc", b"Cookie", 2, 2);
+    fixture.put_variant(b"abc", b"Cookie", 2, 2);
     let of_second = folder.files().into_iter().find(|path| !before.contains(path)).unwrap();
     let selection = crate::tests::selection(b"Cookie", 1);
-    let mut body = shop.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(3, Some(selection)));
+    let mut body = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(3, Some(selection)));
     body.push(content(3, 10).into());
     assert!(matches!(body.complete(completion(3, 1, 9_000_000)), Completed::Stored(_)));
     fs::remove_file(of_second).unwrap();
-    shop.pool.tend();
-    shop.settle();
-    assert_eq!(shop.get(b"abc", asking(1)).map(|page| page.meta().id), Some(3), "not the page before");
-    assert!(shop.get(b"abc", asking(2)).is_none());
+    fixture.pool.tend();
+    fixture.settle();
+    assert_eq!(fixture.get(b"abc", asking(1)).map(|page| page.meta().id), Some(3), "not the page before");
+    assert!(fixture.get(b"abc", asking(2)).is_none());
 }
 
 #[test]
 fn a_file_that_makes_room_leaves_what_is_being_fetched_of_its_key() {
     let folder = Folder::new();
     let disk = DiskLimits { max_files: 1, ..DiskLimits::default() };
-    let shop = Shop::open_with(folder.path(), LIMITS, disk);
-    shop.put(b"abc", 1, 10);
-    let mut fetch = shop.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
-    shop.put(b"other", 3, 10);
-    assert!(!shop.in_memory(b"abc"), "its file made room");
-    shop.pool.tend();
+    let fixture = Fixture::open_with(folder.path(), LIMITS, disk);
+    fixture.put(b"abc", 1, 10);
+    let mut fetch = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
+    fixture.put(b"other", 3, 10);
+    assert!(!fixture.in_memory(b"abc"), "its file made room");
+    fixture.pool.tend();
     fetch.push(content(2, 10).into());
     assert!(matches!(fetch.complete(completion(2, 1, 1_000_000)), Completed::Stored(_)));
-    shop.settle();
-    assert_eq!(shop.id(b"abc"), Some(2));
+    fixture.settle();
+    assert_eq!(fixture.id(b"abc"), Some(2));
 }
 
 #[test]
@@ -176,10 +176,10 @@ fn a_folder_that_somebody_removes_or_moves_away_takes_its_pages() {
     for moved in [false, true] {
         let folder = Folder::new();
         let elsewhere = Folder::new();
-        let shop = Shop::open(folder.path());
-        shop.recover();
+        let fixture = Fixture::open(folder.path());
+        fixture.recover();
         for n in 0..50_u64 {
-            shop.put(&n.to_le_bytes(), n, 10);
+            fixture.put(&n.to_le_bytes(), n, 10);
         }
         for entry in fs::read_dir(folder.path()).unwrap().flatten() {
             if moved {
@@ -188,82 +188,82 @@ fn a_folder_that_somebody_removes_or_moves_away_takes_its_pages() {
                 fs::remove_dir_all(entry.path()).unwrap();
             }
         }
-        shop.pool.tend();
-        assert!((0..50_u64).all(|n| shop.id(&n.to_le_bytes()).is_none()), "moved: {moved}");
-        assert_eq!((shop.stats().files, shop.stats().bytes), (0, 0));
+        fixture.pool.tend();
+        assert!((0..50_u64).all(|n| fixture.id(&n.to_le_bytes()).is_none()), "moved: {moved}");
+        assert_eq!((fixture.stats().files, fixture.stats().bytes), (0, 0));
         // And goes on as if nothing had been.
-        shop.put(b"abc", 1, 10);
+        fixture.put(b"abc", 1, 10);
         fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
-        shop.pool.tend();
-        assert!(!shop.in_memory(b"abc"));
+        fixture.pool.tend();
+        assert!(!fixture.in_memory(b"abc"));
     }
 }
 
 #[test]
 fn the_marker_s_file_stands_for_all_variants() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
+    let fixture = Fixture::open(folder.path());
     for value in 0..3 {
-        shop.put_variant(b"abc", b"Cookie", value, u64::from(value));
+        fixture.put_variant(b"abc", b"Cookie", value, u64::from(value));
     }
     fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
-    shop.pool.tend();
-    assert!((0..3).all(|value| shop.get(b"abc", asking(value)).is_none()));
-    shop.settle();
-    assert_eq!(shop.stats().files, 0);
+    fixture.pool.tend();
+    assert!((0..3).all(|value| fixture.get(b"abc", asking(value)).is_none()));
+    fixture.settle();
+    assert_eq!(fixture.stats().files, 0);
 }
 
 #[test]
 fn where_folders_cannot_be_watched_files_are_looked_at_in_turn() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.zone.disk().unwrap().shelf.files.watch.blind.store(true, Relaxed);
+    let fixture = Fixture::open(folder.path());
+    fixture.zone.tier().unwrap().disk.go_blind();
     for n in 0..50_u64 {
-        shop.put(&n.to_le_bytes(), n, 10);
+        fixture.put(&n.to_le_bytes(), n, 10);
     }
     for path in folder.files() {
         fs::remove_file(path).unwrap();
     }
-    shop.pool.tend();
-    assert!((0..50_u64).all(|n| !shop.in_memory(&n.to_le_bytes())));
+    fixture.pool.tend();
+    assert!((0..50_u64).all(|n| !fixture.in_memory(&n.to_le_bytes())));
 }
 
 #[test]
 fn removing_the_folder_itself_clears_all_pages_and_leaves_a_zone_that_works() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"abc", 1, 10);
-    shop.recover();
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"abc", 1, 10);
+    fixture.recover();
     // Not on disk yet.
-    put(&shop.zone, b"other", 2, 10, 1);
+    put(&fixture.zone, b"other", 2, 10, 1);
     fs::remove_dir_all(folder.path()).unwrap();
     let labels = [1];
-    assert_eq!(shop.purge(crate::tests::labelled(&labels), Purge::Hard), Count::Exact(0), "they are gone");
-    shop.pool.tend();
-    assert!(!shop.in_memory(b"abc") && !shop.in_memory(b"other"));
-    shop.pool.tend();
-    assert_eq!((shop.stats().files, shop.stats().bytes), (0, 0));
-    shop.put(b"abc", 3, 10);
+    assert_eq!(fixture.purge(crate::tests::labelled(&labels), Purge::Hard), Count::Exact(0), "they are gone");
+    fixture.pool.tend();
+    assert!(!fixture.in_memory(b"abc") && !fixture.in_memory(b"other"));
+    fixture.pool.tend();
+    assert_eq!((fixture.stats().files, fixture.stats().bytes), (0, 0));
+    fixture.put(b"abc", 3, 10);
     assert_eq!(folder.files().len(), 1);
     let removed =
-        |shop: &Shop| shop.events.lock().iter().filter(|event| event.starts_with("Removed")).count();
-    assert!(removed(&shop) == 1, "{:?}", shop.events.lock());
-    assert_eq!(shop.purge(crate::tests::labelled(&[3]), Purge::Hard), Count::Exact(1));
-    shop.put(b"abc", 4, 10);
-    shop.settle();
-    drop(shop);
-    assert_eq!(Shop::open(folder.path()).id(b"abc"), Some(4), "what came after is as good as any");
+        |fixture: &Fixture| fixture.events.lock().iter().filter(|event| event.starts_with("Removed")).count();
+    assert!(removed(&fixture) == 1, "{:?}", fixture.events.lock());
+    assert_eq!(fixture.purge(crate::tests::labelled(&[3]), Purge::Hard), Count::Exact(1));
+    fixture.put(b"abc", 4, 10);
+    fixture.settle();
+    drop(fixture);
+    assert_eq!(Fixture::open(folder.path()).id(b"abc"), Some(4), "what came after is as good as any");
 }
 
 #[test]
 fn folder_that_was_moved_away_may_come_back_and_is_not_taken_for_removed() {
     let folder = Folder::new();
-    let shop = Shop::open(folder.path());
-    shop.put(b"abc", 1, 10);
+    let fixture = Fixture::open(folder.path());
+    fixture.put(b"abc", 1, 10);
     let away = folder.path().with_extension("moved");
     fs::rename(folder.path(), &away).unwrap();
-    let purging = shop.zone.purge(crate::tests::labelled(&[1]), Purge::Hard);
-    shop.settle();
+    let purging = fixture.zone.purge(crate::tests::labelled(&[1]), Purge::Hard);
+    fixture.settle();
     let mut purging = std::pin::pin!(purging);
     let end = purging.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(end, Poll::Ready(Err(PurgeError::Unlogged(_)))), "{end:?}");
@@ -291,20 +291,20 @@ fn a_purge_finds_the_page_of_a_key_that_took_the_file_of_another() {
     let [one, other] = twins();
     for vary in [false, true] {
         let folder = Folder::new();
-        let shop = Shop::open(folder.path());
-        shop.recover();
+        let fixture = Fixture::open(folder.path());
+        fixture.recover();
         if vary {
-            shop.put_variant(&one, b"selector", 1, 1);
+            fixture.put_variant(&one, b"selector", 1, 1);
         } else {
-            shop.put(&one, 1, 10);
+            fixture.put(&one, 1, 10);
         }
-        shop.put(&other, 2, 10);
-        shop.pool.tend();
+        fixture.put(&other, 2, 10);
+        fixture.pool.tend();
         assert_eq!(folder.files().len(), 1);
         let keys = &[KeyRef::new(&other)];
         let covered = Covered::Exact { keys, addresses: &[], labels: &[] };
-        assert_eq!(shop.purge(covered, Purge::Hard), Count::Exact(1));
-        shop.close();
+        assert_eq!(fixture.purge(covered, Purge::Hard), Count::Exact(1));
+        fixture.close();
         assert_eq!(folder.files().len(), 0);
     }
 }

@@ -7,14 +7,15 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
-use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_http::body::{Body, BodyError, BoxBody, Full};
 use myriad_log::Level;
 use myriad_ssi::{Page, Rules, Shared, Then};
 
 use super::include::{Include, Left};
+use super::rules::Ssi;
 use super::surroundings::Around;
-use crate::exchange::Exchange;
-use crate::subrequest;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::subrequest;
 
 /// Most parts that wait for their turn; the page is read no further meanwhile.
 const PARTS: usize = 32;
@@ -127,10 +128,20 @@ impl SsiBody {
             }
             Left::Declare(name) => self.shared.borrow_mut().declare(&name),
             Left::Stub(asked, text) => {
-                let body = super::stub(asked, text);
+                let body = stub(asked, text);
                 self.parts.push_front(Part::Include(Box::new(Include::of_body(body, wait))));
             }
         }
+    }
+}
+
+/// The text of a block in the place of an answer: a page of its own where the place that was asked has SSI.
+fn stub(asked: Box<Exchange>, text: Bytes) -> BoxBody {
+    let text = Box::pin(Full::new(text));
+    let rules = asked.request.place().filters.get::<Ssi>().map(|ssi| ssi.page);
+    match rules {
+        Some(rules) => Box::pin(SsiBody::new(asked, rules, text)),
+        None => text,
     }
 }
 

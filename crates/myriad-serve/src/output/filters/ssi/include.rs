@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use myriad_conf::settings::Settings;
 use myriad_http::body::{BodyError, BoxBody};
 use myriad_ssi::Then;
 
-use crate::exchange::Exchange;
-use crate::subrequest::Asked;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_exchange::subrequest::Asked;
 
 /// Most bytes of an answer that are read before its turn.
 const AHEAD: usize = 64 << 10;
@@ -116,7 +118,7 @@ impl Include {
                         return Poll::Ready(Some(Err(BodyError::Aborted)));
                     }
                     self.good = answer.answer.status < 300;
-                    self.most = answer.exchange().request.place().subrequest_memory;
+                    self.most = most(&answer.exchange().request);
                     if matches!(self.then, Then::Stub(_)) {
                         self.asked = Some(answer.exchange().companion());
                     }
@@ -154,4 +156,16 @@ impl Include {
             (Then::Stub(_) | Then::Show, _) => Left::Nothing,
         }
     }
+}
+
+/// `subrequest_output_buffer_size` of a place, bytes.
+struct Most(u64);
+
+/// Keeps how many bytes of an answer become a variable, for the places that are included.
+pub(crate) fn keep_most(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    features.keep(Most(settings.content.subrequest_output_buffer_size));
+}
+
+fn most(request: &Request) -> u64 {
+    request.place().features.get::<Most>().map_or(0, |most| most.0)
 }

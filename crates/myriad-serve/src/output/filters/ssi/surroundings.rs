@@ -6,8 +6,9 @@ use myriad_log::Level;
 use myriad_script::{Catalogue, search_once};
 use myriad_ssi::{Groups, Surroundings};
 
-use crate::exchange::Exchange;
-use crate::exchange::variables::{self, Source, VariableNames};
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::variables::VariableNames;
+use myriad_exchange::runtime::Value;
 
 /// A request as a page sees it.
 pub(super) struct Around<'a>(pub(super) &'a mut Exchange);
@@ -31,17 +32,18 @@ impl Surroundings for Around<'_> {
         }
         let mut names = VariableNames::default();
         let (id, _) = names.builtin(name)?;
-        match names.source(id) {
-            Source::DateLocal => variables::write_date(time_format, false, &mut value),
-            Source::DateGmt => variables::write_date(time_format, true, &mut value),
-            source => match variables::append(request, source, frame, &mut value) {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => {
-                    request.log(Level::Error, format_args!("{error}"));
-                    return None;
-                }
-            },
+        let variable = names.variable(id);
+        if let Value::Dated(write) = variable.row.value {
+            write(time_format, &mut value);
+            return Some(value);
+        }
+        match variable.append(request, frame, &mut value) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => {
+                request.log(Level::Error, format_args!("{error}"));
+                return None;
+            }
         }
         Some(value)
     }
@@ -53,7 +55,7 @@ impl Surroundings for Around<'_> {
     }
 
     fn uri(&self) -> &[u8] {
-        &self.0.request.uri
+        &self.0.request.route.uri
     }
 
     fn log(&mut self, message: fmt::Arguments<'_>) {

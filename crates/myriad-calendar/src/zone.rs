@@ -1,0 +1,88 @@
+//! Time zones: which offset from UTC holds when.
+
+mod rule;
+mod table;
+
+use rule::Rule;
+use table::Table;
+
+/// A time zone; the default is UTC.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeZone {
+    table: Table,
+    /// What holds after the last entry of the table.
+    rule: Option<Rule>,
+}
+
+impl TimeZone {
+    /// Reads a TZif file of version 2 or above (RFC 9636). Its rule, where it is broken, is passed over. `None` if it is no such file.
+    pub fn of_file(file: &[u8]) -> Option<Self> {
+        let (table, footer) = Table::parse(file)?;
+        let rule = std::str::from_utf8(footer).ok().and_then(Rule::parse);
+        Some(Self { table, rule })
+    }
+
+    /// Reads a rule as POSIX writes it: `CET-1CEST,M3.5.0,M10.5.0/3`. `None` if it is no such rule.
+    pub fn of_rule(text: &str) -> Option<Self> {
+        Rule::parse(text).map(|rule| Self { rule: Some(rule), ..Self::default() })
+    }
+
+    /// Seconds east of UTC at `now_s`, seconds since the epoch.
+    pub fn offset_s(&self, now_s: i64) -> i32 {
+        match &self.rule {
+            Some(rule) if self.table.ends_before(now_s) => rule.offset_s(now_s),
+            _ => self.table.offset_s(now_s),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summer_time_comes_and_goes_while_the_server_runs() {
+        let zone = TimeZone::of_rule("CET-1CEST,M3.5.0,M10.5.0/3").expect("a rule");
+        // 2026-03-29 01:00 UTC and 2026-10-25 01:00 UTC.
+        assert_eq!(zone.offset_s(1_774_745_999), 3600);
+        assert_eq!(zone.offset_s(1_774_746_000), 7200);
+        assert_eq!(zone.offset_s(1_792_889_999), 7200);
+        assert_eq!(zone.offset_s(1_792_890_000), 3600);
+    }
+
+    /// A zone in a file: UTC until `at`, an hour more from then on, then what the rule says.
+    fn zone_file(at: i64, rule: &str) -> TimeZone {
+        let mut file = b"TZif2".to_vec();
+        file.resize(44, 0);
+        file.extend_from_slice(b"TZif2");
+        file.resize(44 + 32, 0);
+        for count in [1u32, 2, 4] {
+            file.extend_from_slice(&count.to_be_bytes());
+        }
+        file.extend_from_slice(&at.to_be_bytes());
+        file.push(1);
+        file.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0x0e, 0x10, 1, 0]);
+        file.extend_from_slice(format!("ABC\0\n{rule}\n").as_bytes());
+        TimeZone::of_file(&file).expect("a zone")
+    }
+
+    #[test]
+    fn the_rule_of_a_file_holds_from_the_end_of_its_table_on() {
+        let zone = zone_file(1_774_746_000, "<+05>-5");
+        assert_eq!(zone.offset_s(1_774_745_999), 0);
+        // The last entry ends the table: the rule says what holds from it on.
+        assert_eq!(zone.offset_s(1_774_746_000), 18_000);
+        assert_eq!(zone.offset_s(4_000_000_000), 18_000);
+    }
+
+    #[test]
+    fn the_last_entry_holds_for_ever_without_a_rule() {
+        for rule in ["", "CET-1CEST"] {
+            let zone = zone_file(1_774_746_000, rule);
+            assert_eq!(
+                [1_774_745_999, 1_774_746_000, 4_000_000_000].map(|at| zone.offset_s(at)),
+                [0, 3600, 3600]
+            );
+        }
+    }
+}

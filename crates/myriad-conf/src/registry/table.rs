@@ -1,0 +1,124 @@
+//! The registry: the rows of every family, found by name.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
+
+use super::{
+    default,
+    directive::{DefaultValue, Directive, Status},
+    family::Family,
+    known::{self, known},
+    own,
+    suggest::nearest,
+};
+use crate::{parsed::Node, settings::Settings};
+
+/// Every directive that a configuration may hold. Made once, and handed to whoever reads configurations.
+pub struct Registry {
+    directives: Vec<Directive>,
+    by_name: HashMap<Cow<'static, str>, Vec<usize>>,
+    /// Defaults that are texts, as directives, by the index of their rows.
+    defaults: Vec<(usize, Node)>,
+    /// What `http` begins with; made when it is first asked for.
+    pub(crate) outermost: OnceLock<Settings>,
+}
+
+impl Registry {
+    /// The directives of the language itself, and those that features bring.
+    pub fn new(features: impl IntoIterator<Item = Family>) -> Self {
+        let mut directives: Vec<Directive> = Vec::new();
+        for Family { name, rows } in own::families().into_iter().chain(features) {
+            directives.extend(rows.iter().cloned().map(|row| Directive { family: name, ..row }));
+        }
+        directives.extend(own::of_origins());
+        let mut by_name: HashMap<Cow<'static, str>, Vec<usize>> = HashMap::new();
+        for (index, directive) in directives.iter().enumerate() {
+            by_name.entry(directive.name.clone()).or_default().push(index);
+        }
+        let defaults = default::written(&directives);
+        Self { directives, by_name, defaults, outermost: OnceLock::new() }
+    }
+
+    /// The directives of the language itself.
+    pub fn language() -> &'static Self {
+        static LANGUAGE: LazyLock<Registry> = LazyLock::new(|| Registry::new([]));
+        &LANGUAGE
+    }
+
+    /// Every directive that is more than a refused name, by family, then in the order of its rows.
+    pub fn directives(&self) -> &[Directive] {
+        &self.directives
+    }
+
+    /// The defaults that are texts, each with its row, as directives that stand nowhere.
+    pub(crate) fn defaults(&self) -> impl Iterator<Item = (&Directive, &Node)> {
+        self.defaults.iter().map(|(index, node)| (&self.directives[*index], node))
+    }
+
+    /// The rows of a name: most have one, those that mean different things in different contexts several.
+    pub(crate) fn rows_named(&self, name: &str) -> impl Iterator<Item = &Directive> + Clone {
+        let rows = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        rows.iter().map(|index| &self.directives[*index])
+    }
+
+    /// Whether a word is the name of a directive, be it one that is refused.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.by_name.contains_key(name) || known(name).is_some()
+    }
+
+    /// The nearest directive, implemented ones first.
+    pub(crate) fn nearest_directive(&self, name: &str) -> Option<&str> {
+        nearest(name, self.directives.iter().map(|directive| &*directive.name))
+            .or_else(|| nearest(name, known::all().map(|directive| directive.name)))
+    }
+
+    /// The whole registry, for docs: every directive, then every name that is known and refused.
+    pub fn rows(&self) -> Vec<Row> {
+        let implemented = self.directives.iter().map(|directive| Row {
+            name: directive.name.clone().into_owned(),
+            family: directive.family,
+            contexts: directive.contexts.to_string(),
+            default: directive.default,
+            status: directive.status,
+            doc: directive.doc,
+        });
+        let refused = known::all().map(|directive| Row {
+            name: directive.name.to_owned(),
+            family: directive.module,
+            contexts: String::new(),
+            default: DefaultValue::None,
+            status: Status::Refused(directive.reason),
+            doc: "",
+        });
+        // The parser itself puts other files in its place.
+        let include = Row {
+            name: "include".to_owned(),
+            family: "process",
+            contexts: "any".to_owned(),
+            default: DefaultValue::None,
+            status: Status::Same,
+            doc: "Reads other files in its place; the name may hold `*`, `?` and `[ ]`.",
+        };
+        std::iter::once(include).chain(implemented).chain(refused).collect()
+    }
+}
+
+/// One line of the table in the docs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The directive's name.
+    pub name: String,
+    /// The family, or nginx's module for names that are only refused.
+    pub family: &'static str,
+    /// The contexts where it may stand, as nginx's manual says them; empty for names that are only refused.
+    pub contexts: String,
+    /// What holds where it is not written.
+    pub default: DefaultValue,
+    /// How it fares here.
+    pub status: Status,
+    /// What it does; empty for names that are only refused.
+    pub doc: &'static str,
+}

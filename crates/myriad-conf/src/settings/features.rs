@@ -1,0 +1,128 @@
+//! Settings of features, which this crate does not know by name: found by their type.
+
+use std::any::{Any, TypeId};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// What a feature's directives say on a level. [`feature_settings!`](crate::feature_settings) implements it.
+pub trait FeatureSettings: Any + Clone + Debug + Default + Send + Sync {
+    /// What holds where none of the feature's directives is written.
+    fn unwritten() -> &'static Self;
+
+    /// What a level within one that has these settings begins with: they themselves, as most directives are inherited, or, as
+    /// in `Some`, something else.
+    fn within(&self) -> Option<Self> {
+        None
+    }
+}
+
+/// `feature_settings!(Autoindex)`: the type holds a feature's settings. What is not written is its [`Default`].
+#[macro_export]
+macro_rules! feature_settings {
+    ($settings:ty) => {
+        $crate::feature_settings!($settings, |_| None);
+    };
+    ($settings:ty, $within:expr) => {
+        impl $crate::settings::FeatureSettings for $settings {
+            fn unwritten() -> &'static Self {
+                static UNWRITTEN: std::sync::LazyLock<$settings> = std::sync::LazyLock::new(Default::default);
+                &UNWRITTEN
+            }
+
+            fn within(&self) -> Option<Self> {
+                let within: fn(&Self) -> Option<Self> = $within;
+                within(self)
+            }
+        }
+    };
+}
+
+/// [`FeatureSettings`] of any type.
+trait Stored: Any + Debug + Send + Sync {
+    fn within(&self) -> Option<Arc<dyn Stored>>;
+}
+
+impl<T: FeatureSettings> Stored for T {
+    fn within(&self) -> Option<Arc<dyn Stored>> {
+        FeatureSettings::within(self).map(|settings| Arc::new(settings) as Arc<dyn Stored>)
+    }
+}
+
+/// The settings of the features that are written on a level or around it. A copy shares them until one of the two is changed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Features(Vec<(TypeId, Arc<dyn Stored>)>);
+
+impl Features {
+    pub(super) fn get<T: FeatureSettings>(&self) -> &T {
+        let written = self.0.iter().find(|(id, _)| *id == TypeId::of::<T>());
+        written.and_then(|(_, settings)| cast(&**settings)).unwrap_or_else(|| T::unwritten())
+    }
+
+    pub(super) fn get_mut<T: FeatureSettings>(&mut self) -> &mut T {
+        let id = TypeId::of::<T>();
+        let index = self.0.iter().position(|(known, _)| *known == id).unwrap_or_else(|| {
+            self.0.push((id, Arc::new(T::unwritten().clone())));
+            self.0.len() - 1
+        });
+        let settings = &mut self.0[index].1;
+        if Arc::get_mut(settings).is_none() {
+            let own: T = cast::<T>(&**settings).unwrap_or_else(|| T::unwritten()).clone();
+            *settings = Arc::new(own);
+        }
+        let own: Option<&mut dyn Any> = Arc::get_mut(settings).map(|settings| settings as _);
+        own.and_then(<dyn Any>::downcast_mut)
+            .expect("settings that nobody shares, under the id of their type")
+    }
+
+    /// What a level within begins with.
+    pub(super) fn within(&self) -> Self {
+        let inherited = |(id, settings): &(TypeId, Arc<dyn Stored>)| {
+            (*id, settings.within().unwrap_or_else(|| Arc::clone(settings)))
+        };
+        Self(self.0.iter().map(inherited).collect())
+    }
+}
+
+fn cast<T: FeatureSettings>(settings: &dyn Stored) -> Option<&T> {
+    (settings as &dyn Any).downcast_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Features;
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Words(Vec<&'static str>);
+    crate::feature_settings!(Words);
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Forgotten(u8);
+    crate::feature_settings!(Forgotten, |_| Some(Forgotten::default()));
+
+    #[test]
+    fn what_is_not_written_is_the_default() {
+        assert_eq!(*Features::default().get::<Words>(), Words::default());
+    }
+
+    #[test]
+    fn a_level_within_begins_with_what_holds_around_it_and_changes_only_itself() {
+        let mut outer = Features::default();
+        outer.get_mut::<Words>().0.push("outer");
+        let mut inner = outer.within();
+        assert_eq!(inner.get::<Words>(), outer.get::<Words>());
+        inner.get_mut::<Words>().0.push("inner");
+        assert_eq!(inner.get::<Words>().0, ["outer", "inner"]);
+        assert_eq!(outer.get::<Words>().0, ["outer"]);
+    }
+
+    #[test]
+    fn a_feature_may_say_what_a_level_within_begins_with() {
+        let mut outer = Features::default();
+        outer.get_mut::<Forgotten>().0 = 1;
+        outer.get_mut::<Words>().0.push("kept");
+        let inner = outer.within();
+        assert_eq!(inner.get::<Forgotten>().0, 0);
+        assert_eq!(inner.get::<Words>().0, ["kept"]);
+        assert_eq!(outer.clone().get::<Forgotten>().0, 1);
+    }
+}

@@ -1,0 +1,79 @@
+//! The file of a body that is read piece by piece.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use myriad_index::Name;
+
+use crate::faults::Operation;
+use crate::files::Files;
+use crate::format::{HEADER, PIECE, check_pieces, read_pieces};
+use crate::read::{self, Unread};
+
+/// The file of a body, and what tells the body from others that had the same file name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyFile {
+    pub(crate) name: Name,
+    pub(crate) key_hash: u128,
+    pub(crate) generation: u64,
+    pub(crate) len: u64,
+    pub(crate) pieces_sum: u64,
+}
+
+impl BodyFile {
+    /// Opens the file, and reads the checksums of the pieces.
+    pub(crate) fn open(&self, files: &Files) -> Result<(File, Box<[u64]>), Unread> {
+        let file = read::open(files, self.name)?;
+        let (header, _) = read::header(files, &file)?;
+        // The file was replaced by a sound one: this body is gone.
+        if (header.body_len, header.pieces_sum) != (self.len, self.pieces_sum) {
+            return Err(Unread::Missing);
+        }
+        let mut bytes = vec![0; (header.pieces() * 8) as usize];
+        file.read_exact_at(&mut bytes, header.pieces_at())?;
+        Ok((file, read_pieces(&header, &bytes)?))
+    }
+
+    /// Reads a piece.
+    pub(crate) fn piece(
+        &self,
+        files: &Files,
+        file: &File,
+        sums: &[u64],
+        index: u64,
+    ) -> Result<Vec<u8>, Unread> {
+        let start = index * PIECE;
+        let mut bytes = vec![0; (self.len - start).min(PIECE) as usize];
+        files.faults.pass(Operation::Read, &files.root)?;
+        file.read_exact_at(&mut bytes, HEADER as u64 + start)?;
+        check_pieces(&bytes, sums.get(index as usize..=index as usize).unwrap_or_default())?;
+        Ok(bytes)
+    }
+}
+
+/// A body that was found damaged.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    pub(crate) body: BodyFile,
+    /// The damaged piece; `None` where the parts around the body are damaged.
+    pub(crate) piece: Option<u64>,
+}
+
+impl Damage {
+    pub(crate) fn name(&self) -> Name {
+        self.body.name
+    }
+
+    pub(crate) fn key_hash(&self) -> u128 {
+        self.body.key_hash
+    }
+
+    /// Whether the damage is there still: the file may have been replaced, or changed while it was read. The stripe of its key
+    /// must be held.
+    pub(crate) fn persists(&self, files: &Files) -> bool {
+        let read = self.body.open(files).and_then(|(file, sums)| {
+            self.piece.map(|index| self.body.piece(files, &file, &sums, index)).transpose()
+        });
+        matches!(read, Err(Unread::Unfit(_)))
+    }
+}

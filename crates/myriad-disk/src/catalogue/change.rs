@@ -1,0 +1,251 @@
+//! Files that come and go.
+
+use myriad_index::{Name, Standing};
+
+use super::{Catalogue, Filed, Marker, Role, halves};
+use crate::file_labels::mark_of;
+
+/// Pairs of label and file that each change looks at, to drop those that are stale. A change with more labels looks at twice
+/// as many pairs as it has labels, so that stale pairs stay few.
+const TIDIED: usize = 32;
+
+/// Labels that are part of what a file is reckoned with (`keys_zone`): those of its URL. Of the others, some 32 bytes each, so
+/// many count as one file more.
+const LABELS_WITHIN: usize = 2;
+const LABELS_OF_ONE: usize = 4;
+
+/// As how many files more a file counts that bears so many labels.
+fn share_of(labels: usize) -> u8 {
+    u8::try_from(labels.saturating_sub(LABELS_WITHIN).div_ceil(LABELS_OF_ONE)).unwrap_or(u8::MAX)
+}
+
+impl Catalogue {
+    /// Takes blocks that a file is about to fill.
+    pub(crate) fn take_blocks(&mut self, blocks: u32) {
+        self.used_blocks += u64::from(blocks);
+    }
+
+    /// Gives blocks back that no file fills any more.
+    pub(crate) fn return_blocks(&mut self, blocks: u32) {
+        debug_assert!(self.used_blocks >= u64::from(blocks));
+        self.used_blocks = self.used_blocks.saturating_sub(u64::from(blocks));
+    }
+
+    /// Enters a file whose blocks are taken already, with the labels of its page. A file that had the name gives its blocks
+    /// back, since it is about to be replaced.
+    pub(crate) fn enter(&mut self, filed: Filed, labels: &[u64]) {
+        self.enter_as(Filed { share: share_of(labels.len()), ..filed }, labels, None);
+    }
+
+    pub(super) fn enter_as(&mut self, filed: Filed, labels: &[u64], standing: Option<Standing>) {
+        if let Some((_, blocks)) = self.doomed.remove(&filed.name) {
+            self.return_blocks(blocks);
+        }
+        let slot = self.enter_filed(filed, standing);
+        for label in labels {
+            self.labels.insert(*label, slot, filed.generation);
+        }
+        self.tidy_labels(TIDIED.max(2 * labels.len()));
+    }
+
+    fn enter_filed(&mut self, filed: Filed, standing: Option<Standing>) -> u32 {
+        self.shares += usize::from(filed.share);
+        if let Some(slot) = self.find(filed.name) {
+            if let Some(known) = self.queue.at_mut(slot) {
+                let former = *known;
+                *known = Filed { used_s: known.used_s.max(filed.used_s), ..filed };
+                self.return_blocks(former.blocks);
+                self.shares -= usize::from(former.share);
+                if former.hash != filed.hash {
+                    self.rehash(slot, &former, &filed);
+                }
+                if former.generation != filed.generation {
+                    self.softened.remove(filed.name);
+                }
+            }
+            return slot;
+        }
+        let slot = match standing {
+            None => self.queue.insert(filed, filed.name.table_hash()),
+            Some(standing) => self.queue.insert_as(filed, standing),
+        };
+        let queue = &self.queue;
+        let by_name = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.name.table_hash());
+        let by_hash = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.hash[0]);
+        self.by_name.insert_unique(filed.name.table_hash(), slot, by_name);
+        self.by_hash.insert_unique(filed.hash[0], slot, by_hash);
+        slot
+    }
+
+    /// Moves a file to the hash of another key: two keys can have one name, since keys of one MD5 are easily made.
+    fn rehash(&mut self, slot: u32, former: &Filed, filed: &Filed) {
+        if let Ok(found) = self.by_hash.find_entry(former.hash[0], |&other| other == slot) {
+            found.remove();
+        }
+        let queue = &self.queue;
+        let by_hash = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.hash[0]);
+        self.by_hash.insert_unique(filed.hash[0], slot, by_hash);
+        if former.role == Role::Marker {
+            self.doom_variants(former.key_hash());
+        }
+    }
+
+    /// Drops some stale pairs of label and file.
+    fn tidy_labels(&mut self, steps: usize) {
+        let queue = &self.queue;
+        let is_live =
+            |slot: u32, low: u32| queue.at(slot).is_some_and(|filed| mark_of(filed.generation) == low);
+        self.labels.tidy(steps, is_live);
+    }
+
+    /// Notes what a marker of a key says. The variants of another family are to be removed.
+    pub(crate) fn mark(&mut self, name: Name, hash: u128, selector: &[u8], family: u64) {
+        let marker = Marker { selector: selector.into(), family };
+        let former = self.markers.insert(name, marker);
+        if former.is_some_and(|former| former.family != family || *former.selector != *selector) {
+            self.doom_variants(hash);
+        }
+    }
+
+    /// The variants of a key that are known are to be removed.
+    pub(crate) fn doom_variants(&mut self, hash: u128) {
+        let names: Vec<Name> = self.variants(hash).map(|filed| filed.name).collect();
+        for name in names {
+            self.doom(name);
+        }
+    }
+
+    /// Notes that a key has no variants any more.
+    pub(crate) fn unmark(&mut self, name: Name, hash: u128) {
+        self.markers.remove(&name);
+        self.doom_variants(hash);
+    }
+
+    /// A marker that says what no variant varies by is to be removed with the last of them.
+    pub(super) fn doom_idle_marker(&mut self, hash: u128) {
+        if self.variants(hash).next().is_none()
+            && let Some(marker) = self.of_key(hash).filter(|filed| filed.role == Role::Marker)
+        {
+            self.doom(marker.name);
+        }
+    }
+
+    /// Takes a file out, its blocks still held; the variants of a marker go with it, and the marker with the last of them.
+    fn take(&mut self, name: Name) -> Option<Filed> {
+        let slot = self.find(name)?;
+        let filed = self.queue.remove(slot)?;
+        self.shares -= usize::from(filed.share);
+        if let Ok(found) = self.by_name.find_entry(name.table_hash(), |&other| other == slot) {
+            found.remove();
+        }
+        if let Ok(found) = self.by_hash.find_entry(filed.hash[0], |&other| other == slot) {
+            found.remove();
+        }
+        match filed.role {
+            Role::Marker => self.unmark(name, filed.key_hash()),
+            // Until every file is known there may be other variants.
+            Role::Variant if self.complete => self.doom_idle_marker(filed.key_hash()),
+            Role::Variant | Role::Plain => {}
+        }
+        self.softened.remove(name);
+        self.tidy_labels(TIDIED);
+        Some(filed)
+    }
+
+    /// Dooms a file: it counts as gone from now on, though it has yet to be removed.
+    pub(crate) fn doom(&mut self, name: Name) {
+        if let Some(filed) = self.take(name) {
+            self.doomed.insert(name, (filed.hash, filed.blocks));
+        }
+    }
+
+    /// As [`Self::doom`], for a file that may be there though it is not known.
+    pub(crate) fn doom_unknown(&mut self, name: Name, hash: u128) {
+        self.doom(name);
+        self.doomed.entry(name).or_insert((halves(hash), 0));
+    }
+
+    /// Forgets a file that is gone already.
+    pub(crate) fn forget(&mut self, name: Name) -> Option<Filed> {
+        let filed = self.take(name)?;
+        self.return_blocks(filed.blocks);
+        Some(filed)
+    }
+
+    /// Notes that a doomed file has been removed.
+    pub(crate) fn buried(&mut self, name: Name) {
+        if let Some((_, blocks)) = self.doomed.remove(&name) {
+            self.return_blocks(blocks);
+        }
+    }
+
+    /// The file that should leave next.
+    pub(crate) fn victim(&mut self) -> Option<Filed> {
+        let slot = self.queue.victim(|filed| u64::from(filed.blocks), |_| 0)?;
+        self.queue.at(slot).copied()
+    }
+
+    /// As [`Self::doom`], to make room.
+    pub(crate) fn evict(&mut self, name: Name) {
+        if let Some(slot) = self.find(name) {
+            self.queue.remember(slot, name.table_hash());
+        }
+        self.doom(name);
+    }
+
+    /// Notes that a file was used.
+    pub(crate) fn touch(&mut self, name: Name, used_s: u32) {
+        if let Some(slot) = self.find(name)
+            && let Some(filed) = self.queue.hit(slot, 1)
+        {
+            filed.used_s = filed.used_s.max(used_s);
+        }
+    }
+
+    /// Notes that the page of a key was used in memory.
+    pub(crate) fn touch_key(&mut self, hash: u128, used_s: u32) {
+        let halves = halves(hash);
+        let slots: Vec<u32> = self.by_hash.iter_hash(hash as u64).copied().collect();
+        for slot in slots {
+            if self.queue.at(slot).is_some_and(|filed| filed.hash == halves)
+                && let Some(filed) = self.queue.hit(slot, 1)
+            {
+                filed.used_s = filed.used_s.max(used_s);
+            }
+        }
+    }
+
+    /// Dooms all files of a key and what is being written of it; how many objects that were.
+    pub(crate) fn remove_key(&mut self, key: &[u8], hash: u128) -> usize {
+        self.writes.remove_key(hash);
+        let count = match self.of_key(hash) {
+            None => 0,
+            Some(filed) if filed.role == Role::Marker => self.variants(hash).count(),
+            Some(_) => 1,
+        };
+        if count > 0 || !self.complete || self.of_key(hash).is_some() {
+            self.doom_unknown(Name::of_key(key), hash);
+        }
+        count
+    }
+
+    /// Dooms every file and what is being written; how many objects that were.
+    pub(crate) fn remove_all(&mut self) -> usize {
+        self.writes.clear();
+        let slots = 0..self.queue.slots();
+        let is_page = |filed: &&Filed| filed.role != Role::Marker;
+        let count = slots.clone().filter_map(|slot| self.queue.at(slot)).filter(is_page).count();
+        for slot in slots {
+            if let Some(filed) = self.queue.at(slot).copied() {
+                self.doom(filed.name);
+            }
+        }
+        count
+    }
+
+    /// Takes some files that have yet to say that their pages are stale.
+    pub(crate) fn take_softened(&mut self, most: usize) -> Vec<Filed> {
+        let names = self.softened.take_unwritten(most);
+        names.into_iter().filter_map(|name| self.get(name)).collect()
+    }
+}

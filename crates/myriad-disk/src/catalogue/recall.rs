@@ -1,0 +1,82 @@
+//! Files as a snapshot tells of them, until they are seen.
+
+use myriad_index::{Name, Standing};
+
+use super::{Catalogue, Filed, Role};
+use crate::file_labels::mark_of;
+
+impl Catalogue {
+    /// The files as they stand in the queue, those that are nearest to leaving first.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = (&Filed, Standing)> {
+        self.queue.in_order()
+    }
+
+    /// Puts the files in the order of their last use, which was unknown while they were found one by one.
+    pub(crate) fn sort_by_use(&mut self) {
+        self.queue.sort_by_key(|filed| filed.used_s);
+    }
+
+    /// Gives every file the same time of use, as after a stop of unknown length.
+    pub(crate) fn all_used(&mut self, now_s: u32) {
+        for slot in 0..self.queue.slots() {
+            if let Some(filed) = self.queue.at_mut(slot) {
+                filed.used_s = filed.used_s.max(now_s);
+            }
+        }
+    }
+
+    /// Notes that a file was seen; false where it is unknown, or its generation and labels are not sure.
+    pub(crate) fn see(&mut self, name: Name) -> bool {
+        let Some(slot) = self.find(name) else { return false };
+        self.queue.at_mut(slot).is_some_and(|filed| {
+            filed.seen = true;
+            filed.sure
+        })
+    }
+
+    /// Enters a file as a snapshot tells of it.
+    pub(crate) fn recall(&mut self, filed: Filed, standing: Standing) {
+        if self.find(filed.name).is_some() || self.is_doomed(filed.name) {
+            return;
+        }
+        self.take_blocks(filed.blocks);
+        self.enter_as(filed, &[], Some(standing));
+    }
+
+    /// Enters a label as a snapshot tells of it, for the file whose name has these bits.
+    pub(crate) fn recall_label(&mut self, label: u64, name: u64) {
+        let is_it = |&slot: &u32| self.queue.at(slot).is_some_and(|filed| filed.name.table_hash() == name);
+        let slot = self.by_name.find(name, is_it).copied();
+        // A file that was written since is another page, with labels of its own.
+        if let Some((slot, filed)) = slot.and_then(|slot| Some((slot, self.queue.at(slot)?)))
+            && !filed.seen
+        {
+            self.labels.insert(label, slot, filed.generation);
+        }
+    }
+
+    /// All labels that files bear, each with bits of its file's name.
+    pub(crate) fn all_labels(&self) -> Vec<(u64, u64)> {
+        let name = |slot: u32, low: u32| {
+            let filed = self.queue.at(slot).filter(|filed| mark_of(filed.generation) == low);
+            filed.map(|filed| filed.name.table_hash())
+        };
+        let live = self.labels.iter().filter_map(|(label, slot, low)| Some((label, name(slot, low)?)));
+        live.collect()
+    }
+
+    /// Notes that every file has been looked at: those that only a snapshot knew are gone.
+    pub(crate) fn complete(&mut self) {
+        for slot in 0..self.queue.slots() {
+            if let Some(filed) = self.queue.at(slot).filter(|filed| !filed.seen || !filed.sure).copied() {
+                self.forget(filed.name);
+            }
+        }
+        for slot in 0..self.queue.slots() {
+            if let Some(marker) = self.queue.at(slot).filter(|filed| filed.role == Role::Marker) {
+                self.doom_idle_marker(marker.key_hash());
+            }
+        }
+        self.complete = true;
+    }
+}

@@ -1,0 +1,126 @@
+//! Writes that have not come to their end, so that purges and later pages can overtake them.
+
+use std::collections::HashMap;
+
+use super::filed::{Filed, Role};
+use crate::format::variant_hash;
+
+/// One write.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    /// The hash of the variant ([`variant_hash`]); 0 for a key without variants.
+    variant: u64,
+    number: u64,
+    /// The generation of the page.
+    generation: u64,
+}
+
+/// The writes under way in a zone, by the hash of their key. A page has at most one.
+#[derive(Debug)]
+pub(crate) struct Writes {
+    by_key: HashMap<u128, Vec<Write>>,
+    /// The number of the next write.
+    next: u64,
+}
+
+impl Default for Writes {
+    fn default() -> Self {
+        Self { by_key: HashMap::new(), next: 1 }
+    }
+}
+
+impl Writes {
+    /// Notes that a write begins, and gives its number. It takes the place of one that was begun before for the same page;
+    /// `None` where that is of a later generation.
+    pub(crate) fn begin(&mut self, hash: u128, variant: Option<&[u8]>, generation: u64) -> Option<u64> {
+        let number = self.next;
+        let write = Write { variant: variant_hash(variant), number, generation };
+        let of_key = self.by_key.entry(hash).or_default();
+        match of_key.iter_mut().find(|other| other.variant == write.variant) {
+            Some(other) if other.generation > generation => return None,
+            Some(other) => *other = write,
+            None => of_key.push(write),
+        }
+        self.next += 1;
+        Some(number)
+    }
+
+    /// Whether a page later than `generation` is being written, or about to be.
+    pub(crate) fn has_newer(&self, hash: u128, variant: Option<&[u8]>, generation: u64) -> bool {
+        if self.by_key.is_empty() {
+            return false;
+        }
+        let variant = variant_hash(variant);
+        let is_it = |write: &Write| write.variant == variant && write.generation > generation;
+        self.by_key.get(&hash).is_some_and(|of_key| of_key.iter().any(is_it))
+    }
+
+    /// Whether a write may still take effect: nothing purged or overtook it.
+    pub(crate) fn is_wanted(&self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
+        let variant = variant_hash(variant);
+        let is_it = |write: &Write| write.variant == variant && write.number == number;
+        self.by_key.get(&hash).is_some_and(|of_key| of_key.iter().any(is_it))
+    }
+
+    /// Notes the end of a write; whether it may take effect.
+    pub(crate) fn end(&mut self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
+        let variant = variant_hash(variant);
+        self.retain(hash, |write| (write.variant, write.number) != (variant, number))
+    }
+
+    /// Cancels what is being written of a page.
+    pub(crate) fn cancel(&mut self, hash: u128, variant: Option<&[u8]>) {
+        let variant = variant_hash(variant);
+        self.retain(hash, |write| write.variant != variant);
+    }
+
+    /// Cancels what is being written in the place of a file, where its fetch began before `number`: pages of the file's variant,
+    /// or all pages of the key where the file was not of a variant.
+    pub(crate) fn cancel_before(&mut self, filed: &Filed, number: u64) {
+        let is_other = |write: &Write| filed.role == Role::Variant && write.variant as u32 != filed.variant;
+        self.retain(filed.key_hash(), |write| write.generation >= number || is_other(write));
+    }
+
+    /// Keeps some of a key's writes; whether others went.
+    fn retain(&mut self, hash: u128, is_kept: impl Fn(&Write) -> bool) -> bool {
+        let Some(of_key) = self.by_key.get_mut(&hash) else { return false };
+        let before = of_key.len();
+        of_key.retain(is_kept);
+        let went = of_key.len() < before;
+        if of_key.is_empty() {
+            self.by_key.remove(&hash);
+        }
+        went
+    }
+
+    /// Cancels all writes of a key.
+    pub(crate) fn remove_key(&mut self, hash: u128) {
+        self.by_key.remove(&hash);
+    }
+
+    /// Cancels all writes.
+    pub(crate) fn clear(&mut self) {
+        self.by_key.clear();
+    }
+
+    /// Whether something of a key is being written.
+    pub(crate) fn has_key(&self, hash: u128) -> bool {
+        self.by_key.contains_key(&hash)
+    }
+
+    /// The keys of which something is being written.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u128> {
+        self.by_key.keys().copied()
+    }
+
+    /// The number of the oldest write under way, or of the next one.
+    pub(crate) fn oldest(&self) -> u64 {
+        let numbers = self.by_key.values().flatten().map(|write| write.number);
+        numbers.min().unwrap_or(self.next)
+    }
+
+    /// The number of the next write.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+}

@@ -1,0 +1,36 @@
+//! Counts of what has happened to a zone's files since it was opened.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::options::DiskStats;
+
+/// The counts, each as its namesake in [`DiskStats`].
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) reads: AtomicU64,
+    pub(crate) writes: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) evictions: AtomicU64,
+    pub(crate) expired: AtomicU64,
+    pub(crate) vanished: AtomicU64,
+    pub(crate) quarantined: AtomicU64,
+    pub(crate) unreadable: AtomicU64,
+}
+
+impl Counts {
+    /// The counts; what there is now is left out.
+    pub(crate) fn stats(&self) -> DiskStats {
+        let count = |counter: &AtomicU64| counter.load(Relaxed);
+        DiskStats {
+            reads: count(&self.reads),
+            writes: count(&self.writes),
+            dropped: count(&self.dropped),
+            evictions: count(&self.evictions),
+            expired: count(&self.expired),
+            vanished: count(&self.vanished),
+            quarantined: count(&self.quarantined),
+            unreadable: count(&self.unreadable),
+            ..DiskStats::default()
+        }
+    }
+}

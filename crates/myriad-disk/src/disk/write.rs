@@ -1,0 +1,195 @@
+//! Writing pages.
+
+use std::fs;
+use std::sync::atomic::Ordering::Relaxed;
+
+use myriad_index::Name;
+
+use super::Disk;
+use crate::catalogue::Role;
+use crate::format::{HEADER, Kind, Sections};
+use crate::page::{PageId, PageParts};
+use crate::stage::{Placing, Stage, Unwritten};
+
+/// Milliseconds after which a page that got another encoding is written anew.
+const CHANGED_AFTER_MS: u64 = 2000;
+/// Most pages that wait to be written anew.
+const CHANGED: usize = 4096;
+/// Files that may be doomed without a look whether they are there; beyond that the disk is asked first.
+pub(crate) const UNASKED: usize = 1 << 14;
+
+impl Disk {
+    /// Whether this page, or a later one in its place, is in its file.
+    pub fn has_file_of(&self, page: &PageId<'_>) -> bool {
+        let catalogue = self.shelf.catalogue.lock();
+        catalogue.has_page(page.hash, page.variant(), |generation| generation >= page.generation)
+    }
+
+    /// Whether a later page than this is in its file, or on its way there.
+    pub fn has_or_writes_newer(&self, page: &PageId<'_>) -> bool {
+        let catalogue = self.shelf.catalogue.lock();
+        catalogue.writes.has_newer(page.hash, page.variant(), page.generation)
+            || catalogue.has_page(page.hash, page.variant(), |generation| generation > page.generation)
+    }
+
+    /// Begins to write a page, and gives the number of the write. From now on its former file is not read, and a purge cancels
+    /// the write. `None` where a later page of the same place is on its way.
+    pub fn begin_write(&self, page: &PageId<'_>) -> Option<u64> {
+        self.shelf.catalogue.lock().writes.begin(page.hash, page.variant(), page.generation)
+    }
+
+    /// Ends a write that turned out not to be wanted.
+    pub fn end_write(&self, page: &PageId<'_>, number: u64) {
+        self.shelf.catalogue.lock().writes.end(page.hash, page.variant(), number);
+    }
+
+    /// Has `job` write a page of `weight` bytes on a thread of the disk. Where it cannot, the page waits in the backlog.
+    pub fn queue_write(&self, page: &PageId<'_>, number: u64, weight: usize, job: Box<dyn FnOnce() + Send>) {
+        let shelf = &self.shelf;
+        let may_write = shelf.health.has_begun() && shelf.may_write();
+        if may_write && shelf.pool.write(weight, job).is_ok() {
+            return;
+        }
+        self.abandon(page, number);
+        // While another process has the lease, which may end before this one.
+        let is_early = shelf.health.has_begun() && !shelf.lease.is_held();
+        if !(may_write || is_early) || !self.backlog.push(page.hash) {
+            shelf.counts.dropped.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Begins the file of a page with a body of `body_len` bytes.
+    pub fn begin_file(&self, page: &PageId<'_>, number: u64, body_len: u64) -> Result<Stage, Unwritten> {
+        if !self.shelf.catalogue.lock().writes.is_wanted(page.hash, page.variant(), number) {
+            return Err(Unwritten::Unwanted);
+        }
+        Stage::begin(&self.shelf, HEADER as u64 + body_len)
+    }
+
+    /// Gives a file whose body is whole its other parts and its name.
+    pub fn place(
+        &self,
+        file: Stage,
+        page: &PageId<'_>,
+        parts: &PageParts<'_>,
+        number: u64,
+    ) -> Result<Name, Unwritten> {
+        file.place(Placing {
+            sections: Sections {
+                kind: Kind::Object,
+                version: self.shelf.files.version,
+                generation: page.generation,
+                family: 0,
+                stored_at: parts.stored_at,
+                fresh_until: parts.fresh_until,
+                labels: parts.labels,
+                key: page.key,
+                key_hash: page.hash,
+                selector: page.selection.map_or(&[], |selection| &*selection.selector),
+                variant: page.variant().unwrap_or_default(),
+                meta: parts.meta,
+                encodings: parts.encodings,
+            },
+            variant: page.variant(),
+            number,
+            used_s: parts.used_s,
+        })
+    }
+
+    /// Notes that a page was not written. It waits in the backlog where another process has taken the lease meanwhile, which
+    /// may come back.
+    pub fn write_failed(&self, page: &PageId<'_>, number: u64, why: &Unwritten) {
+        if matches!(why, Unwritten::Unwanted) {
+            return;
+        }
+        self.abandon(page, number);
+        if !self.shelf.lease.is_lost() || !self.backlog.push(page.hash) {
+            self.shelf.counts.dropped.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// As [`Self::write_failed`], of a page whose body is not in memory: it cannot be written later.
+    pub fn spill_failed(&self, page: &PageId<'_>, number: u64, why: &Unwritten) {
+        if !matches!(why, Unwritten::Unwanted) {
+            self.shelf.counts.dropped.fetch_add(1, Relaxed);
+            self.abandon(page, number);
+        }
+    }
+
+    /// Ends a write that failed: the file that it was to replace is older than the page in memory, and is removed.
+    pub(crate) fn abandon(&self, page: &PageId<'_>, number: u64) {
+        let shelf = &self.shelf;
+        let main = Name::of_key(page.key);
+        let name = {
+            let mut catalogue = shelf.catalogue.lock();
+            if !catalogue.writes.end(page.hash, page.variant(), number) {
+                return;
+            }
+            let name = match (page.selection, catalogue.marker(main)) {
+                (Some(own), Some(marker)) if own.selector == marker.selector => {
+                    Name::of_variant(page.key, marker.family, &own.variant)
+                }
+                // A marker that nobody has read may say the same.
+                (Some(_), None) if catalogue.get(main).is_none_or(|filed| filed.role != Role::Plain) => {
+                    return;
+                }
+                _ => main,
+            };
+            match catalogue.get(name) {
+                Some(filed) if filed.generation > page.generation => return,
+                Some(_) => return catalogue.doom(name),
+                None if catalogue.complete => return,
+                // A worker does not wait for a disk that has too much to do: removing the file soon shows whether it is there.
+                None if shelf.lease.is_held() && catalogue.doomed() < UNASKED => {
+                    return catalogue.doom_unknown(name, page.hash);
+                }
+                None => name,
+            }
+        };
+        // A file that is not there need not be remembered: visitors choose how many such there are.
+        if fs::symlink_metadata(shelf.files.path(name)).is_ok() {
+            let mut catalogue = shelf.catalogue.lock();
+            if catalogue.get(name).is_none_or(|filed| filed.generation <= page.generation) {
+                catalogue.doom_unknown(name, page.hash);
+            }
+        }
+    }
+
+    /// Notes that a page in memory got another encoding, or other validity, which its file does not have. At most [`CHANGED`]
+    /// pages are noted; others are not written anew.
+    pub fn note_changed(&self, page: &PageId<'_>, now: u64) {
+        let mut changed = self.changed.lock();
+        if changed.len() < CHANGED {
+            let due = now.saturating_add(CHANGED_AFTER_MS);
+            changed.entry((page.hash, page.generation)).or_insert(due);
+        }
+    }
+
+    /// The changed pages whose time has come: hash of the key, generation.
+    pub fn take_changed(&self, now: u64) -> Vec<(u128, u64)> {
+        let mut due = Vec::new();
+        self.changed.lock().retain(|page, at| {
+            if *at <= now {
+                due.push(*page);
+            }
+            *at > now
+        });
+        due
+    }
+
+    /// Hashes of the keys of pages in the backlog, as many as the disk has time for now.
+    pub fn take_backlog(&self) -> Vec<u128> {
+        if !self.shelf.may_write() {
+            return Vec::new();
+        }
+        self.backlog.take(self.shelf.pool.room_to_write())
+    }
+
+    /// Notes that memory has let go of a page of the backlog before it could be written.
+    pub fn backlog_lost(&self, hash: u128) {
+        // A key that was in the backlog twice has a file by now.
+        if self.shelf.catalogue.lock().of_hash(hash).next().is_none() {
+            self.shelf.counts.dropped.fetch_add(1, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The first stretch of a recovery: a folder with little in it is known after that, and counts are exact.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+/// Tells when the first stretch has ended.
+#[derive(Debug, Default)]
+pub(crate) struct FirstStretch {
+    is_over: Mutex<bool>,
+    told: Condvar,
+    /// The deadline of all who wait, so that purges which come one after another do not wait one after another.
+    until: OnceLock<Instant>,
+}
+
+impl FirstStretch {
+    /// Notes its end.
+    pub(crate) fn end(&self) {
+        let was_over = std::mem::replace(&mut *self.is_over.lock(), true);
+        if !was_over {
+            self.told.notify_all();
+        }
+    }
+
+    /// Waits for its end, for `longest` at most, counted from when the first caller came. Not to be called on threads that
+    /// visitors wait for.
+    pub(crate) fn wait(&self, longest: Duration) {
+        let until = self.until(longest);
+        let mut is_over = self.is_over.lock();
+        while !*is_over {
+            if self.told.wait_until(&mut is_over, until).timed_out() {
+                return;
+            }
+        }
+    }
+
+    fn until(&self, longest: Duration) -> Instant {
+        *self.until.get_or_init(|| Instant::now() + longest)
+    }
+
+    /// Whether anybody has waited.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn was_waited_for(&self) -> bool {
+        self.until.get().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_who_wait_share_one_deadline() {
+        let stretch = FirstStretch::default();
+        assert!(!stretch.was_waited_for());
+        stretch.wait(Duration::from_millis(1));
+        assert!(stretch.was_waited_for());
+        let until = stretch.until(Duration::from_hours(1));
+        assert!(until <= Instant::now(), "it has passed");
+        stretch.wait(Duration::from_hours(1));
+    }
+}

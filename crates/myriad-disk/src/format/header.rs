@@ -1,0 +1,147 @@
+//! The header of a file.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::reader::Reader;
+use super::{FormatError, HEADER, Kind, PIECE};
+
+const MAGIC: [u8; 8] = *b"\x89Myriad\n";
+/// Raised by every change that an older reader would misread.
+const FORMAT: u16 = 3;
+/// Most bytes of labels.
+pub(super) const MOST_LABELS: u32 = 64 << 10;
+
+/// The header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
+    /// The caller's version of its metadata, and which seed the key is hashed with.
+    pub(crate) version: u32,
+    /// The sequence number at which the fetch began.
+    pub(crate) generation: u64,
+    /// The family of a marker, which is part of the names of its variants. A variant bears that of its marker.
+    pub(crate) family: u64,
+    pub(crate) stored_at: u64,
+    pub(crate) fresh_until: u64,
+    pub(crate) key_len: u32,
+    pub(crate) selector_len: u32,
+    pub(crate) variant_len: u32,
+    pub(crate) meta_len: u32,
+    pub(crate) encodings_len: u32,
+    /// Bytes of the labels, with the hash of the variant and their checksum; 0 for a marker.
+    pub(crate) labels_len: u32,
+    pub(crate) body_len: u64,
+    /// Checksum of key, selector, variant and metadata.
+    pub(super) head_sum: u64,
+    pub(super) encodings_sum: u64,
+    /// Checksum of the checksums of the body's pieces.
+    pub(crate) pieces_sum: u64,
+    /// The key's XXH3-128 under the folder's seed.
+    pub(crate) key_hash: u128,
+}
+
+impl Header {
+    /// Reads a header and checks that a file of `file_len` bytes can be the one it describes.
+    pub(crate) fn parse(bytes: &[u8; HEADER], file_len: u64, version: u32) -> Result<Self, FormatError> {
+        let mut reader = Reader(bytes);
+        if reader.take(8) != Some(&MAGIC[..]) || reader.u16() != FORMAT {
+            return Err(FormatError::Foreign);
+        }
+        if xxh3_64(&bytes[..HEADER - 8]).to_le_bytes() != bytes[HEADER - 8..] {
+            return Err(FormatError::Damaged);
+        }
+        let kind = match reader.u16() {
+            1 => Kind::Object,
+            2 => Kind::Marker,
+            _ => return Err(FormatError::Foreign),
+        };
+        let header = Self {
+            kind,
+            version: reader.u32(),
+            generation: reader.u64(),
+            family: reader.u64(),
+            stored_at: reader.u64(),
+            fresh_until: reader.u64(),
+            key_len: reader.u32(),
+            selector_len: reader.u32(),
+            variant_len: reader.u32(),
+            meta_len: reader.u32(),
+            encodings_len: reader.u32(),
+            labels_len: reader.u32(),
+            body_len: reader.u64(),
+            head_sum: reader.u64(),
+            encodings_sum: reader.u64(),
+            pieces_sum: reader.u64(),
+            key_hash: u128::from(reader.u64()) | u128::from(reader.u64()) << 64,
+        };
+        if header.version != version {
+            return Err(FormatError::Foreign);
+        }
+        if header.labels_len > MOST_LABELS || !header.labels_len.is_multiple_of(8) {
+            return Err(FormatError::Damaged);
+        }
+        if header.file_len() != Some(file_len) {
+            return Err(FormatError::Length);
+        }
+        Ok(header)
+    }
+
+    pub(crate) fn write(&self) -> [u8; HEADER] {
+        let mut out = Vec::with_capacity(HEADER);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&FORMAT.to_le_bytes());
+        out.extend_from_slice(&[if self.kind == Kind::Object { 1 } else { 2 }, 0]);
+        out.extend_from_slice(&self.version.to_le_bytes());
+        for number in [self.generation, self.family, self.stored_at, self.fresh_until] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for length in self.lengths() {
+            out.extend_from_slice(&length.to_le_bytes());
+        }
+        for number in [self.body_len, self.head_sum, self.encodings_sum, self.pieces_sum] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(&self.key_hash.to_le_bytes());
+        let mut header = [0; HEADER];
+        header[..HEADER - 8].copy_from_slice(&out);
+        let sum = xxh3_64(&header[..HEADER - 8]);
+        header[HEADER - 8..].copy_from_slice(&sum.to_le_bytes());
+        header
+    }
+
+    /// Pieces of the body.
+    pub(crate) fn pieces(&self) -> u64 {
+        self.body_len.div_ceil(PIECE)
+    }
+
+    /// Where the checksums of the pieces begin.
+    pub(crate) fn pieces_at(&self) -> u64 {
+        HEADER as u64 + self.body_len
+    }
+
+    /// Where the labels begin, and after them the key.
+    pub(crate) fn head_at(&self) -> u64 {
+        self.pieces_at() + self.pieces() * 8
+    }
+
+    fn lengths(&self) -> [u32; 6] {
+        let head = [self.key_len, self.selector_len, self.variant_len, self.meta_len];
+        let [key, selector, variant, meta] = head;
+        [key, selector, variant, meta, self.encodings_len, self.labels_len]
+    }
+
+    /// Bytes from the labels to the end of the file.
+    pub(crate) fn tail_len(&self) -> u64 {
+        self.lengths().iter().map(|&length| u64::from(length)).sum()
+    }
+
+    /// Bytes from the labels to the end of the metadata.
+    pub(crate) fn head_len(&self) -> u64 {
+        self.tail_len() - u64::from(self.encodings_len)
+    }
+
+    fn file_len(&self) -> Option<u64> {
+        let pieces = self.pieces().checked_mul(8)?;
+        (HEADER as u64).checked_add(self.body_len)?.checked_add(pieces)?.checked_add(self.tail_len())
+    }
+}

@@ -1,0 +1,137 @@
+//! Reading the parts of a file, verified.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::header::Header;
+use super::reader::Reader;
+use super::{FormatError, HEADER, PIECE};
+
+/// Reads the section of labels: the hash of the variant, and the labels.
+pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError> {
+    let Some((numbers, sum)) = bytes.split_last_chunk::<8>() else { return Ok((0, Box::default())) };
+    if xxh3_64(numbers).to_le_bytes() != *sum {
+        return Err(FormatError::Damaged);
+    }
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let mut numbers = numbers.chunks_exact(8).map(number);
+    Ok((numbers.next().unwrap_or(0), numbers.collect()))
+}
+
+/// An encoding: its index, the caller's metadata, its bytes.
+pub(crate) type Encoding<'a> = (u8, &'a [u8], &'a [u8]);
+
+/// The sections from the labels to the metadata, verified and taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Head<'a> {
+    pub(crate) labels: Box<[u64]>,
+    pub(crate) key: &'a [u8],
+    pub(crate) selector: &'a [u8],
+    pub(crate) variant: &'a [u8],
+    pub(crate) meta: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// Takes apart the bytes from the labels to the end of the metadata.
+    pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let mut reader = Reader(bytes);
+        let mut section = |length: u32| reader.take(length as usize).ok_or(FormatError::Length);
+        let labels = section(header.labels_len)?;
+        let key = section(header.key_len)?;
+        let selector = section(header.selector_len)?;
+        let variant = section(header.variant_len)?;
+        let meta = section(header.meta_len)?;
+        if !reader.0.is_empty() {
+            return Err(FormatError::Length);
+        }
+        if xxh3_64(&bytes[labels.len()..]) != header.head_sum {
+            return Err(FormatError::Damaged);
+        }
+        Ok(Self { labels: read_labels(labels)?.1, key, selector, variant, meta })
+    }
+}
+
+/// The sections that follow the body, verified and taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Tail<'a> {
+    pub(crate) head: Head<'a>,
+    pub(crate) encodings: Vec<Encoding<'a>>,
+}
+
+impl<'a> Tail<'a> {
+    /// Takes apart the bytes from the labels to the end of the file.
+    pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let head_len = usize::try_from(header.head_len()).unwrap_or(usize::MAX);
+        let (head, encodings) = bytes.split_at_checked(head_len).ok_or(FormatError::Length)?;
+        if encodings.len() as u64 != u64::from(header.encodings_len) {
+            return Err(FormatError::Length);
+        }
+        let head = Head::parse(header, head)?;
+        if xxh3_64(encodings) != header.encodings_sum {
+            return Err(FormatError::Damaged);
+        }
+        let encodings = read_encodings(encodings).ok_or(FormatError::Damaged)?;
+        Ok(Self { head, encodings })
+    }
+}
+
+fn read_encodings(bytes: &[u8]) -> Option<Vec<Encoding<'_>>> {
+    let mut reader = Reader(bytes);
+    let mut encodings = Vec::new();
+    while !reader.0.is_empty() {
+        let index = reader.take(1)?[0];
+        let lengths = reader.take(8)?;
+        let meta_len = u32::from_le_bytes(lengths[..4].try_into().ok()?);
+        let len = u32::from_le_bytes(lengths[4..].try_into().ok()?);
+        encodings.push((index, reader.take(meta_len as usize)?, reader.take(len as usize)?));
+    }
+    Some(encodings)
+}
+
+/// The checksums of pieces, if they are what the header says.
+pub(crate) fn read_pieces(header: &Header, bytes: &[u8]) -> Result<Box<[u64]>, FormatError> {
+    if bytes.len() as u64 != header.pieces() * 8 {
+        return Err(FormatError::Length);
+    }
+    if xxh3_64(bytes) != header.pieces_sum {
+        return Err(FormatError::Damaged);
+    }
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    Ok(bytes.chunks_exact(8).map(number).collect())
+}
+
+/// Checks a stretch of the body that begins with a piece and ends with one, or with the body.
+pub(crate) fn check_pieces(bytes: &[u8], sums: &[u64]) -> Result<(), FormatError> {
+    let pieces = bytes.chunks(PIECE as usize);
+    if pieces.len() != sums.len() {
+        return Err(FormatError::Length);
+    }
+    let hold = pieces.zip(sums).all(|(piece, sum)| xxh3_64(piece) == *sum);
+    if hold { Ok(()) } else { Err(FormatError::Damaged) }
+}
+
+/// Reads a whole file as a look-up does, for tests with bytes from outside: it gives an error, or the very parts that were
+/// written. Returns the length of the body.
+pub fn examine(bytes: &[u8], version: u32) -> Result<u64, FormatError> {
+    let whole = Whole::parse(bytes, version)?;
+    Ok(whole.body.len() as u64)
+}
+
+/// A file that is all in memory, verified.
+#[derive(Debug)]
+pub(crate) struct Whole<'a> {
+    pub(crate) header: Header,
+    pub(crate) body: &'a [u8],
+    pub(crate) tail: Tail<'a>,
+}
+
+impl<'a> Whole<'a> {
+    pub(crate) fn parse(bytes: &'a [u8], version: u32) -> Result<Self, FormatError> {
+        let first = bytes.first_chunk::<HEADER>().ok_or(FormatError::Length)?;
+        let header = Header::parse(first, bytes.len() as u64, version)?;
+        let body = &bytes[HEADER..header.pieces_at() as usize];
+        let sums = read_pieces(&header, &bytes[header.pieces_at() as usize..header.head_at() as usize])?;
+        check_pieces(body, &sums)?;
+        let tail = Tail::parse(&header, &bytes[header.head_at() as usize..])?;
+        Ok(Self { header, body, tail })
+    }
+}

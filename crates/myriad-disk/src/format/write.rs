@@ -1,0 +1,132 @@
+//! Writing the parts of a file around its body.
+
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use super::header::{Header, MOST_LABELS};
+use super::{HEADER, Kind, PIECE, variant_hash};
+
+/// The sections of a file but its body.
+#[derive(Debug)]
+pub(crate) struct Sections<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) version: u32,
+    pub(crate) generation: u64,
+    pub(crate) family: u64,
+    pub(crate) stored_at: u64,
+    pub(crate) fresh_until: u64,
+    pub(crate) labels: &'a [u64],
+    pub(crate) key: &'a [u8],
+    pub(crate) key_hash: u128,
+    pub(crate) selector: &'a [u8],
+    pub(crate) variant: &'a [u8],
+    pub(crate) meta: &'a [u8],
+    /// Made by [`write_encoding`].
+    pub(crate) encodings: &'a [u8],
+}
+
+impl Sections<'_> {
+    /// Bytes of the sections.
+    pub(crate) fn len(&self) -> u64 {
+        let sections = [self.key, self.selector, self.variant, self.meta, self.encodings];
+        self.labels_len() as u64 + sections.iter().map(|section| section.len() as u64).sum::<u64>()
+    }
+
+    fn labels_len(&self) -> usize {
+        if self.kind == Kind::Object { self.labels.len() * 8 + 16 } else { 0 }
+    }
+
+    fn write_labels(&self, out: &mut Vec<u8>) {
+        if self.kind == Kind::Marker {
+            return;
+        }
+        let at = out.len();
+        let variant = variant_hash((self.family != 0).then_some(self.variant));
+        for number in [variant].iter().chain(self.labels) {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        let sum = xxh3_64(&out[at..]);
+        out.extend_from_slice(&sum.to_le_bytes());
+    }
+
+    /// The bytes around a body of `body_len` bytes whose pieces have these checksums: the header, and all that follows the
+    /// body. `None` where a section is too long to be written.
+    pub(crate) fn around(&self, body_len: u64, pieces: &[u64]) -> Option<([u8; HEADER], Vec<u8>)> {
+        let mut tail = Vec::with_capacity(pieces.len() * 8 + self.len() as usize);
+        for sum in pieces {
+            tail.extend_from_slice(&sum.to_le_bytes());
+        }
+        let pieces_sum = xxh3_64(&tail);
+        self.write_labels(&mut tail);
+        let head_at = tail.len();
+        for section in [self.key, self.selector, self.variant, self.meta] {
+            tail.extend_from_slice(section);
+        }
+        let head_sum = xxh3_64(&tail[head_at..]);
+        tail.extend_from_slice(self.encodings);
+        let length = |section: &[u8]| u32::try_from(section.len()).ok();
+        let header = Header {
+            kind: self.kind,
+            version: self.version,
+            generation: self.generation,
+            family: self.family,
+            stored_at: self.stored_at,
+            fresh_until: self.fresh_until,
+            key_len: length(self.key)?,
+            selector_len: length(self.selector)?,
+            variant_len: length(self.variant)?,
+            meta_len: length(self.meta)?,
+            encodings_len: length(self.encodings)?,
+            labels_len: u32::try_from(self.labels_len()).ok().filter(|&len| len <= MOST_LABELS)?,
+            body_len,
+            head_sum,
+            encodings_sum: xxh3_64(self.encodings),
+            pieces_sum,
+            key_hash: self.key_hash,
+        };
+        Some((header.write(), tail))
+    }
+}
+
+/// Appends one encoding to that section.
+pub fn write_encoding(index: u8, meta: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(index);
+    out.extend_from_slice(&(meta.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(meta);
+    out.extend_from_slice(bytes);
+}
+
+/// Cuts a body that arrives in stretches of any length into pieces, and keeps their checksums.
+#[derive(Default)]
+pub(crate) struct PieceSums {
+    sums: Vec<u64>,
+    hash: Xxh3Default,
+    filled: u64,
+}
+
+impl PieceSums {
+    pub(crate) fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (now, rest) = bytes.split_at(bytes.len().min((PIECE - self.filled) as usize));
+            self.hash.update(now);
+            self.filled += now.len() as u64;
+            bytes = rest;
+            if self.filled == PIECE {
+                self.end_piece();
+            }
+        }
+    }
+
+    fn end_piece(&mut self) {
+        self.sums.push(self.hash.digest());
+        self.hash.reset();
+        self.filled = 0;
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<u64> {
+        if self.filled > 0 {
+            self.end_piece();
+        }
+        self.sums
+    }
+}

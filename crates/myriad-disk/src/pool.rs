@@ -1,0 +1,288 @@
+//! Threads for the disk: nothing that may wait for one runs on a worker's thread.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+/// Most look-ups that wait; one more is a miss.
+const READS: usize = 4096;
+/// Most writes that wait; one more is put off.
+const WRITES: usize = 4096;
+/// Most bytes of pages that wait to be written.
+const WRITE_BYTES: usize = 64 << 20;
+/// Longest pause of the keeper, so that a file that somebody removed is noticed within it.
+const KEEPER_PAUSE: Duration = Duration::from_millis(200);
+
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
+
+/// A folder that the keeper looks after from time to time.
+pub(crate) trait Tend: Send + Sync {
+    /// Does a bounded part of what is to be done, and says when to come again.
+    fn tend(self: Arc<Self>) -> Duration;
+}
+
+/// The threads and queues of all disk tiers of a process; cloning gives another handle.
+#[derive(Clone)]
+pub struct DiskPool {
+    shared: Arc<Shared>,
+    /// The threads hold the queues, but not this: they end with the last handle, when nothing can give them work any more.
+    _ending: Arc<Ending>,
+}
+
+struct Ending(Arc<Shared>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.queues.lock().ended = true;
+        self.0.work.notify_all();
+        self.0.roused.notify_all();
+    }
+}
+
+struct Shared {
+    queues: Mutex<Queues>,
+    work: Condvar,
+    /// Wakes the keeper alone, so that no wake-up that is meant for a thread with work goes to it.
+    roused: Condvar,
+    idle: Condvar,
+    kept: Mutex<Vec<Weak<dyn Tend>>>,
+    /// Whether there are threads; without, jobs run where a test runs them.
+    threaded: bool,
+}
+
+#[derive(Default)]
+struct Queues {
+    /// Jobs that a caller waits for: few, and short.
+    urgent: VecDeque<Job>,
+    reads: VecDeque<Job>,
+    writes: VecDeque<(usize, Job)>,
+    write_bytes: usize,
+    running: usize,
+    /// Whether the keeper was asked to look now.
+    roused: bool,
+    ended: bool,
+}
+
+/// Says that a queue is full.
+#[derive(Debug)]
+pub(crate) struct Full;
+
+impl DiskPool {
+    /// Starts `threads` threads for reading and writing (the first prefers to write, the others to read), and one that
+    /// looks after the folders.
+    pub fn start(threads: usize) -> io::Result<Self> {
+        let pool = Self::new(true);
+        let spawn = |name: String, work: Box<dyn FnOnce(&Shared) + Send>| -> io::Result<JoinHandle<()>> {
+            let shared = Arc::clone(&pool.shared);
+            std::thread::Builder::new().name(name).stack_size(256 << 10).spawn(move || work(&shared))
+        };
+        for index in 0..threads.max(1) {
+            spawn(format!("disk-{index}"), Box::new(move |shared| shared.serve(index == 0)))?;
+        }
+        spawn("disk-keeper".to_owned(), Box::new(Shared::keep))?;
+        Ok(pool)
+    }
+
+    /// A pool without threads: [`Self::run_one`] and [`Self::tend`] do its work, for tests that order it themselves.
+    pub fn by_hand() -> Self {
+        Self::new(false)
+    }
+
+    fn new(threaded: bool) -> Self {
+        let shared = Shared {
+            queues: Mutex::default(),
+            work: Condvar::new(),
+            roused: Condvar::new(),
+            idle: Condvar::new(),
+            kept: Mutex::default(),
+            threaded,
+        };
+        let shared = Arc::new(shared);
+        Self { _ending: Arc::new(Ending(Arc::clone(&shared))), shared }
+    }
+
+    /// Runs the next job of one queue; false where there is none.
+    pub fn run_one(&self, writes_first: bool) -> bool {
+        let Some(job) = self.shared.queues.lock().next(writes_first) else { return false };
+        job();
+        self.shared.ended_one();
+        true
+    }
+
+    /// Drops what waits, as the end of a process does: the jobs hold the zone that holds this.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn end(&self) {
+        let queues = std::mem::take(&mut *self.shared.queues.lock());
+        drop(queues);
+    }
+
+    /// Looks after every folder once.
+    pub fn tend(&self) {
+        self.shared.tend();
+    }
+
+    /// Waits until nothing is queued or running, for so long at most; whether it came to that.
+    pub fn settle(&self, patience: Duration) -> bool {
+        if !self.shared.threaded {
+            while self.run_one(true) {}
+            return true;
+        }
+        let mut queues = self.shared.queues.lock();
+        let end = std::time::Instant::now() + patience;
+        while !queues.is_idle() {
+            if self.shared.idle.wait_until(&mut queues, end).timed_out() {
+                return queues.is_idle();
+            }
+        }
+        true
+    }
+
+    /// Has the keeper look after a folder from now on, for as long as it lives.
+    pub(crate) fn keep(&self, tended: Weak<dyn Tend>) {
+        self.shared.kept.lock().push(tended);
+        self.rouse();
+    }
+
+    /// Wakes the keeper.
+    pub(crate) fn rouse(&self) {
+        self.shared.queues.lock().roused = true;
+        self.shared.roused.notify_all();
+    }
+
+    /// Whether a thread looks after the folders.
+    pub(crate) fn has_keeper(&self) -> bool {
+        self.shared.threaded
+    }
+
+    /// Queues a look-up.
+    pub(crate) fn read(&self, job: Job) -> Result<(), Full> {
+        let mut queues = self.shared.queues.lock();
+        if queues.reads.len() >= READS {
+            return Err(Full);
+        }
+        queues.reads.push_back(job);
+        drop(queues);
+        self.shared.work.notify_one();
+        Ok(())
+    }
+
+    /// Queues a job that goes before all others. The caller bounds how many there are.
+    pub(crate) fn urgent(&self, job: Job) {
+        self.shared.queues.lock().urgent.push_back(job);
+        self.shared.work.notify_one();
+    }
+
+    /// How many more small writes may be queued: half of them, so that what is new need not wait behind what is late.
+    pub(crate) fn room_to_write(&self) -> usize {
+        let queues = self.shared.queues.lock();
+        if queues.write_bytes > WRITE_BYTES / 2 {
+            0
+        } else {
+            (WRITES / 2).saturating_sub(queues.writes.len())
+        }
+    }
+
+    /// Queues a write that holds `bytes` of memory until it is done.
+    pub(crate) fn write(&self, bytes: usize, job: Job) -> Result<(), Full> {
+        let mut queues = self.shared.queues.lock();
+        if queues.writes.len() >= WRITES || queues.write_bytes + bytes > WRITE_BYTES {
+            return Err(Full);
+        }
+        queues.write_bytes += bytes;
+        queues.writes.push_back((bytes, job));
+        drop(queues);
+        self.shared.work.notify_one();
+        Ok(())
+    }
+}
+
+impl Queues {
+    fn next(&mut self, writes_first: bool) -> Option<Job> {
+        if let Some(job) = self.urgent.pop_front() {
+            self.running += 1;
+            return Some(job);
+        }
+        if !writes_first && let Some(job) = self.reads.pop_front() {
+            self.running += 1;
+            return Some(job);
+        }
+        if let Some((bytes, job)) = self.writes.pop_front() {
+            self.write_bytes -= bytes;
+            self.running += 1;
+            return Some(job);
+        }
+        let job = self.reads.pop_front()?;
+        self.running += 1;
+        Some(job)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running == 0 && self.urgent.is_empty() && self.reads.is_empty() && self.writes.is_empty()
+    }
+}
+
+impl Shared {
+    fn serve(&self, writes_first: bool) {
+        loop {
+            let job = {
+                let mut queues = self.queues.lock();
+                loop {
+                    if let Some(job) = queues.next(writes_first) {
+                        break job;
+                    }
+                    if queues.ended {
+                        return;
+                    }
+                    self.work.wait(&mut queues);
+                }
+            };
+            job();
+            self.ended_one();
+        }
+    }
+
+    fn ended_one(&self) {
+        let mut queues = self.queues.lock();
+        queues.running -= 1;
+        if queues.is_idle() {
+            self.idle.notify_all();
+        }
+    }
+
+    fn tend(&self) -> Duration {
+        let kept: Vec<Arc<dyn Tend>> = {
+            let mut kept = self.kept.lock();
+            kept.retain(|tended| tended.strong_count() > 0);
+            kept.iter().filter_map(Weak::upgrade).collect()
+        };
+        kept.into_iter().map(Tend::tend).min().unwrap_or(KEEPER_PAUSE)
+    }
+
+    fn keep(&self) {
+        loop {
+            let pause = self.tend().min(KEEPER_PAUSE);
+            let end = std::time::Instant::now() + pause;
+            let mut queues = self.queues.lock();
+            while !queues.roused && !queues.ended {
+                if self.roused.wait_until(&mut queues, end).timed_out() {
+                    break;
+                }
+            }
+            if queues.ended {
+                return;
+            }
+            queues.roused = false;
+        }
+    }
+}
+
+impl fmt::Debug for DiskPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiskPool").finish_non_exhaustive()
+    }
+}

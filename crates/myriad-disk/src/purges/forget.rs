@@ -1,0 +1,125 @@
+//! Forgetting purges.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+use super::Purges;
+use super::round::{Round, Settling, Syncing};
+use crate::memory_tier::MemoryTier;
+use crate::purge_log;
+
+/// Milliseconds between two tries to forget purges.
+const SETTLE_MS: u64 = 30_000;
+
+impl Purges {
+    /// Forgets purges, step by step, once nothing that they cover can come back.
+    pub(super) fn settle(self: &Arc<Self>, round: &mut Round, memory: &dyn MemoryTier) {
+        match &mut round.settling {
+            None => round.settling = self.begin_settling(round, memory),
+            Some(settling) => match &settling.sync {
+                None => self.sync_when_gone(settling),
+                Some(sync) if sync.ended.load(SeqCst) => {
+                    if sync.done.load(SeqCst) {
+                        self.forget(settling.upto);
+                    }
+                    round.settling = None;
+                }
+                Some(_) => {}
+            },
+        }
+    }
+
+    fn begin_settling(&self, round: &mut Round, memory: &dyn MemoryTier) -> Option<Settling> {
+        let now = self.shelf.health.now();
+        if now < round.settle_at {
+            return None;
+        }
+        let oldest = {
+            let log = self.log.lock();
+            let log = log.as_ref()?;
+            // Fetches of a newer process are known to that process alone.
+            if log.newer_start().is_some() {
+                return None;
+            }
+            log.book.oldest()?
+        };
+        let upto = self.settled_upto(round, memory);
+        let catalogue = self.shelf.catalogue.lock();
+        if oldest > upto || !catalogue.complete || catalogue.softened.has_unwritten() {
+            return None;
+        }
+        let doomed = catalogue.some_doomed(usize::MAX).into_iter().map(|(name, _)| name).collect();
+        Some(Settling { upto, doomed, writes: catalogue.writes.next(), sync: None })
+    }
+
+    /// Forgets purges in memory alone, while another process has the lease: the log keeps them until that one has removed the
+    /// files.
+    pub(super) fn settle_in_memory(&self, round: &mut Round, memory: &dyn MemoryTier) {
+        if self.shelf.health.now() < round.settle_at {
+            return;
+        }
+        let upto = self.settled_upto(round, memory);
+        let mut catalogue = self.shelf.catalogue.lock();
+        // A file that is not known yet would be read by its name.
+        if catalogue.complete && !catalogue.softened.has_unwritten() {
+            catalogue.softened.forget(upto);
+            self.settled.fetch_max(upto, SeqCst);
+        }
+    }
+
+    /// The newest purge that all pages were asked by which are in memory, in the catalogue or on their way there.
+    fn settled_upto(&self, round: &mut Round, memory: &dyn MemoryTier) -> u64 {
+        round.settle_at = self.shelf.health.now().saturating_add(SETTLE_MS);
+        let asked = self.asked();
+        // A purge that is made from now on has a higher number.
+        let newest = memory.sequence().saturating_sub(1);
+        let upto = if memory.newest_rule() > asked { asked } else { newest };
+        let tried_at = std::mem::replace(&mut round.tried_at, newest);
+        if memory.is_crowded() {
+            // One slow reader of a long body would keep all purges from being forgotten.
+            memory.let_fetches_go(upto.min(tried_at));
+        }
+        let upto = upto.min(memory.oldest_flight().saturating_sub(1));
+        self.note_softened(memory);
+        upto
+    }
+
+    /// Begins to sync the file system, once the files are removed and the writes have ended that came before.
+    fn sync_when_gone(self: &Arc<Self>, settling: &mut Settling) {
+        {
+            let catalogue = self.shelf.catalogue.lock();
+            settling.doomed.retain(|name| catalogue.is_doomed(*name));
+            if !settling.doomed.is_empty() || catalogue.writes.oldest() < settling.writes {
+                return;
+            }
+        }
+        let sync = Arc::<Syncing>::default();
+        settling.sync = Some(Arc::clone(&sync));
+        let (purges, for_job) = (Arc::clone(self), Arc::clone(&sync));
+        let job = move || {
+            let synced =
+                File::open(&purges.shelf.files.root).is_ok_and(|root| rustix::fs::syncfs(&root).is_ok());
+            purges.syncs.fetch_add(u64::from(synced), SeqCst);
+            for_job.done.store(synced, SeqCst);
+            for_job.ended.store(true, SeqCst);
+        };
+        if self.shelf.pool.write(0, Box::new(job)).is_err() {
+            sync.ended.store(true, SeqCst);
+        }
+    }
+
+    /// Drops the purges up to a number from the log.
+    fn forget(&self, upto: u64) {
+        {
+            let mut log = self.log.lock();
+            let Some(log) = log.as_mut() else { return };
+            log.book.drop_through(upto);
+            if let Err(error) = log.write_anew() {
+                self.shelf.health.failed("write()", &purge_log::path(&self.shelf.files.root), error);
+            }
+        }
+        self.shelf.catalogue.lock().softened.forget(upto);
+        self.settled.fetch_max(upto, SeqCst);
+    }
+}

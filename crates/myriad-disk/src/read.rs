@@ -1,0 +1,87 @@
+//! Files read back: what they say of themselves.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+
+use myriad_index::Name;
+
+use crate::faults::Operation;
+use crate::files::Files;
+use crate::format::{FormatError, HEADER, Head, Header, read_labels};
+
+/// Most bytes around a body; no file that was written here has more.
+pub(super) const MOST_AROUND: u64 = 256 << 20;
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// It is not there.
+    Missing,
+    /// It is not what it should be.
+    Unfit(FormatError),
+    /// The system does not give it.
+    Failed(io::Error),
+}
+
+impl From<FormatError> for Unread {
+    fn from(error: FormatError) -> Self {
+        Self::Unfit(error)
+    }
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing,
+            // Cut short between its length being read and its bytes.
+            ErrorKind::UnexpectedEof => Self::Unfit(FormatError::Length),
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+/// Opens a file without following a link that somebody put in its place.
+pub(crate) fn open(files: &Files, name: Name) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let path = files.path(name);
+    files.faults.pass(Operation::Open, &path)?;
+    File::options().read(true).custom_flags(flags.bits() as i32).open(path)
+}
+
+/// Reads and checks a header.
+pub(crate) fn header(files: &Files, file: &File) -> Result<(Header, u64), Unread> {
+    let known = file.metadata()?;
+    if !known.is_file() {
+        return Err(FormatError::Foreign.into());
+    }
+    let mut bytes = [0; HEADER];
+    files.faults.pass(Operation::Read, &files.root)?;
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok((Header::parse(&bytes, known.len(), files.version)?, known.len()))
+}
+
+/// Reads the hash of the variant and the labels behind a header.
+pub(crate) fn labels(file: &File, header: &Header) -> Result<(u64, Box<[u64]>), Unread> {
+    let mut bytes = vec![0; header.labels_len as usize];
+    file.read_exact_at(&mut bytes, header.head_at())?;
+    Ok(read_labels(&bytes)?)
+}
+
+/// Reads the sections of a file from the labels to the metadata, and hands them to `judge`.
+pub(crate) fn head<T>(
+    files: &Files,
+    name: Name,
+    judge: impl FnOnce(&Header, &Head<'_>) -> T,
+) -> Result<T, Unread> {
+    let file = open(files, name)?;
+    let (header, _) = header(files, &file)?;
+    if header.head_len() > MOST_AROUND {
+        return Err(FormatError::Length.into());
+    }
+    let mut bytes = vec![0; header.head_len() as usize];
+    file.read_exact_at(&mut bytes, header.head_at())?;
+    let head = Head::parse(&header, &bytes)?;
+    Ok(judge(&header, &head))
+}

@@ -1,0 +1,77 @@
+//! The seed that the keys of a folder are hashed with. It is a file that its owner alone can read. The hashes are in headers, in
+//! the snapshot and in the log of purges, so all processes that use the folder share it.
+//!
+//! Files that were written under another seed are foreign ([`Seed::tag`]). A purge of keys under another seed covers nothing.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use myriad_index::Seed;
+
+use crate::checked_number;
+use crate::files::make_folder;
+use crate::purge_log;
+
+/// The file's name; `rm -rf cache/*` passes by it.
+const NAME: &str = ".seed";
+
+/// The file.
+pub(crate) fn path(root: &Path) -> PathBuf {
+    root.join(NAME)
+}
+
+/// The seed of a folder; one that has none gets `own`. Where the folder cannot be used now, `own` is used, and written there
+/// later unless it turns out to have another.
+pub(crate) fn take(root: &Path, own: Seed) -> Seed {
+    let shared = || {
+        make_folder(root)?;
+        let _locked = purge_log::lock(root)?;
+        if let Some(seed) = read(root)? {
+            return Ok(seed);
+        }
+        write(root, own)?;
+        io::Result::Ok(own)
+    };
+    read(root).ok().flatten().or_else(|| shared().ok()).unwrap_or(own)
+}
+
+/// The seed that a folder has; `None` where it has none, or a damaged one.
+pub(crate) fn read(root: &Path) -> io::Result<Option<Seed>> {
+    match fs::read(path(root)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        bytes => Ok(checked_number::parse(&bytes?).map(Seed)),
+    }
+}
+
+/// Writes the seed of a folder.
+pub(crate) fn write(root: &Path, Seed(seed): Seed) -> io::Result<()> {
+    checked_number::write(root, NAME, seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::testing::TempFolder as Folder;
+
+    #[test]
+    fn all_who_use_a_folder_share_its_seed_and_nobody_else_can_read_it() {
+        let folder = Folder::new();
+        assert_eq!([take(folder.path(), Seed(1)), take(folder.path(), Seed(2))], [Seed(1); 2]);
+        assert_eq!(fs::metadata(path(folder.path())).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::write(path(folder.path()), b"damaged").unwrap();
+        assert_eq!([take(folder.path(), Seed(2)), take(folder.path(), Seed(3))], [Seed(2); 2]);
+        assert_eq!(take(Path::new("/proc/nonexistent"), Seed(4)), Seed(4));
+    }
+
+    #[test]
+    fn a_seed_that_cannot_be_read_is_not_replaced() {
+        let folder = Folder::new();
+        fs::create_dir(path(folder.path())).unwrap();
+        assert_eq!(take(folder.path(), Seed(1)), Seed(1));
+        assert!(fs::metadata(path(folder.path())).unwrap().is_dir());
+        assert!(!folder.path().join(".seed.new").exists());
+    }
+}

@@ -1,0 +1,232 @@
+//! The catalogue on disk: which files there were, in the order of their use, so that a restart knows which pages are hot
+//! and need not open every file. It is a hint: a file that it names counts once it has been seen. Generation and labels of a
+//! file are believed where the snapshot was written at the end of the run before ([`Snapshot::last_of`]), since no process
+//! has changed the file after that.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use myriad_index::{Lane, Name, Standing};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::catalogue::{Filed, Role};
+
+const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
+const VERSION: u32 = 3;
+/// Bytes of one file.
+const RECORD: usize = 56;
+/// Bytes of one label.
+const LABEL: usize = 16;
+/// Bytes of magic, version, version and seed of the files, digits of the levels.
+const HEAD: usize = 20;
+/// Bytes of the run and the number of files.
+const COUNTS: usize = 16;
+/// Records in one write.
+const BATCH: usize = 4096;
+/// Labels that a page may bear, on average.
+const MOST_LABELS: usize = 64;
+
+/// The file.
+pub(crate) fn path(root: &Path) -> PathBuf {
+    root.join(".catalogue")
+}
+
+/// The catalogue of a zone's files, as it is written.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    /// The first sequence number of the run at whose end this was written; zero where it was written during a run.
+    pub(crate) last_of: u64,
+    /// Files, coldest first, with how each stands in the queue.
+    pub(crate) files: Vec<(Filed, Standing)>,
+    /// Labels of pages, each with bits of the name of its file.
+    pub(crate) labels: Vec<(u64, u64)>,
+}
+
+fn head(version: u32, levels: &[u8]) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[..8].copy_from_slice(&MAGIC);
+    head[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    head[12..16].copy_from_slice(&version.to_le_bytes());
+    head[16..16 + levels.len().min(3)].copy_from_slice(&levels[..levels.len().min(3)]);
+    head
+}
+
+/// The bit of a standing that says that a file is no newcomer; below it are its hits.
+const IN_MAIN: u8 = 0x80;
+
+fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
+    let mut out = [0; RECORD];
+    out[..16].copy_from_slice(&filed.name.0);
+    out[16..24].copy_from_slice(&filed.hash[0].to_le_bytes());
+    out[24..32].copy_from_slice(&filed.hash[1].to_le_bytes());
+    out[32..36].copy_from_slice(&filed.blocks.to_le_bytes());
+    out[36..40].copy_from_slice(&filed.used_s.to_le_bytes());
+    out[40] = match filed.role {
+        Role::Plain => 0,
+        Role::Marker => 1,
+        Role::Variant => 2,
+    };
+    out[41] = standing.uses | if standing.lane == Lane::Main { IN_MAIN } else { 0 };
+    out[42] = filed.share;
+    out[44..52].copy_from_slice(&filed.generation.to_le_bytes());
+    out[52..].copy_from_slice(&filed.variant.to_le_bytes());
+    out
+}
+
+fn parse(record: &[u8]) -> Option<(Filed, Standing)> {
+    let number = |at: usize| Some(u64::from_le_bytes(record.get(at..at + 8)?.try_into().ok()?));
+    let short = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
+    let role = match record.get(40)? {
+        0 => Role::Plain,
+        1 => Role::Marker,
+        2 => Role::Variant,
+        _ => return None,
+    };
+    let filed = Filed {
+        name: Name(record.get(..16)?.try_into().ok()?),
+        hash: [number(16)?, number(24)?],
+        generation: number(44)?,
+        variant: short(52)?,
+        blocks: short(32)?,
+        used_s: short(36)?,
+        role,
+        seen: false,
+        sure: false,
+        share: *record.get(42)?,
+    };
+    let standing = record.get(41)?;
+    let lane = if standing & IN_MAIN == 0 { Lane::Newcomers } else { Lane::Main };
+    Some((filed, Standing { lane, uses: standing & !IN_MAIN }))
+}
+
+/// Writes a snapshot.
+pub(crate) fn write(root: &Path, version: u32, levels: &[u8], snapshot: &Snapshot) -> io::Result<()> {
+    let unfinished = root.join(".catalogue.new");
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+    let mut hash = Xxh3Default::new();
+    let mut batch = head(version, levels).to_vec();
+    batch.extend_from_slice(&snapshot.last_of.to_le_bytes());
+    batch.extend_from_slice(&(snapshot.files.len() as u64).to_le_bytes());
+    let mut flush = |batch: &mut Vec<u8>, least: usize| {
+        if batch.len() >= least {
+            hash.update(batch);
+            file.write_all(batch)?;
+            batch.clear();
+        }
+        io::Result::Ok(())
+    };
+    for (filed, standing) in &snapshot.files {
+        batch.extend_from_slice(&record(filed, *standing));
+        flush(&mut batch, BATCH * RECORD)?;
+    }
+    for (label, name) in &snapshot.labels {
+        batch.extend_from_slice(&label.to_le_bytes());
+        batch.extend_from_slice(&name.to_le_bytes());
+        flush(&mut batch, BATCH * RECORD)?;
+    }
+    flush(&mut batch, 0)?;
+    file.write_all(&hash.digest().to_le_bytes())?;
+    drop(file);
+    fs::rename(&unfinished, path(root))
+}
+
+/// Reads a snapshot; `None` where there is none, or it is not what was written.
+pub(crate) fn read(root: &Path, version: u32, levels: &[u8], most: usize) -> Option<Snapshot> {
+    let mut file = File::open(path(root)).ok()?;
+    let len = file.metadata().ok()?.len();
+    // A longer file is no snapshot that was written here, and not worth the memory.
+    let most_of_one = (RECORD + MOST_LABELS * LABEL) as u64;
+    if len > (HEAD + COUNTS + 8) as u64 + (most as u64).saturating_mul(most_of_one) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(len as usize);
+    file.read_to_end(&mut bytes).ok()?;
+    examine(&bytes, version, levels).filter(|snapshot| snapshot.files.len() <= most)
+}
+
+fn examine(bytes: &[u8], version: u32, levels: &[u8]) -> Option<Snapshot> {
+    let (bytes, sum) = bytes.split_last_chunk::<8>()?;
+    let mut hash = Xxh3Default::new();
+    hash.update(bytes);
+    if hash.digest().to_le_bytes() != *sum {
+        return None;
+    }
+    let (first, rest) = bytes.split_first_chunk::<HEAD>()?;
+    let (last_of, rest) = rest.split_first_chunk()?;
+    let (count, rest) = rest.split_first_chunk()?;
+    let files_len = usize::try_from(u64::from_le_bytes(*count)).ok()?.checked_mul(RECORD)?;
+    let (files, labels) = rest.split_at_checked(files_len)?;
+    if *first != head(version, levels) || labels.len() % LABEL != 0 {
+        return None;
+    }
+    let label = |pair: &[u8]| {
+        let (label, name) = pair.split_first_chunk()?;
+        Some((u64::from_le_bytes(*label), u64::from_le_bytes(name.try_into().ok()?)))
+    };
+    Some(Snapshot {
+        last_of: u64::from_le_bytes(*last_of),
+        files: files.chunks_exact(RECORD).map(parse).collect::<Option<_>>()?,
+        labels: labels.chunks_exact(LABEL).map(label).collect::<Option<_>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TempFolder as Folder;
+
+    fn some(count: u32) -> Snapshot {
+        let labels = (0..u64::from(count) * 2).map(|n| (n, n / 2)).collect();
+        Snapshot { last_of: 77, files: files(count), labels }
+    }
+
+    fn files(count: u32) -> Vec<(Filed, Standing)> {
+        let roles = [Role::Plain, Role::Marker, Role::Variant];
+        (0..count)
+            .map(|n| {
+                let name = Name::of_key(&n.to_le_bytes());
+                let filed = Filed {
+                    name,
+                    hash: [u64::from(n), 7],
+                    generation: u64::from(n) << 20,
+                    variant: n % 5,
+                    blocks: n,
+                    used_s: n * 3,
+                    role: roles[n as usize % 3],
+                    seen: false,
+                    sure: false,
+                    share: (n % 7) as u8,
+                };
+                let lane = if n % 2 == 0 { Lane::Main } else { Lane::Newcomers };
+                (filed, Standing { lane, uses: (n % 4) as u8 })
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = Folder::new();
+        let snapshot = some(10_000);
+        write(folder.path(), 3, &[1, 2], &snapshot).unwrap();
+        let read_back = read(folder.path(), 3, &[1, 2], 10_000).unwrap();
+        assert_eq!(format!("{read_back:?}"), format!("{snapshot:?}"));
+        assert!(read(folder.path(), 4, &[1, 2], 10_000).is_none(), "another version");
+        assert!(read(folder.path(), 3, &[2, 2], 10_000).is_none(), "other levels");
+        assert!(read(folder.path(), 3, &[1, 2], 9_999).is_none(), "more than there may be");
+    }
+
+    #[test]
+    fn a_damaged_or_cut_snapshot_is_none() {
+        let folder = Folder::new();
+        write(folder.path(), 3, &[1, 2], &some(5)).unwrap();
+        let bytes = fs::read(path(folder.path())).unwrap();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert!(examine(&damaged, 3, &[1, 2]).is_none(), "byte {at}");
+            assert!(examine(&bytes[..at], 3, &[1, 2]).is_none(), "cut at {at}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A body too long for memory on its way to disk, while it is sent to those who wait for it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use crate::format::HEADER;
+use crate::shelf::Shelf;
+use crate::stage::Stage;
+
+/// Most bytes that wait to be written. Beyond that the fetch waits for the disk.
+pub const BACKLOG: usize = 4 << 20;
+
+/// What takes the finished file; it gets `None` where the file was given up.
+type End = Box<dyn FnOnce(Option<Stage>) + Send>;
+
+/// The writer's end of a file on its way. Dropped, it gives the file up.
+pub struct Spill(Arc<Shared>);
+
+struct Shared {
+    shelf: Arc<Shelf>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Bytes>,
+    bytes: usize,
+    /// Whether a job that writes is queued or running.
+    writing: bool,
+    stage: Option<Stage>,
+    given_up: bool,
+    end: Option<End>,
+    waker: Option<Waker>,
+}
+
+impl Spill {
+    pub(crate) fn new(shelf: &Arc<Shelf>) -> Self {
+        Self(Arc::new(Shared { shelf: Arc::clone(shelf), state: Mutex::default() }))
+    }
+
+    /// Appends to the body.
+    pub fn push(&self, piece: Bytes) {
+        let mut state = self.0.state.lock();
+        if state.given_up {
+            return;
+        }
+        state.bytes += piece.len();
+        state.queue.push_back(piece);
+        self.0.go_on(state);
+    }
+
+    /// Whether the file is still being written.
+    pub fn is_alive(&self) -> bool {
+        !self.0.state.lock().given_up
+    }
+
+    /// Bytes that wait to be written, none where the file is given up; the task is called when there are fewer.
+    pub fn watch(&self, cx: &Context<'_>) -> usize {
+        let mut state = self.0.state.lock();
+        state.waker = Some(cx.waker().clone());
+        state.bytes
+    }
+
+    /// Ends the body, which is whole. `end` gets the file once all is written, without its name yet.
+    pub fn finish(self, end: impl FnOnce(Option<Stage>) + Send + 'static) {
+        let mut state = self.0.state.lock();
+        state.end = Some(Box::new(end));
+        self.0.go_on(state);
+    }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        if self.0.state.lock().end.is_none() {
+            self.0.give_up();
+        }
+    }
+}
+
+impl Shared {
+    fn go_on(self: &Arc<Self>, mut state: parking_lot::MutexGuard<'_, State>) {
+        if state.writing {
+            return;
+        }
+        state.writing = true;
+        drop(state);
+        let shared = Arc::clone(self);
+        if self.shelf.pool.write(0, Box::new(move || shared.write())).is_err() {
+            self.give_up();
+            let end = {
+                let mut state = self.state.lock();
+                state.writing = false;
+                state.end.take()
+            };
+            if let Some(end) = end {
+                end(None);
+            }
+        }
+    }
+
+    fn give_up(&self) {
+        let (waker, stage) = {
+            let mut state = self.state.lock();
+            state.given_up = true;
+            state.queue.clear();
+            state.bytes = 0;
+            (state.waker.take(), state.stage.take())
+        };
+        drop(stage);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Writes what there is; ends the file if its body has ended.
+    fn write(&self) {
+        loop {
+            let (pieces, stage) = {
+                let mut state = self.state.lock();
+                if state.given_up || state.queue.is_empty() {
+                    state.writing = false;
+                    let Some(end) = state.end.take() else { return };
+                    let stage = state.stage.take().filter(|_| !state.given_up);
+                    drop(state);
+                    return end(stage);
+                }
+                (std::mem::take(&mut state.queue), state.stage.take())
+            };
+            let written = self.append(stage, &pieces);
+            let waker = {
+                let mut state = self.state.lock();
+                let bytes = pieces.iter().map(Bytes::len).sum();
+                state.bytes = state.bytes.saturating_sub(bytes);
+                match written {
+                    Some(stage) if !state.given_up => {
+                        state.stage = Some(stage);
+                        state.waker.take()
+                    }
+                    _ => {
+                        drop(state);
+                        self.give_up();
+                        continue;
+                    }
+                }
+            };
+            waker.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    fn append(&self, stage: Option<Stage>, pieces: &VecDeque<Bytes>) -> Option<Stage> {
+        let mut stage = match stage {
+            Some(stage) => stage,
+            None => Stage::begin(&self.shelf, HEADER as u64).ok()?,
+        };
+        for piece in pieces {
+            stage.append(piece).ok()?;
+        }
+        Some(stage)
+    }
+}

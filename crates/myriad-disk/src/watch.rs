@@ -1,0 +1,112 @@
+//! Noticing that somebody removed files, as plugins and people clear caches.
+//!
+//! Folders are watched by inotify, so it costs nothing on the way of a hit and little otherwise. Where the system gives
+//! no more watches, all files are looked at in turn instead.
+
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use myriad_index::Name;
+use parking_lot::Mutex;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+
+/// Files that may be gone, by the events of a moment.
+#[derive(Debug, Default)]
+pub(crate) struct Gone {
+    /// Files that may be gone.
+    pub(crate) names: Vec<Name>,
+    /// Whether any file may be.
+    pub(crate) any: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Watch {
+    descriptor: Option<OwnedFd>,
+    folders: Mutex<HashMap<PathBuf, i32>>,
+    /// Whether some folder is not watched.
+    pub(crate) blind: AtomicBool,
+}
+
+impl Watch {
+    pub(crate) fn new() -> Self {
+        let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
+        let blind = AtomicBool::new(descriptor.is_none());
+        Self { descriptor, folders: Mutex::default(), blind }
+    }
+
+    /// Watches the folder of a file, and those above it up to `root`.
+    pub(crate) fn look_at(&self, root: &Path, file: &Path) {
+        let mut folder = file.parent();
+        while let Some(next) = folder
+            && next.starts_with(root)
+            && self.folder(next)
+        {
+            folder = next.parent();
+        }
+    }
+
+    /// Watches a folder; false where it was watched already, or cannot be.
+    pub(crate) fn folder(&self, path: &Path) -> bool {
+        let Some(descriptor) = &self.descriptor else { return false };
+        let mut folders = self.folders.lock();
+        if folders.contains_key(path) {
+            return false;
+        }
+        let wanted = WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR;
+        match inotify::add_watch(descriptor, path, wanted) {
+            Ok(number) => {
+                folders.insert(path.to_owned(), number);
+                true
+            }
+            Err(Errno::NOENT) => false,
+            Err(_) => {
+                self.blind.store(true, Relaxed);
+                false
+            }
+        }
+    }
+
+    /// Ends all watches: other folders have the paths from now on.
+    pub(crate) fn forget(&self) {
+        let Some(descriptor) = &self.descriptor else { return };
+        for (_, number) in self.folders.lock().drain() {
+            // A folder that is gone has taken its watch with it.
+            let _ = inotify::remove_watch(descriptor, number);
+        }
+    }
+
+    /// Reads the events since the last call.
+    pub(crate) fn read(&self) -> Gone {
+        let mut gone = Gone::default();
+        let Some(descriptor) = &self.descriptor else { return gone };
+        let mut buffer = [MaybeUninit::uninit(); 16 << 10];
+        let mut events = inotify::Reader::new(descriptor, &mut buffer);
+        while let Ok(event) = events.next() {
+            let happened = event.events();
+            if happened.contains(ReadFlags::QUEUE_OVERFLOW) {
+                gone.any = true;
+            } else if happened.intersects(ReadFlags::IGNORED) {
+                self.folders.lock().retain(|_, number| *number != event.wd());
+            } else if happened.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) {
+                // Another folder may get the path.
+                self.folders.lock().retain(|_, number| *number != event.wd());
+                gone.any |= happened.contains(ReadFlags::MOVE_SELF);
+            } else if let Some(text) = event.file_name() {
+                match Name::parse(text.to_bytes()) {
+                    Some(name) => gone.names.push(name),
+                    // A folder that was moved away took its files with it, of which nothing tells.
+                    None => gone.any |= happened.contains(ReadFlags::MOVED_FROM),
+                }
+            }
+        }
+        gone
+    }
+}

@@ -1,0 +1,100 @@
+//! Errors: `error_page`, else the built-in page.
+
+use bytes::Bytes;
+use myriad_conf::settings::ErrorPageCode;
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+
+use crate::answers::error_body::error_body;
+use crate::answers::error_pages::page_now;
+use crate::answers::msie;
+use crate::answers::redirect;
+use crate::exchange::Answer;
+use crate::exchange::Exchange;
+use crate::exchange::Step;
+use crate::runtime::{ErrorPage, ErrorTarget};
+
+/// What an error comes to: an internal redirect to its page, a redirect of the client, or the built-in page.
+pub fn step(exchange: &mut Exchange, status: u16) -> Step {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.route.place);
+    if exchange.request.received.lineage.as_ref().is_some_and(|lineage| lineage.errors_empty) {
+        return Step::Answer(Answer::new(status, ResponseBody::None));
+    }
+    let page = page_now(exchange, place, status);
+    match page {
+        Some(page) => {
+            exchange.request.errors.pages_end = !place.errors.recursive;
+            lead(exchange, page, status)
+        }
+        None => unpaged(exchange, status),
+    }
+}
+
+/// The built-in page under its own status, also where a page for an earlier error was under way.
+pub fn unpaged(exchange: &mut Exchange, status: u16) -> Step {
+    exchange.request.errors.forced_status = None;
+    Step::Answer(plain(exchange, status))
+}
+
+fn lead(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> Step {
+    exchange.request.errors.status = Some(status);
+    exchange.request.errors.forced_status = match page.answer {
+        ErrorPageCode::Keep => Some(shown(status)),
+        ErrorPageCode::FromPage => None,
+        ErrorPageCode::Fixed(code) => Some(code),
+    };
+    let template = match &page.target {
+        ErrorTarget::Named(name) => return Step::Named(name.clone()),
+        ErrorTarget::Uri(template) => template,
+    };
+    let mut target = Vec::new();
+    let Exchange { request, frame } = exchange;
+    if template.eval(request, frame, &mut target).is_err() {
+        return unpaged(exchange, 500);
+    }
+    if target.starts_with(b"/") {
+        redirect::local_redirect(request, &target);
+        // The page is fetched by GET whatever was asked; HEAD stays what it is.
+        request.route.as_get |= !matches!(request.received.head.method(), Method::Get | Method::Head);
+        return Step::Redirect;
+    }
+    request.errors.forced_status = None;
+    let code = match page.answer {
+        ErrorPageCode::Fixed(code @ (301 | 302 | 303 | 307 | 308)) => code,
+        _ => 302,
+    };
+    Step::Answer(redirect::redirect(request, code, &target))
+}
+
+/// The status that a client sees for nginx's own codes.
+fn shown(status: u16) -> u16 {
+    match status {
+        494..=497 => 400,
+        status => status,
+    }
+}
+
+/// The built-in page.
+pub fn plain(exchange: &mut Exchange, status: u16) -> Answer {
+    // As nginx: an error while an error page was made is told as what it is.
+    exchange.request.errors.forced_status = None;
+    let place = exchange.request.place();
+    if status == 444 {
+        let mut answer = Answer::new(444, ResponseBody::None);
+        answer.dropped = true;
+        return answer;
+    }
+    let mut body = error_body(status, &place.headers.server_name);
+    let is_page = !body.is_empty();
+    if is_page {
+        msie::pad(&exchange.request, status, &mut body);
+    }
+    let mut answer = Answer::new(shown(status), ResponseBody::Full(Bytes::from(body)));
+    answer.media_type = is_page.then(|| b"text/html"[..].into());
+    answer.compressible = true;
+    // As nginx: the framing of what follows such a request is in doubt, it was too large to read on, or this server is
+    // in doubt of itself.
+    answer.close = matches!(status, 400 | 408 | 413 | 414 | 494..=497 | 500 | 501 | 505);
+    answer
+}

@@ -1,0 +1,124 @@
+//! Redirects: told to the client, or kept inside.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use myriad_http::uri::{Escape, escape};
+use myriad_net::ResponseBody;
+
+use crate::answers::error_body::error_body;
+use crate::answers::error_pages::has_page_now;
+use crate::answers::msie;
+use crate::exchange::Answer;
+use crate::exchange::Step;
+use crate::exchange::{Exchange, Request};
+
+/// An answer that sends the client to `url`. A path becomes absolute, as `absolute_redirect` says.
+pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
+    request.errors.forced_status = None;
+    if matches!(status, 301 | 302) && msie::wants_refresh(request) {
+        return refresh(url);
+    }
+    let place = request.place();
+    let body = error_body(status, &place.headers.server_name);
+    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(body)));
+    answer.media_type = Some(b"text/html"[..].into());
+    answer.field(b"Location", &location(request, url));
+    answer
+}
+
+/// `url` as the client is told it.
+fn location(request: &Request, url: &[u8]) -> Vec<u8> {
+    let mut location = Vec::with_capacity(url.len() + 64);
+    if url.starts_with(b"/") && request.place().redirects.absolute {
+        write_origin(request, &mut location);
+    }
+    location.extend_from_slice(url);
+    location.retain(|byte| !byte.is_ascii_control());
+    location
+}
+
+/// `msie_refresh`: the URL as it is, which a browser resolves by itself.
+fn refresh(url: &[u8]) -> Answer {
+    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(msie::refresh_page(url))));
+    answer.media_type = Some(b"text/html"[..].into());
+    answer
+}
+
+/// As [`redirect`]; but an `error_page` for the status goes first, as in nginx, and its answer bears the `Location`.
+pub fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> Step {
+    if has_page_now(exchange, status) {
+        let location = location(&exchange.request, url);
+        exchange.request.errors.carried.get_or_insert_default().location = Some(location);
+        return Step::Error(status);
+    }
+    Step::Answer(redirect(&mut exchange.request, status, url))
+}
+
+/// nginx's redirect to the same URI with a slash at its end.
+pub fn add_slash(exchange: &mut Exchange) -> Step {
+    let request = &exchange.request;
+    let mut url = Vec::with_capacity(request.route.uri.len() + request.route.args.len() + 2);
+    escape(&request.route.uri, Escape::Uri, &mut url);
+    url.push(b'/');
+    if !request.route.args.is_empty() {
+        url.push(b'?');
+        url.extend_from_slice(&request.route.args);
+    }
+    // Two slashes at the start would name another host.
+    while url.starts_with(b"//") {
+        url.remove(0);
+    }
+    redirect_or_page(exchange, 301, &url)
+}
+
+/// Scheme, host and port of this server, as the redirect rules write them.
+pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
+    let place = request.place();
+    let name = &request.server().name;
+    let host: &[u8] =
+        if place.redirects.server_name && !name.is_empty() { name } else { &request.route.host };
+    let local = request.received.connection.local();
+    let scheme = request.scheme();
+    out.extend_from_slice(scheme.as_bytes());
+    out.extend_from_slice(b"://");
+    if host.is_empty() {
+        if let Some(local) = local {
+            let _ = match local.ip() {
+                std::net::IpAddr::V4(ip) => write!(out, "{ip}"),
+                std::net::IpAddr::V6(ip) => write!(out, "[{ip}]"),
+            };
+        }
+    } else {
+        out.extend_from_slice(host);
+    }
+    let port = local.map_or(80, |local| local.port());
+    let usual = if scheme == "https" { 443 } else { 80 };
+    if place.redirects.port && port != usual {
+        let _ = write!(out, ":{port}");
+    }
+}
+
+/// Takes a new URI, arguments behind `?` and all, for an internal redirect. Without `?` the arguments go, as in nginx.
+pub fn local_redirect(request: &mut Request, target: &[u8]) {
+    let (path, args) = match target.iter().position(|byte| *byte == b'?') {
+        Some(at) => (&target[..at], &target[at + 1..]),
+        None => (target, &b""[..]),
+    };
+    local_redirect_to(request, path, args);
+}
+
+/// As [`local_redirect`], with path and arguments apart: the path may hold a `?`.
+pub fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8]) {
+    request.route.uri.clear();
+    if !path.starts_with(b"/") {
+        request.route.uri.push(b'/');
+    }
+    request.route.uri.extend_from_slice(path);
+    request.route.args.clear();
+    request.route.args.extend_from_slice(args);
+    request.route.form.escaped = false;
+    request.route.form.changed = true;
+    request.route.form.off_location = false;
+    (request.route.form.by_candidate, request.route.form.packed) = (false, false);
+}

@@ -1,0 +1,114 @@
+//! Exchanges that another one causes: subrequests, pieces, what stays with a body.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use myriad_http::{Known, RequestHead};
+use myriad_net::RequestBody;
+
+use super::lineage::{DEEPEST, Lineage, TooMany};
+use super::scratch::Scratch;
+use super::{Exchange, Request, Slice};
+
+/// Fields that would make of an answer a part, a confirmation, a coding or a tunnel; and those that belong to the body,
+/// which stays with the request that it came with.
+const NOT_FOR_SUBREQUESTS: [Known; 12] = [
+    Known::AcceptEncoding,
+    Known::ContentLength,
+    Known::Expect,
+    Known::IfMatch,
+    Known::IfModifiedSince,
+    Known::IfNoneMatch,
+    Known::IfRange,
+    Known::IfUnmodifiedSince,
+    Known::Range,
+    Known::Te,
+    Known::TransferEncoding,
+    Known::Upgrade,
+];
+
+/// Makes of a head one that a subrequest is asked with.
+fn strip(head: &mut RequestHead) {
+    head.ask_by_get();
+    for field in NOT_FOR_SUBREQUESTS {
+        head.fields_mut().remove_known(field);
+    }
+}
+
+impl Request {
+    /// The lineage, made where there is none yet.
+    pub fn begin_lineage(&mut self) -> &mut Lineage {
+        let began_ms = self.received.at_ms;
+        self.received.lineage.get_or_insert_with(|| Box::new(Lineage::begun_at(began_ms)))
+    }
+
+    /// What pages with SSI share, of this request and all that it is a part of.
+    pub fn shared_by_pages(&self) -> Rc<RefCell<myriad_ssi::Shared>> {
+        self.received.lineage.as_ref().map(|lineage| Rc::clone(&lineage.pages)).unwrap_or_default()
+    }
+
+    /// Answers errors by nothing from now on, for whoever asked has a text of its own for them.
+    pub fn leave_errors_empty(&mut self) {
+        self.begin_lineage().errors_empty = true;
+    }
+}
+
+impl Exchange {
+    /// A copy for what stays with the request, its body: of the same lineage, under the visitor's limits.
+    pub fn companion(&mut self) -> Box<Self> {
+        self.request.begin_lineage();
+        let visit = Rc::clone(self.request.visit());
+        let mut copy = self.snapshot();
+        copy.request.outcome.visit = Some(visit);
+        copy
+    }
+
+    /// An exchange within this one, for another piece of the same answer: in the same place, at its content. Pieces follow
+    /// each other, so that their number needs no bound.
+    pub fn piece(&mut self, slice: Slice) -> Result<Box<Self>, TooMany> {
+        let mut lineage = self.request.begin_lineage().clone();
+        if lineage.depth >= DEEPEST {
+            return Err(TooMany);
+        }
+        lineage.depth += 1;
+        lineage.errors_empty = true;
+        let mut piece = self.companion();
+        let request = &mut piece.request;
+        strip(&mut request.received.head);
+        request.cache.slice.set(Some(slice));
+        request.received.at_ms = myriad_net::clock::now_ms();
+        request.route.internal = true;
+        request.shortcut.strayed.set(true);
+        request.received.lineage = Some(Box::new(lineage));
+        Ok(piece)
+    }
+
+    /// An exchange within this one, for another URI of the same server: asked by GET, without a body, with the client's
+    /// fields and a copy of the variables.
+    pub fn child(&mut self, uri: &[u8], args: &[u8]) -> Result<Box<Self>, TooMany> {
+        let parent = &mut self.request;
+        let lineage = parent.begin_lineage().child()?;
+        let mut head = parent.received.head.clone();
+        strip(&mut head);
+        let scratch = Scratch {
+            head,
+            uri: uri.to_vec(),
+            args: args.to_vec(),
+            host: parent.route.host.clone(),
+            ..Scratch::default()
+        };
+        let mut request =
+            Request::new(&parent.site, &parent.received.connection, RequestBody::empty(), scratch);
+        request.received.number = parent.received.number;
+        request.route.server = parent.route.server;
+        request.route.place = parent.server().place;
+        request.route.internal = true;
+        // What the client sent is not what is asked for.
+        request.route.form.changed = true;
+        request.shortcut.strayed.set(true);
+        request.received.real = parent.received.real;
+        request.outcome.visit.clone_from(&parent.outcome.visit);
+        request.received.lineage = Some(Box::new(lineage));
+        Ok(Box::new(Self { frame: self.frame.clone(), request }))
+    }
+}

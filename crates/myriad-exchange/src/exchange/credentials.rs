@@ -1,0 +1,77 @@
+//! What a client says of itself: `Authorization: Basic` (RFC 7617).
+
+use myriad_http::Known;
+
+use super::Request;
+
+/// User name and password, as sent: nothing has checked them.
+pub struct Credentials {
+    decoded: Vec<u8>,
+    colon: usize,
+}
+
+impl Credentials {
+    /// The credentials of a request; none where it has none that can be read.
+    pub fn of(request: &Request) -> Option<Self> {
+        let value = request.received.head.known(Known::Authorization)?;
+        let (scheme, encoded) = value.split_at_checked(6)?;
+        if !scheme.eq_ignore_ascii_case(b"basic ") {
+            return None;
+        }
+        let decoded = decode_base64(encoded.trim_ascii())?;
+        // Without a name they are none, as in nginx.
+        let colon = decoded.iter().position(|byte| *byte == b':').filter(|colon| *colon > 0)?;
+        Some(Self { decoded, colon })
+    }
+
+    /// The user's name.
+    pub fn user(&self) -> &[u8] {
+        &self.decoded[..self.colon]
+    }
+
+    /// The password.
+    pub fn password(&self) -> &[u8] {
+        &self.decoded[self.colon + 1..]
+    }
+}
+
+/// Base64 as nginx reads it: what follows the first `=` does not count, nor do bits that fill no byte.
+fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
+    let (mut bits, mut count) = (0u32, 0);
+    let mut digits = 0;
+    for byte in text.iter().take_while(|byte| **byte != b'=') {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        digits += 1;
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    (digits % 4 != 1).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_read_strictly() {
+        assert_eq!(decode_base64(b"YTpi").unwrap(), b"a:b");
+        assert_eq!(decode_base64(b"YTpiYw==").unwrap(), b"a:bc");
+        assert_eq!(decode_base64(b"YTpiYw").unwrap(), b"a:bc");
+        assert_eq!(decode_base64(b"").unwrap(), b"");
+        for broken in [&b"YTpi!"[..], b"YTpiY", b"YT pi", b"YT-i"] {
+            assert!(decode_base64(broken).is_none());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The request as scripts see it.
+
+use std::fmt::{self, Write};
+
+use myriad_http::Known;
+use myriad_log::Level;
+use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
+
+use super::{Request, paths};
+
+impl Environment for Request {
+    fn traces(&self) -> bool {
+        self.received.sink.is_some()
+    }
+
+    fn trace(&self, what: Trace<'_>) {
+        if let Some(sink) = &self.received.sink {
+            super::watch::script(&**sink, self, what);
+        }
+    }
+
+    fn variable(&self, id: Builtin, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+        self.runtime().variables[id.0 as usize].append(self, frame, out)
+    }
+
+    fn variable_ref(&self, id: Builtin) -> Option<Option<&[u8]>> {
+        self.runtime().variables[id.0 as usize].borrow(self)
+    }
+
+    fn assign(&mut self, id: Builtin, value: &[u8]) -> Result<(), EvalError> {
+        if let Some(assign) = self.runtime().variables[id.0 as usize].row.assign {
+            assign(self, value);
+        }
+        Ok(())
+    }
+
+    fn returns(&mut self, status: u16) {
+        self.outcome.answered.status = self.errors.forced_status.unwrap_or(status);
+    }
+
+    fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
+        paths::look(self, frame, path).passes(test)
+    }
+
+    fn uri(&self) -> &[u8] {
+        &self.route.uri
+    }
+
+    fn args(&self) -> &[u8] {
+        &self.route.args
+    }
+
+    fn uri_was_escaped(&self) -> bool {
+        self.route.form.escaped
+    }
+
+    fn rewrite(&mut self, uri: &[u8], args: &[u8]) {
+        self.route.uri.clear();
+        self.route.uri.extend_from_slice(uri);
+        self.route.args.clear();
+        self.route.args.extend_from_slice(args);
+        self.route.form.escaped = false;
+        self.route.form.changed = true;
+        self.route.form.rewrites = self.route.form.rewrites.wrapping_add(1);
+    }
+
+    fn uninitialized(&self, name: &str) {
+        if self.place().logs.uninitialized {
+            self.log(Level::Warn, format_args!("using uninitialized \"{name}\" variable"));
+        }
+    }
+
+    fn rewrite_log(&self) -> bool {
+        let on = self.place().logs.rewrites;
+        // Each request's rewrites are to be written down, so each must be made.
+        self.shortcut.strayed.set(self.shortcut.strayed.get() || on);
+        on
+    }
+
+    fn rewrite_notice(&self, message: fmt::Arguments<'_>) {
+        self.log(Level::Notice, message);
+    }
+}
+
+impl Request {
+    /// Writes to the error log of the place, with nginx's account of the request behind the message.
+    pub fn log(&self, level: Level, message: fmt::Arguments<'_>) {
+        if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= Level::Error) {
+            sink.note("log", message.to_string(), String::new(), None);
+        }
+        let log = &self.place().logs.errors;
+        let debugged = &self.runtime().debugged;
+        let debugged = !debugged.is_empty()
+            && debugged.iter().any(|network| network.contains(self.received.connection.peer.ip()));
+        if !debugged && !log.enabled(level) {
+            return;
+        }
+        let (who, host) = self.account();
+        let upstream = super::shown_upstream::shown_upstream(self);
+        let message = format_args!("{message}{who}{upstream}{host}");
+        if debugged {
+            log.write_everywhere(level, self.received.connection.id, message);
+        } else {
+            log.write(level, Some(self.received.connection.id), message);
+        }
+    }
+}
+
+impl Request {
+    /// What nginx tells of a request behind a message: before and behind what it says of an origin.
+    pub fn account(&self) -> (String, String) {
+        let client = self.client().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
+        let server = String::from_utf8_lossy(&self.server().name);
+        let line = String::from_utf8_lossy(shortened(self.received.head.request_line()));
+        let mut who = format!(", client: {client}, server: {server}, request: \"{line}\"");
+        if self.is_subrequest() {
+            let uri = String::from_utf8_lossy(shortened(&self.route.uri));
+            // Writing to a String cannot fail.
+            let _ = write!(who, ", subrequest: \"{uri}\"");
+        }
+        let mut host = String::new();
+        for (name, field) in [("host", Known::Host), ("referrer", Known::Referer)] {
+            if let Some(value) = self.received.head.known(field) {
+                let _ = write!(host, ", {name}: \"{}\"", String::from_utf8_lossy(shortened(value)));
+            }
+        }
+        (who, host)
+    }
+
+    /// Writes at level debug; what `message` costs is paid only where somebody reads it.
+    pub fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
+        if self.place().logs.errors.enabled(Level::Debug) || !self.runtime().debugged.is_empty() {
+            message(self, &|text| self.log(Level::Debug, text));
+        }
+    }
+}
+
+/// The most of a request line that a message shows: nginx's messages end at 2 KB (`NGX_MAX_ERROR_STR`).
+const SHOWN_LINE: usize = 2048;
+
+fn shortened(line: &[u8]) -> &[u8] {
+    &line[..line.len().min(SHOWN_LINE)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_request_line_is_shown_as_far_as_nginx_shows_it() {
+        assert_eq!(shortened(b"GET / HTTP/1.1"), b"GET / HTTP/1.1");
+        assert_eq!(shortened(&[b'a'; 2048]).len(), 2048);
+        assert_eq!(shortened(&[b'a'; 9000]).len(), 2048);
+    }
+}

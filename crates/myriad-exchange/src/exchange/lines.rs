@@ -1,0 +1,42 @@
+//! Field lines as text.
+
+/// Appends the lines of `lines` whose field none of `without` names.
+pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
+    if without.is_empty() {
+        out(lines);
+        return;
+    }
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        if !without.iter().any(|name| is_named(line, name)) {
+            out(line);
+        }
+    }
+}
+
+/// The value of the first line with that name.
+pub fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    lines_named(lines, name).next()
+}
+
+/// The values of all lines with that name.
+pub fn lines_named<'l, 'n>(lines: &'l [u8], name: &'n [u8]) -> impl Iterator<Item = &'l [u8]> + use<'l, 'n> {
+    let lines = lines.split_inclusive(|byte| *byte == b'\n').filter(move |line| is_named(line, name));
+    lines.map(move |line| line[name.len() + 1..].trim_ascii())
+}
+
+fn is_named(line: &[u8], name: &[u8]) -> bool {
+    line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_lines_are_left_out_in_any_case() {
+        let mut out = Vec::new();
+        copy_lines(b"A: 1\r\nExpires: x\r\nB: 2\r\n", &[b"expires"], |line| out.extend_from_slice(line));
+        assert_eq!(out, b"A: 1\r\nB: 2\r\n");
+        assert_eq!(line_named(b"A: 1\r\nBc:  2 \r\n", b"bC"), Some(&b"2"[..]));
+    }
+}

@@ -1,0 +1,59 @@
+//! One request on its way: what scripts may read of it, and what they make.
+
+pub mod agents;
+mod answer;
+mod cache_facts;
+mod child;
+mod credentials;
+mod current_slice;
+pub mod environment;
+mod filter;
+mod gathered;
+mod greeting;
+mod lineage;
+mod lines;
+mod media_type;
+mod near;
+mod offered;
+mod origin_facts;
+mod parts;
+pub mod paths;
+mod pulled;
+mod purpose;
+mod request;
+pub mod scratch;
+pub mod shortcut;
+mod shown_upstream;
+mod sink;
+pub mod size;
+mod slice;
+mod step;
+mod target;
+pub mod variables;
+mod visit;
+pub mod watch;
+
+pub use answer::{Answer, MadeFrom};
+pub use cache_facts::OtherCodings;
+pub use credentials::Credentials;
+pub use current_slice::current_slice;
+pub use filter::{Filter, Filters};
+pub use gathered::Gathered;
+pub use lineage::{Lineage, TooMany};
+pub use lines::{copy_lines, line_named, lines_named};
+pub use media_type::media_type_of;
+pub use near::Stranger;
+pub use origin_facts::OriginFacts;
+pub use parts::{Carried, Tally};
+pub use pulled::pulled;
+pub use purpose::Purpose;
+pub use request::{Exchange, Request};
+pub use sink::Line;
+pub use sink::Sink;
+pub use slice::Slice;
+pub use step::{
+    Check, Engine, FolderHandler, Gate, Handler, MethodHandler, Pending, Start, Step, Verdict, Waiting,
+};
+
+pub use variables::{DocumentedVariable, documented};
+pub use visit::{LimitStatus, Visit};

@@ -1,0 +1,61 @@
+//! Whether a request comes from those who may administer the site.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use myriad_policy::is_forwarded;
+
+use super::Request;
+use crate::runtime::Network;
+
+/// Why a request may not administer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stranger {
+    /// `from` does not cover the socket's other end.
+    NotAmong,
+    /// `from` does not cover the address that a proxy gave.
+    GivenNotAmong,
+    /// It comes from elsewhere.
+    Far,
+    /// Somebody passed it on.
+    PassedOn,
+}
+
+impl fmt::Display for Stranger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAmong => "\"from\" does not cover its address",
+            Self::GivenNotAmong => "\"from\" does not cover the address that a proxy gave",
+            Self::Far => "it comes neither from loopback nor from an address of the server",
+            Self::PassedOn => "it was passed on by a proxy, so that its address says nothing",
+        })
+    }
+}
+
+impl Request {
+    /// Whether the request may administer, by `from` where it is written: that must cover the socket's peer, and where a
+    /// proxy gave an address (`realip`, the PROXY protocol), that as well. Else those who are near may, loopback and the
+    /// server's own addresses, unless the request was passed on: a tunnel, or a proxy on the same machine, looks like
+    /// loopback.
+    pub fn may_administer(&self, from: Option<&[Network]>) -> Result<(), Stranger> {
+        let peer = self.received.connection.peer.ip().map(|ip| ip.to_canonical());
+        if let Some(networks) = from {
+            let covered = |ip: Option<IpAddr>| networks.iter().any(|network| network.contains(ip));
+            let given =
+                self.received.real.or(self.received.connection.proxied.get().map(|header| header.source));
+            return match given {
+                _ if !covered(peer) => Err(Stranger::NotAmong),
+                Some(given) if !covered(Some(given.ip().to_canonical())) => Err(Stranger::GivenNotAmong),
+                _ => Ok(()),
+            };
+        }
+        let own = self.received.connection.local().map(|local| local.ip().to_canonical());
+        if peer.is_some_and(|peer| !peer.is_loopback() && own != Some(peer)) {
+            return Err(Stranger::Far);
+        }
+        let passed_on = self.received.connection.proxied.get().is_some()
+            || self.received.real.is_some()
+            || is_forwarded(self.received.head.fields());
+        if passed_on { Err(Stranger::PassedOn) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,98 @@
+//! Any body of an answer as one that is pulled: filters know no other.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use myriad_http::body::{Body, BodyError, BoxBody, Empty, Full};
+use myriad_net::ResponseBody;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+/// Bytes of a file that are read at a time.
+const PIECE: u64 = 64 << 10;
+
+/// The body as one that is pulled.
+pub fn pulled(body: ResponseBody) -> BoxBody {
+    match body {
+        // Filters are for bodies; a tunnel has none.
+        ResponseBody::None | ResponseBody::Tunnel(_) => Box::pin(Empty),
+        ResponseBody::Full(bytes) => Box::pin(Full::new(bytes)),
+        ResponseBody::Parts(parts) => Box::pin(Parts(parts.into())),
+        ResponseBody::File { file, offset, length } => {
+            Box::pin(Reading { file, offset, left: length, under_way: None })
+        }
+        ResponseBody::Stream(body, _) => body,
+    }
+}
+
+struct Parts(VecDeque<Bytes>);
+
+impl Body for Parts {
+    fn poll_data(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        loop {
+            match self.0.pop_front() {
+                Some(part) if part.is_empty() => {}
+                part => return Poll::Ready(part.map(Ok)),
+            }
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        Some(self.0.iter().map(|part| part.len() as u64).sum())
+    }
+}
+
+/// A file too long for memory, read on the pool of blocking work as it is wanted.
+struct Reading {
+    file: Arc<OwnedFd>,
+    offset: u64,
+    left: u64,
+    under_way: Option<JoinHandle<io::Result<Bytes>>>,
+}
+
+impl Body for Reading {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        if self.under_way.is_none() {
+            let (file, offset) = (Arc::clone(&self.file), self.offset);
+            let length = self.left.min(PIECE) as usize;
+            self.under_way = Some(spawn_blocking(move || read_at(&file, offset, length)));
+        }
+        let Some(reading) = self.under_way.as_mut() else { return Poll::Ready(None) };
+        let read = ready!(Pin::new(reading).poll(cx));
+        self.under_way = None;
+        Poll::Ready(Some(match read {
+            Ok(Ok(piece)) => {
+                self.offset += piece.len() as u64;
+                self.left -= piece.len() as u64;
+                Ok(piece)
+            }
+            Ok(Err(error)) => Err(BodyError::Io(error.to_string())),
+            Err(_) => Err(BodyError::Io("reading was abandoned".to_owned())),
+        }))
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        Some(self.left)
+    }
+}
+
+fn read_at(file: &OwnedFd, offset: u64, length: usize) -> io::Result<Bytes> {
+    let mut bytes = vec![0; length];
+    let mut filled = 0;
+    while filled < length {
+        match rustix::io::pread(file, &mut bytes[filled..], offset + filled as u64)? {
+            // The file shrank under us: what was promised can no longer be sent.
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => filled += count,
+        }
+    }
+    Ok(Bytes::from(bytes))
+}

@@ -1,0 +1,194 @@
+//! One request: its parts together, and what is asked of them.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use myriad_http::RequestHead;
+use myriad_net::{Connection, RequestBody};
+use myriad_script::Frame;
+
+use super::cache_facts::CacheFacts;
+use super::parts::{Errors, Outcome, Received, Route, ShortcutFacts, Upload};
+use super::scratch;
+use super::scratch::Scratch;
+use super::{OriginFacts, Visit};
+use crate::runtime::{Place, RealIp, Runtime, Server};
+use crate::worker::Generation;
+
+/// A request and the memory its scripts work in.
+pub struct Exchange {
+    /// User variables, captures, results of maps.
+    pub frame: Frame,
+    /// Everything else, readable by scripts through [`myriad_script::Environment`].
+    pub request: Request,
+}
+
+/// The state of a request that its variables show, in parts: a step is given those that it needs.
+pub struct Request {
+    /// The site as it was when the request began.
+    pub site: Rc<Generation>,
+    /// What came.
+    pub received: Received,
+    /// Where it goes.
+    pub route: Route,
+    /// What went wrong so far.
+    pub errors: Errors,
+    /// What decides whether requests like this one may take the short way.
+    pub shortcut: ShortcutFacts,
+    /// What is passed on to an origin.
+    pub upload: Upload,
+    /// The cache's part.
+    pub cache: CacheFacts,
+    /// The origin's part.
+    pub origin: Option<Box<OriginFacts>>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+impl Request {
+    pub(super) fn new(
+        site: &Rc<Generation>,
+        connection: &Rc<Connection>,
+        body: RequestBody,
+        scratch: Scratch,
+    ) -> Self {
+        let Scratch { head, uri, args, host, key, read, frame: _ } = scratch;
+        let received = Received {
+            connection: Rc::clone(connection),
+            number: connection.requests.get(),
+            head,
+            at_ms: myriad_net::clock::now_ms(),
+            real: None,
+            lineage: None,
+            sink: None,
+        };
+        Self {
+            site: Rc::clone(site),
+            received,
+            route: Route { uri, args, host, ..Route::default() },
+            errors: Errors::default(),
+            shortcut: ShortcutFacts::new(read),
+            upload: Upload { body, length: None, gathered: None },
+            cache: CacheFacts { key, ..CacheFacts::default() },
+            origin: None,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// A copy for work that outlives the exchange, or stands in it: what came and where it goes, without a body and with
+    /// nothing that has come of it yet.
+    pub(super) fn snapshot(&self) -> Self {
+        Self {
+            site: Rc::clone(&self.site),
+            received: Received { sink: None, ..self.received.clone() },
+            route: self.route.of_same_page(),
+            errors: Errors::default(),
+            shortcut: ShortcutFacts::default(),
+            upload: Upload { body: RequestBody::empty(), length: None, gathered: None },
+            cache: self.cache.of_same_page(),
+            origin: None,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// The site.
+    pub fn runtime(&self) -> &Runtime {
+        &self.site.runtime
+    }
+
+    /// The settings that hold now.
+    pub fn place(&self) -> &Place {
+        self.site.runtime.place(self.route.place)
+    }
+
+    /// The virtual server.
+    pub fn server(&self) -> &Server {
+        self.site.runtime.server(self.route.server)
+    }
+
+    /// `https` or `http`.
+    pub fn scheme(&self) -> &'static str {
+        if self.received.connection.tls().is_some() { "https" } else { "http" }
+    }
+
+    /// Whether the visitor came by https: to this server, or to a proxy that is believed here (`set_real_ip_from`).
+    pub fn came_by_https(&self) -> bool {
+        if self.received.connection.tls().is_some() {
+            return true;
+        }
+        let Some(believed) = self.place().features.get::<RealIp>() else { return false };
+        let client = self.received.connection.peer.ip();
+        if !believed.from.iter().any(|network| network.contains(client)) {
+            return false;
+        }
+        let mut said = self.received.head.fields().get_all(b"X-Forwarded-Proto");
+        // One word, of one proxy: what two say does not tell which of them is right.
+        said.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https")) && said.next().is_none()
+    }
+
+    /// The client's address, as a trusted proxy told it or as the socket has it; none on a unix socket.
+    pub fn client(&self) -> Option<IpAddr> {
+        self.received.real.map(|real| real.ip()).or_else(|| self.received.connection.peer.ip())
+    }
+
+    /// Whether this is a part of another request, and nothing of it goes to the client by itself.
+    pub fn is_subrequest(&self) -> bool {
+        self.received.lineage.as_ref().is_some_and(|lineage| lineage.depth > 0)
+    }
+
+    /// The URI as the client sent it, arguments and all; none where the target has no path of its own.
+    pub fn sent_uri(&self) -> Option<&[u8]> {
+        Some(super::target::request_uri(self.received.head.target())).filter(|uri| uri.starts_with(b"/"))
+    }
+
+    /// What is known of the visitor, made where there is nothing yet.
+    pub fn visit(&mut self) -> &Rc<Visit> {
+        self.outcome.visit.get_or_insert_default()
+    }
+
+    /// Counts what the cache did for the request, once it is over.
+    pub fn count_cache_status(&self) {
+        let Some(status) = self.cache.shown.status else { return };
+        if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.shown.zone)) {
+            zone.counts.add(self.site.worker.number, status);
+        }
+    }
+
+    /// The origin's part, made where there is none yet.
+    pub fn origin_mut(&mut self) -> &mut OriginFacts {
+        self.origin.get_or_insert_default()
+    }
+
+    /// Notes that what the rules come to holds no longer than a file test is believed.
+    pub fn believes_until(&self, until_ms: u64) {
+        self.shortcut.believed_until_ms.set(self.shortcut.believed_until_ms.get().min(until_ms));
+    }
+}
+
+impl Exchange {
+    /// Begins an exchange. `head` is swapped out of the driver's hands.
+    pub fn begin(
+        site: &Rc<Generation>,
+        head: &mut RequestHead,
+        connection: &Rc<Connection>,
+        body: RequestBody,
+    ) -> Box<Self> {
+        let mut scratch = scratch::take();
+        std::mem::swap(&mut scratch.head, head);
+        let frame = std::mem::take(&mut scratch.frame);
+        Box::new(Self { frame, request: Request::new(site, connection, body, scratch) })
+    }
+
+    /// A copy for work that outlives the exchange: the fetch of a page that others wait for too.
+    pub fn snapshot(&self) -> Box<Self> {
+        Box::new(Self { frame: self.frame.clone(), request: self.request.snapshot() })
+    }
+
+    /// Gives the memory back for the next exchange.
+    pub fn recycle(self) {
+        let Request { received, route, shortcut, cache, .. } = self.request;
+        let Route { uri, args, host, .. } = route;
+        let (head, key, read) = (received.head, cache.key, shortcut.read);
+        scratch::give(scratch::Scratch { head, uri, args, host, key, read, frame: self.frame });
+    }
+}

@@ -1,0 +1,196 @@
+//! What the core of serving knows of features: a step on the way to an answer, what makes content, what checks visitors, what
+//! has to be waited for.
+
+use std::any::Any;
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+
+use myriad_http::body::BoxBody;
+
+use super::{Answer, Exchange, Request};
+
+/// What a phase or a handler came to.
+pub enum Step {
+    /// The answer.
+    Answer(Answer),
+    /// Something to wait for.
+    Wait(Box<dyn Pending>),
+    /// The visitor may come in: the content of the place is next.
+    Enter,
+    /// The URI is another one now: an internal redirect.
+    Redirect,
+    /// Go on in a named location.
+    Named(Box<[u8]>),
+    /// An error, to be answered by an `error_page` or the built-in page.
+    Error(u16),
+}
+
+impl Step {
+    /// A wait for what an asynchronous closure does; it holds all that it needs to go on with.
+    pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
+        Self::Wait(Box::new(work))
+    }
+}
+
+/// A future that comes to the next step, or to a verdict. It is not `Send`: an exchange stays on its worker.
+pub type Waiting<'a, T = Step> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// Something that a request waits for: a file to be read, an origin to be asked, a page on its way.
+///
+/// It holds what was found out before the wait, so that nobody looks for it again behind it. Dropped, it has no effect.
+pub trait Pending<T = Step> {
+    /// Waits, and says how the request goes on.
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_, T>;
+
+    /// Says what would be waited for, where a request is only explained.
+    fn explain(&self, _: &mut Exchange) {}
+}
+
+impl<T, F: AsyncFnOnce(&mut Exchange) -> T + 'static> Pending<T> for F {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_, T> {
+        Box::pin((*self)(exchange))
+    }
+}
+
+/// What makes the content of a place.
+pub trait Handler: Send + Sync {
+    /// Begins the answer. It must not block: what takes time is a [`Step::Wait`].
+    fn begin(&self, exchange: &mut Exchange) -> Step;
+
+    /// The answer for a request like one before, whose place and key are known already: a fresh page, a file in memory. None
+    /// takes the long way.
+    fn shortcut(&self, _: &mut Exchange) -> Option<Step> {
+        None
+    }
+
+    /// Whether requests may take the short way to it, as far as it has a say itself.
+    fn may_shorten(&self) -> bool {
+        false
+    }
+
+    /// Whether it takes GET and HEAD alone, which a 405 tells (`Allow`).
+    fn only_reads(&self) -> bool {
+        false
+    }
+
+    /// What it was compiled to, for those who know the type.
+    fn compiled(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// The same while the configuration is compiled and nobody else has it.
+    fn compiled_mut(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+}
+
+/// The checks of a place, asked before its content. A place without any has no gate.
+pub struct Gate {
+    /// The checks, in the order in which they are asked.
+    pub checks: Vec<Box<dyn Check>>,
+    /// `satisfy any`: one check that lets the visitor in is enough.
+    pub any: bool,
+    /// `auth_delay`: how long a 401 is held back, milliseconds.
+    pub delay_ms: u64,
+}
+
+impl Gate {
+    /// Whether a check tells visitors apart by who they are: see [`Check::identifies`].
+    pub fn identifies(&self) -> bool {
+        self.checks.iter().any(|check| check.identifies())
+    }
+
+    /// Whether a check rules which addresses may come in: see [`Check::rules_addresses`].
+    pub fn rules_addresses(&self) -> bool {
+        self.checks.iter().any(|check| check.rules_addresses())
+    }
+}
+
+/// A check of visitors, as a place has it: who may come in, how fast, how much at once.
+pub trait Check: Send + Sync {
+    /// The directive, as explanations name it.
+    fn name(&self) -> &'static str;
+
+    /// Judges a request. It must not block: what takes time is a [`Verdict::Wait`].
+    fn judge(&self, exchange: &mut Exchange) -> Verdict;
+
+    /// What is told of a request that is only explained, and the verdict that it goes on with. It has no effect: nothing is
+    /// counted, nobody is asked. An empty text is not told.
+    fn explain(&self, request: &Request) -> (String, Verdict);
+
+    /// Whether it is asked for subrequests too. Else only the request that they belong to is judged.
+    fn judges_subrequests(&self) -> bool {
+        false
+    }
+
+    /// Whether it lets in only visitors that have said who they are.
+    fn identifies(&self) -> bool {
+        false
+    }
+
+    /// Whether it says which addresses may come in.
+    fn rules_addresses(&self) -> bool {
+        false
+    }
+}
+
+/// What a check came to.
+pub enum Verdict {
+    /// Nothing to say.
+    Pass,
+    /// Let in.
+    Allow,
+    /// Kept out, with 401 or 403; under `satisfy any` a later check may still let the visitor in.
+    Refuse(u16),
+    /// Kept out with 401, and told how to come in: the values of `WWW-Authenticate`, at least one.
+    Challenge(Vec<Vec<u8>>),
+    /// The request ends with this status, whatever `satisfy` says.
+    Fail(u16),
+    /// To be told later.
+    Wait(Box<dyn Pending<Verdict>>),
+}
+
+impl Verdict {
+    /// A verdict that an asynchronous closure comes to; it holds all that it needs.
+    pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
+        Self::Wait(Box::new(work))
+    }
+}
+
+/// What takes methods that files do not take: a purge of a file's URL is for the zones of its server.
+pub trait MethodHandler: Send + Sync {
+    /// Whether it takes the method of the request, on the server where the request is.
+    fn takes(&self, request: &Request) -> bool;
+
+    /// Begins the answer, as [`Handler::begin`].
+    fn begin(&self, exchange: &mut Exchange) -> Step;
+}
+
+/// What answers for a folder that has no index.
+pub trait FolderHandler: Send + Sync {
+    /// Begins the answer, as [`Handler::begin`].
+    fn begin(&self, folder: &Path) -> Step;
+}
+
+/// Where a subrequest begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At the server's rules, with the URI that it is asked for.
+    Server,
+    /// At the content of the place where it is.
+    Place,
+}
+
+/// What runs the phases. The generation holds it, so that a subrequest can be run by whoever needs its answer, below the phases.
+pub trait Engine {
+    /// Runs an exchange to its answer.
+    fn answer<'a>(
+        &'static self,
+        exchange: &'a mut Exchange,
+        start: Start,
+    ) -> Pin<Box<dyn Future<Output = Answer> + 'a>>;
+
+    /// What a parent gets of a subrequest's answer: the body as the filters of its place leave it, in identity.
+    fn body(&self, exchange: &mut Exchange, answer: Answer) -> BoxBody;
+}

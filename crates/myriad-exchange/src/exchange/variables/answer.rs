@@ -1,0 +1,119 @@
+//! Variables of the answer: its head, and how much of it was sent.
+
+use myriad_encode::Coding;
+
+use super::write::{Row, joined, never_ready, show};
+use crate::exchange::size::parse_size;
+use crate::exchange::{Request, current_slice};
+use crate::runtime::Reads::{Answer, SentFields, Slice};
+use crate::runtime::Value::{Made, Named, Ready};
+use crate::runtime::{NamedValue, Rest};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new(
+        "core",
+        "body_bytes_sent",
+        &[Answer],
+        Made(|request, out| show(out, request.outcome.sent.body_bytes)),
+    ),
+    Row::new("core", "bytes_sent", &[Answer], Made(|request, out| show(out, request.outcome.sent.bytes))),
+    Row::new(
+        "core",
+        "limit_rate",
+        &[Answer],
+        Made(|request, out| show(out, request.outcome.limit_rate.unwrap_or(0))),
+    )
+    .assigned(|request, value| request.outcome.limit_rate = parse_size(value)),
+    Row::new(
+        "core",
+        "pipe",
+        &[Answer],
+        Ready(|request| Some(if request.outcome.sent.pipelined { b"p" } else { b"." })),
+    ),
+    Row::new(
+        "core",
+        "request_completion",
+        &[Answer],
+        Ready(|request| Some(if request.outcome.sent.complete { b"OK" } else { b"" })),
+    ),
+    Row::new(
+        "core",
+        "sent_http_",
+        &[SentFields],
+        Named(NamedValue { rest: Rest::line, ready: never_ready, made: sent_field }),
+    ),
+    Row::new(
+        "core",
+        "sent_trailer_",
+        &[Answer],
+        Named(NamedValue {
+            rest: Rest::line,
+            ready: never_ready,
+            made: |request, rest, out| joined(&request.outcome.answered.trailers, rest.as_text(), out),
+        }),
+    ),
+    Row::new("core", "status", &[Answer], Made(status)),
+    Row::new("brotli", "brotli_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Brotli, out))),
+    Row::new("gzip", "gzip_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Gzip, out))),
+    Row::new("zstd", "zstd_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Zstd, out))),
+    Row::new(
+        "slice",
+        "slice_range",
+        &[Slice],
+        Made(|request, out| {
+            let slice = current_slice(request);
+            slice.is_some_and(|slice| {
+                slice.write(out);
+                true
+            })
+        }),
+    ),
+];
+
+fn status(request: &Request, out: &mut Vec<u8>) -> bool {
+    // While an error page is made, that of the error.
+    let errors = request.errors.forced_status.or(request.errors.status).unwrap_or(0);
+    let answered = request.outcome.answered.status;
+    show(out, format_args!("{:03}", if answered == 0 { errors } else { answered }))
+}
+
+/// A field that was sent. Those of the connection are written last, when the log lines are all that is left to make.
+fn sent_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+    let sent = &request.outcome.sent;
+    match rest.as_text() {
+        // Behind 101 it says what the connection has become.
+        "connection" if sent.bytes > 0 && request.outcome.answered.status != 101 => {
+            out.extend_from_slice(if sent.kept { b"keep-alive" } else { b"close" });
+            true
+        }
+        "transfer-encoding" if sent.chunked => {
+            out.extend_from_slice(b"chunked");
+            true
+        }
+        "keep-alive" if sent.kept && request.place().connection.keepalive_header_s > 0 => {
+            show(out, format_args!("timeout={}", request.place().connection.keepalive_header_s))
+        }
+        "content-type" if let Some(media_type) = &request.outcome.answered.unnamed_type => {
+            out.extend_from_slice(media_type);
+            true
+        }
+        name => joined(&request.outcome.answered.fields, name, out),
+    }
+}
+
+/// How many times smaller a body has become by that coding.
+fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
+    if request.outcome.answered.coding != coding {
+        return false;
+    }
+    let (whole, sent) = match &request.outcome.answered.tally {
+        Some(tally) => (tally.taken.get(), tally.given.get()),
+        None => (request.outcome.answered.uncompressed, request.outcome.sent.body_bytes),
+    };
+    if whole == 0 || sent == 0 {
+        return false;
+    }
+    // Rounded as nginx does: 2.125 is 2.13.
+    let hundredths = (whole.saturating_mul(1000) / sent + 5) / 10;
+    show(out, format_args!("{}.{:02}", hundredths / 100, hundredths % 100))
+}

@@ -1,0 +1,83 @@
+//! Variables of the certificate that the client has shown.
+
+use std::fmt::Write;
+
+use myriad_calendar::show_x509_time;
+use myriad_x509::Certificate;
+
+use super::write::{Row, text};
+use crate::exchange::Request;
+use crate::runtime::Reads::Connection;
+use crate::runtime::Value::Made;
+
+/// Seconds of a day.
+const DAY_S: i64 = 86_400;
+
+/// A variable of that name that shows what a function reads in the certificate.
+macro_rules! row {
+    ($name:literal, |$certificate:ident| $read:expr) => {
+        Row::new(
+            "ssl",
+            $name,
+            &[Connection],
+            Made(|request, out| text(out, read(request, $name, |$certificate| $read))),
+        )
+    };
+}
+
+pub(super) const ROWS: &[Row] = &[
+    // PEM, its lines but the first after a tab.
+    row!("ssl_client_cert", |certificate| certificate.pem().trim_end().replace('\n', "\n\t")),
+    row!("ssl_client_raw_cert", |certificate| certificate.pem()),
+    row!("ssl_client_escaped_cert", |certificate| escaped(&certificate.pem())),
+    row!("ssl_client_s_dn", |certificate| certificate.subject.rfc2253()),
+    row!("ssl_client_i_dn", |certificate| certificate.issuer.rfc2253()),
+    row!("ssl_client_s_dn_legacy", |certificate| certificate.subject.legacy()),
+    row!("ssl_client_i_dn_legacy", |certificate| certificate.issuer.legacy()),
+    row!("ssl_client_serial", |certificate| certificate.shown_serial()),
+    row!("ssl_client_fingerprint", |certificate| certificate.fingerprint()),
+    row!("ssl_client_v_start", |certificate| show_x509_time(certificate.not_before)),
+    row!("ssl_client_v_end", |certificate| show_x509_time(certificate.not_after)),
+    Row::new("ssl", "ssl_client_v_remain", &[Connection], Made(|request, out| text(out, remain(request)))),
+];
+
+/// What a function reads in the certificate; empty where it cannot be read, none where none was shown. A connection reads it
+/// once, by the variable's name.
+fn read(request: &Request, name: &'static str, read: fn(&Certificate<'_>) -> String) -> Option<String> {
+    let facts = request.received.connection.tls()?;
+    let der = facts.certificates.first()?;
+    let made = || Certificate::parse(der).map_or_else(|_| String::new(), |certificate| read(&certificate));
+    Some(facts.readings.with(name, made, str::to_owned))
+}
+
+/// Days until the certificate ends, 0 once it has.
+fn remain(request: &Request) -> Option<String> {
+    let not_after = read(request, "ssl_client_v_remain", |certificate| certificate.not_after.to_string())?;
+    let Ok(not_after) = not_after.parse::<i64>() else { return Some(not_after) };
+    let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+    Some(((not_after - now_s).max(0) / DAY_S).to_string())
+}
+
+/// Percent-encoded but for what RFC 3986 section 2.3 leaves alone.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pem_is_escaped_as_a_part_of_a_query() {
+        assert_eq!(escaped("-----A b+/=\n~"), "-----A%20b%2B%2F%3D%0A~");
+    }
+}

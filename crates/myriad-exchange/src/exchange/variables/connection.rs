@@ -1,0 +1,170 @@
+//! Variables of the client's connection: its ends, what proxies told of them, what the kernel knows of it.
+
+use std::net::IpAddr;
+
+use myriad_http::proxy_protocol::{ProxyHeader, Tlv};
+use myriad_net::Peer;
+use myriad_net::tcp_info::TcpInfo;
+
+use super::write::{Row, address, never_ready, show};
+use crate::exchange::Request;
+use crate::runtime::Reads::Connection;
+use crate::runtime::Value::{Made, Named};
+use crate::runtime::{NamedValue, Rest};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("core", "binary_remote_addr", &[Connection], Made(binary_address)),
+    Row::new(
+        "core",
+        "connection",
+        &[Connection],
+        Made(|request, out| show(out, request.received.connection.id)),
+    ),
+    Row::new(
+        "core",
+        "connection_requests",
+        &[Connection],
+        Made(|request, out| show(out, request.received.number)),
+    ),
+    Row::new("core", "remote_addr", &[Connection], Made(|request, out| address(out, request.client()))),
+    Row::new("core", "remote_port", &[Connection], Made(remote_port)),
+    Row::new("core", "server_addr", &[Connection], Made(server_addr)),
+    Row::new("core", "server_port", &[Connection], Made(server_port)),
+    Row::new(
+        "core",
+        "proxy_protocol_addr",
+        &[Connection],
+        Made(|request, out| proxied(request).is_some_and(|header| show(out, header.source.ip()))),
+    ),
+    Row::new(
+        "core",
+        "proxy_protocol_port",
+        &[Connection],
+        Made(|request, out| proxied(request).is_some_and(|header| show(out, header.source.port()))),
+    ),
+    Row::new(
+        "core",
+        "proxy_protocol_server_addr",
+        &[Connection],
+        Made(|request, out| proxied(request).is_some_and(|header| show(out, header.destination.ip()))),
+    ),
+    Row::new(
+        "core",
+        "proxy_protocol_server_port",
+        &[Connection],
+        Made(|request, out| proxied(request).is_some_and(|header| show(out, header.destination.port()))),
+    ),
+    Row::new(
+        "core",
+        "proxy_protocol_tlv_",
+        &[Connection],
+        Named(NamedValue {
+            rest: |rest| Rest::Tlv(Tlv::named(rest)),
+            ready: never_ready,
+            made: proxied_fact,
+        }),
+    ),
+    // Round trip, microseconds.
+    Row::new(
+        "core",
+        "tcpinfo_rtt",
+        &[Connection],
+        Made(|request, out| kernel(request, out, |info| info.rtt)),
+    ),
+    // Its variation, microseconds.
+    Row::new(
+        "core",
+        "tcpinfo_rttvar",
+        &[Connection],
+        Made(|request, out| kernel(request, out, |info| info.rttvar)),
+    ),
+    // Congestion window, segments.
+    Row::new(
+        "core",
+        "tcpinfo_snd_cwnd",
+        &[Connection],
+        Made(|request, out| kernel(request, out, |info| info.snd_cwnd)),
+    ),
+    // Receive window, bytes.
+    Row::new(
+        "core",
+        "tcpinfo_rcv_space",
+        &[Connection],
+        Made(|request, out| kernel(request, out, |info| info.rcv_space)),
+    ),
+    Row::new(
+        "realip",
+        "realip_remote_addr",
+        &[Connection],
+        Made(|request, out| address(out, request.received.connection.peer.ip())),
+    ),
+    Row::new(
+        "realip",
+        "realip_remote_port",
+        &[Connection],
+        Made(|request, out| {
+            peer_port(request, out);
+            true
+        }),
+    ),
+];
+
+fn binary_address(request: &Request, out: &mut Vec<u8>) -> bool {
+    match request.client() {
+        Some(IpAddr::V4(ip)) => out.extend_from_slice(&ip.octets()),
+        Some(IpAddr::V6(ip)) => out.extend_from_slice(&ip.octets()),
+        None => out.extend_from_slice(b"unix:"),
+    }
+    true
+}
+
+fn remote_port(request: &Request, out: &mut Vec<u8>) -> bool {
+    match request.received.real {
+        // A proxy that tells the address without the port has no port to show.
+        Some(real) if real.port() == 0 => true,
+        Some(real) => show(out, real.port()),
+        None => {
+            peer_port(request, out);
+            true
+        }
+    }
+}
+
+fn peer_port(request: &Request, out: &mut Vec<u8>) {
+    if let Peer::Inet(peer) = request.received.connection.peer {
+        show(out, peer.port());
+    }
+}
+
+fn server_addr(request: &Request, out: &mut Vec<u8>) -> bool {
+    let local = request.received.connection.local();
+    address(out, local.map(|local| local.ip()));
+    if local.is_none() {
+        out.extend_from_slice(&request.received.connection.local_path().unwrap_or_default());
+    }
+    true
+}
+
+fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
+    if let Some(local) = request.received.connection.local() {
+        show(out, local.port());
+    }
+    true
+}
+
+/// What the PROXY protocol said of the client.
+fn proxied(request: &Request) -> Option<&ProxyHeader> {
+    request.received.connection.proxied.get().map(|header| &**header)
+}
+
+fn proxied_fact(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+    match (proxied(request), rest) {
+        (Some(header), Rest::Tlv(Some(fact))) => header.tlv(*fact, out),
+        _ => false,
+    }
+}
+
+/// A figure that the kernel knows of the connection.
+fn kernel(request: &Request, out: &mut Vec<u8>, figure: fn(&TcpInfo) -> u32) -> bool {
+    request.received.connection.tcp_info().is_some_and(|info| show(out, figure(&info)))
+}

@@ -1,0 +1,91 @@
+//! Variables of the request's fields.
+
+use myriad_http::{Known, uri};
+use myriad_policy::DeviceClass;
+
+use myriad_conf::registry::Status;
+
+use super::write::{Row, address, join, never_made, single};
+use crate::exchange::{Credentials, Request};
+use crate::runtime::Reads::{Connection, Field, FromField, NamedCookie, NamedField, User};
+use crate::runtime::Value::{Made, Named, Ready};
+use crate::runtime::{Borrowed, FieldRead, NamedValue, Rest};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new(
+        "core",
+        "content_type",
+        &[Field(Known::ContentType)],
+        Named(NamedValue {
+            rest: |_| Rest::Field(FieldRead::Known(Known::ContentType)),
+            ready: ready_field,
+            made: made_field,
+        }),
+    ),
+    Row::new(
+        "core",
+        "cookie_",
+        &[NamedCookie],
+        Named(NamedValue {
+            rest: Rest::text,
+            ready: |request, rest| Some(cookie(request, rest)),
+            made: never_made,
+        }),
+    ),
+    Row::new(
+        "core",
+        "http_",
+        &[NamedField],
+        Named(NamedValue { rest: Rest::field, ready: ready_field, made: made_field }),
+    ),
+    // The user of `Authorization: Basic`, as the access log shows it; nothing has checked it.
+    Row::new("core", "remote_user", &[User], Made(remote_user)),
+    Row::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
+    Row::new(
+        "core",
+        "device_class",
+        &[FromField(Known::UserAgent)],
+        Ready(|request| Some(DeviceClass::of(request.received.head.fields()).as_str().as_bytes())),
+    )
+    .fares(Status::Own),
+];
+
+fn ready_field<'a>(request: &'a Request, rest: &'a Rest) -> Borrowed<'a> {
+    let fields = request.received.head.fields();
+    match rest {
+        Rest::Field(FieldRead::Known(known)) => single(fields.known_all(*known)),
+        Rest::Field(FieldRead::Other(name)) => single(fields.variable_all(name)),
+        _ => Some(None),
+    }
+}
+
+fn made_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+    let fields = request.received.head.fields();
+    match rest {
+        Rest::Field(FieldRead::Known(Known::Cookie)) => join(fields.known_all(Known::Cookie), b"; ", out),
+        Rest::Field(FieldRead::Known(known)) => join(fields.known_all(*known), b", ", out),
+        Rest::Field(FieldRead::Other(name)) => join(fields.variable_all(name), b", ", out),
+        _ => {}
+    }
+    true
+}
+
+fn cookie<'a>(request: &'a Request, rest: &Rest) -> Option<&'a [u8]> {
+    let mut sent = request.received.head.fields().known_all(Known::Cookie);
+    sent.find_map(|header| uri::cookie(header, rest.as_text().as_bytes()))
+}
+
+fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
+    let Some(credentials) = Credentials::of(request) else { return false };
+    out.extend_from_slice(credentials.user());
+    true
+}
+
+fn forwarded_for(request: &Request, out: &mut Vec<u8>) -> bool {
+    let before = out.len();
+    join(request.received.head.fields().get_all(b"X-Forwarded-For"), b", ", out);
+    if out.len() > before {
+        out.extend_from_slice(b", ");
+    }
+    address(out, request.client())
+}

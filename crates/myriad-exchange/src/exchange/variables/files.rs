@@ -1,0 +1,34 @@
+//! Variables of the files that a place holds.
+
+use myriad_script::{EvalError, Frame};
+
+use super::write::Row;
+use crate::exchange::{Request, paths};
+use crate::runtime::Reads::{Files, Root, Uri};
+use crate::runtime::Value::Run;
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new(
+        "core",
+        "document_root",
+        &[Root],
+        Run(|request, frame, out| paths::root(request, frame, out).map(|()| true)),
+    ),
+    Row::new("core", "realpath_root", &[Root, Files], Run(realpath_root)),
+    Row::new(
+        "core",
+        "request_filename",
+        &[Root, Uri],
+        Run(|request, frame, out| paths::of_uri(request, &request.route.uri, frame, out).map(|()| true)),
+    ),
+];
+
+fn realpath_root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+    let mut root = frame.take_buffer();
+    paths::root(request, frame, &mut root)?;
+    let real = std::fs::canonicalize(myriad_files::as_path(&root));
+    frame.give_buffer(root);
+    let Ok(path) = real else { return Ok(false) };
+    out.extend_from_slice(path.as_os_str().as_encoded_bytes());
+    Ok(true)
+}

@@ -1,0 +1,150 @@
+//! Variables of what an origin was asked and has answered.
+
+use std::fmt::Write;
+
+use myriad_conf::registry::Status;
+use myriad_http::{Known, ResponseHead};
+use myriad_upstream::Attempt;
+
+use super::write::{Row, join, never_ready, single};
+use crate::exchange::Request;
+use crate::exchange::origin_facts::seconds;
+use crate::runtime::Reads::{Origin, OriginHead};
+use crate::runtime::Value::{Made, Named};
+use crate::runtime::{Borrowed, NamedValue, Rest};
+
+const LENGTH: Status =
+    Status::Differs("over FastCGI the body's length alone; nginx counts the protocol's records with it");
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new(
+        "upstream",
+        "upstream_addr",
+        &[Origin],
+        Made(|request, out| list(request, out, |attempt, text| text.push_str(&attempt.address))),
+    ),
+    Row::new(
+        "upstream",
+        "upstream_status",
+        &[OriginHead],
+        Made(|request, out| {
+            list(request, out, |attempt, text| match attempt.status {
+                0 => text.push('-'),
+                status => number(u64::from(status), text),
+            })
+        }),
+    ),
+    Row::new(
+        "upstream",
+        "upstream_connect_time",
+        &[Origin],
+        Made(|request, out| list(request, out, |attempt, text| seconds(attempt.connect_ms, text))),
+    ),
+    Row::new(
+        "upstream",
+        "upstream_header_time",
+        &[Origin],
+        Made(|request, out| list(request, out, |attempt, text| seconds(attempt.header_ms, text))),
+    ),
+    Row::new("upstream", "upstream_response_time", &[Origin], Made(response_time)),
+    Row::new(
+        "upstream",
+        "upstream_bytes_received",
+        &[Origin],
+        Made(|request, out| list(request, out, |attempt, text| number(attempt.bytes_received, text))),
+    ),
+    Row::new(
+        "upstream",
+        "upstream_bytes_sent",
+        &[Origin],
+        Made(|request, out| list(request, out, |attempt, text| number(attempt.bytes_sent, text))),
+    ),
+    Row::new(
+        "upstream",
+        "upstream_http_",
+        &[OriginHead],
+        Named(NamedValue { rest: Rest::line, ready: ready_field, made: made_field }),
+    ),
+    Row::new(
+        "upstream",
+        "upstream_cookie_",
+        &[OriginHead],
+        Named(NamedValue { rest: Rest::text, ready: never_ready, made: cookie }),
+    ),
+    Row::new(
+        "upstream",
+        "upstream_trailer_",
+        &[Origin],
+        Named(NamedValue { rest: Rest::line, ready: never_ready, made: trailer }),
+    ),
+    Row::new(
+        "upstream",
+        "upstream_response_length",
+        &[Origin],
+        Made(|request, out| list(request, out, |attempt, text| number(attempt.response_length, text))),
+    )
+    .fares(LENGTH),
+];
+
+/// One figure of each try; none where no origin was asked.
+fn list(request: &Request, out: &mut Vec<u8>, figure: impl FnMut(&Attempt, &mut String)) -> bool {
+    request.origin.as_ref().is_some_and(|origin| origin.list(out, figure))
+}
+
+fn number(value: u64, text: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{value}");
+}
+
+fn response_time(request: &Request, out: &mut Vec<u8>) -> bool {
+    let Some(origin) = &request.origin else { return false };
+    // While the head is made, the last answer is under way, even where all of it has come with its head.
+    let last = origin.attempts.get().len().saturating_sub(1);
+    let under_way = request.outcome.finished_ms == 0 && request.errors.status.is_none();
+    let mut index = 0;
+    origin.list(out, |attempt, text| {
+        let is_open = under_way && index == last && attempt.header_ms.is_some();
+        seconds(attempt.response_ms.filter(|_| !is_open), text);
+        index += 1;
+    })
+}
+
+fn head(request: &Request) -> Option<&ResponseHead> {
+    request.origin.as_ref()?.head.as_ref()
+}
+
+fn ready_field<'a>(request: &'a Request, rest: &'a Rest) -> Borrowed<'a> {
+    match head(request) {
+        Some(head) => single(head.fields.get_all(rest.as_text().as_bytes())),
+        None => Some(None),
+    }
+}
+
+fn made_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+    if let Some(head) = head(request) {
+        join(head.fields.get_all(rest.as_text().as_bytes()), b", ", out);
+    }
+    true
+}
+
+fn trailer(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+    let trailers = request.origin.as_ref().and_then(|origin| origin.trailers.as_ref());
+    let Some(trailers) = trailers else { return false };
+    let before = out.len();
+    join(trailers.borrow().get_all(rest.as_text().as_bytes()), b", ", out);
+    out.len() > before
+}
+
+/// The value that the origin sets a cookie to.
+fn cookie(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+    let name = rest.as_text().as_bytes();
+    let cookies = head(request).into_iter().flat_map(|head| head.fields.known_all(Known::SetCookie));
+    let mut values = cookies.filter_map(|cookie| {
+        let pair = cookie.split(|byte| *byte == b';').next()?;
+        let equals = pair.iter().position(|byte| *byte == b'=')?;
+        pair[..equals].trim_ascii().eq_ignore_ascii_case(name).then(|| pair[equals + 1..].trim_ascii())
+    });
+    let Some(value) = values.next() else { return false };
+    out.extend_from_slice(value);
+    true
+}

@@ -1,0 +1,152 @@
+//! Variables of the TLS handshake.
+
+use std::fmt::Write;
+
+use myriad_conf::registry::Status;
+use myriad_net::TlsFacts;
+use myriad_net::tls::{Offer as Offered, names};
+use myriad_tls::judge;
+
+use super::write::{Row, text};
+use crate::exchange::Request;
+use crate::runtime::Reads::{Connection, Offer};
+use crate::runtime::Value::{Made, Ready};
+
+/// As in nginx without a library for encrypted hellos.
+const NO_ENCRYPTED_HELLOS: Status =
+    Status::Differs("empty, as in nginx with a library that has no encrypted hellos");
+const SESSION: Status = Status::Differs(
+    "a number of the session's that stays the same when it is resumed, in TLS 1.3 too; over HTTP/3 one of the connection's",
+);
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new(
+        "ssl",
+        "ssl_protocol",
+        &[Connection],
+        Ready(|request| fact(request, |facts| facts.protocol.as_bytes())),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_cipher",
+        &[Connection],
+        Ready(|request| fact(request, |facts| facts.cipher.as_bytes())),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_curve",
+        &[Connection],
+        Ready(|request| fact(request, |facts| facts.curve.as_bytes())),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_session_reused",
+        &[Connection],
+        Ready(|request| fact(request, |facts| if facts.resumed { b"r" } else { b"." })),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_server_name",
+        &[Connection],
+        Ready(|request| fact(request, |facts| facts.server_name.as_deref().unwrap_or_default().as_bytes())),
+    ),
+    Row::new("ssl", "ssl_alpn_protocol", &[Connection], Ready(|request| fact(request, |facts| &facts.alpn))),
+    Row::new(
+        "ssl",
+        "ssl_ciphers",
+        &[Offer],
+        Made(|request, out| {
+            offered(request, out, |_, offer| Some(list(&offer.ciphers, |suite| names::cipher(*suite))))
+        }),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_curves",
+        &[Offer],
+        Made(|request, out| {
+            offered(request, out, |_, offer| Some(list(&offer.groups, |group| names::group(*group))))
+        }),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_sigalg",
+        &[Offer],
+        Made(|request, out| {
+            // Who resumes a session has not signed anything.
+            offered(request, out, |facts, offer| {
+                Some(names::scheme(offer.signed.filter(|_| !facts.resumed)?).into())
+            })
+        }),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_sigalgs",
+        &[Offer],
+        Made(|request, out| {
+            offered(request, out, |_, offer| Some(list(&offer.schemes, |scheme| names::scheme(*scheme))))
+        }),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_client_sigalg",
+        &[Offer],
+        Made(|request, out| {
+            offered(request, out, |_, offer| Some(names::scheme(offer.client_signed?).into()))
+        }),
+    ),
+    Row::new(
+        "ssl",
+        "ssl_session_id",
+        &[Offer],
+        Made(|request, out| offered(request, out, |_, offer| Some(hexadecimal(&offer.session)))),
+    )
+    .fares(SESSION),
+    Row::new(
+        "ssl",
+        "ssl_early_data",
+        &[Connection],
+        Ready(|request| fact(request, |_| if request.received.connection.is_early() { b"1" } else { b"" })),
+    ),
+    Row::new("ssl", "ssl_client_verify", &[Connection], Made(verified)),
+    Row::new("ssl", "ssl_ech_status", &[Connection], Ready(|_| None)).fares(NO_ENCRYPTED_HELLOS),
+    Row::new("ssl", "ssl_ech_outer_server_name", &[Connection], Ready(|_| None)).fares(NO_ENCRYPTED_HELLOS),
+];
+
+/// What a handshake came to; none where there was none or it came to nothing.
+fn fact<'a>(request: &'a Request, of: impl FnOnce(&'a TlsFacts) -> &'a [u8]) -> Option<&'a [u8]> {
+    request.received.connection.tls().map(of).filter(|value| !value.is_empty())
+}
+
+/// What a hello offered, which is kept only where variables read it.
+fn offered(request: &Request, out: &mut Vec<u8>, value: fn(&TlsFacts, &Offered) -> Option<String>) -> bool {
+    let facts = request.received.connection.tls();
+    let value = facts.and_then(|facts| value(facts, facts.offer.as_deref()?));
+    text(out, value)
+}
+
+fn list<T>(offered: &[T], name: fn(&T) -> Box<str>) -> String {
+    offered.iter().map(name).collect::<Vec<_>>().join(":")
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut number = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(number, "{byte:02x}");
+    }
+    number
+}
+
+fn verified(request: &Request, out: &mut Vec<u8>) -> bool {
+    let Some(facts) = request.received.connection.tls() else { return false };
+    let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+    let judged = judge(facts, request.server().clients.as_deref(), now_s);
+    text(
+        out,
+        Some(match judged {
+            None => "NONE".to_owned(),
+            Some(Ok(())) => "SUCCESS".to_owned(),
+            Some(Err((_, why))) => format!("FAILED:{why}"),
+        }),
+    )
+}

@@ -1,0 +1,83 @@
+//! What the rows of all themes are made of: how values are written.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::net::IpAddr;
+
+use crate::exchange::Request;
+use crate::runtime::{Borrowed, Rest, VariableRow};
+
+/// A variable of a request.
+pub(super) type Row = VariableRow<Request>;
+
+/// Appends what a value shows itself as.
+pub(super) fn show(out: &mut Vec<u8>, value: impl Display) -> bool {
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "{value}");
+    true
+}
+
+/// Appends milliseconds as seconds with three decimals.
+pub(super) fn thousandths(out: &mut Vec<u8>, ms: u64) -> bool {
+    show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000))
+}
+
+/// Appends a text where there is one; nothing is no value.
+pub(super) fn text(out: &mut Vec<u8>, value: Option<String>) -> bool {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return false };
+    out.extend_from_slice(value.as_bytes());
+    true
+}
+
+/// Appends an address; a client on a unix socket has none.
+pub(super) fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
+    let Some(ip) = ip else {
+        out.extend_from_slice(b"unix:");
+        return true;
+    };
+    show(out, ip)
+}
+
+/// Appends values with a separator between them.
+pub(super) fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &mut Vec<u8>) {
+    for (index, value) in values.enumerate() {
+        if index > 0 {
+            out.extend_from_slice(separator);
+        }
+        out.extend_from_slice(value);
+    }
+}
+
+/// Appends the values of all lines of that name; false where there is none.
+pub(super) fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
+    let before = out.len();
+    let mut found = false;
+    for line in lines.split(|byte| *byte == b'\n') {
+        let line = line.trim_ascii_end();
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        if line[..colon].eq_ignore_ascii_case(name.as_bytes()) {
+            if out.len() > before {
+                out.extend_from_slice(b", ");
+            }
+            out.extend_from_slice(line[colon + 1..].trim_ascii());
+            found = true;
+        }
+    }
+    found
+}
+
+/// One value lies ready; several are joined, which needs a buffer.
+pub(super) fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
+    let first = values.next();
+    if values.next().is_some() { None } else { Some(first) }
+}
+
+/// For variables that never lie ready.
+pub(super) fn never_ready<'a>(_: &'a Request, _: &'a Rest) -> Borrowed<'a> {
+    None
+}
+
+/// For variables that always lie ready.
+pub(super) fn never_made(_: &Request, _: &Rest, _: &mut Vec<u8>) -> bool {
+    false
+}

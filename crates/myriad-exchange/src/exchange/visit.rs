@@ -1,0 +1,43 @@
+//! What limits have found out of a request and its subrequests, which share it.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+
+/// What the limits said of a request; none is made where no limit is asked.
+#[derive(Default)]
+pub struct Visit {
+    /// `$limit_req_status`; a request is asked once, wherever it is redirected to.
+    pub requests: Cell<Option<LimitStatus>>,
+    /// `$limit_conn_status`; likewise.
+    pub connections: Cell<Option<LimitStatus>>,
+    /// What counts against limits while it is here: dropped when the request and its subrequests are over.
+    pub held: RefCell<Option<Box<dyn Any>>>,
+}
+
+/// What `$limit_req_status` and `$limit_conn_status` say of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitStatus {
+    /// Within the limit.
+    Passed,
+    /// Held back for a while.
+    Delayed,
+    /// Refused.
+    Rejected,
+    /// It would have been held back, were it not a dry run.
+    DelayedDryRun,
+    /// It would have been refused.
+    RejectedDryRun,
+}
+
+impl LimitStatus {
+    /// The variable's text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Delayed => "DELAYED",
+            Self::Rejected => "REJECTED",
+            Self::DelayedDryRun => "DELAYED_DRY_RUN",
+            Self::RejectedDryRun => "REJECTED_DRY_RUN",
+        }
+    }
+}

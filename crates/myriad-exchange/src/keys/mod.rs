@@ -1,0 +1,3 @@
+//! The keys of pages: what tells one from another.
+
+pub mod page_key;

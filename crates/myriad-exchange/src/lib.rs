@@ -1,0 +1,13 @@
+//! The core of serving: the site as it was compiled, one request on its way through it, and the traits by which the core knows features.
+
+pub mod access_log;
+pub mod answers;
+pub mod counters;
+pub mod exchange;
+pub mod failure;
+pub mod keeping;
+pub mod keys;
+pub mod memory;
+pub mod runtime;
+pub mod subrequest;
+pub mod worker;

@@ -1,0 +1,90 @@
+//! What the rules of the site came to for requests before, by the bytes that the rules read.
+
+use std::cell::{Ref, RefCell};
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use myriad_bounded::DirectMapped;
+
+use crate::runtime::{PlaceId, ServerId};
+
+/// A table of ways.
+#[derive(Default)]
+pub struct Shortcuts {
+    hasher: RandomState,
+    table: RefCell<DirectMapped<Slot>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    read: Vec<u8>,
+    until_ms: u64,
+    way: Way,
+}
+
+/// Where a request came to, and as what.
+#[derive(Default)]
+pub struct Way {
+    /// Its server.
+    pub server: ServerId,
+    /// Its place.
+    pub place: PlaceId,
+    /// The URI, after the rules.
+    pub uri: Vec<u8>,
+    /// The arguments.
+    pub args: Vec<u8>,
+    /// The host.
+    pub host: Vec<u8>,
+    /// The key of the page; empty for a file.
+    pub key: Vec<u8>,
+}
+
+impl Shortcuts {
+    /// The way of a request whose rules read these bytes, if that is still believed; `now_ms` since the epoch.
+    pub fn find(&self, read: &[u8], now_ms: u64) -> Option<Ref<'_, Way>> {
+        let hash = self.hasher.hash_one(read);
+        let slot = Ref::filter_map(self.table.borrow(), |table| table.find(hash));
+        let slot = slot.ok()?;
+        if now_ms >= slot.until_ms || slot.read != read {
+            return None;
+        }
+        Some(Ref::map(slot, |slot| &slot.way))
+    }
+
+    /// Keeps a way from `now_ms` until a time, ms since the epoch, if it gets a slot; `write` is given the buffers of what lay there before.
+    pub fn keep(&self, read: &[u8], now_ms: u64, until_ms: u64, write: impl FnOnce(&mut Way)) {
+        let hash = self.hasher.hash_one(read);
+        let mut table = self.table.borrow_mut();
+        let Some(slot) = table.claim(hash, |slot| slot.until_ms <= now_ms) else { return };
+        slot.until_ms = until_ms;
+        slot.read.clear();
+        slot.read.extend_from_slice(read);
+        for buffer in [&mut slot.way.uri, &mut slot.way.args, &mut slot.way.host, &mut slot.way.key] {
+            buffer.clear();
+        }
+        write(&mut slot.way);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keep(shortcuts: &Shortcuts, read: &[u8]) {
+        shortcuts.keep(read, 0, 100, |way| way.uri.extend_from_slice(read));
+    }
+
+    fn finds(shortcuts: &Shortcuts, read: &[u8], now_ms: u64) -> bool {
+        shortcuts.find(read, now_ms).is_some_and(|way| way.uri == read)
+    }
+
+    #[test]
+    fn a_way_is_found_for_as_long_as_it_is_believed() {
+        let shortcuts = Shortcuts::default();
+        assert!(!finds(&shortcuts, b"/a", 0));
+        keep(&shortcuts, b"/a");
+        assert!(
+            finds(&shortcuts, b"/a", 99) && !finds(&shortcuts, b"/a", 100) && !finds(&shortcuts, b"/b", 0)
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! Which location serves a URI: nginx's order of exact, prefix and regex locations, nested ones included.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use myriad_script::{EvalError, Frame, Regex};
+
+use super::PlaceId;
+
+/// The locations of a server, or those nested in one location.
+#[derive(Default)]
+pub struct Locations {
+    exact: HashMap<Box<[u8]>, PlaceId, RandomState>,
+    /// Longest first, so that the first that fits is the longest.
+    prefixes: Vec<Prefix>,
+    /// In source order.
+    regexes: Vec<Pattern>,
+    named: HashMap<Box<[u8]>, PlaceId, RandomState>,
+}
+
+struct Prefix {
+    text: Box<[u8]>,
+    place: PlaceId,
+    /// `^~`.
+    no_regex: bool,
+    /// The location's content comes from an origin: its URI without the last slash is redirected to it.
+    redirects_bare: bool,
+    nested: Locations,
+}
+
+struct Pattern {
+    regex: Regex,
+    place: PlaceId,
+    nested: Locations,
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A location.
+    Place(PlaceId),
+    /// The URI lacks only the slash at the end of this location's prefix: redirect.
+    AddSlash(PlaceId),
+    /// No location: the server's own settings hold.
+    None,
+}
+
+/// What one level of a search came to.
+enum Searched {
+    /// Nothing around it can change this.
+    Final(Found),
+    /// The longest prefix, unless a regex of a level around it fits.
+    Prefix(PlaceId),
+    Nothing,
+}
+
+impl Locations {
+    /// Adds `location = /path`.
+    pub fn add_exact(&mut self, path: &[u8], place: PlaceId) {
+        self.exact.insert(path.into(), place);
+    }
+
+    /// Adds `location /path` or `location ^~ /path`.
+    pub fn add_prefix(
+        &mut self,
+        path: &[u8],
+        place: PlaceId,
+        no_regex: bool,
+        redirects_bare: bool,
+        nested: Locations,
+    ) {
+        let at = self.prefixes.partition_point(|known| known.text.len() >= path.len());
+        self.prefixes.insert(at, Prefix { text: path.into(), place, no_regex, redirects_bare, nested });
+    }
+
+    /// Adds a regex location.
+    pub fn add_regex(&mut self, regex: Regex, place: PlaceId, nested: Locations) {
+        self.regexes.push(Pattern { regex, place, nested });
+    }
+
+    /// Adds a named location, with its `@`.
+    pub fn add_named(&mut self, name: &[u8], place: PlaceId) {
+        self.named.insert(name.into(), place);
+    }
+
+    /// A named location.
+    pub fn named(&self, name: &[u8]) -> Option<PlaceId> {
+        self.named.get(name).copied()
+    }
+
+    /// Whether every regex location is without captures, so that a search has no effect but its result.
+    pub fn is_pure(&self) -> bool {
+        self.regexes.iter().all(|pattern| !pattern.regex.has_captures() && pattern.nested.is_pure())
+            && self.prefixes.iter().all(|prefix| prefix.nested.is_pure())
+    }
+
+    /// The location for a URI. Captures of a regex location go to the frame.
+    pub fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<Found, EvalError> {
+        Ok(match self.search(uri, frame)? {
+            Searched::Final(found) => found,
+            Searched::Prefix(place) => Found::Place(place),
+            Searched::Nothing => Found::None,
+        })
+    }
+
+    /// nginx's search: a prefix, however deep, gives way to the regexes of the levels around it; all else is final.
+    /// `^~` closes off the regexes of its own level only.
+    fn search(&self, uri: &[u8], frame: &mut Frame) -> Result<Searched, EvalError> {
+        if !self.exact.is_empty()
+            && let Some(&place) = self.exact.get(uri)
+        {
+            return Ok(Searched::Final(Found::Place(place)));
+        }
+        let prefix = self.prefixes.iter().find(|prefix| uri.starts_with(&prefix.text));
+        if let Some(bare) = self.prefixes.iter().find(|prefix| is_bare(prefix, uri))
+            && prefix.is_none_or(|prefix| prefix.text.len() < bare.text.len())
+        {
+            return Ok(Searched::Final(Found::AddSlash(bare.place)));
+        }
+        let nested = match prefix {
+            Some(prefix) => prefix.nested.search(uri, frame)?,
+            None => Searched::Nothing,
+        };
+        if matches!(nested, Searched::Final(_)) {
+            return Ok(nested);
+        }
+        if prefix.is_none_or(|prefix| !prefix.no_regex) {
+            for pattern in &self.regexes {
+                if pattern.regex.matches(uri, frame)? {
+                    return Ok(Searched::Final(match pattern.nested.find(uri, frame)? {
+                        Found::None => Found::Place(pattern.place),
+                        nested => nested,
+                    }));
+                }
+            }
+        }
+        Ok(match (nested, prefix) {
+            (Searched::Nothing, Some(prefix)) => Searched::Prefix(prefix.place),
+            (nested, _) => nested,
+        })
+    }
+}
+
+fn is_bare(prefix: &Prefix, uri: &[u8]) -> bool {
+    prefix.redirects_bare && prefix.text.strip_suffix(b"/").is_some_and(|bare| bare == uri)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct NoNames;
+
+    impl myriad_script::Catalogue for NoNames {
+        fn builtin(&mut self, _: &str) -> Option<(myriad_script::Builtin, myriad_script::Role)> {
+            None
+        }
+    }
+
+    #[test]
+    fn exact_beats_longest_prefix_beats_shorter() {
+        let mut locations = Locations::default();
+        locations.add_prefix(b"/", 1, false, false, Locations::default());
+        locations.add_prefix(b"/a/", 2, false, true, Locations::default());
+        locations.add_exact(b"/a/b", 3);
+        let mut frame = Frame::new();
+        let mut find = |uri: &[u8]| locations.find(uri, &mut frame).unwrap();
+        assert_eq!(find(b"/a/b"), Found::Place(3));
+        assert_eq!(find(b"/a/c"), Found::Place(2));
+        assert_eq!(find(b"/a"), Found::AddSlash(2));
+        assert_eq!(find(b"/x"), Found::Place(1));
+        assert_eq!(find(b"x"), Found::None);
+    }
+
+    #[test]
+    fn nested_prefix_gives_way_to_the_regexes_around_it_and_all_else_is_final() {
+        let mut compiler = myriad_script::Compiler::new(NoNames);
+        let mut regex = |pattern| compiler.regex(pattern, false).unwrap();
+        let mut inner = Locations::default();
+        inner.add_prefix(b"/n/uploads/", 2, false, false, Locations::default());
+        inner.add_prefix(b"/n/closed/", 3, true, false, Locations::default());
+        inner.add_prefix(b"/n/app/", 4, false, true, Locations::default());
+        inner.add_exact(b"/n/one.php", 5);
+        inner.add_regex(regex(r"\.php7$"), 6, Locations::default());
+        let mut shut = Locations::default();
+        shut.add_prefix(b"/s/deep/", 8, false, false, Locations::default());
+        let mut locations = Locations::default();
+        locations.add_prefix(b"/n/", 1, false, false, inner);
+        locations.add_prefix(b"/s/", 7, true, false, shut);
+        locations.add_regex(regex(r"\.php7?$|app$"), 9, Locations::default());
+        let mut frame = Frame::new();
+        let mut find = |uri: &[u8]| locations.find(uri, &mut frame).unwrap();
+        assert_eq!(find(b"/n/x.php"), Found::Place(9));
+        assert_eq!(find(b"/n/uploads/x.php"), Found::Place(9));
+        assert_eq!(find(b"/n/uploads/x"), Found::Place(2));
+        assert_eq!(
+            find(b"/n/closed/x.php7"),
+            Found::Place(9),
+            "`^~` closes off the regexes of its own level only"
+        );
+        assert_eq!(find(b"/n/uploads/x.php7"), Found::Place(6));
+        assert_eq!(find(b"/n/one.php"), Found::Place(5));
+        assert_eq!(find(b"/n/app"), Found::AddSlash(4));
+        assert_eq!(find(b"/s/deep/x.php"), Found::Place(8));
+        assert_eq!(find(b"/s/x.php"), Found::Place(7));
+        assert_eq!(find(b"/y"), Found::None);
+    }
+}

@@ -1,0 +1,44 @@
+//! Media types that a directive names.
+
+/// The media types of `gzip_types`, `sub_filter_types` and their like; none for every type.
+pub struct TypeSet(Option<Box<[Box<[u8]>]>>);
+
+impl TypeSet {
+    /// The types of a directive, of which `*` stands for all.
+    pub fn new(types: &[String]) -> Self {
+        let any = types.iter().any(|known| known == "*");
+        Self((!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect()))
+    }
+
+    /// Whether a media type, without its parameters, is one of them in any case. Where `*` is written, none at all is too.
+    pub fn cover(&self, media_type: &[u8]) -> bool {
+        self.0.as_ref().is_none_or(|types| types.iter().any(|known| media_type.eq_ignore_ascii_case(known)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TypeSet;
+
+    fn types(list: &[&str]) -> TypeSet {
+        TypeSet::new(&list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn types_are_covered_in_any_case_and_nothing_else_is() {
+        let html = types(&["text/html", "text/css"]);
+        assert!(html.cover(b"text/html") && html.cover(b"Text/CSS"));
+        assert!(!html.cover(b"text/plain") && !html.cover(b"text/htmlx") && !html.cover(b""));
+    }
+
+    #[test]
+    fn star_covers_every_type_and_none() {
+        let all = types(&["text/html", "*"]);
+        assert!(all.cover(b"image/png") && all.cover(b""));
+    }
+
+    #[test]
+    fn nothing_is_covered_by_no_type() {
+        assert!(!types(&[]).cover(b"text/html"));
+    }
+}

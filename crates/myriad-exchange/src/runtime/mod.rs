@@ -1,0 +1,70 @@
+//! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
+
+mod acme;
+mod atlas;
+mod cache_place;
+mod caches;
+mod error_pages;
+mod file_place;
+mod headers;
+mod https_only;
+mod ids;
+mod listener;
+mod locations;
+mod media_types;
+mod names;
+mod offer;
+mod origin_compiler;
+mod origin_group;
+mod origin_place;
+mod origin_protocol;
+mod origin_tls;
+mod param;
+mod pass_url;
+mod passing;
+mod place;
+mod place_features;
+mod real_ip;
+mod referers;
+mod request_rules;
+mod settings_compiler;
+mod shortcut;
+mod site;
+mod variable;
+mod who;
+
+pub use acme::{AcmePlan, PlannedStaple};
+pub use atlas::{Atlas, Label};
+pub use cache_place::{CachePlace, PurgeRules, PurgeWhen, ServerPurge};
+pub use caches::{Caches, NamedCaches};
+pub use error_pages::{ErrorPage, ErrorTarget};
+pub use file_place::{Candidate, FilePlace, Rooting, Symlinks, TryFiles};
+pub use headers::{AddField, DebugRules, HeaderRules};
+pub use https_only::HttpsOnly;
+pub use ids::{PlaceId, ServerId};
+pub use listener::{Hosts, Listener};
+pub use locations::{Found, Locations};
+pub use media_types::TypeSet;
+pub use myriad_conf::settings::Network;
+pub use names::Names;
+pub use offer::{Offer, OfferRules};
+pub use origin_compiler::OriginCompiler;
+pub use origin_group::OriginGroup;
+pub use origin_place::{OriginPlace, Target};
+pub use origin_protocol::{MakeError, OriginProtocol, PassVariable, ProtocolRequest};
+pub use origin_tls::{NamedPair, OriginTlsPlace};
+pub use param::Param;
+pub use pass_url::PassUrl;
+pub use place::{
+    BodyRules, ConnectionRules, EntryRules, ErrorRules, KeepAliveRules, LimitExcept, LogRules, Place, Rates,
+    RedirectRules, RewriteRules, UploadRules,
+};
+pub use place_features::PlaceFeatures;
+pub use real_ip::RealIp;
+pub use referers::{Referers, behind_scheme};
+pub use request_rules::RequestRules;
+pub use settings_compiler::{SettingsCompiler, Shared};
+pub use shortcut::{FieldRead, Shortcut};
+pub use site::{Runtime, Server, ServerTls};
+pub use variable::{Borrowed, NamedValue, Reads, Rest, Value, VariableRef, VariableRow};
+pub use who::{ResolverPlace, Who};

@@ -1,0 +1,98 @@
+//! Which server answers a host (nginx's `server_name`).
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use myriad_script::{EvalError, Frame, Regex};
+
+use super::ServerId;
+
+/// The server names of one listening socket.
+#[derive(Default)]
+pub struct Names {
+    exact: HashMap<Box<[u8]>, ServerId, RandomState>,
+    /// `.example.com` for `*.example.com`: longest first.
+    suffixes: Vec<(Box<[u8]>, ServerId)>,
+    /// `www.example.` for `www.example.*`: longest first.
+    prefixes: Vec<(Box<[u8]>, ServerId)>,
+    regexes: Vec<(Regex, ServerId)>,
+}
+
+impl Names {
+    /// Adds an exact name; the first server that bears it keeps it. Returns whether it was new.
+    pub fn add_exact(&mut self, name: &[u8], server: ServerId) -> bool {
+        if self.exact.contains_key(name) {
+            return false;
+        }
+        self.exact.insert(name.into(), server);
+        true
+    }
+
+    /// Adds `*.example.com`, given as `.example.com`.
+    pub fn add_suffix(&mut self, suffix: &[u8], server: ServerId) {
+        add_longest_first(&mut self.suffixes, suffix, server);
+    }
+
+    /// Adds `www.example.*`, given as `www.example.`.
+    pub fn add_prefix(&mut self, prefix: &[u8], server: ServerId) {
+        add_longest_first(&mut self.prefixes, prefix, server);
+    }
+
+    /// Adds a regex; they are tried last, in order.
+    pub fn add_regex(&mut self, regex: Regex, server: ServerId) {
+        self.regexes.push((regex, server));
+    }
+
+    /// The server for a host in lower case without port. Captures of a regex go to the frame.
+    pub fn find(&self, host: &[u8], frame: &mut Frame) -> Result<Option<ServerId>, EvalError> {
+        if let Some(&server) = self.exact.get(host) {
+            return Ok(Some(server));
+        }
+        let suffix =
+            self.suffixes.iter().find(|(suffix, _)| host.len() > suffix.len() && host.ends_with(suffix));
+        if let Some(&(_, server)) = suffix {
+            return Ok(Some(server));
+        }
+        let prefix =
+            self.prefixes.iter().find(|(prefix, _)| host.len() > prefix.len() && host.starts_with(prefix));
+        if let Some(&(_, server)) = prefix {
+            return Ok(Some(server));
+        }
+        for (regex, server) in &self.regexes {
+            if regex.matches(host, frame)? {
+                return Ok(Some(*server));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn add_longest_first(list: &mut Vec<(Box<[u8]>, ServerId)>, text: &[u8], server: ServerId) {
+    if list.iter().any(|(known, _)| &**known == text) {
+        return;
+    }
+    let at = list.partition_point(|(known, _)| known.len() >= text.len());
+    list.insert(at, (text.into(), server));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_then_longest_wildcards_decide() {
+        let mut names = Names::default();
+        names.add_suffix(b".example.com", 1);
+        names.add_suffix(b".a.example.com", 2);
+        names.add_prefix(b"www.", 3);
+        names.add_exact(b"b.example.com", 4);
+        let mut frame = Frame::new();
+        let mut find = |host: &[u8]| names.find(host, &mut frame).unwrap();
+        assert_eq!(find(b"b.example.com"), Some(4));
+        assert_eq!(find(b"x.a.example.com"), Some(2));
+        assert_eq!(find(b"www.example.com"), Some(1));
+        assert_eq!(find(b"www.other.org"), Some(3));
+        assert_eq!(find(b".example.com"), None);
+        assert_eq!(find(b"elsewhere.net"), None);
+    }
+}

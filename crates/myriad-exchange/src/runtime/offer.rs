@@ -1,0 +1,43 @@
+//! Which encodings a place offers.
+
+use myriad_script::Regex;
+
+use super::TypeSet;
+
+/// Which encodings a place offers.
+#[derive(Default)]
+pub struct Offer {
+    /// `gzip`, if on.
+    pub gzip: Option<OfferRules>,
+    /// `brotli`, if on.
+    pub brotli: Option<OfferRules>,
+    /// `zstd`, if on.
+    pub zstd: Option<OfferRules>,
+    /// `gzip_vary`.
+    pub vary: bool,
+    /// `gzip_http_version 1.0`.
+    pub http_1_0: bool,
+    /// `gzip_proxied any`; otherwise a request with `Via` gets identity unless the answer says it may not be cached.
+    pub proxied: myriad_conf::settings::Proxied,
+    /// `gzip_disable`.
+    pub disable: Vec<Regex>,
+    /// `gzip_disable msie6`.
+    pub disable_msie6: bool,
+}
+
+/// What one coding is offered for.
+pub struct OfferRules {
+    /// Media types.
+    pub types: TypeSet,
+    /// Bytes below which nothing is compressed.
+    pub min_length: u64,
+    /// The level for what is not stored.
+    pub level: u8,
+}
+
+impl OfferRules {
+    /// Whether an answer of that type and length is offered in the coding.
+    pub fn fit(&self, media_type: &[u8], length: Option<u64>) -> bool {
+        length.is_none_or(|length| length >= self.min_length) && self.types.cover(media_type)
+    }
+}

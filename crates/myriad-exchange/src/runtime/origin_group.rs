@@ -1,0 +1,12 @@
+//! A group of origins, as the configuration names it.
+
+use myriad_script::Template;
+use myriad_upstream::Group;
+
+/// A group of origins.
+pub struct OriginGroup {
+    /// The peers.
+    pub group: Group,
+    /// `hash`: what chooses among them.
+    pub key: Option<Template>,
+}

@@ -1,0 +1,13 @@
+//! What an origin is told by name.
+
+use myriad_script::Template;
+
+/// One `fastcgi_param` or `proxy_set_header`.
+pub struct Param {
+    /// The name.
+    pub name: Box<[u8]>,
+    /// The value.
+    pub value: Template,
+    /// `if_not_empty`.
+    pub if_not_empty: bool,
+}

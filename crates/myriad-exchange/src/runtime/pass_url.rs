@@ -1,0 +1,207 @@
+//! The URL of `proxy_pass`, taken apart.
+
+use std::fmt;
+
+/// An `http://` or `https://` URL: who is asked, and what takes the place of the location's prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassUrl {
+    /// The host as written, `[…]` around IPv6; the path of a `unix:` socket.
+    host: String,
+    /// The port as written.
+    port: Option<String>,
+    unix: bool,
+    /// `https://`.
+    secure: bool,
+    /// Path and query as written, empty where there is none; a bare query has `/` before it.
+    pub uri: Vec<u8>,
+}
+
+/// Why a text is no such URL, in nginx's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassUrlError {
+    /// It begins with something else than `http://` or `https://`.
+    Prefix,
+    /// Nothing stands where the host should.
+    NoHost,
+    /// The port is no number from 1 to 65535.
+    Port,
+}
+
+impl fmt::Display for PassUrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Prefix => "invalid URL prefix",
+            Self::NoHost => "no host",
+            Self::Port => "invalid port",
+        })
+    }
+}
+
+impl PassUrl {
+    /// Reads `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`, `https` alike.
+    pub fn parse(text: &[u8]) -> Result<Self, PassUrlError> {
+        let prefixed = |prefix: &str| {
+            let begin =
+                text.get(..prefix.len()).filter(|begin| begin.eq_ignore_ascii_case(prefix.as_bytes()));
+            begin.map(|begin| &text[begin.len()..])
+        };
+        let secured = prefixed("https://");
+        let secure = secured.is_some();
+        let rest = secured.or_else(|| prefixed("http://")).ok_or(PassUrlError::Prefix)?;
+        if rest.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case(b"unix:")) {
+            return Self::unix(&rest[5..], secure);
+        }
+        let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+        let (authority, uri) = rest.split_at(end);
+        let authority = std::str::from_utf8(authority).map_err(|_| PassUrlError::NoHost)?;
+        let (host, port) = split_authority(authority);
+        // It goes into `Host` and into logs: nothing in it may end a line or a word.
+        if host.is_empty() || !host.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(PassUrlError::NoHost);
+        }
+        if port.is_some_and(|port| !is_port(port)) {
+            return Err(PassUrlError::Port);
+        }
+        let port = port.map(str::to_owned);
+        Ok(Self { host: host.to_owned(), port, unix: false, secure, uri: rooted(uri) })
+    }
+
+    fn unix(rest: &[u8], secure: bool) -> Result<Self, PassUrlError> {
+        let end = rest.iter().position(|byte| *byte == b':');
+        let (path, uri) = end.map_or((rest, &b""[..]), |at| (&rest[..at], &rest[at + 1..]));
+        match std::str::from_utf8(path) {
+            Ok(path) if !path.is_empty() => {
+                Ok(Self { host: path.to_owned(), port: None, unix: true, secure, uri: rooted(uri) })
+            }
+            _ => Err(PassUrlError::NoHost),
+        }
+    }
+
+    /// Whether the origin is spoken to by TLS.
+    pub fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+
+    /// The port of the scheme.
+    fn usual_port(&self) -> &'static str {
+        if self.secure { "443" } else { "80" }
+    }
+
+    /// What an `upstream` block may be called to be meant: the host without a port, in lower case as hosts compare.
+    pub fn group_name(&self) -> Option<String> {
+        (!self.unix && self.port.is_none()).then(|| self.host.to_ascii_lowercase())
+    }
+
+    /// Where the connection goes: `HOST:PORT` or `unix:PATH`.
+    pub fn address(&self) -> String {
+        if self.unix {
+            return format!("unix:{}", self.host);
+        }
+        format!("{}:{}", self.host, self.port.as_deref().unwrap_or(self.usual_port()))
+    }
+
+    /// The name and port to look up, where the host may be a name.
+    pub fn name(&self) -> Option<(&str, u16)> {
+        let port = self.port.as_deref().unwrap_or(self.usual_port()).parse().ok()?;
+        (!self.unix && !self.host.starts_with('[')).then_some((&self.host, port))
+    }
+
+    /// `$proxy_host`: what `Host` says unless the configuration says otherwise.
+    pub fn proxy_host(&self) -> String {
+        match &self.port {
+            _ if self.unix => "localhost".to_owned(),
+            Some(port) if port != self.usual_port() => format!("{}:{port}", self.host),
+            _ => self.host.clone(),
+        }
+    }
+
+    /// `$proxy_port`; empty for a socket in the file system.
+    pub fn proxy_port(&self) -> &str {
+        if self.unix { "" } else { self.port.as_deref().unwrap_or(self.usual_port()) }
+    }
+}
+
+/// Host and port, the colons of a bracketed IPv6 address aside.
+fn split_authority(authority: &str) -> (&str, Option<&str>) {
+    let from = authority.rfind(']').unwrap_or(0);
+    match authority[from..].find(':') {
+        Some(at) => (&authority[..from + at], Some(&authority[from + at + 1..])),
+        None => (authority, None),
+    }
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+fn rooted(uri: &[u8]) -> Vec<u8> {
+    if uri.first() == Some(&b'?') { [b"/", uri].concat() } else { uri.to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> PassUrl {
+        PassUrl::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_url_is_taken_apart() {
+        let plain = url("http://backend");
+        assert_eq!(plain.group_name().as_deref(), Some("backend"));
+        assert_eq!((plain.address(), plain.proxy_host()), ("backend:80".into(), "backend".into()));
+        assert_eq!((plain.proxy_port(), &plain.uri[..]), ("80", &b""[..]));
+        let full = url("HTTP://127.0.0.1:8080/a?b");
+        assert_eq!(full.group_name(), None);
+        assert_eq!((full.address(), full.proxy_host()), ("127.0.0.1:8080".into(), "127.0.0.1:8080".into()));
+        assert_eq!(full.uri, b"/a?b");
+        assert_eq!(url("http://h:80/").proxy_host(), "h");
+        let six = url("http://[::1]:81/x");
+        assert_eq!((six.address(), six.proxy_port()), ("[::1]:81".into(), "81"));
+        assert_eq!(url("http://[::1]").address(), "[::1]:80");
+        assert_eq!(url("http://h?q=1").uri, b"/?q=1");
+    }
+
+    #[test]
+    fn https_has_a_port_of_its_own() {
+        let url = url("https://backend/x");
+        assert!(url.is_secure());
+        assert_eq!((url.address(), url.proxy_host()), ("backend:443".into(), "backend".into()));
+        assert_eq!(self::url("https://h:80").proxy_host(), "h:80");
+        assert_eq!(self::url("https://unix:/s:/u").address(), "unix:/s");
+    }
+
+    #[test]
+    fn a_socket_ends_at_a_colon() {
+        let socket = url("http://unix:/tmp/a.sock:/uri/");
+        assert_eq!((socket.address(), &socket.uri[..]), ("unix:/tmp/a.sock".into(), &b"/uri/"[..]));
+        assert_eq!((socket.proxy_host(), socket.proxy_port()), ("localhost".into(), ""));
+        assert_eq!(url("http://unix:/tmp/a.sock").address(), "unix:/tmp/a.sock");
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused() {
+        for (text, error) in [
+            ("ftp://h", PassUrlError::Prefix),
+            ("h:80", PassUrlError::Prefix),
+            ("http://", PassUrlError::NoHost),
+            ("http:///x", PassUrlError::NoHost),
+            ("http://:80", PassUrlError::NoHost),
+            ("http://a\r\nb/", PassUrlError::NoHost),
+            ("http://a b/", PassUrlError::NoHost),
+            ("http://unix:", PassUrlError::NoHost),
+            ("http://h:0", PassUrlError::Port),
+            ("http://h:", PassUrlError::Port),
+            ("http://h:8x", PassUrlError::Port),
+            ("http://h:65536", PassUrlError::Port),
+        ] {
+            assert_eq!(PassUrl::parse(text.as_bytes()).unwrap_err(), error, "{text}");
+        }
+    }
+}

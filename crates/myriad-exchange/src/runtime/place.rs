@@ -1,0 +1,169 @@
+//! A place: the settings that hold where a request is, be it a server, a location or an `if` in one.
+
+use std::sync::Arc;
+
+use myriad_files::{Naming, TempFolder};
+use myriad_log::{AccessLog, ErrorLog};
+use myriad_net::Timeouts;
+use myriad_script::{Program, Template};
+
+use crate::exchange::{Exchange, Filters, Gate, Handler};
+
+use super::{ErrorPage, FilePlace, HeaderRules, Offer, PlaceFeatures, PlaceId};
+
+/// Settings of a level, compiled.
+pub struct Place {
+    /// Whether the head of an answer reads nothing that rules have set, so that the rules may have been run for an
+    /// earlier request.
+    pub shortcut: bool,
+    /// Who may come in, and by what.
+    pub entry: EntryRules,
+    /// The location's rewrite directives.
+    pub rewrite: RewriteRules,
+    /// What makes the content.
+    pub handler: Box<dyn Handler>,
+    /// What a request may bring.
+    pub upload: UploadRules,
+    /// How the connection is used.
+    pub connection: ConnectionRules,
+    /// Files.
+    pub files: FilePlace,
+    /// What is sent for an error.
+    pub errors: ErrorRules,
+    /// Response fields.
+    pub headers: HeaderRules,
+    /// What changes answers on their way to the client.
+    pub filters: Filters<Exchange>,
+    /// Encodings that may be offered.
+    pub offer: Offer,
+    /// What is written down.
+    pub logs: LogRules,
+    /// How redirects are written.
+    pub redirects: RedirectRules,
+    /// What features have compiled.
+    pub features: PlaceFeatures,
+}
+
+/// Who may come in, and by what.
+pub struct EntryRules {
+    /// `internal`.
+    pub internal: bool,
+    /// `limit_except`.
+    pub limit_except: Option<LimitExcept>,
+    /// What is asked of a visitor before the content; none where everybody may come in at once.
+    pub gate: Option<Arc<Gate>>,
+}
+
+/// Rewrite directives of a location.
+pub struct RewriteRules {
+    /// The directives.
+    pub program: Program,
+    /// Places of the `if` blocks in the program, by `IfId`.
+    pub ifs: Vec<PlaceId>,
+}
+
+/// What a request may bring.
+pub struct UploadRules {
+    /// `client_max_body_size`, bytes, 0 for any.
+    pub max_body: u64,
+    /// Where a body waits for its end.
+    pub body: BodyRules,
+    /// `client_body_timeout`, milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// How a client's connection is used.
+pub struct ConnectionRules {
+    /// The connection's time-outs.
+    pub timeouts: Timeouts,
+    /// `http2_chunk_size`, bytes.
+    pub frame: u32,
+    /// Second argument of `keepalive_timeout`, seconds, 0 for none.
+    pub keepalive_header_s: u32,
+    /// What ends a connection that could be kept.
+    pub keepalive: KeepAliveRules,
+    /// `chunked_transfer_encoding`.
+    pub chunked: bool,
+    /// `limit_rate` and `limit_rate_after`, unless both are plain 0.
+    pub rates: Option<Rates>,
+}
+
+/// What is sent for an error.
+pub struct ErrorRules {
+    /// `error_page`, by status.
+    pub pages: Vec<ErrorPage>,
+    /// `recursive_error_pages`.
+    pub recursive: bool,
+}
+
+/// What is written to which log.
+pub struct LogRules {
+    /// `access_log`.
+    pub access: Vec<AccessLog>,
+    /// `error_log`.
+    pub errors: ErrorLog,
+    /// `log_not_found`.
+    pub not_found: bool,
+    /// `log_subrequest`.
+    pub subrequests: bool,
+    /// `rewrite_log`.
+    pub rewrites: bool,
+    /// `uninitialized_variable_warn`.
+    pub uninitialized: bool,
+}
+
+/// Where a request's body is gathered.
+pub struct BodyRules {
+    /// `client_body_buffer_size`, bytes; 0 with `client_body_in_file_only`.
+    pub in_memory: u64,
+    /// `client_body_in_file_only`.
+    pub naming: Naming,
+    /// `client_body_temp_max_size`, bytes; 0 for no bound.
+    pub most_in_files: u64,
+    /// `client_body_temp_path`.
+    pub folder: TempFolder,
+    /// Whether it is written; otherwise a file without a name goes to a folder of the system's.
+    pub folder_is_written: bool,
+}
+
+/// `keepalive_time` and `keepalive_disable`.
+#[derive(Clone, Copy, Debug)]
+pub struct KeepAliveRules {
+    /// Milliseconds after which a connection ends with the answer under way.
+    pub time_ms: u64,
+    /// `msie6`: old browsers do not read the answer to a POST that comes over a kept connection.
+    pub not_msie6: bool,
+    /// `safari`.
+    pub not_safari: bool,
+}
+
+/// `limit_except`: another place for the methods that are not listed.
+pub struct LimitExcept {
+    /// Methods that stay.
+    pub methods: Vec<Box<[u8]>>,
+    /// Where the others go.
+    pub place: PlaceId,
+}
+
+/// `limit_rate`, `limit_rate_after`.
+pub struct Rates {
+    /// Bytes a second.
+    pub rate: Template,
+    /// Bytes at full speed first.
+    pub after: Template,
+}
+
+/// How redirects are written.
+#[derive(Clone, Copy)]
+pub struct RedirectRules {
+    /// `absolute_redirect`.
+    pub absolute: bool,
+    /// `port_in_redirect`.
+    pub port: bool,
+    /// `server_name_in_redirect`.
+    pub server_name: bool,
+    /// `msie_refresh`.
+    pub msie_refresh: bool,
+    /// `msie_padding`.
+    pub msie_padding: bool,
+}

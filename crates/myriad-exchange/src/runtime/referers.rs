@@ -1,0 +1,183 @@
+//! From where visitors may come (`valid_referers`), compiled.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use myriad_script::{EvalError, Frame, Regex};
+use smallvec::SmallVec;
+
+/// The longest host, bytes, as in nginx.
+const LONGEST_HOST: usize = 256;
+/// The shortest text that may be an URL, as nginx has it: `http://i.ru`.
+const SHORTEST_URL: usize = 11;
+
+/// The path that an URL must begin with; none for any.
+type PathPrefix = Option<Box<[u8]>>;
+/// Hosts in lower case, each with the paths that are valid there.
+type Hosts = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;
+
+/// `valid_referers` of a place that has any.
+#[derive(Default)]
+pub struct Referers {
+    /// `none`.
+    pub none: bool,
+    /// `blocked`.
+    pub blocked: bool,
+    exact: Hosts,
+    /// `.example.com` for `*.example.com`.
+    suffixes: Hosts,
+    /// `www.example.` for `www.example.*`.
+    prefixes: Hosts,
+    /// Regexes of server names, matched against the host.
+    hosts: Vec<Regex>,
+    /// Regexes matched against everything behind the scheme.
+    urls: Vec<Regex>,
+}
+
+impl Referers {
+    /// Adds a host, perhaps with a wildcard or a leading dot, and the path that goes with it.
+    pub fn add(&mut self, host: &[u8], path: &[u8]) {
+        let host = host.to_ascii_lowercase();
+        let path = || (!path.is_empty()).then(|| path.into());
+        let put = |hosts: &mut Hosts, key: &[u8]| hosts.entry(key.into()).or_default().push(path());
+        if let Some(suffix) = host.strip_prefix(b"*").filter(|rest| rest.starts_with(b".")) {
+            put(&mut self.suffixes, suffix);
+        } else if let Some(bare) = host.strip_prefix(b".") {
+            put(&mut self.suffixes, &host);
+            put(&mut self.exact, bare);
+        } else if let Some(prefix) = host.strip_suffix(b"*").filter(|rest| rest.ends_with(b".")) {
+            put(&mut self.prefixes, prefix);
+        } else {
+            put(&mut self.exact, &host);
+        }
+    }
+
+    /// Adds a regex that the host must match.
+    pub fn add_host_regex(&mut self, regex: Regex) {
+        self.hosts.push(regex);
+    }
+
+    /// Adds a regex that the URL without its scheme must match.
+    pub fn add_url_regex(&mut self, regex: Regex) {
+        self.urls.push(regex);
+    }
+
+    /// Whether nothing but `none` and `blocked` is valid, which nginx refuses.
+    pub fn names_nobody(&self) -> bool {
+        self.exact.is_empty()
+            && self.suffixes.is_empty()
+            && self.prefixes.is_empty()
+            && self.hosts.is_empty()
+            && self.urls.is_empty()
+    }
+
+    /// Whether a visitor who sends this `Referer` may come. Captures go to `frame`.
+    pub fn is_valid(&self, referer: Option<&[u8]>, frame: &mut Frame) -> Result<bool, EvalError> {
+        let Some(referer) = referer else { return Ok(self.none) };
+        let url = behind_scheme(referer).filter(|_| referer.len() >= SHORTEST_URL);
+        let Some(url) = url else { return Ok(self.blocked) };
+        let end = url.iter().position(|byte| matches!(byte, b'/' | b':')).unwrap_or(url.len());
+        let host = url[..end].to_ascii_lowercase();
+        if host.len() > LONGEST_HOST {
+            return Ok(false);
+        }
+        if let Some(paths) = self.find(&host) {
+            let path = url.iter().position(|byte| *byte == b'/').map_or(&b""[..], |at| &url[at..]);
+            let begins = |prefix: &PathPrefix| prefix.as_ref().is_none_or(|prefix| path.starts_with(prefix));
+            return Ok(paths.iter().any(begins));
+        }
+        for regex in &self.hosts {
+            if regex.matches(&host, frame)? {
+                return Ok(true);
+            }
+        }
+        for regex in &self.urls {
+            if regex.matches(url, frame)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The exact host, else the longest wildcard before it, else the longest behind it, as with server names.
+    fn find(&self, host: &[u8]) -> Option<&Vec<PathPrefix>> {
+        let dots: SmallVec<[usize; 8]> =
+            host.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at).collect();
+        let suffix = || dots.iter().find_map(|at| self.suffixes.get(&host[*at..]));
+        let prefix = || dots.iter().rev().find_map(|at| self.prefixes.get(&host[..=*at]));
+        self.exact.get(host).or_else(suffix).or_else(prefix)
+    }
+}
+
+/// What follows the scheme of an `http` or `https` URL, beginning with its authority.
+pub fn behind_scheme(url: &[u8]) -> Option<&[u8]> {
+    let schemes: [&[u8]; 2] = [b"http://", b"https://"];
+    schemes.into_iter().find_map(|scheme| {
+        let (begin, rest) = url.split_at_checked(scheme.len())?;
+        begin.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn valid(referers: &Referers, referer: &str) -> bool {
+        referers.is_valid(Some(referer.as_bytes()), &mut Frame::new()).unwrap()
+    }
+
+    #[test]
+    fn hosts_wildcards_and_paths_are_valid_as_written() {
+        let mut referers = Referers::default();
+        referers.add(b"www.Example.org", b"/uri");
+        referers.add(b"*.example.com", b"");
+        referers.add(b".example.net", b"");
+        referers.add(b"shop.*", b"");
+        for good in [
+            "http://www.example.org/uri",
+            "HTTPS://WWW.example.org:8080/urii",
+            "http://a.b.example.com",
+            "http://example.net/",
+            "http://x.example.net",
+            "http://shop.anything.de/x",
+            "http://shop.:80/",
+            "http://.example.com",
+        ] {
+            assert!(valid(&referers, good), "{good}");
+        }
+        for bad in [
+            "http://www.example.org",
+            "http://www.example.org/uRi",
+            "http://example.com",
+            "http://notexample.com",
+            "http://evil.org/www.example.org/uri",
+            "www.example.org/uri",
+            "http:///uri",
+            "",
+        ] {
+            assert!(!valid(&referers, bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_is_blocked_and_what_is_not_there_is_none() {
+        let mut referers = Referers { blocked: true, ..Referers::default() };
+        referers.add(b"example.org", b"");
+        assert!(
+            valid(&referers, "") && valid(&referers, "http://su") && valid(&referers, "masked-by-a-firewall")
+        );
+        assert!(!valid(&referers, "http://example.com"));
+        assert!(!referers.is_valid(None, &mut Frame::new()).unwrap());
+        referers.none = true;
+        assert!(referers.is_valid(None, &mut Frame::new()).unwrap());
+    }
+
+    #[test]
+    fn host_of_any_length_is_no_trouble() {
+        let mut referers = Referers::default();
+        referers.add(b"example.*", b"");
+        assert!(!valid(&referers, &format!("http://example.{}", "a".repeat(300))));
+        assert!(valid(&referers, &format!("http://example.{}", "a".repeat(200))));
+        assert!(!valid(&referers, &format!("http://{}", ".".repeat(5000))));
+    }
+}

@@ -1,0 +1,89 @@
+//! How a subrequest is begun, and run to its answer.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use myriad_http::uri::unescape;
+use myriad_log::Level;
+
+use super::child::Child;
+use super::subanswer::Subanswer;
+use crate::exchange::{Answer, Exchange, MadeFrom, Start, TooMany};
+
+/// An answer under way.
+pub type Asked = Pin<Box<dyn Future<Output = Subanswer>>>;
+
+/// Begins a subrequest of `parent`; the error log hears of one too many.
+pub fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Exchange>, TooMany> {
+    let child = parent.child(uri, args);
+    if child.is_err() {
+        let uri = String::from_utf8_lossy(uri);
+        parent.request.log(Level::Error, format_args!("subrequests cycle while processing \"{uri}\""));
+    }
+    child
+}
+
+/// The path, decoded, and the arguments that an URI on this server names. None where it climbs or is no path.
+pub fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let split = uri.iter().position(|byte| *byte == b'?');
+    let (path, args) = split.map_or((uri, &b""[..]), |at| (&uri[..at], &uri[at + 1..]));
+    let mut decoded = Vec::with_capacity(path.len());
+    unescape(path, &mut decoded);
+    let climbs = decoded.contains(&0) || decoded.split(|byte| *byte == b'/').any(|part| part == b"..");
+    (decoded.starts_with(b"/") && !climbs).then_some((decoded, args))
+}
+
+/// Runs a subrequest to its answer.
+///
+/// The future is boxed: what answers may ask subrequests of its own.
+pub fn ask(child: Box<Exchange>) -> Asked {
+    run(child, Start::Server)
+}
+
+/// As [`ask`], for one that is where it belongs already, at its content.
+pub fn ask_in_place(child: Box<Exchange>) -> Asked {
+    run(child, Start::Place)
+}
+
+fn run(child: Box<Exchange>, start: Start) -> Asked {
+    Box::pin(async move {
+        let mut child = Child::new(child);
+        let exchange = &mut *child.exchange;
+        let engine = exchange.request.site.engine;
+        let mut answer = engine.answer(exchange, start).await;
+        if let Some(status) = exchange.request.errors.forced_status {
+            answer.status = status;
+        }
+        exchange.request.outcome.answered.status = answer.status;
+        exchange.request.outcome.answered.fields = lines(&answer);
+        Subanswer::new(answer, child)
+    })
+}
+
+/// The answer's fields as text (`$sent_http_*`).
+fn lines(answer: &Answer) -> Vec<u8> {
+    let mut lines = answer.lines.clone();
+    if let MadeFrom::Page(page) = &answer.made_from {
+        lines.extend_from_slice(page.meta().lines());
+    } else if let Some(media_type) = &answer.media_type {
+        for part in [b"Content-Type: ", &media_type[..], b"\r\n"] {
+            lines.extend_from_slice(part);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target;
+
+    #[test]
+    fn paths_are_decoded_and_may_not_climb() {
+        assert_eq!(target(b"/a%20b?c=%20"), Some((b"/a b".to_vec(), &b"c=%20"[..])));
+        assert_eq!(target(b"/a%3fb"), Some((b"/a?b".to_vec(), &b""[..])));
+        for uri in [&b""[..], b"?a", b"a", b"/..", b"/../a", b"/a/%2e%2e/b", b"/a%00"] {
+            assert_eq!(target(uri), None, "{}", uri.escape_ascii());
+        }
+        assert!(target(b"/a..b/...").is_some());
+    }
+}

@@ -1,0 +1,208 @@
+//! The table of a look-up: from hashes to slots. Each place holds part of the hash, the slot, and the part of the slot's entry that
+//! a look-up wants to see, side by side. So a look-up reads one line of memory before the entry's own, where a usual hash table
+//! with entries behind slots reads three: among a million pages that is most of its cost.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// The part of the places that may be taken: four fifths.
+const MOST: usize = 4;
+const MOST_OF: usize = 5;
+/// The part of a grown table that is new: a quarter. Doubling the table would leave half of it vacant for a long time.
+const GROWTH_OF: usize = 4;
+
+/// A taken place: half of a hash, a slot, and the part of its entry that is seen here.
+#[derive(Debug)]
+struct Place<T> {
+    part: u32,
+    slot: u32,
+    seen: T,
+}
+
+/// Open addressing with linear probing. A removed entry leaves no mark: the entries behind it close the gap.
+#[derive(Debug)]
+pub struct Index<T> {
+    /// The places, of any number; none before the first entry. An entry's place follows from its part of the hash, scaled to
+    /// their number.
+    places: Vec<Option<Place<T>>>,
+    len: usize,
+    /// An odd number of this table alone, so that entries that are near in one table are not near in another. The secret against
+    /// made-up keys is the zone's seed.
+    seed: u64,
+}
+
+impl<T> Default for Index<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), len: 0, seed: RandomState::new().hash_one(0) | 1 }
+    }
+}
+
+impl<T> Index<T> {
+    /// Bytes that an entry takes at most, once there are a few: just after the table has grown.
+    pub const BYTES: usize =
+        (size_of::<Option<Place<T>>>() * MOST_OF * GROWTH_OF).div_ceil(MOST * (GROWTH_OF - 1));
+
+    /// The half of a hash that is kept. It alone places an entry, so that a growing table needs no hashes.
+    fn part_of(&self, hash: u64) -> u32 {
+        let product = u128::from(hash ^ self.seed) * u128::from(self.seed);
+        (product >> 32) as u32 ^ (product >> 80) as u32
+    }
+
+    #[inline]
+    fn home(&self, part: u32) -> usize {
+        (part as usize * self.places.len()) >> 32
+    }
+
+    #[inline]
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.places.len() { 0 } else { at + 1 }
+    }
+
+    /// How many steps it is from one place to another.
+    fn steps(&self, from: usize, to: usize) -> usize {
+        if to >= from { to - from } else { to + self.places.len() - from }
+    }
+
+    /// The place of the entry that was entered with `hash` and that `is_it` accepts, by its slot and what is seen of it.
+    #[inline]
+    fn position(&self, hash: u64, is_it: impl Fn(u32, &T) -> bool) -> Option<usize> {
+        if self.places.is_empty() {
+            return None;
+        }
+        let part = self.part_of(hash);
+        let mut at = self.home(part);
+        loop {
+            let place = self.places[at].as_ref()?;
+            if place.part == part && is_it(place.slot, &place.seen) {
+                return Some(at);
+            }
+            at = self.after(at);
+        }
+    }
+
+    /// The slot that was entered with `hash` and that `is_it` accepts.
+    #[inline]
+    pub fn find(&self, hash: u64, is_it: impl Fn(&T) -> bool) -> Option<(u32, &T)> {
+        let at = self.position(hash, |_, seen| is_it(seen))?;
+        self.places[at].as_ref().map(|place| (place.slot, &place.seen))
+    }
+
+    /// Enters a slot that is not there.
+    pub fn insert(&mut self, hash: u64, slot: u32, seen: T) {
+        if (self.len + 1) * MOST_OF > self.places.len() * MOST {
+            self.grow();
+        }
+        self.put(Place { part: self.part_of(hash), slot, seen });
+        self.len += 1;
+    }
+
+    fn put(&mut self, place: Place<T>) {
+        let mut at = self.home(place.part);
+        while self.places[at].is_some() {
+            at = self.after(at);
+        }
+        self.places[at] = Some(place);
+    }
+
+    fn grow(&mut self) {
+        let places = (self.places.len() * GROWTH_OF / (GROWTH_OF - 1)).max(8);
+        let vacant = (0..places).map(|_| None).collect();
+        let former = std::mem::replace(&mut self.places, vacant);
+        former.into_iter().flatten().for_each(|place| self.put(place));
+    }
+
+    /// Changes what is seen of a slot that was entered with `hash`; returns what was.
+    pub fn replace(&mut self, hash: u64, slot: u32, seen: T) -> Option<T> {
+        let at = self.position(hash, |known, _| known == slot)?;
+        self.places[at].as_mut().map(|place| std::mem::replace(&mut place.seen, seen))
+    }
+
+    /// Takes a slot out that was entered with `hash`; without it nothing changes.
+    pub fn remove(&mut self, hash: u64, slot: u32) {
+        if let Some(at) = self.position(hash, |known, _| known == slot) {
+            self.places[at] = None;
+            self.len -= 1;
+            self.close_gap(at);
+        }
+    }
+
+    /// Closes a gap: moves the entries behind it up, but none before the place that its hash gives.
+    fn close_gap(&mut self, mut gap: usize) {
+        let mut at = gap;
+        loop {
+            at = self.after(at);
+            let Some(place) = &self.places[at] else { return };
+            if self.steps(self.home(place.part), at) >= self.steps(gap, at) {
+                self.places.swap(gap, at);
+                gap = at;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn it_says_what_a_map_says_through_any_changes() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for bits in [2, 4, 10, 64] {
+            let (mut index, mut model) = (Index::<u32>::default(), HashMap::<u32, u64>::new());
+            for _ in 0..20_000 {
+                let slot = random.u32(..500);
+                // With few bits most entries share their place.
+                let hash = random.u64(..) >> (64 - bits);
+                if let Some(known) = model.remove(&slot) {
+                    assert_eq!(index.find(known, |found| *found == slot), Some((slot, &slot)));
+                    index.remove(known, slot);
+                } else {
+                    assert_eq!(index.find(hash, |found| *found == slot), None);
+                    index.insert(hash, slot, slot);
+                    model.insert(slot, hash);
+                }
+                assert_eq!(index.len, model.len());
+            }
+            for (slot, hash) in &model {
+                assert_eq!(index.find(*hash, |found| found == slot), Some((*slot, slot)));
+            }
+            assert_eq!(index.places.iter().flatten().count(), model.len());
+        }
+    }
+
+    #[test]
+    fn what_is_seen_of_a_slot_can_be_changed() {
+        let mut index = Index::default();
+        index.insert(1, 10, "a");
+        index.insert(1, 11, "b");
+        assert_eq!(index.replace(1, 11, "c"), Some("b"));
+        assert_eq!(index.replace(1, 12, "d"), None);
+        assert_eq!(
+            (index.find(1, |seen| *seen == "c"), index.find(1, |seen| *seen == "b")),
+            (Some((11, &"c")), None)
+        );
+    }
+
+    #[test]
+    fn an_empty_one_takes_no_memory_and_finds_nothing() {
+        let mut index = Index::<u32>::default();
+        assert_eq!(index.find(1, |_| true), None);
+        index.remove(1, 1);
+        assert_eq!(index.places.capacity(), 0);
+    }
+
+    #[test]
+    fn it_takes_no_more_than_it_says() {
+        let mut index = Index::default();
+        for slot in 0..10_000 {
+            index.insert(u64::from(slot).wrapping_mul(0x9E37_79B9_7F4A_7C15), slot, ());
+            if slot > 8 {
+                assert!(
+                    index.places.len() * size_of::<Option<Place<()>>>()
+                        <= (slot as usize + 1) * Index::<()>::BYTES + 16
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Which entries of a shard bear a label: the inverted index behind purges by URL and tag.
+
+use std::collections::BTreeSet;
+
+/// Pairs of label and slot, in order: a label's slots lie side by side, and taking one out costs the same however many
+/// there are.
+#[derive(Debug, Default)]
+pub struct Labels(BTreeSet<Pair>);
+
+/// The halves of a label and a slot: twelve bytes, where a whole label would be aligned to make sixteen.
+type Pair = (u32, u32, u32);
+
+fn pair(label: u64, slot: u32) -> Pair {
+    ((label >> 32) as u32, label as u32, slot)
+}
+
+/// How far a walk over the slots of some labels has come.
+#[derive(Debug, Default)]
+pub struct Walk {
+    label: usize,
+    after: Option<u32>,
+}
+
+impl Walk {
+    /// Whether it has come to the end of `labels`, which must be those of each step.
+    pub fn is_over(&self, labels: &[u64]) -> bool {
+        self.label >= labels.len()
+    }
+}
+
+impl Labels {
+    /// Bytes that a pair takes, with what the tree adds and leaves empty.
+    pub const BYTES: usize = 32;
+
+    /// Notes that the entry in a slot bears a label.
+    pub fn insert(&mut self, label: u64, slot: u32) {
+        self.0.insert(pair(label, slot));
+    }
+
+    /// Notes that it no longer does.
+    pub fn remove(&mut self, label: u64, slot: u32) {
+        self.0.remove(&pair(label, slot));
+    }
+
+    /// The next slots whose entries bear one of `labels`, `most` of them at most, looking for as many labels at most. To be called
+    /// until the walk is over; entries may come and go in between.
+    pub fn next(&self, labels: &[u64], walk: &mut Walk, most: usize) -> Vec<u32> {
+        let mut slots = Vec::new();
+        for label in labels.iter().skip(walk.label).take(most) {
+            let first = walk.after.map_or(0, |after| after.saturating_add(1));
+            let of_label = self.0.range(pair(*label, first)..=pair(*label, u32::MAX));
+            slots.extend(of_label.map(|(.., slot)| *slot).take(most - slots.len()));
+            if slots.len() == most {
+                walk.after = slots.last().copied();
+                return slots;
+            }
+            *walk = Walk { label: walk.label + 1, after: None };
+        }
+        slots
+    }
+
+    /// The slots whose entries bear `label`.
+    pub fn slots(&self, label: u64) -> impl Iterator<Item = u32> {
+        self.0.range(pair(label, 0)..=pair(label, u32::MAX)).map(|(.., slot)| *slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_comes_to_all_slots_in_batches_whatever_leaves_meanwhile() {
+        let labels = [1, 2, 3, 4, 5];
+        for (each, most) in [(100, 64), (64, 64), (1, 2), (0, 1), (7, 1000)] {
+            let mut index = Labels::default();
+            for label in [1, 2, 4] {
+                (0..each).for_each(|slot| index.insert(label, slot));
+            }
+            let (mut walk, mut found) = (Walk::default(), Vec::new());
+            while !walk.is_over(&labels) {
+                let slots = index.next(&labels, &mut walk, most);
+                assert!(slots.len() <= most);
+                for slot in &slots {
+                    index.remove(1, *slot);
+                }
+                found.extend(slots);
+            }
+            let all: Vec<u32> = (0..3).flat_map(|_| 0..each).collect();
+            assert_eq!(found, all);
+        }
+    }
+}

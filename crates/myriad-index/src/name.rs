@@ -1,0 +1,121 @@
+//! Names of files, as nginx gives them: the MD5 of the key in hexadecimal, below folders made of its last digits.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use md5::{Digest, Md5};
+
+/// The name of a file in a zone's folder.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(pub [u8; 16]);
+
+impl Name {
+    /// The file of a key: what people and plugins that clear caches look for.
+    pub fn of_key(key: &[u8]) -> Self {
+        Self(Md5::digest(key).into())
+    }
+
+    /// The file of one variant of a key. Its name depends on the family as well, so that variants cannot be found any more once
+    /// the key's own file is removed.
+    pub fn of_variant(key: &[u8], family: u64, variant: &[u8]) -> Self {
+        let mut hash = Md5::new();
+        hash.update(key);
+        hash.update(b"\0variant\0");
+        hash.update(family.to_le_bytes());
+        hash.update(variant);
+        Self(hash.finalize().into())
+    }
+
+    /// The name that a file has, if it is one of ours.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let digits: &[u8; 32] = text.try_into().ok()?;
+        let mut bytes = [0; 16];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The path of the file: below `root`, in folders by `levels`, each of which takes so many digits from the end of the name.
+    pub fn path(self, root: &Path, levels: &[u8]) -> PathBuf {
+        let text = self.text();
+        let mut path = PathBuf::with_capacity(root.as_os_str().len() + 48);
+        path.push(root);
+        let mut end = text.len();
+        for level in levels {
+            let start = end.saturating_sub(usize::from(*level));
+            path.push(&text[start..end]);
+            end = start;
+        }
+        path.push(text);
+        path
+    }
+
+    fn text(self) -> String {
+        let mut text = String::with_capacity(32);
+        for byte in self.0 {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+
+    /// Bits that place the name in a table; an MD5 is as good as random.
+    pub fn table_hash(self) -> u64 {
+        u64::from_le_bytes(self.0[..8].try_into().unwrap_or_default())
+    }
+}
+
+impl std::fmt::Debug for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+/// Lower case only: nothing here writes another.
+fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_and_placed_as_nginx_does() {
+        // The example of nginx's documentation: /data/nginx/cache/c/29/b7f54b2df7773722d382f4809d65029c
+        let name = Name::parse(b"b7f54b2df7773722d382f4809d65029c").unwrap();
+        let path = |levels: &[u8]| name.path(Path::new("/cache"), levels).to_str().unwrap().to_owned();
+        assert_eq!(path(&[1, 2]), "/cache/c/29/b7f54b2df7773722d382f4809d65029c");
+        assert_eq!(path(&[2, 2, 1]), "/cache/9c/02/5/b7f54b2df7773722d382f4809d65029c");
+        assert_eq!(path(&[]), "/cache/b7f54b2df7773722d382f4809d65029c");
+        assert_eq!(Name::of_key(b"abc"), Name::parse(b"900150983cd24fb0d6963f7d28e17f72").unwrap());
+    }
+
+    #[test]
+    fn what_is_no_name_of_ours_is_not_read_as_one() {
+        for text in ["", "b7f54b2df7773722d382f4809d65029", "B7F54B2DF7773722D382F4809D65029C", ".tmp"] {
+            assert!(Name::parse(text.as_bytes()).is_none(), "{text}");
+        }
+        assert!(Name::parse(b"b7f54b2df7773722d382f4809d65029cc").is_none());
+        assert!(Name::parse(b"b7f54b2df7773722d382f4809d65029g").is_none());
+    }
+
+    #[test]
+    fn a_variant_s_name_follows_from_key_family_and_variant() {
+        let names = [
+            Name::of_variant(b"k", 1, b"v"),
+            Name::of_variant(b"k", 2, b"v"),
+            Name::of_variant(b"k", 1, b"w"),
+            Name::of_variant(b"l", 1, b"v"),
+            Name::of_key(b"k"),
+        ];
+        for (index, name) in names.iter().enumerate() {
+            assert!(!names[..index].contains(name));
+        }
+    }
+}

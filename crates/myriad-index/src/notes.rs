@@ -1,0 +1,138 @@
+//! Small facts about keys that are not stored: how often they were asked for, and until when they count as
+//! uncacheable.
+//!
+//! Notes are kept in a table of fixed size, eight to a set; a new one takes the place of the one that was touched longest ago.
+//! Losing a note costs a fetch at most, so keys are told apart by 64 bits of their hash alone.
+
+const WAYS: usize = 8;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Note {
+    tag: u64,
+    touched: u64,
+    pass_until: u64,
+    uses: u32,
+}
+
+/// Notes on keys, of a fixed number.
+#[derive(Debug)]
+pub struct Notes {
+    /// Empty until the first note is taken.
+    table: Vec<Note>,
+    sets: usize,
+    /// Notes that were taken at least once: the others take no memory yet.
+    taken: usize,
+}
+
+impl Notes {
+    /// Bytes of one set, the unit of capacity.
+    pub const SET_BYTES: usize = WAYS * size_of::<Note>();
+
+    /// A table of so many sets, at least one. It takes no memory before its first note.
+    pub fn new(sets: usize) -> Self {
+        Self { table: Vec::new(), sets: sets.max(1), taken: 0 }
+    }
+
+    /// Bytes that are reserved for notes, and not used.
+    pub fn unused_bytes(&self) -> usize {
+        (self.sets * WAYS).saturating_sub(self.taken) * size_of::<Note>()
+    }
+
+    fn set(&self, tag: u64) -> std::ops::Range<usize> {
+        let start = (tag % self.sets as u64) as usize * WAYS;
+        start..start + WAYS
+    }
+
+    fn find(&mut self, tag: u64) -> Option<&mut Note> {
+        let set = self.set(tag);
+        self.table.get_mut(set)?.iter_mut().find(|n| n.tag == tag && n.touched != 0)
+    }
+
+    fn find_or_take(&mut self, tag: u64) -> &mut Note {
+        if self.table.is_empty() {
+            self.table = vec![Note::default(); self.sets * WAYS];
+        }
+        let set = self.set(tag);
+        let set = &mut self.table[set];
+        let found = set.iter().position(|n| n.tag == tag && n.touched != 0);
+        let oldest = || (0..WAYS).min_by_key(|&i| set[i].touched).unwrap_or(0);
+        let index = found.unwrap_or_else(oldest);
+        if found.is_none() {
+            self.taken += usize::from(set[index].touched == 0);
+            set[index] = Note { tag, ..Note::default() };
+        }
+        &mut set[index]
+    }
+
+    /// Counts one more use, starting anew after `inactive_ms` without one.
+    pub fn count(&mut self, tag: u64, now: u64, inactive_ms: u64) -> u32 {
+        let note = self.find_or_take(tag);
+        if now.saturating_sub(note.touched) >= inactive_ms {
+            note.uses = 0;
+        }
+        note.uses = note.uses.saturating_add(1);
+        note.touched = now.max(1);
+        note.uses
+    }
+
+    /// Notes that claims of a key pass until a time, in ms since the epoch.
+    pub fn set_pass(&mut self, tag: u64, now: u64, until: u64) {
+        let note = self.find_or_take(tag);
+        note.touched = now.max(1);
+        note.pass_until = until;
+    }
+
+    /// Whether claims of a key pass.
+    pub fn passes(&mut self, tag: u64, now: u64) -> bool {
+        self.find(tag).is_some_and(|n| now < n.pass_until)
+    }
+
+    /// From now on claims of a key do not pass.
+    pub fn clear_pass(&mut self, tag: u64) {
+        if let Some(note) = self.find(tag) {
+            note.pass_until = 0;
+        }
+    }
+
+    /// Forgets all notes.
+    pub fn clear(&mut self) {
+        self.table.fill(Note::default());
+        self.taken = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uses_are_counted_per_key_and_forgotten_after_inactivity() {
+        let mut notes = Notes::new(4);
+        assert_eq!(notes.count(7, 1000, 500), 1);
+        assert_eq!(notes.count(7, 1100, 500), 2);
+        assert_eq!(notes.count(8, 1100, 500), 1);
+        assert_eq!(notes.count(7, 1600, 500), 1);
+    }
+
+    #[test]
+    fn pass_ends_at_its_time_and_leaves_the_count() {
+        let mut notes = Notes::new(4);
+        notes.count(7, 10, 500);
+        notes.set_pass(7, 10, 20);
+        assert!(notes.passes(7, 19));
+        assert!(!notes.passes(7, 20));
+        assert!(!notes.passes(8, 19));
+        assert_eq!(notes.count(7, 20, 500), 2);
+    }
+
+    #[test]
+    fn a_flood_of_keys_takes_no_more_room_and_drops_the_oldest() {
+        let mut notes = Notes::new(2);
+        for tag in 0..10_000 {
+            notes.set_pass(tag, tag + 1, u64::MAX);
+        }
+        assert_eq!(notes.table.len(), 2 * WAYS);
+        assert!(notes.passes(9_999, 1));
+        assert!(!notes.passes(0, 1));
+    }
+}

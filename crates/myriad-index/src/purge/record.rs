@@ -1,0 +1,135 @@
+//! One purge, as it is written down.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::exact::Numbers;
+use super::request::Purge;
+
+/// Bytes before the payload of a record: its length, the complement of that, its checksum.
+pub(super) const FRAME: usize = 16;
+/// Most keys or labels in one record.
+pub(super) const MOST_OF_ONE: usize = 4096;
+
+/// First byte of a payload: what the record is of.
+pub(super) const EXACT: u8 = 0;
+pub(super) const RULE: u8 = 1;
+pub(super) const ALL: u8 = 2;
+
+/// A purge by rule, or of everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulePurge {
+    /// Its place in the zone's sequence.
+    pub number: u64,
+    /// What it does with the pages.
+    pub purge: Purge,
+    /// What it is called where its end is told.
+    pub name: Box<str>,
+    /// The rule, as the caller gave it; `None` covers everything.
+    pub rule: Option<Box<[u8]>>,
+}
+
+/// One purge, to be written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PurgeRecord {
+    /// A purge of keys and labels.
+    Exact {
+        /// Its place in the zone's sequence.
+        number: u64,
+        /// What it does with the pages.
+        purge: Purge,
+        /// Hashes of the keys under the zone's seed.
+        keys: Box<[u128]>,
+        /// The labels.
+        labels: Box<[u64]>,
+    },
+    /// A purge by rule, or of everything.
+    Rule(RulePurge),
+}
+
+impl PurgeRecord {
+    /// Its place in the zone's sequence.
+    pub fn number(&self) -> u64 {
+        match self {
+            Self::Exact { number, .. } | Self::Rule(RulePurge { number, .. }) => *number,
+        }
+    }
+
+    /// The same purge under another number.
+    #[must_use]
+    pub fn numbered(mut self, new: u64) -> Self {
+        match &mut self {
+            Self::Exact { number, .. } | Self::Rule(RulePurge { number, .. }) => *number = new,
+        }
+        self
+    }
+
+    /// Appends it to the bytes of a log. A purge of more keys and labels than one record takes becomes several records.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Exact { number, purge, keys, labels } => {
+                let mut numbers = Numbers::default();
+                numbers.note(*number, *purge);
+                let keys = keys.iter().map(|key| (*key, numbers));
+                write_exact(keys, labels.iter().map(|label| (*label, numbers)), out);
+            }
+            Self::Rule(rule) => rule.write(out),
+        }
+    }
+}
+
+impl RulePurge {
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        frame(out, |out| {
+            out.push(if self.rule.is_some() { RULE } else { ALL });
+            out.push(u8::from(self.purge == Purge::Soft));
+            out.extend_from_slice(&self.number.to_le_bytes());
+            out.extend_from_slice(&(self.name.len() as u32).to_le_bytes());
+            out.extend_from_slice(self.name.as_bytes());
+            out.extend_from_slice(self.rule.as_deref().unwrap_or_default());
+        });
+    }
+}
+
+/// Appends records of keys and labels, at most [`MOST_OF_ONE`] in each.
+pub(super) fn write_exact(
+    keys: impl Iterator<Item = (u128, Numbers)>,
+    labels: impl Iterator<Item = (u64, Numbers)>,
+    out: &mut Vec<u8>,
+) {
+    let (mut keys, mut labels) = (keys.peekable(), labels.peekable());
+    while keys.peek().is_some() || labels.peek().is_some() {
+        frame(out, |out| {
+            out.push(EXACT);
+            let at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            let mut count = 0_u32;
+            for (key, numbers) in keys.by_ref().take(MOST_OF_ONE) {
+                out.extend_from_slice(&key.to_le_bytes());
+                out.extend_from_slice(&numbers.hard.to_le_bytes());
+                out.extend_from_slice(&numbers.soft.to_le_bytes());
+                count += 1;
+            }
+            out[at..at + 4].copy_from_slice(&count.to_le_bytes());
+            if keys.peek().is_some() {
+                return;
+            }
+            for (label, numbers) in labels.by_ref().take(MOST_OF_ONE - count as usize) {
+                out.extend_from_slice(&label.to_le_bytes());
+                out.extend_from_slice(&numbers.hard.to_le_bytes());
+                out.extend_from_slice(&numbers.soft.to_le_bytes());
+            }
+        });
+    }
+}
+
+/// Appends a record: the frame, and behind it what `payload` appends.
+pub(super) fn frame(out: &mut Vec<u8>, payload: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    out.extend_from_slice(&[0; FRAME]);
+    payload(out);
+    let len = (out.len() - at - FRAME) as u32;
+    let sum = xxh3_64(&out[at + FRAME..]);
+    out[at..at + 4].copy_from_slice(&len.to_le_bytes());
+    out[at + 4..at + 8].copy_from_slice(&(!len).to_le_bytes());
+    out[at + 8..at + FRAME].copy_from_slice(&sum.to_le_bytes());
+}

@@ -1,0 +1,135 @@
+//! A lifetime as it is kept with each page: in half the room, since few origins say more than how long a page is fresh.
+
+use myriad_policy::{Lifetime, Source};
+
+/// See [`Lifetime`].
+#[derive(Clone, Debug)]
+pub struct KeptLifetime {
+    fresh_until: u64,
+    /// The validity in ms, and above [`VALID_BITS`] who gave it, twice its number in [`SOURCES`], and whether it must be confirmed
+    /// before it is used again.
+    valid: u64,
+    rare: Option<Box<Rare>>,
+}
+
+/// Two million years of validity.
+const VALID_BITS: u32 = 56;
+const LONGEST: u64 = (1 << VALID_BITS) - 1;
+const SOURCES: [Source; 7] = [
+    Source::XAccelExpires,
+    Source::SMaxage,
+    Source::MaxAge,
+    Source::Expires,
+    Source::CacheValid,
+    Source::Heuristic,
+    Source::Accelerator,
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rare {
+    // Both are when the page ends to be fresh, unless the origin said otherwise.
+    stale_updating_until: u64,
+    stale_error_until: u64,
+    born: Option<u64>,
+}
+
+impl KeptLifetime {
+    /// Bytes that it owns beyond its own size.
+    pub fn weight(&self) -> usize {
+        self.rare.as_ref().map_or(0, |_| size_of::<Rare>() + 16)
+    }
+
+    /// As it was.
+    pub fn get(&self) -> Lifetime {
+        let rare = self.rare.as_deref();
+        Lifetime {
+            fresh_until: self.fresh_until,
+            stale_updating_until: rare.map_or(self.fresh_until, |rare| rare.stale_updating_until),
+            stale_error_until: rare.map_or(self.fresh_until, |rare| rare.stale_error_until),
+            must_revalidate: self.valid >> VALID_BITS & 1 > 0,
+            valid_ms: self.valid & LONGEST,
+            source: SOURCES[(self.valid >> (VALID_BITS + 1)) as usize],
+            born: rare.and_then(|rare| rare.born),
+        }
+    }
+}
+
+impl From<Lifetime> for KeptLifetime {
+    fn from(lifetime: Lifetime) -> Self {
+        let Lifetime {
+            fresh_until,
+            stale_updating_until,
+            stale_error_until,
+            must_revalidate,
+            valid_ms,
+            source,
+            born,
+        } = lifetime;
+        let rare = Rare { stale_updating_until, stale_error_until, born };
+        let usual = Rare { stale_updating_until: fresh_until, stale_error_until: fresh_until, born: None };
+        let rare = (rare != usual).then(|| Box::new(rare));
+        let source = SOURCES.iter().position(|known| *known == source).unwrap_or_default() as u64;
+        let judged = source << 1 | u64::from(must_revalidate);
+        Self { fresh_until, valid: valid_ms.min(LONGEST) | judged << VALID_BITS, rare }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use myriad_http::{Fields, Method};
+    use myriad_policy::{Admission, ResponseFacts, Rules, StatusMatch, ValidFor, admit};
+
+    use super::*;
+
+    #[test]
+    fn a_page_whose_origin_says_nothing_of_stale_pages_owns_nothing() {
+        let valid = vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }];
+        let rules = Rules { valid, ..Rules::default() };
+        let weight = |control: &str| {
+            let fields: Fields = [("Cache-Control", control)].into_iter().collect();
+            let facts = ResponseFacts {
+                status: 200,
+                fields: &fields,
+                method: Method::Get,
+                authorization: false,
+                personal: false,
+                piece: false,
+                no_cache: false,
+                uses: 1,
+                usable_page: false,
+                large_request: false,
+                delay_ms: 0,
+            };
+            let Admission::Store(lifetime) = admit(&facts, &rules, 1_795_226_400_000) else {
+                panic!("{control}")
+            };
+            let purged = lifetime.ended_by(lifetime.fresh_until - 5);
+            assert_eq!(KeptLifetime::from(lifetime).get(), lifetime);
+            assert_eq!(KeptLifetime::from(purged).get(), purged);
+            (KeptLifetime::from(lifetime).weight(), KeptLifetime::from(purged).weight())
+        };
+        assert_eq!(weight("public"), (0, 0));
+        assert_eq!(weight("max-age=60"), (0, 0));
+        let (rare, purged) = weight("max-age=60, stale-while-revalidate=60");
+        assert!(rare > 0 && purged > 0);
+    }
+
+    #[test]
+    fn a_lifetime_comes_back_as_it_was() {
+        for (bits, source) in (0..16_u64).flat_map(|bits| SOURCES.map(|source| (bits, source))) {
+            let bit = |bit: u64| bits >> bit & 1;
+            let lifetime = Lifetime {
+                fresh_until: 10,
+                stale_updating_until: 10 + 20 * bit(0),
+                stale_error_until: 10 + 30 * bit(1),
+                must_revalidate: bit(3) > 0,
+                valid_ms: 40,
+                source,
+                born: (bit(2) > 0).then_some(0),
+            };
+            let kept = KeptLifetime::from(lifetime);
+            assert_eq!(format!("{:?}", kept.get()), format!("{lifetime:?}"));
+            assert_eq!(kept.weight() > 0, bits & 7 > 0);
+        }
+    }
+}

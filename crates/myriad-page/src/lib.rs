@@ -1,0 +1,42 @@
+//! Pages as a cache zone keeps them: their records, what they are found by, and how many fetches fill a zone.
+//!
+//! | file | what |
+//! |---|---|
+//! | `zone`, `zone_counts` | zones of pages on their store; what they count |
+//! | `page_record`, `texts`, `marks`, `kept_*` | what is written of a page beside its body |
+//! | `variant`, `confirmable` | which variant a request asks for; by what a page can be confirmed |
+//! | `covering` | whether a purge covers a page |
+//! | `fetches` | how many fetches fill a zone at once, and who waits |
+
+mod confirmable;
+mod counter;
+mod covering;
+mod fetches;
+mod keep;
+mod kept_lifetime;
+mod kept_proxied;
+mod marks;
+mod page_record;
+mod proxied_facts;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod variant;
+mod zone;
+mod zone_counts;
+
+pub use confirmable::{Condition, Conditions, conditions};
+pub use counter::Counter;
+pub use covering::covering;
+pub use fetches::{Entry, FetchBounds, Fetches, Fetching};
+pub use keep::KeepFolders;
+pub use kept_lifetime::KeptLifetime;
+pub use kept_proxied::KeptProxied;
+pub use marks::Marks;
+pub use proxied_facts::ProxiedFacts;
+pub use texts::{Parts, TextEnds, Texts};
+pub use variant::{NO_VARIANT, write_variant};
+pub use zone::{
+    Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, STRONG_GZIP, alternative, slot, system_ms,
+};
+pub use zone_counts::{PurgeEnds, ZoneCounts};

@@ -1,0 +1,241 @@
+//! What purges find a page by.
+
+use std::iter;
+
+use myriad_policy::{Subject, Tags};
+
+/// What a page was fetched for, and the tags that its origin gave it: one piece of memory, which is also how it is kept in
+/// files.
+///
+/// A byte of flags, the length of the host (16 bits) and of the target (32), the port (16 bits) where a flag says that there is
+/// one, host and target, then each tag behind its length (16 bits); all little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks<B = Box<[u8]>>(B);
+
+/// Over TLS.
+const HTTPS: u8 = 1;
+/// There were more tags than are kept.
+const OVERFLOWN: u8 = 2;
+/// The page is of one port, which is not the scheme's own.
+const PORT: u8 = 4;
+/// Bytes before the port, or the host.
+const HEAD: usize = 7;
+
+impl Marks {
+    /// The marks of a page fetched for `target`, path and query as they were sent.
+    pub fn new(scheme: &str, host: &[u8], target: &[u8], tags: &Tags) -> Marks {
+        let host = &host[..host.len().min(usize::from(u16::MAX))];
+        let mut bytes =
+            vec![if scheme == "https" { HTTPS } else { 0 } | if tags.overflown() { OVERFLOWN } else { 0 }];
+        bytes.extend_from_slice(&(host.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(&(target.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(host);
+        bytes.extend_from_slice(target);
+        for name in tags.names() {
+            bytes.extend_from_slice(&(name.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(name);
+        }
+        Marks(bytes.into())
+    }
+
+    /// The same page of visitors who name this port.
+    #[must_use]
+    pub fn with_port(&self, port: u16) -> Marks {
+        let (head, rest) = self.as_bytes().split_at(HEAD);
+        let mut bytes = [head, &port.to_le_bytes(), self.without_port(rest)].concat();
+        bytes[0] |= PORT;
+        Marks(bytes.into())
+    }
+
+    /// Reads what [`Self::as_bytes`] gave; none where it is damaged.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Marks> {
+        let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
+        let (host, target) = lengths(*head);
+        let (_, rest) = rest.split_at_checked(port_length(head[0]))?;
+        let (_, rest) = rest.split_at_checked(host)?;
+        let (_, mut tags) = rest.split_at_checked(target)?;
+        if head[0] > HTTPS + OVERFLOWN + PORT {
+            return None;
+        }
+        while !tags.is_empty() {
+            (_, tags) = split_tag(tags)?;
+        }
+        Some(Marks(bytes.into()))
+    }
+}
+
+impl<'a> Marks<&'a [u8]> {
+    /// Marks that are kept elsewhere.
+    pub fn of_kept(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl<B: AsRef<[u8]>> Marks<B> {
+    /// A look at them.
+    pub fn borrowed(&self) -> Marks<&[u8]> {
+        Marks(self.as_bytes())
+    }
+
+    /// A copy.
+    pub fn to_owned(&self) -> Marks {
+        Marks(self.as_bytes().into())
+    }
+
+    /// The same page with other tags.
+    pub fn with_tags(&self, tags: &Tags) -> Marks {
+        let subject = self.subject();
+        let scheme = if subject.scheme == b"https" { "https" } else { "http" };
+        let marks = Marks::new(scheme, subject.host, self.target(), tags);
+        match self.port() {
+            Some(port) => marks.with_port(port),
+            None => marks,
+        }
+    }
+
+    /// As they are kept.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_ref()
+    }
+
+    /// What the page was fetched for.
+    pub fn subject(&self) -> Subject<'_> {
+        let scheme: &[u8] = if self.flags() & HTTPS > 0 { b"https" } else { b"http" };
+        Subject::new(scheme, self.host(), self.target())
+    }
+
+    /// Path and query as they were sent.
+    pub fn target(&self) -> &[u8] {
+        self.parts().1
+    }
+
+    /// The port that its visitors named; none where it is the scheme's own, or where visitors of all ports share the page.
+    pub fn port(&self) -> Option<u16> {
+        let bytes = self.as_bytes().get(HEAD..HEAD + port_length(self.flags()))?;
+        bytes.first_chunk().map(|port| u16::from_le_bytes(*port))
+    }
+
+    /// The host.
+    pub fn host(&self) -> &[u8] {
+        self.parts().0
+    }
+
+    /// The names of its tags.
+    pub fn tags(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.parts().2;
+        iter::from_fn(move || {
+            let (name, after) = split_tag(rest)?;
+            rest = after;
+            Some(name)
+        })
+    }
+
+    /// Whether there were more tags than are kept: whatever purges tags purges it.
+    pub fn overflown(&self) -> bool {
+        self.flags() & OVERFLOWN > 0
+    }
+
+    /// Labels of its path, of its URL and of each tag.
+    pub fn labels(&self, each: &mut dyn FnMut(u64)) {
+        let subject = self.subject();
+        each(subject.path_label());
+        subject.query_label().into_iter().for_each(&mut *each);
+        self.tags().map(Tags::label).for_each(&mut *each);
+        if self.overflown() {
+            each(Tags::OVERFLOWN);
+        }
+    }
+
+    /// What follows the head, from the host on.
+    fn without_port<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
+        rest.get(port_length(self.flags())..).unwrap_or_default()
+    }
+
+    fn flags(&self) -> u8 {
+        self.as_bytes().first().copied().unwrap_or(0)
+    }
+
+    fn parts(&self) -> (&[u8], &[u8], &[u8]) {
+        let Some((head, rest)) = self.as_bytes().split_first_chunk::<HEAD>() else { return (b"", b"", b"") };
+        let (host, target) = lengths(*head);
+        let (host, rest) = self.without_port(rest).split_at(host);
+        let (target, tags) = rest.split_at(target);
+        (host, target, tags)
+    }
+}
+
+/// Bytes of the port.
+fn port_length(flags: u8) -> usize {
+    if flags & PORT > 0 { size_of::<u16>() } else { 0 }
+}
+
+/// The lengths of host and target.
+fn lengths(head: [u8; HEAD]) -> (usize, usize) {
+    let [_, host @ .., a, b, c, d] = head;
+    (usize::from(u16::from_le_bytes(host)), u32::from_le_bytes([a, b, c, d]) as usize)
+}
+
+fn split_tag(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(target: &str, tags: &[u8]) -> Marks {
+        Marks::new("https", b"example.org", target.as_bytes(), &Tags::parse(tags))
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_and_damage_is_refused() {
+        let marks = marks("/a?b", b"one two");
+        assert_eq!(Marks::from_bytes(marks.as_bytes()), Some(marks.clone()));
+        assert_eq!((marks.host(), marks.target()), (&b"example.org"[..], &b"/a?b"[..]));
+        assert_eq!(marks.tags().collect::<Vec<_>>(), [b"one", b"two"]);
+        assert_eq!(marks.subject().scheme, b"https");
+        let whole = marks.as_bytes();
+        // Where a tag ends, so may the marks.
+        let ends = [whole.len() - 10, whole.len() - 5];
+        for length in (0..whole.len()).filter(|length| !ends.contains(length)) {
+            assert!(Marks::from_bytes(&whole[..length]).is_none(), "{length} bytes");
+        }
+        assert!(Marks::from_bytes(&[whole, b"x"].concat()).is_none());
+    }
+
+    #[test]
+    fn port_is_kept_and_changes_nothing_that_purges_look_for() {
+        let plain = marks("/a?b", b"one");
+        let ported = plain.with_port(8080);
+        assert_eq!((plain.port(), ported.port()), (None, Some(8080)));
+        assert_eq!(Marks::from_bytes(ported.as_bytes()), Some(ported.clone()));
+        assert_eq!((ported.host(), ported.target()), (plain.host(), plain.target()));
+        assert_eq!(ported.subject(), plain.subject());
+        assert_eq!(ported.tags().collect::<Vec<_>>(), [b"one"]);
+        assert_eq!(ported.with_port(81), plain.with_port(81));
+        let other = ported.with_tags(&Tags::parse(b"two"));
+        assert_eq!((other.port(), other.tags().next()), (Some(8080), Some(&b"two"[..])));
+        for length in 0..16 {
+            assert!(Marks::from_bytes(&ported.as_bytes()[..length]).is_none(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn labels_are_those_that_purges_look_for() {
+        let labels = |marks: &Marks| {
+            let mut labels = Vec::new();
+            marks.labels(&mut |label| labels.push(label));
+            labels
+        };
+        let page = marks("/a?b", b"one two");
+        let subject = page.subject();
+        let expected =
+            [subject.path_label(), subject.wanted_label(), Tags::label(b"one"), Tags::label(b"two")];
+        assert_eq!(labels(&page), expected);
+        assert_eq!(labels(&page.with_tags(&Tags::parse(b"three")))[2..], [Tags::label(b"three")]);
+        assert_eq!(labels(&marks("/a", b"")).len(), 1);
+        let many = "x".repeat(100_000);
+        assert_eq!(labels(&marks("/a", many.as_bytes())), [subject.path_label(), Tags::OVERFLOWN]);
+    }
+}

@@ -1,0 +1,22 @@
+//! The answer to what an administrator asks, line by line.
+
+use myriad_admin::{Reply, Request};
+
+use super::administrator::{Administrator, Tell};
+
+impl Administrator {
+    /// Answers a request: `tell` is given each line of the answer. The last is [`Reply::End`] or [`Reply::Error`],
+    /// unless `tell` wants no more before.
+    pub fn answer(&self, request: &Request, tell: &mut Tell<'_>) {
+        let end = match request {
+            Request::Stats(request) => self.stats(request, tell),
+            Request::Pages(request) => self.list(request, tell),
+            Request::Page(request) => self.show(request, tell),
+            Request::Purge(request) => self.purge(request, tell),
+        };
+        match end {
+            Ok(end) => tell(Reply::End(end)),
+            Err(error) => tell(Reply::Error(error)),
+        };
+    }
+}

@@ -1,0 +1,17 @@
+//! A page: what is kept of an origin's answer, in which encodings it is held, and the answer that is made of it.
+
+mod address;
+mod answer;
+mod decoding;
+mod encodings;
+mod record;
+mod selection;
+mod tag;
+
+pub(crate) use address::{address_of, marks_of};
+pub(crate) use answer::{answer, answer_of_head};
+pub(crate) use decoding::{decoded, decoder};
+pub(crate) use encodings::{alternatives_of, first_encodings};
+pub(crate) use record::{is_opaque, meta_of, origin_coding};
+pub(crate) use selection::{is_untellable, selection};
+pub(crate) use tag::tag_of;

@@ -1,0 +1,12 @@
+//! The tag of a page whose origin gives none.
+
+use myriad_policy::EntityTag;
+use myriad_store::Body;
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// A strong tag from the bytes.
+pub(crate) fn tag_of(body: &Body) -> EntityTag {
+    let mut hash = Xxh3Default::new();
+    body.segments().iter().for_each(|segment| hash.update(segment));
+    EntityTag::made(hash.digest())
+}

@@ -1,0 +1,34 @@
+//! Fields of origins' answers that are lists in the settings.
+
+use myriad_conf::Text;
+use myriad_conf::settings::OriginSettings;
+use myriad_policy::Announced;
+
+/// Fields that end here: `*_hide_header`, and what an origin says to an accelerator that has announced itself.
+pub(super) fn hidden(origin: &OriginSettings) -> Vec<Box<[u8]>> {
+    let mut hidden = lower(&origin.hide_headers);
+    if announced(origin).surrogate.is_some() {
+        hidden.push(b"surrogate-control"[..].into());
+    }
+    hidden
+}
+
+pub(super) fn lower(names: &[Text]) -> Vec<Box<[u8]>> {
+    names.iter().map(|name| name.bytes().to_ascii_lowercase().into()).collect()
+}
+
+/// What the requests to an origin announce: the fields that it may then say to this accelerator.
+pub(super) fn announced(origin: &OriginSettings) -> Announced {
+    let by_environment = origin.protocol.has_environment();
+    let value = |names: [&str; 2]| {
+        let mut set = origin.parameters.iter().filter(|param| match param.name.bytes() {
+            name if by_environment => names.iter().any(|other| name == other.as_bytes()),
+            name => name.eq_ignore_ascii_case(names[1].as_bytes()),
+        });
+        set.next_back().map(|param| param.value.bytes()).filter(|value| !value.is_empty())
+    };
+    let capability = value(["HTTP_SURROGATE_CAPABILITY", "Surrogate-Capability"]);
+    let token =
+        |value: &[u8]| value.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii().into();
+    Announced { surrogate: capability.map(token), litespeed: value(["X-LSCACHE", "X-LSCACHE"]).is_some() }
+}

@@ -1,0 +1,48 @@
+//! The compilation, as features see it.
+
+use myriad_conf::model::{HttpConf, ServerName};
+use myriad_conf::{Diagnostic, Text};
+use myriad_script::{Assignment, Regex, Template};
+
+use super::Compile;
+use myriad_exchange::runtime::{SettingsCompiler, Shared};
+
+impl SettingsCompiler for Compile<'_> {
+    fn template(&mut self, text: &Text) -> Template {
+        Compile::template(self, text)
+    }
+
+    fn answer_template(&mut self, text: &Text) -> Template {
+        self.in_answer(|compile| compile.template(text))
+    }
+
+    fn apart_template(&mut self, text: &Text) -> Template {
+        self.apart(|compile| compile.template(text))
+    }
+
+    fn assignment(&mut self, variable: &Text, value: &Text) -> Option<Assignment> {
+        let (name, text) = (self.utf8(variable), self.utf8(value));
+        self.scripts.assignment(name, text).map_err(|error| self.fail(variable.span, error)).ok()
+    }
+
+    fn regex(&mut self, pattern: &Text) -> Option<Regex> {
+        let source = self.utf8(pattern);
+        self.scripts.regex(source, true).map_err(|error| self.fail(pattern.span, error)).ok()
+    }
+
+    fn server_names(&self) -> Vec<ServerName> {
+        self.server_names.clone()
+    }
+
+    fn report(&mut self, error: Diagnostic) {
+        self.errors.push(error);
+    }
+
+    fn model(&self) -> &HttpConf {
+        self.http
+    }
+
+    fn shared(&mut self) -> &mut Shared {
+        &mut self.shared
+    }
+}

@@ -1,0 +1,43 @@
+//! The compilation, as protocols of origins see it.
+
+use std::sync::Arc;
+
+use myriad_conf::settings::{OriginTlsSettings, Settings};
+use myriad_conf::{Span, Text};
+use myriad_script::{Regex, Template};
+
+use super::Compile;
+use myriad_exchange::runtime::{OriginCompiler, OriginGroup, OriginTlsPlace, ResolverPlace, Target};
+
+impl OriginCompiler for Compile<'_> {
+    fn rule_template(&mut self, text: &Text) -> Template {
+        self.in_rules(|compile| compile.template(text))
+    }
+
+    fn pattern(&mut self, pattern: &Text, caseless: bool) -> Option<Regex> {
+        let source = self.utf8(pattern);
+        self.scripts.regex(source, caseless).map_err(|error| self.fail(pattern.span, error)).ok()
+    }
+
+    fn address(&mut self, name: &str, written: &Text) -> Target {
+        if let Some(group) = self.groups.get(name) {
+            return Target::Group(Arc::clone(group));
+        }
+        let config = self.single(name, written);
+        Target::Group(self.add_group(config, None))
+    }
+
+    fn named_upstream(&self, name: &str) -> Option<Arc<OriginGroup>> {
+        let upstream =
+            self.http.upstreams.iter().find(|upstream| upstream.name.eq_ignore_ascii_case(name))?;
+        self.groups.get(&upstream.name).map(Arc::clone)
+    }
+
+    fn tls(&mut self, settings: &OriginTlsSettings, at: Span) -> Option<OriginTlsPlace> {
+        self.origin_tls(settings, at)
+    }
+
+    fn name_resolver(&mut self, settings: &Settings) -> Option<ResolverPlace> {
+        self.resolver(settings)
+    }
+}

@@ -1,0 +1,79 @@
+//! Answers of the API.
+
+use bytes::Bytes;
+use myriad_admin::Reply;
+use myriad_net::ResponseBody;
+
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::Step;
+
+/// All that was told, as one object: `{"pages":[…],"next":"…"}`.
+pub(crate) fn told(name: &str, replies: Vec<Reply>) -> Step {
+    let (mut items, mut next) = (Vec::new(), None);
+    for reply in replies {
+        match reply {
+            Reply::End(end) => next = end.next,
+            // What was done before it is told as well: a purge that was made is not undone.
+            Reply::Error(why) => return failed(&why, name, &items),
+            item => items.push(item.json()),
+        }
+    }
+    let next = next.map(|next| format!(",\"next\":{}", Reply::Error(next).json())).unwrap_or_default();
+    json(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
+}
+
+fn failed(why: &str, name: &str, items: &[String]) -> Step {
+    if items.is_empty() {
+        return Refusal::new(400, why).answer();
+    }
+    let why = Reply::Error(why.to_owned()).json();
+    json(500, format!("{{\"error\":{why},\"{name}\":[{}]}}\n", items.join(",")))
+}
+
+/// Why a request is not answered.
+pub(crate) struct Refusal {
+    status: u16,
+    why: String,
+    /// The methods that would be.
+    allowed: Option<&'static str>,
+}
+
+impl Refusal {
+    /// A status, and why it is given.
+    pub(crate) fn new(status: u16, why: &str) -> Self {
+        Self { status, why: why.to_owned(), allowed: None }
+    }
+
+    /// The method is none of these.
+    pub(crate) fn method(allowed: &'static str) -> Self {
+        Self { allowed: Some(allowed), ..Self::new(405, &format!("use {allowed}")) }
+    }
+
+    /// The answer that says so.
+    pub(crate) fn answer(self) -> Step {
+        let why = Reply::Error(self.why).json();
+        let mut step = json(self.status, format!("{{\"error\":{why}}}\n"));
+        if let (Step::Answer(answer), Some(allowed)) = (&mut step, self.allowed) {
+            answer.field(b"Allow", allowed.as_bytes());
+        }
+        step
+    }
+}
+
+/// What `-t --explain` is told.
+pub(crate) fn explained(request: &Request) -> Step {
+    if let Some(sink) = &request.received.sink {
+        sink.note("api", "the API answers".to_owned(), String::new(), None);
+    }
+    Step::Answer(Answer::new(200, ResponseBody::None))
+}
+
+fn json(status: u16, text: String) -> Step {
+    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
+    answer.media_type = Some(b"application/json"[..].into());
+    // It is of this moment, and no script of another site's business.
+    answer.field(b"Cache-Control", b"no-store");
+    answer.field(b"X-Content-Type-Options", b"nosniff");
+    Step::Answer(answer)
+}

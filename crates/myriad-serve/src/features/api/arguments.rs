@@ -1,0 +1,59 @@
+//! Arguments of a request to the API.
+
+use myriad_http::uri;
+
+/// What followed the `?`, decoded; each name once.
+pub(crate) struct Arguments(Vec<(String, String)>);
+
+impl Arguments {
+    /// Reads arguments that may only have these names; the error is for whoever sent them.
+    pub(crate) fn parse(text: &[u8], names: &[&str]) -> Result<Self, String> {
+        let mut arguments: Vec<(String, String)> = Vec::new();
+        for pair in text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+            let at = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
+            let (name, value) = (decoded(&pair[..at]), decoded(pair.get(at + 1..).unwrap_or_default()));
+            let (Some(name), Some(value)) = (name, value) else {
+                return Err("an argument is not UTF-8".to_owned());
+            };
+            if !names.contains(&name.as_str()) {
+                return Err(format!("there is no argument \"{name}\": {}", names.join(", ")));
+            }
+            if arguments.iter().any(|(known, _)| *known == name) {
+                return Err(format!("\"{name}\" stands twice"));
+            }
+            arguments.push((name, value));
+        }
+        Ok(Self(arguments))
+    }
+
+    /// Takes a value out.
+    pub(crate) fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(known, _)| known == name)?;
+        Some(self.0.swap_remove(at).1)
+    }
+}
+
+/// `+` is a blank, as forms and most programs write it.
+fn decoded(text: &[u8]) -> Option<String> {
+    let text: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    let mut out = Vec::with_capacity(text.len());
+    uri::unescape(&text, &mut out);
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_decoded_and_names_are_checked() {
+        let mut arguments =
+            Arguments::parse(b"match=%2Ashop%2a&zone=a+b&", &["match", "zone"]).expect("sound");
+        assert_eq!(arguments.take("match").as_deref(), Some("*shop*"));
+        assert_eq!(arguments.take("zone").as_deref(), Some("a b"));
+        assert_eq!(arguments.take("zone"), None);
+        for text in ["other=1", "zone=1&zone=2", "zone=%ff"] {
+            assert!(Arguments::parse(text.as_bytes(), &["match", "zone"]).is_err(), "{text}");
+        }
+    }
+}

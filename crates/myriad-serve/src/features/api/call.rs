@@ -1,0 +1,11 @@
+//! What may be asked of the API.
+
+use myriad_admin::Request as Asked;
+
+/// What a request asks for, once it was found that it may.
+pub(crate) enum Call {
+    /// To be answered as it is.
+    Known(Asked),
+    /// A purge, whose body is to be read.
+    Purge,
+}

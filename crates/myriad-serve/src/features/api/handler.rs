@@ -1,0 +1,213 @@
+//! A request of the API: what it asks for, whether it may, and its answer.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use myriad_admin::{
+    MOST_REQUEST_BYTES, PageRequest, PagesRequest, Reply, Request as Asked, StatsRequest, parse_purge,
+};
+use myriad_http::body::Body as _;
+use myriad_http::{Known, Method};
+use myriad_log::Level;
+use myriad_net::RequestBody;
+
+use super::answer::{self, Refusal};
+use super::arguments::Arguments;
+use super::call::Call;
+use crate::admin::Administrator;
+use crate::purge::foreign_page;
+use crate::purge::own_host;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::{Exchange, Handler, Request};
+
+/// Pages of one answer, unless `limit` says less, and at most.
+const PAGES: (u64, u64) = (100, 1000);
+/// Requests that all workers together look into zones for at once; more are told to come again.
+const MOST_AT_ONCE: usize = 4;
+
+/// `api`.
+#[derive(Clone, Debug)]
+pub(super) struct ApiHandler {
+    /// Whether it may change anything.
+    pub write: bool,
+    /// What its paths stand behind.
+    pub prefix: Box<[u8]>,
+}
+
+impl Handler for ApiHandler {
+    fn begin(&self, exchange: &mut Exchange) -> Step {
+        begin(exchange, self)
+    }
+}
+
+/// Finds out what is asked for, and whether it may be.
+fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
+    let request = &exchange.request;
+    if request.received.sink.is_some() {
+        return answer::explained(request);
+    }
+    // Who is asked for an address or a name where that is written has been asked.
+    let gate = request.place().entry.gate.as_ref();
+    let knows_who = gate.is_some_and(|gate| gate.identifies());
+    let ruled = knows_who || gate.is_some_and(|gate| gate.rules_addresses());
+    if !ruled && let Err(why) = request.may_administer(None) {
+        request.log(Level::Error, format_args!("api forbidden: {why}"));
+        return Step::Error(403);
+    }
+    // A browser sends no password to a page that has its name lead here.
+    if !knows_who && !own_host::is_known(request) {
+        return unknown_host(request).answer();
+    }
+    match call(request, rules, ruled) {
+        Ok(call) => Step::wait(async move |exchange| wait(exchange, call).await),
+        Err(refusal) => refusal.answer(),
+    }
+}
+
+fn call(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<Call, Refusal> {
+    let path = request.route.uri.strip_prefix(&*rules.prefix).unwrap_or(&request.route.uri);
+    let path = path.strip_prefix(b"/").unwrap_or(path);
+    let read = matches!(request.received.head.method(), Method::Get | Method::Head);
+    match path.strip_suffix(b"/").unwrap_or(path) {
+        b"purge" if request.received.head.method() == Method::Post => {
+            may_write(request, rules, ruled).map(|()| Call::Purge)
+        }
+        b"purge" => Err(Refusal::method("POST")),
+        b"cache" | b"cache/pages" | b"cache/page" if !read => Err(Refusal::method("GET, HEAD")),
+        b"cache" => known(request, &["zone"], |arguments| {
+            Ok(Asked::Stats(StatsRequest { zone: arguments.take("zone") }))
+        }),
+        b"cache/pages" => known(request, &["zone", "host", "match", "limit", "after"], pages),
+        b"cache/page" => known(request, &["page", "zone"], |arguments| {
+            let page = arguments.take("page").ok_or("\"page\" is missing: a URL or a key")?;
+            Ok(Asked::Page(PageRequest { page, zone: arguments.take("zone") }))
+        }),
+        _ => Err(Refusal::new(404, "there is no such path: cache, cache/pages, cache/page, purge")),
+    }
+}
+
+/// A page of another site may send a form, but not JSON, unless it asks first by `OPTIONS`: which is not answered.
+fn may_write(request: &Request, rules: &ApiHandler, ruled: bool) -> Result<(), Refusal> {
+    if !rules.write {
+        return Err(Refusal::new(403, "this api is for reading: \"api write=on;\" lets it purge"));
+    }
+    let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
+    // Before a container every visitor may have an address of the container's own.
+    if !ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
+        request.log(Level::Error, format_args!("api forbidden: purges come from loopback"));
+        return Err(Refusal::new(403, "purges come from loopback, unless \"allow\" says from where"));
+    }
+    if !own_host::is_known(request) {
+        return Err(unknown_host(request));
+    }
+    if foreign_page::is_asking(request, false) {
+        request.log(Level::Error, format_args!("api forbidden: a page of another site asks"));
+        return Err(Refusal::new(403, "a page of another site asks"));
+    }
+    let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
+    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if !media_type.eq_ignore_ascii_case(b"application/json") {
+        return Err(Refusal::new(415, "Content-Type must be application/json"));
+    }
+    Ok(())
+}
+
+fn unknown_host(request: &Request) -> Refusal {
+    request.log(Level::Error, format_args!("api forbidden: the host is none of the server's names"));
+    Refusal::new(403, "the host is neither a loopback one nor one of the server's names")
+}
+
+fn known(
+    request: &Request,
+    names: &[&str],
+    ask: impl FnOnce(&mut Arguments) -> Result<Asked, String>,
+) -> Result<Call, Refusal> {
+    let asked = Arguments::parse(&request.route.args, names).and_then(|mut arguments| ask(&mut arguments));
+    asked.map(Call::Known).map_err(|why| Refusal::new(400, &why))
+}
+
+fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
+    let limit = arguments.take("limit").map(|text| text.parse::<u64>());
+    let limit = limit.transpose().map_err(|_| "\"limit\" is no number".to_owned())?;
+    let request = PagesRequest {
+        zone: arguments.take("zone"),
+        host: arguments.take("host"),
+        matching: arguments.take("match"),
+        limit: Some(limit.unwrap_or(PAGES.0).min(PAGES.1)),
+        after: arguments.take("after"),
+    };
+    request.check().map_err(|error| error.to_string())?;
+    Ok(Asked::Pages(request))
+}
+
+/// Looks into the zones, on a thread that no visitor waits for.
+async fn wait(exchange: &mut Exchange, call: Call) -> Step {
+    let asked = match call {
+        Call::Known(asked) => asked,
+        Call::Purge => match purge(exchange).await {
+            Ok(asked) => asked,
+            Err(refusal) => return refusal.answer(),
+        },
+    };
+    let name = match asked {
+        Asked::Stats(_) => "zones",
+        Asked::Pages(_) | Asked::Page(_) => "pages",
+        Asked::Purge(_) => "purges",
+    };
+    let is_one = matches!(asked, Asked::Page(_));
+    let Some(turn) = Turn::take() else {
+        return Refusal::new(503, "too many requests at once: try again in a moment").answer();
+    };
+    let administrator = Administrator::of_batches(exchange.request.runtime());
+    let told = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        let mut told: Vec<Reply> = Vec::new();
+        administrator.answer(&asked, &mut |reply| {
+            told.push(reply);
+            true
+        });
+        told
+    });
+    match told.await {
+        Ok(told) if is_one && matches!(told[..], [Reply::End(_)]) => {
+            Refusal::new(404, "there is no such page").answer()
+        }
+        Ok(told) => answer::told(name, told),
+        Err(_) => Step::Error(500),
+    }
+}
+
+async fn purge(exchange: &mut Exchange) -> Result<Asked, Refusal> {
+    exchange.request.upload.body.send_continue();
+    let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
+    let mut bytes = Vec::new();
+    while let Some(piece) = poll_fn(|cx| Pin::new(&mut body).poll_data(cx)).await {
+        bytes.extend_from_slice(&piece.map_err(|error| Refusal::new(error.status(), "the body broke off"))?);
+        if bytes.len() > MOST_REQUEST_BYTES {
+            return Err(Refusal::new(413, &format!("the body is longer than {MOST_REQUEST_BYTES} bytes")));
+        }
+    }
+    let purge = parse_purge(&bytes).map_err(|error| Refusal::new(400, &error.to_string()))?;
+    exchange.request.log(Level::Notice, format_args!("{} purges by the api", purge.len()));
+    Ok(Asked::Purge(purge))
+}
+
+/// One of those who are looking, counted until it is dropped.
+struct Turn;
+
+static LOOKING: AtomicUsize = AtomicUsize::new(0);
+
+impl Turn {
+    fn take() -> Option<Self> {
+        let turn = Self;
+        // The turn that is one too many gives itself back as it is dropped.
+        (LOOKING.fetch_add(1, SeqCst) < MOST_AT_ONCE).then_some(turn)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        LOOKING.fetch_sub(1, SeqCst);
+    }
+}

@@ -1,0 +1,59 @@
+//! A folder as a JSON array, or as a call with one.
+
+use std::io::Write;
+
+use myriad_calendar::write_http_date;
+use myriad_conf::model::LogEscape;
+use myriad_log::write_escaped;
+
+use super::item::{Item, ItemKind};
+
+/// The array; in a call of `callback` where there is one.
+pub(super) fn array(items: &[Item], callback: Option<&[u8]>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + items.len() * 120);
+    if let Some(callback) = callback {
+        // What is executed must not begin with bytes that the client has chosen.
+        out.extend_from_slice(b"/* callback */\r\n");
+        out.extend_from_slice(callback);
+        out.push(b'(');
+    }
+    out.push(b'[');
+    for (index, item) in items.iter().enumerate() {
+        out.extend_from_slice(if index == 0 { b"\r\n" } else { b",\r\n" });
+        object(item, &mut out);
+    }
+    out.extend_from_slice(b"\r\n]");
+    if callback.is_some() {
+        out.extend_from_slice(b");");
+    }
+    out
+}
+
+fn object(item: &Item, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{ \"name\":\"");
+    write_escaped(LogEscape::Json, &item.name, out);
+    // Writing to memory does not fail.
+    let _ = write!(out, "\", \"type\":\"{}\", \"mtime\":\"", item.kind.as_str());
+    write_http_date(item.modified_s, out);
+    out.push(b'"');
+    if item.kind == ItemKind::File {
+        let _ = write!(out, ", \"size\":{}", item.size);
+    }
+    out.extend_from_slice(b" }");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_is_an_array_or_a_call() {
+        let item = |kind, name: &str| Item { kind, name: name.into(), modified_s: 0, size: 7 };
+        let items = [item(ItemKind::Directory, "a\"\u{1}"), item(ItemKind::File, "b")];
+        let expected = "[\r\n{ \"name\":\"a\\\"\\u0001\", \"type\":\"directory\", \"mtime\":\"Thu, 01 Jan 1970 00:00:00 GMT\" },\r\n\
+                        { \"name\":\"b\", \"type\":\"file\", \"mtime\":\"Thu, 01 Jan 1970 00:00:00 GMT\", \"size\":7 }\r\n]";
+        assert_eq!(String::from_utf8(array(&items, None)).unwrap(), expected);
+        assert_eq!(array(&[], None), b"[\r\n]");
+        assert_eq!(array(&[], Some(b"f")), b"/* callback */\r\nf([\r\n]);");
+    }
+}

@@ -1,0 +1,51 @@
+//! The list of features.
+
+use std::sync::LazyLock;
+
+use myriad_conf::registry::{Family, Registry};
+use myriad_conf::settings::Settings;
+
+use super::feature::Feature;
+use super::{api, autoindex, real_ip, referers, stub_status};
+use crate::gate::auth_request;
+use crate::origin::{early_hints, upgrade_protocols, uwsgi};
+use crate::output::filters::{charset, gunzip, ssi, sub_filter};
+use crate::output::slice;
+use crate::purge;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+/// Every feature, a line each, in the order in which they are compiled.
+static FEATURES: &[Feature] = &[
+    api::FEATURE,
+    Feature::new("auth_request", auth_request::ROWS),
+    autoindex::FEATURE,
+    stub_status::FEATURE,
+    Feature::new("origin", uwsgi::ROWS),
+    Feature::new("cache", &[]).compiled_by(purge::keep_style),
+    Feature::new("charset", charset::ROWS),
+    Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
+    Feature::new("filters", gunzip::ROWS),
+    Feature::new("filters", sub_filter::ROWS),
+    Feature::new("realip", &[]).compiled_by(real_ip::compile),
+    Feature::new("referers", referers::ROWS).compiled_by(referers::compile),
+    Feature::new("slice", slice::ROWS),
+    Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most),
+    Feature::new("upgrade_protocols", upgrade_protocols::ROWS),
+];
+
+/// Every directive that a configuration may hold: those of the language itself, and those that features bring.
+pub fn registry() -> &'static Registry {
+    static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+        Registry::new(FEATURES.iter().map(|feature| Family { name: feature.section, rows: feature.rows }))
+    });
+    &REGISTRY
+}
+
+/// What the features make of the settings of a level.
+pub(crate) fn compiled(compile: &mut dyn SettingsCompiler, settings: &Settings) -> PlaceFeatures {
+    let mut features = PlaceFeatures::default();
+    for feature in FEATURES {
+        (feature.compile)(compile, settings, &mut features);
+    }
+    features
+}

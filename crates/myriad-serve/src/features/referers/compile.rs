@@ -1,0 +1,73 @@
+//! The words made into what a `Referer` is compared with.
+
+use myriad_conf::model::ServerName;
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
+
+use super::settings::RefererSettings;
+use myriad_exchange::runtime::{PlaceFeatures, Referers, SettingsCompiler};
+
+/// Keeps from where visitors may come, where that matters.
+pub(crate) fn compile(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
+    let settings = settings.feature::<RefererSettings>();
+    let mut referers = Referers::default();
+    (referers.none, referers.blocked) = (settings.none, settings.blocked);
+    if settings.server_names {
+        for name in compiler.server_names() {
+            referer_by_server_name(compiler, &name, &mut referers);
+        }
+    }
+    for word in &settings.words {
+        referer(compiler, word, &mut referers);
+    }
+    if !referers.names_nobody() {
+        features.keep(referers);
+    } else if settings.none || settings.blocked {
+        let message = "the \"none\" or \"blocked\" referers are specified in the \"valid_referers\" \
+                       directive without any valid referer";
+        compiler.report(Diagnostic::error(settings.at, message).help("name a host too"));
+    }
+}
+
+fn referer(compiler: &mut dyn SettingsCompiler, word: &Text, referers: &mut Referers) {
+    let bytes = word.bytes();
+    if let Some(pattern) = bytes.strip_prefix(b"~") {
+        let pattern = Text::new(pattern, word.span);
+        if let Some(regex) = compiler.regex(&pattern) {
+            referers.add_url_regex(regex);
+        }
+        return;
+    }
+    let (host, path) = match bytes.iter().position(|byte| *byte == b'/') {
+        Some(at) => bytes.split_at(at),
+        None => (bytes, &b""[..]),
+    };
+    let inner = host.strip_prefix(b"*.").or_else(|| host.strip_suffix(b".*")).unwrap_or(host);
+    if inner.is_empty() || inner.contains(&b'*') {
+        let message = format!("invalid hostname or wildcard \"{}\"", word.lossy());
+        compiler.report(Diagnostic::error(word.span, message));
+        return;
+    }
+    referers.add(host, path);
+}
+
+fn referer_by_server_name(compiler: &mut dyn SettingsCompiler, name: &ServerName, referers: &mut Referers) {
+    match name {
+        ServerName::Exact(name) if name.is_empty() => {}
+        ServerName::Exact(name) | ServerName::Dot(name) => referers.add(name.as_bytes(), b""),
+        ServerName::WildcardPrefix(suffix) => referers.add(format!("*{suffix}").as_bytes(), b""),
+        ServerName::WildcardSuffix(prefix) => referers.add(format!("{prefix}*").as_bytes(), b""),
+        ServerName::Hostname => {
+            referers.add(rustix::system::uname().nodename().to_bytes(), b"");
+        }
+        ServerName::Regex(pattern) => {
+            if let Some(regex) = compiler.regex(pattern) {
+                referers.add_host_regex(regex);
+            }
+        }
+    }
+}

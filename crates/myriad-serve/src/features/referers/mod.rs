@@ -1,0 +1,8 @@
+//! `valid_referers`: from which sites visitors may come (nginx's referer module).
+
+mod compile;
+mod directives;
+mod settings;
+
+pub(super) use compile::compile;
+pub(super) use directives::ROWS;

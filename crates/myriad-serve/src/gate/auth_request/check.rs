@@ -1,0 +1,69 @@
+//! The check: asks, takes variables from the answer, and does what its status says.
+
+use std::sync::Arc;
+
+use myriad_log::Level;
+use myriad_script::Assignment;
+
+use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
+use myriad_exchange::subrequest::{self, Subanswer};
+
+/// `auth_request` and `auth_request_set` of a place.
+pub(super) struct AuthRequest {
+    /// The URI that is asked.
+    pub uri: Box<[u8]>,
+    /// What is taken from the subrequest, in order.
+    pub sets: Arc<[Assignment]>,
+}
+
+impl Check for AuthRequest {
+    fn name(&self) -> &'static str {
+        "auth_request"
+    }
+
+    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+        let Ok(child) = subrequest::begin(exchange, &self.uri, b"") else { return Verdict::Fail(500) };
+        let (asked, sets) = (subrequest::ask(child), Arc::clone(&self.sets));
+        Verdict::wait(async move |exchange| {
+            let asked = asked.await;
+            verdict(exchange, &sets, asked)
+        })
+    }
+
+    fn explain(&self, _: &Request) -> (String, Verdict) {
+        let uri = String::from_utf8_lossy(&self.uri);
+        (format!("would ask {uri}; taken as let in"), Verdict::Allow)
+    }
+
+    fn identifies(&self) -> bool {
+        true
+    }
+}
+
+/// Takes the variables that the place wants of the subrequest, then its word: 2xx lets in, 401 and 403 keep out, and
+/// all else is an error.
+fn verdict(exchange: &mut Exchange, sets: &[Assignment], mut asked: Subanswer) -> Verdict {
+    for set in sets {
+        let Exchange { request, frame } = exchange;
+        let child = asked.exchange();
+        if let Err(error) = set.carry((&child.request, &mut child.frame), (request, frame)) {
+            request.log(Level::Error, format_args!("{error}"));
+            return Verdict::Fail(500);
+        }
+    }
+    if asked.answer.dropped {
+        return Verdict::Fail(444);
+    }
+    match asked.answer.status {
+        200..=299 => Verdict::Allow,
+        401 => match asked.fields(b"www-authenticate") {
+            values if values.is_empty() => Verdict::Refuse(401),
+            values => Verdict::Challenge(values),
+        },
+        403 => Verdict::Refuse(403),
+        status => {
+            exchange.request.log(Level::Error, format_args!("auth request unexpected status: {status}"));
+            Verdict::Fail(500)
+        }
+    }
+}

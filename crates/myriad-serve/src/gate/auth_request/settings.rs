@@ -1,0 +1,23 @@
+//! What the directives say.
+
+use myriad_conf::Text;
+
+/// One `auth_request_set $variable value`.
+#[derive(Clone, Debug)]
+pub(super) struct Assigned {
+    /// The variable, with its `$`.
+    pub variable: Text,
+    /// The value, read from the subrequest.
+    pub value: Text,
+}
+
+/// `auth_request*` of a level.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AuthRequestSettings {
+    /// `auth_request`: the URI that is asked; none for `off`.
+    pub uri: Option<Text>,
+    /// `auth_request_set`, in source order.
+    pub sets: Vec<Assigned>,
+}
+
+myriad_conf::feature_settings!(AuthRequestSettings);

@@ -1,0 +1,97 @@
+//! Zones of `limit_req_zone` and `limit_conn_zone`: what visitors are told apart by, and a table of what is known of them.
+//!
+//! Tables are shared by all workers and kept over reloads. Each is bounded by the size of its zone, counted as nginx's manual
+//! does, so that a flood of visitors displaces the oldest and never fills the memory.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use myriad_conf::model::LimitZoneConf;
+use myriad_log::Level;
+use myriad_script::{EvalError, Template};
+
+use myriad_exchange::exchange::Exchange;
+
+/// A zone, compiled.
+pub(super) struct LimitZone<T> {
+    /// Its name.
+    pub name: Box<str>,
+    /// What visitors are told apart by.
+    pub key: Template,
+    /// What is known of them.
+    pub table: Arc<T>,
+}
+
+impl<T> LimitZone<T> {
+    /// Appends the key of a request, nothing where the request is not to be counted: its key is empty, or longer than `longest`
+    /// bytes, which the error log is told.
+    pub(super) fn key(
+        &self,
+        exchange: &mut Exchange,
+        longest: usize,
+        key: &mut Vec<u8>,
+    ) -> Result<(), EvalError> {
+        let Exchange { request, frame } = exchange;
+        self.key.eval(request, frame, key)?;
+        if key.len() > longest {
+            let name = &self.name;
+            request.log(
+                Level::Error,
+                format_args!("the value of the key of zone \"{name}\" is more than {longest} bytes"),
+            );
+            key.clear();
+        }
+        Ok(())
+    }
+}
+
+/// What a zone knows of visitors.
+pub(super) trait Table {
+    /// An empty table of at most so many bytes.
+    fn new(bytes: u64) -> Self;
+
+    /// Changes the bound; what is beyond it goes, the oldest first.
+    fn resize(&self, bytes: u64);
+}
+
+/// What a visitor weighs in a table: its key and what nginx keeps beside it, rounded up to a power of two as nginx's slabs are.
+pub(super) fn weight(key: &[u8], overhead: usize) -> u32 {
+    u32::try_from((overhead + key.len()).next_power_of_two()).unwrap_or(u32::MAX)
+}
+
+/// Tables that outlive a reload, by the name of their zone. Each with the text of its key: what was counted by one key means
+/// nothing to another.
+pub(super) struct Tables<T>(HashMap<String, (Vec<u8>, Arc<T>)>);
+
+impl<T> Default for Tables<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T: Table> Tables<T> {
+    /// The zone of a configuration, with the table that it had before, or a new one.
+    pub(super) fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
+        Arc::new(LimitZone { name: conf.name.as_str().into(), key, table: self.table(conf) })
+    }
+
+    fn table(&mut self, conf: &LimitZoneConf) -> Arc<T> {
+        let key = conf.key.bytes();
+        match self.0.get(&conf.name) {
+            Some((known, table)) if known == key => Arc::clone(table),
+            _ => {
+                let table = Arc::new(T::new(conf.size));
+                self.0.insert(conf.name.clone(), (key.to_vec(), Arc::clone(&table)));
+                table
+            }
+        }
+    }
+
+    /// The configuration with these zones runs: tables take its sizes, those of zones that are gone go.
+    pub(super) fn settle(&mut self, zones: &[LimitZoneConf]) {
+        self.0.retain(|name, (_, table)| {
+            let zone = zones.iter().find(|zone| zone.name == *name);
+            zone.inspect(|zone| table.resize(zone.size)).is_some()
+        });
+    }
+}

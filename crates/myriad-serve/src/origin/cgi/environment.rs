@@ -1,0 +1,106 @@
+//! The environment of a request (RFC 3875 section 4.1).
+
+use myriad_http::{Known, Method};
+use myriad_script::EvalError;
+
+use super::CgiPlace;
+use super::pairs::{Pairs, push_name};
+use myriad_exchange::exchange::{Exchange, Purpose, scratch};
+use myriad_exchange::runtime::RequestRules;
+
+/// Writes the environment of the current place.
+///
+/// Parameters that the configuration sets come first and hide the client's own fields of that name, so that no client
+/// can pose as a parameter.
+pub(crate) fn write(
+    exchange: &mut Exchange,
+    rules: RequestRules,
+    place: &CgiPlace,
+    purpose: Purpose<'_>,
+    params: &mut impl Pairs,
+) -> Result<(), EvalError> {
+    let Exchange { request, frame } = exchange;
+    for param in &place.params {
+        if let Some(value) = param.value.as_static() {
+            if !(value.is_empty() && param.if_not_empty) {
+                params.push(&param.name, value);
+            }
+            continue;
+        }
+        scratch::with_buffer(|value| {
+            param.value.eval(request, frame, value)?;
+            if !(value.is_empty() && param.if_not_empty) {
+                params.push(&param.name, value);
+            }
+            Ok::<_, EvalError>(())
+        })?;
+    }
+    if rules.pass_fields {
+        push_fields(exchange, place, purpose, params);
+    }
+    if let Some(codings) = purpose.codings(&exchange.request) {
+        params.push(b"HTTP_ACCEPT_ENCODING", codings);
+    }
+    for (condition, value) in purpose.conditions() {
+        let name = condition.param();
+        if !place.has(name) {
+            params.push(name, &value);
+        }
+    }
+    Ok(())
+}
+
+/// The method that the environment names: a page to be stored is asked for whole.
+pub(crate) fn method(exchange: &Exchange, purpose: Purpose<'_>) -> Method {
+    match (purpose, exchange.request.received.head.method()) {
+        (Purpose::Store { .. }, Method::Head) => Method::Get,
+        (_, method) => method,
+    }
+}
+
+/// The client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` never goes: applications take it for a setting.
+fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: Purpose<'_>, params: &mut impl Pairs) {
+    let fields = purpose.fields(&exchange.request);
+    let mut name = Vec::with_capacity(64);
+    let mut seen: Vec<Known> = Vec::new();
+    let mut others: Vec<(Vec<u8>, &[u8])> = Vec::new();
+    // Most requests have no more than one field without an identity; the rest may repeat each other.
+    let singular = fields.iter_known().filter(|(known, ..)| known.is_none()).nth(1).is_none();
+    for (known, field, value) in fields.iter_known() {
+        if let Some(known) = known {
+            let framing =
+                matches!(known, Known::ContentLength | Known::ContentType | Known::TransferEncoding);
+            if framing || purpose.leaves_out(Some(known)) || seen.contains(&known) {
+                continue;
+            }
+        }
+        name.clear();
+        name.extend_from_slice(b"HTTP_");
+        push_name(field, &mut name);
+        if place.has(&name) || &name[..] == b"HTTP_PROXY" {
+            continue;
+        }
+        match known {
+            Some(known) if fields.is_repeated(known) => {
+                // RFC 9110 section 5.3: several fields are one list; cookies are joined as RFC 9113 section 8.2.3 says.
+                let separator: &[u8] = if known == Known::Cookie { b"; " } else { b", " };
+                let values: Vec<&[u8]> = fields.known_all(known).collect();
+                params.push(&name, &values.join(separator));
+                seen.push(known);
+            }
+            None if !singular => others.push((name.clone(), value)),
+            _ => params.push(&name, value),
+        }
+    }
+    push_joined(others, params);
+}
+
+/// Pushes fields that may repeat each other, each name once: its values are one list (RFC 9110 section 5.3).
+fn push_joined(mut fields: Vec<(Vec<u8>, &[u8])>, params: &mut impl Pairs) {
+    // The sort is stable: the values of a name stay in order.
+    fields.sort_by(|(left, _), (right, _)| left.cmp(right));
+    for same in fields.chunk_by(|(left, _), (right, _)| left == right) {
+        let values: Vec<&[u8]> = same.iter().map(|(_, value)| *value).collect();
+        params.push(&same[0].0, &values.join(&b", "[..]));
+    }
+}

@@ -1,0 +1,12 @@
+//! What origins that are told a CGI environment have in common (RFC 3875).
+
+pub(super) mod environment;
+mod pairs;
+mod payload;
+mod place;
+mod protocol;
+
+pub(super) use pairs::Pairs;
+pub(super) use payload::length;
+pub(super) use place::CgiPlace;
+pub(super) use protocol::{CgiOrigin, CgiProtocol};

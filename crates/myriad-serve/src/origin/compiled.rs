@@ -1,0 +1,17 @@
+//! What the compilation knows of a protocol.
+
+use myriad_conf::Text;
+use myriad_conf::settings::{Protocol, Settings};
+
+use myriad_exchange::runtime::{OriginCompiler, OriginProtocol, Target};
+
+/// What is compiled of a place: who is asked, and how its protocol is spoken.
+pub(crate) type Spoken = (Target, Box<dyn OriginProtocol>);
+
+/// A protocol, and what compiles the places that speak it.
+pub(crate) struct CompiledProtocol {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Compiles a place, of its settings, the argument of `*_pass`, and the prefix that the location matches by.
+    pub compile: fn(&mut dyn OriginCompiler, &Settings, &Text, &Text) -> Spoken,
+}

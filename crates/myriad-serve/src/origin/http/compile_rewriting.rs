@@ -1,0 +1,92 @@
+//! `proxy_redirect` and `proxy_cookie_*`.
+
+use myriad_conf::Text;
+use myriad_conf::settings::{CookieFlags, OriginSettings, Redirect};
+use myriad_script::Template;
+
+use super::place::HttpPlace;
+use super::rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
+use myriad_exchange::runtime::OriginCompiler;
+
+pub(super) fn redirects(
+    compile: &mut dyn OriginCompiler,
+    origin: &OriginSettings,
+    url: &Text,
+    place: &HttpPlace,
+) -> Vec<Rewriting> {
+    let rules = origin.redirects.iter();
+    rules
+        .filter_map(|rule| match rule {
+            Redirect::Default => default_redirect(url, place),
+            Redirect::Prefix { from, to } => {
+                Some(Rewriting::Prefix { from: compile.apart_template(from), to: compile.apart_template(to) })
+            }
+            Redirect::Regex { pattern, caseless, to } => regex_rewriting(compile, pattern, *caseless, to),
+        })
+        .collect()
+}
+
+pub(super) fn cookies(
+    compile: &mut dyn OriginCompiler,
+    origin: &OriginSettings,
+) -> Option<Box<CookieRewrites>> {
+    if origin.cookie_domains.is_empty() && origin.cookie_paths.is_empty() && origin.cookie_flags.is_empty() {
+        return None;
+    }
+    let domains = origin.cookie_domains.iter().filter_map(|rule| match rule {
+        Redirect::Prefix { from, to } => {
+            let (from, to) =
+                (compile.apart_template(&without_dot(from)), compile.apart_template(&without_dot(to)));
+            Some(Rewriting::Domain { from, to })
+        }
+        // Domains are compared without regard to case, so patterns are too.
+        Redirect::Regex { pattern, to, .. } => regex_rewriting(compile, pattern, true, to),
+        Redirect::Default => None,
+    });
+    let domains = domains.collect();
+    let paths = origin.cookie_paths.iter().filter_map(|rule| match rule {
+        Redirect::Prefix { from, to } => {
+            Some(Rewriting::Prefix { from: compile.apart_template(from), to: compile.apart_template(to) })
+        }
+        Redirect::Regex { pattern, caseless, to } => regex_rewriting(compile, pattern, *caseless, to),
+        Redirect::Default => None,
+    });
+    let paths = paths.collect();
+    let flags = origin.cookie_flags.iter().filter_map(|rule| flag_rule(compile, rule)).collect();
+    Some(Box::new(CookieRewrites { domains, paths, flags }))
+}
+
+fn flag_rule(compile: &mut dyn OriginCompiler, rule: &CookieFlags) -> Option<FlagRule> {
+    let cookie = match rule.cookie.bytes() {
+        [b'~', pattern @ ..] => {
+            CookieName::Regex(compile.pattern(&Text::new(pattern, rule.cookie.span), true)?)
+        }
+        _ => CookieName::Exact(compile.apart_template(&rule.cookie)),
+    };
+    Some(FlagRule { cookie, flags: rule.flags.iter().map(|flag| compile.apart_template(flag)).collect() })
+}
+
+fn regex_rewriting(
+    compile: &mut dyn OriginCompiler,
+    pattern: &Text,
+    caseless: bool,
+    to: &Text,
+) -> Option<Rewriting> {
+    let regex = compile.pattern(pattern, caseless)?;
+    Some(Rewriting::Regex { regex, to: compile.apart_template(to) })
+}
+
+/// From the URL back to the location; none where variables make the URL.
+fn default_redirect(url: &Text, place: &HttpPlace) -> Option<Rewriting> {
+    let parsed = place.url.as_ref()?;
+    let constant = |text: &[u8]| Template::constant(text);
+    Some(if parsed.uri.is_empty() {
+        Rewriting::Prefix { from: constant(&[url.bytes(), b"/"].concat()), to: constant(b"/") }
+    } else {
+        Rewriting::Prefix { from: constant(url.bytes()), to: constant(&place.prefix) }
+    })
+}
+
+fn without_dot(text: &Text) -> Text {
+    Text::new(text.bytes().strip_prefix(b".").unwrap_or(text.bytes()), text.span)
+}

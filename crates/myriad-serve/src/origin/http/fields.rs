@@ -1,0 +1,98 @@
+//! An HTTP origin's redirects and cookies made this server's own (`proxy_redirect`, `proxy_cookie_*`).
+
+use myriad_log::Level;
+use myriad_script::{EvalError, Frame};
+
+use super::cookies;
+use super::place::HttpPlace;
+use super::rewriting::{Rewriting, apply};
+use myriad_exchange::answers::redirect;
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::{Exchange, Request};
+
+/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer.
+pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut Answer) {
+    if http.redirects.is_empty() && http.cookies.is_none() {
+        return;
+    }
+    let lines = std::mem::take(&mut answer.lines);
+    let mut rewritten = Vec::with_capacity(lines.len());
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        match rewritten_line(exchange, http, line) {
+            Ok(Some((name, value))) => {
+                for part in [name, b": ", &value[..], b"\r\n"] {
+                    rewritten.extend_from_slice(part);
+                }
+            }
+            Ok(None) => rewritten.extend_from_slice(line),
+            Err(error) => {
+                exchange.request.log(Level::Error, format_args!("{error}"));
+                rewritten.extend_from_slice(line);
+            }
+        }
+    }
+    answer.lines = rewritten;
+}
+
+type Line<'a> = Option<(&'a [u8], Vec<u8>)>;
+
+fn rewritten_line<'a>(
+    exchange: &mut Exchange,
+    http: &HttpPlace,
+    line: &'a [u8],
+) -> Result<Line<'a>, EvalError> {
+    let Some(colon) = line.iter().position(|byte| *byte == b':') else { return Ok(None) };
+    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+    let Exchange { request, frame } = exchange;
+    let value = if name.eq_ignore_ascii_case(b"location") {
+        location(request, frame, &http.redirects, value)?
+    } else if name.eq_ignore_ascii_case(b"refresh") {
+        refresh(request, frame, &http.redirects, value)?
+    } else if let Some(rules) = &http.cookies
+        && name.eq_ignore_ascii_case(b"set-cookie")
+    {
+        cookies::rewrite(request, frame, rules, value)?
+    } else {
+        None
+    };
+    Ok(value.map(|value| (name, one_line(value))))
+}
+
+/// A variable must not end the line.
+fn one_line(mut value: Vec<u8>) -> Vec<u8> {
+    value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+    value
+}
+
+/// A path that a rule made is told as an URL, where `absolute_redirect` says so; the origin's own paths stay.
+fn location(
+    request: &Request,
+    frame: &mut Frame,
+    rules: &[Rewriting],
+    value: &[u8],
+) -> Result<Option<Vec<u8>>, EvalError> {
+    let rewritten = apply(request, frame, rules, value)?;
+    Ok(rewritten.map(|value| {
+        if !value.starts_with(b"/") || !request.place().redirects.absolute {
+            return value;
+        }
+        let mut url = Vec::with_capacity(value.len() + 64);
+        redirect::write_origin(request, &mut url);
+        url.extend_from_slice(&value);
+        url
+    }))
+}
+
+/// What follows `url=`.
+fn refresh(
+    request: &Request,
+    frame: &mut Frame,
+    rules: &[Rewriting],
+    value: &[u8],
+) -> Result<Option<Vec<u8>>, EvalError> {
+    let Some(at) = value.windows(4).position(|part| part.eq_ignore_ascii_case(b"url=")) else {
+        return Ok(None);
+    };
+    let (before, target) = value.split_at(at + 4);
+    Ok(apply(request, frame, rules, target)?.map(|target| [before, &target].concat()))
+}

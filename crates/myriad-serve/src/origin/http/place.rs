@@ -1,0 +1,71 @@
+//! How an HTTP origin is asked (`proxy_*`), beyond what all protocols share.
+
+use myriad_http::Known;
+use myriad_script::Template;
+
+use super::rewriting::{CookieRewrites, Rewriting};
+use myriad_exchange::runtime::{OriginTlsPlace, Param, PassUrl, ResolverPlace};
+
+/// `proxy_pass` and its kin.
+pub(crate) struct HttpPlace {
+    /// The URL, where it holds no variables; else it is made for each request.
+    pub url: Option<PassUrl>,
+    /// TLS, where the URL is `https://` or may be.
+    pub tls: Option<Box<OriginTlsPlace>>,
+    /// Where the host of a URL that variables made is looked up.
+    pub resolver: Option<ResolverPlace>,
+    /// The prefix of the location, whose length of the URI the URL's path takes the place of.
+    pub prefix: Box<[u8]>,
+    /// `proxy_http_version 1.1`.
+    pub http_1_1: bool,
+    /// `proxy_set_header Host`; `$proxy_host` where none is written.
+    pub host: Option<Template>,
+    /// `proxy_set_header`, but for `Host`, `Upgrade` and what frames the body, which is this server's own to say.
+    pub fields: Vec<Param>,
+    /// Whether `proxy_set_header Content-Length ""` leaves the length of no body unsaid.
+    pub no_length: bool,
+    /// Client's fields that are not passed on.
+    pub replaced: ReplacedFields,
+    /// `proxy_set_header Upgrade`.
+    pub upgrade: Option<Template>,
+    /// `upgrade_protocols`, in lower case.
+    pub upgrade_protocols: Vec<Box<[u8]>>,
+    /// `proxy_method`.
+    pub method: Option<Template>,
+    /// `proxy_set_body`.
+    pub body: Option<Template>,
+    /// `proxy_redirect`.
+    pub redirects: Vec<Rewriting>,
+    /// Whether [`HttpPlace::redirects`] read nothing that rules have set, so that the rules may have been run for an
+    /// earlier request.
+    pub plain_redirects: bool,
+    /// `proxy_cookie_*`.
+    pub cookies: Option<Box<CookieRewrites>>,
+}
+
+/// The names that `proxy_set_header` writes, and those that belong to a connection.
+#[derive(Default)]
+pub(crate) struct ReplacedFields {
+    /// Well-known ones.
+    pub known: Vec<Known>,
+    /// Others.
+    pub others: Vec<Box<[u8]>>,
+}
+
+impl ReplacedFields {
+    /// Adds a name.
+    pub(crate) fn add(&mut self, name: &[u8]) {
+        match Known::from_bytes(name) {
+            Some(known) => self.known.push(known),
+            None => self.others.push(name.into()),
+        }
+    }
+
+    /// Whether the client's field of that name stays here.
+    pub(crate) fn has(&self, known: Option<Known>, name: &[u8]) -> bool {
+        match known {
+            Some(known) => self.known.contains(&known),
+            None => self.others.iter().any(|other| other.eq_ignore_ascii_case(name)),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! SCGI origins (`scgi_*`): <https://python.ca/scgi/protocol.txt>.
+
+mod compile;
+mod netstring;
+mod place;
+
+pub(super) use compile::COMPILED;

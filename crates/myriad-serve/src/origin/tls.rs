@@ -1,0 +1,76 @@
+//! TLS for one request to an origin: who it must be, and what it is shown.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_script::Template;
+use myriad_tls::OneCertificate;
+use myriad_upstream::OriginTls;
+use xxhash_rust::xxh3::Xxh3;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::{MakeError, NamedPair, OriginTlsPlace};
+
+/// TLS with the origin, which is `host` unless `*_ssl_name` says another.
+pub(crate) fn of_request(
+    exchange: &mut Exchange,
+    place: &OriginTlsPlace,
+    host: String,
+) -> Result<Rc<OriginTls>, MakeError> {
+    let name = match &place.name {
+        None => host,
+        Some(template) => String::from_utf8_lossy(&eval(exchange, template)?).into_owned(),
+    };
+    let name: Box<str> = without_port(&name).into();
+    let mut identity = Xxh3::new();
+    identity.update(&place.id.to_le_bytes());
+    identity.update(name.as_bytes());
+    let mut config = Arc::clone(&place.config);
+    if let Some(pair) = &place.certificate
+        && let Some(shown) = shown(exchange, pair)?
+    {
+        identity.update(shown.0.end_entity_cert().map_or(&[], |leaf| leaf.as_ref()));
+        let mut own = (*config).clone();
+        own.client_auth_cert_resolver = Arc::new(shown);
+        config = Arc::new(own);
+    }
+    // 0 is for connections without TLS.
+    let identity = identity.digest() | 1;
+    Ok(Rc::new(OriginTls { config, name, check: place.check.clone(), identity }))
+}
+
+/// The certificate that variables name, none where they come to nothing.
+fn shown(exchange: &mut Exchange, pair: &NamedPair) -> Result<Option<OneCertificate>, MakeError> {
+    let certificate = eval(exchange, &pair.certificate)?;
+    if certificate.is_empty() {
+        return Ok(None);
+    }
+    let key = eval(exchange, &pair.key)?;
+    pair.files.load(&certificate, &key).map(|pair| Some(OneCertificate(pair))).map_err(MakeError::Tls)
+}
+
+fn eval(exchange: &mut Exchange, template: &Template) -> Result<Vec<u8>, MakeError> {
+    let Exchange { request, frame } = exchange;
+    let mut value = Vec::new();
+    template.eval(request, frame, &mut value)?;
+    Ok(value)
+}
+
+/// A host without its port; the colons of an IPv6 address belong to it.
+fn without_port(name: &str) -> &str {
+    let from = name.rfind(']').unwrap_or(0);
+    name[from..].find(':').map_or(name, |at| &name[..from + at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_no_part_of_names() {
+        assert_eq!(without_port("backend:123"), "backend");
+        assert_eq!(without_port("backend"), "backend");
+        assert_eq!(without_port("[::1]:8081"), "[::1]");
+        assert_eq!(without_port("[::1]"), "[::1]");
+    }
+}

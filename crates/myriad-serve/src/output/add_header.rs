@@ -1,0 +1,36 @@
+//! `add_header`: the fields that a place adds.
+
+use myriad_net::Head;
+use myriad_script::Frame;
+
+use super::expires::is_decorated;
+use myriad_exchange::exchange::{Request, scratch};
+use myriad_exchange::runtime::Place;
+
+/// Adds the fields; each may read those before it (`$sent_http_*`).
+pub(super) fn add(request: &mut Request, frame: &mut Frame, place: &Place, status: u16, head: &mut Head) {
+    let rules = &place.headers;
+    let decorated = is_decorated(status);
+    let read = request.site.runtime.reads_sent_fields;
+    for field in rules.add.iter().filter(|field| field.is_added(decorated)) {
+        // Recipes say themselves what a packed copy is; it is said already.
+        if request.route.form.packed && field.name.eq_ignore_ascii_case(b"Content-Encoding") {
+            continue;
+        }
+        if let Some(value) = field.value.as_static() {
+            head.field(&field.name, value);
+            continue;
+        }
+        if read {
+            request.outcome.answered.fields.clear();
+            request.outcome.answered.fields.extend_from_slice(head.fields());
+        }
+        scratch::with_buffer(|value| {
+            // A header that cannot be evaluated is left out: the answer itself is sound.
+            if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
+                value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+                head.field(&field.name, value);
+            }
+        });
+    }
+}

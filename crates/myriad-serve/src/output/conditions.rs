@@ -1,0 +1,39 @@
+//! Conditions of the request (RFC 9110 section 13), judged against an answer.
+
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+use myriad_policy::{Condition, judge_conditions};
+
+use super::error_answer::error_answer;
+use super::ranges;
+use myriad_exchange::exchange::{Answer, Request};
+use myriad_exchange::runtime::Place;
+
+/// Applies the status of an `error_page` and judges conditions.
+pub(super) fn judge(request: &Request, place: &Place, answer: &mut Answer) {
+    if let Some(status) = request.errors.forced_status {
+        answer.status = status;
+        answer.reason = None;
+    }
+    // What an origin answers to this visitor alone was judged by the origin.
+    if !is_whole(request, answer) || answer.judged {
+        return;
+    }
+    let now_s = request.received.at_ms / 1000;
+    let validators = ranges::validators(answer, answer.tag(place.files.etag), now_s);
+    match judge_conditions(request.received.head.fields(), &validators, place.files.if_modified_since, now_s)
+    {
+        Condition::Pass => {}
+        Condition::NotModified => {
+            answer.status = 304;
+            answer.reason = None;
+            answer.body = ResponseBody::None;
+        }
+        Condition::Failed => *answer = error_answer(place, 412),
+    }
+}
+
+/// Whether conditions and ranges of the request are for this answer.
+pub(super) fn is_whole(request: &Request, answer: &Answer) -> bool {
+    answer.status == 200 && matches!(request.received.head.method(), Method::Get | Method::Head)
+}

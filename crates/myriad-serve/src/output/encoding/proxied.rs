@@ -1,0 +1,27 @@
+//! What `gzip_proxied` decides by, of an answer that is about to be sent.
+
+use myriad_http::Known;
+use myriad_http::cache_control::CacheControl;
+
+use myriad_exchange::exchange::{Answer, MadeFrom, Request, line_named};
+use myriad_page::ProxiedFacts;
+
+/// What `gzip_proxied` asks; nothing where the request came through no proxy.
+pub(crate) fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts {
+    if !request.received.head.fields().has(Known::Via) {
+        return ProxiedFacts::default();
+    }
+    let named = |name: &[u8]| line_named(&answer.lines, name);
+    let control = CacheControl::parse(named(b"cache-control"));
+    let is_file = matches!(answer.made_from, MadeFrom::File(_));
+    let now_s = request.received.at_ms / 1000;
+    ProxiedFacts {
+        expired: named(b"expires").map(|text| ProxiedFacts::is_over(text, now_s)),
+        has_cache_control: named(b"cache-control").is_some(),
+        no_cache: control.no_cache,
+        no_store: control.no_store,
+        private: control.private,
+        has_last_modified: is_file || named(b"last-modified").is_some(),
+        has_etag: is_file || named(b"etag").is_some(),
+    }
+}

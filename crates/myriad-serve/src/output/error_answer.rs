@@ -1,0 +1,16 @@
+//! The answer for an error that shows itself while an answer is sent.
+
+use bytes::Bytes;
+use myriad_net::ResponseBody;
+
+use myriad_exchange::answers::error_body::error_body;
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::runtime::Place;
+
+/// An answer with the built-in page.
+pub(super) fn error_answer(place: &Place, status: u16) -> Answer {
+    let page = error_body(status, &place.headers.server_name);
+    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(page)));
+    answer.media_type = Some(b"text/html"[..].into());
+    answer
+}

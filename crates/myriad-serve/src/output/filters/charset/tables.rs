@@ -1,0 +1,141 @@
+//! Charsets that the configuration names, and the tables between them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use myriad_conf::model::HttpConf;
+
+use super::settings::CharsetSettings;
+
+/// From which charset to which, lower case.
+type Way = (Box<[u8]>, Box<[u8]>);
+
+/// The charsets of a configuration; all places share them.
+#[derive(Default)]
+pub(super) struct Charsets {
+    /// Charsets that the configuration names, lower case.
+    known: Vec<Box<[u8]>>,
+    /// What `charset_map` knows, by the charsets that a table leads from and to.
+    tables: HashMap<Way, Recode>,
+}
+
+impl Charsets {
+    /// Those that the maps and the levels of a configuration name, and the tables in both directions.
+    pub(super) fn of(http: &HttpConf) -> Self {
+        let mut charsets = Self::default();
+        for map in &http.charset_maps {
+            let [there, back] = if map.is_to_utf8() {
+                Recode::with_utf8(&map.pairs)
+            } else {
+                Recode::between_bytes(&map.pairs)
+            };
+            let (from, to) = (lower(map.from.as_bytes()), lower(map.to.as_bytes()));
+            charsets.known.extend([from.clone(), to.clone()]);
+            charsets.tables.insert((from.clone(), to.clone()), there);
+            charsets.tables.insert((to, from), back);
+        }
+        for settings in http.levels() {
+            let charset = settings.feature::<CharsetSettings>();
+            let written = [&charset.name, &charset.source].into_iter().flatten();
+            let plain = written.filter(|name| !name.has_variables());
+            for name in plain.map(|name| lower(name.bytes())) {
+                if !charsets.known.contains(&name) {
+                    charsets.known.push(name);
+                }
+            }
+        }
+        charsets
+    }
+
+    /// Whether the configuration names it; only then is it known what lies between it and another.
+    pub(super) fn knows(&self, name: &[u8]) -> bool {
+        self.known.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+
+    /// The table from one to the other.
+    pub(super) fn table(&self, from: &[u8], to: &[u8]) -> Option<&Recode> {
+        self.tables.get(&(lower(from), lower(to)))
+    }
+}
+
+fn lower(name: &[u8]) -> Box<[u8]> {
+    name.to_ascii_lowercase().into()
+}
+
+/// How bytes of one charset become those of another.
+#[derive(Clone)]
+pub(super) enum Recode {
+    /// A byte is a byte.
+    Bytes(Arc<[u8; 256]>),
+    /// A byte becomes a character.
+    ToUtf8(Arc<[Box<[u8]>; 256]>),
+    /// A character becomes a byte; one that is not here becomes its number.
+    FromUtf8(Arc<HashMap<u32, u8, RandomState>>),
+}
+
+impl Recode {
+    /// Whether the length stays what it was.
+    pub(super) fn keeps_length(&self) -> bool {
+        matches!(self, Self::Bytes(_))
+    }
+
+    /// The tables there and back. What is not in `pairs` becomes `?`, ASCII stays.
+    pub(super) fn between_bytes(pairs: &[(u8, Vec<u8>)]) -> [Self; 2] {
+        let mut there = [b'?'; 256];
+        for byte in 0..128u8 {
+            there[usize::from(byte)] = byte;
+        }
+        let mut back = there;
+        for (from, to) in pairs {
+            let to = to.first().copied().unwrap_or(b'?');
+            there[usize::from(*from)] = to;
+            back[usize::from(to)] = *from;
+        }
+        [Self::Bytes(Arc::new(there)), Self::Bytes(Arc::new(back))]
+    }
+
+    /// As [`between_bytes`](Self::between_bytes), where the other charset is UTF-8.
+    pub(super) fn with_utf8(pairs: &[(u8, Vec<u8>)]) -> [Self; 2] {
+        let mut there: [Box<[u8]>; 256] = std::array::from_fn(|byte| {
+            let byte = u8::try_from(byte).ok().filter(u8::is_ascii).unwrap_or(b'?');
+            [byte][..].into()
+        });
+        let mut back = HashMap::default();
+        for (from, to) in pairs {
+            there[usize::from(*from)] = to.as_slice().into();
+            if let Some(character) = std::str::from_utf8(to).ok().and_then(|text| text.chars().next()) {
+                back.insert(u32::from(character), *from);
+            }
+        }
+        [Self::ToUtf8(Arc::new(there)), Self::FromUtf8(Arc::new(back))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_found_in_both_directions_whatever_the_letters_are() {
+        let mut charsets = Charsets::default();
+        let [there, back] = Recode::with_utf8(&[(0xc1, "а".into())]);
+        charsets.tables.insert((lower(b"KOI8-R"), lower(b"UTF-8")), there);
+        charsets.tables.insert((lower(b"UTF-8"), lower(b"KOI8-R")), back);
+        assert!(matches!(charsets.table(b"Koi8-R", b"utf-8"), Some(Recode::ToUtf8(_))));
+        assert!(matches!(charsets.table(b"utf-8", b"koi8-r"), Some(Recode::FromUtf8(_))));
+        assert!(charsets.table(b"koi8-r", b"koi8-r").is_none());
+    }
+
+    #[test]
+    fn only_bytes_for_bytes_keep_the_length() {
+        assert!(Recode::between_bytes(&[(0xe1, vec![0xc1])]).iter().all(Recode::keeps_length));
+        assert!(!Recode::with_utf8(&[(0xc1, "а".into())]).iter().any(Recode::keeps_length));
+    }
+
+    #[test]
+    fn charset_is_known_in_any_case() {
+        let charsets = Charsets { known: vec![lower(b"UTF-8")], ..Charsets::default() };
+        assert!(charsets.knows(b"Utf-8") && !charsets.knows(b"utf-16"));
+    }
+}

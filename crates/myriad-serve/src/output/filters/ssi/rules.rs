@@ -1,0 +1,13 @@
+//! `ssi*` at a place.
+
+use myriad_exchange::runtime::TypeSet;
+
+/// `ssi*`.
+pub(super) struct Ssi {
+    /// How pages are read.
+    pub page: myriad_ssi::Rules,
+    /// `ssi_last_modified`.
+    pub last_modified: bool,
+    /// `ssi_types`.
+    pub types: TypeSet,
+}

@@ -1,0 +1,18 @@
+//! What the directives say.
+
+/// `ssi*` of a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SsiSettings {
+    /// `ssi`.
+    pub on: bool,
+    /// `ssi_types`, lower case, always with `text/html`; `*` alone means every type.
+    pub types: Vec<String>,
+    /// `ssi_silent_errors`.
+    pub silent_errors: bool,
+    /// `ssi_last_modified`.
+    pub last_modified: bool,
+    /// `ssi_value_length`, bytes.
+    pub value_length: u64,
+}
+
+myriad_conf::feature_settings!(SsiSettings);

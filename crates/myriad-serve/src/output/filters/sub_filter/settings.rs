@@ -1,0 +1,27 @@
+//! What the directives say.
+
+use myriad_conf::Text;
+
+/// One `sub_filter`.
+#[derive(Clone, Debug)]
+pub(super) struct Replacement {
+    /// The text looked for, in lower case as far as it is no variable.
+    pub pattern: Text,
+    /// What stands in its place.
+    pub replacement: Text,
+}
+
+/// `sub_filter*` of a level.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SubFilterSettings {
+    /// `sub_filter`, in source order.
+    pub replacements: Vec<Replacement>,
+    /// `sub_filter_once`.
+    pub once: bool,
+    /// `sub_filter_types`, lower case, always with `text/html`; `*` alone means every type.
+    pub types: Vec<String>,
+    /// `sub_filter_last_modified`.
+    pub last_modified: bool,
+}
+
+myriad_conf::feature_settings!(SubFilterSettings);

@@ -1,0 +1,25 @@
+//! `limit_rate`: how fast a body may leave.
+
+use myriad_net::Rate;
+use myriad_script::Frame;
+
+use myriad_exchange::exchange::{Answer, Request, scratch, size};
+use myriad_exchange::runtime::Place;
+
+/// What `limit_rate`, `X-Accel-Limit-Rate` and `set $limit_rate` come to; none for any rate.
+pub(super) fn rate(request: &Request, frame: &mut Frame, place: &Place, answer: &Answer) -> Option<Rate> {
+    let said = answer.limit_rate.or(request.outcome.limit_rate);
+    if said.is_none() && place.connection.rates.is_none() {
+        return None;
+    }
+    let mut evaluate = |template: &myriad_script::Template| {
+        scratch::with_buffer(|text| {
+            template.eval(request, frame, text).ok()?;
+            size::parse_size(text)
+        })
+    };
+    let rates = place.connection.rates.as_ref();
+    let bytes_per_second = said.or_else(|| rates.and_then(|rates| evaluate(&rates.rate)))?;
+    let after = rates.and_then(|rates| evaluate(&rates.after)).unwrap_or(0);
+    (bytes_per_second > 0).then_some(Rate { bytes_per_second, after })
+}

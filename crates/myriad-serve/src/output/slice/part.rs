@@ -1,0 +1,45 @@
+//! A piece of a whole, as an answer says it.
+
+use myriad_http::content_range::ContentRange;
+use myriad_policy::Encoding;
+
+use myriad_exchange::exchange::{Answer, MadeFrom, Slice, line_named};
+
+/// The piece that an answer holds, and the whole that it is of.
+pub(super) struct Part {
+    /// The stretch of the whole that the piece is.
+    pub(super) range: ContentRange,
+    /// Bytes of the whole.
+    pub(super) complete: u64,
+    /// The tag that the piece bears.
+    pub(super) tag: Option<Vec<u8>>,
+}
+
+/// Checks that an answer is the piece that was asked for; the error is for the error log.
+pub(super) fn part(answer: &Answer, slice: Slice, etags: bool) -> Result<Part, String> {
+    let lines = match &answer.made_from {
+        MadeFrom::Page(page) => page.meta().lines(),
+        _ => b"",
+    };
+    let named = |name: &[u8]| line_named(&answer.lines, name).or_else(|| line_named(lines, name));
+    let range = named(b"content-range").and_then(ContentRange::parse);
+    let range = range.ok_or("invalid range in slice response")?;
+    let complete = range.complete.ok_or("no complete length in slice response")?;
+    let expected = slice.start..slice.start.saturating_add(slice.size).min(complete);
+    if range.range != expected {
+        let (got, wanted) = (&range.range, &expected);
+        return Err(format!(
+            "unexpected range in slice response: {}-{}, expected: {}-{}",
+            got.start, got.end, wanted.start, wanted.end
+        ));
+    }
+    let tag = match answer.tag(etags) {
+        Some(tag) => {
+            let mut text = Vec::new();
+            tag.write(Encoding::IDENTITY, &mut text);
+            Some(text)
+        }
+        None => named(b"etag").map(<[u8]>::to_vec),
+    };
+    Ok(Part { range, complete, tag })
+}

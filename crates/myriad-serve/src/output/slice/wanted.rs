@@ -1,0 +1,56 @@
+//! What of a whole in pieces the client gets.
+
+use myriad_calendar::parse_http_date;
+use myriad_encode::Coding;
+use myriad_http::Known;
+use myriad_http::ranges::{Ranges, parse_ranges};
+use myriad_policy::{Condition, Encoding, EntityTag, StoredValidators, if_range_holds, judge_conditions};
+
+use myriad_exchange::exchange::{Answer, Request, line_named};
+
+/// What of the whole is sent.
+pub(super) enum Wanted {
+    /// This stretch of it.
+    Bytes(std::ops::Range<u64>),
+    /// None of it: 304, 412 or 416.
+    Nothing(u16),
+}
+
+/// Judges conditions and range of the client against the whole; several ranges are answered by all of it, as in nginx.
+pub(super) fn judge(request: &Request, answer: &mut Answer, complete: u64) -> Wanted {
+    let place = request.place();
+    let now_s = request.received.at_ms / 1000;
+    let named = |name: &[u8]| line_named(&answer.lines, name);
+    let tag = named(b"etag").and_then(|value| EntityTag::from_origin(value, Coding::Identity));
+    let validators = StoredValidators {
+        tag: tag.as_ref(),
+        encoding: Encoding::IDENTITY,
+        last_modified_s: named(b"last-modified").and_then(|text| parse_http_date(text, now_s)),
+    };
+    let fields = request.received.head.fields();
+    match judge_conditions(fields, &validators, place.files.if_modified_since, now_s) {
+        Condition::Pass => {}
+        Condition::NotModified => return Wanted::Nothing(304),
+        Condition::Failed => return Wanted::Nothing(412),
+    }
+    let whole = Wanted::Bytes(0..complete);
+    // A filter makes other bytes of it, which nobody has asked for a range of.
+    if place.filters.change(answer.bare_media_type()) {
+        return whole;
+    }
+    let Some(value) = fields.known(Known::Range) else { return whole };
+    if fields.known(Known::IfRange).is_some_and(|condition| !if_range_holds(condition, &validators, now_s)) {
+        return whole;
+    }
+    match parse_ranges(value, complete, place.files.max_ranges) {
+        Ranges::Satisfiable(ranges) if ranges.len() == 1 => {
+            let range = ranges[0].clone();
+            let value = format!("bytes {}-{}/{complete}", range.start, range.end - 1);
+            answer.status = 206;
+            answer.field(b"Content-Range", value.as_bytes());
+            Wanted::Bytes(range)
+        }
+        Ranges::Unsatisfiable => Wanted::Nothing(416),
+        Ranges::Satisfiable(_) | Ranges::Ignore => whole,
+    }
+}

@@ -1,0 +1,9 @@
+//! What a response is, step by step.
+
+mod added;
+mod coding;
+mod conditions;
+mod connection;
+mod explained;
+mod head;
+mod parts;

@@ -1,0 +1,84 @@
+//! The loop of the phases: a step becomes the next, until there is an answer or a wait.
+
+use myriad_log::Level;
+
+use super::limits::MAX_REDIRECTS;
+use super::{locate, rewrite};
+use crate::output;
+use myriad_exchange::answers::error;
+use myriad_exchange::answers::error_pages::has_page_now;
+use myriad_exchange::exchange::{Answer, Exchange, Pending, Step, watch};
+
+/// What the phases came to.
+pub(crate) enum Decision {
+    /// The answer.
+    Ready(Answer),
+    /// Something to wait for, which gives the next step.
+    Wait(Box<dyn Pending>),
+}
+
+/// Where the phases go on.
+pub(crate) enum Entry {
+    /// At the server's rewrite directives, with the URI as it is.
+    Server,
+    /// In a named location.
+    Named(Box<[u8]>),
+    /// At the content of the place.
+    Content,
+    /// At what a step of the content came to.
+    Step(Step),
+}
+
+/// Runs the phases until there is an answer or something to wait for.
+pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
+    let mut entry = entry;
+    loop {
+        let step = match entry {
+            Entry::Server => rewrite::server(exchange).unwrap_or_else(|| locate::run(exchange)),
+            Entry::Named(name) => locate::named(exchange, &name),
+            Entry::Content => locate::content(exchange),
+            Entry::Step(Step::Enter) => locate::enter(exchange),
+            Entry::Step(step) => step,
+        };
+        if let Some(sink) = &exchange.request.received.sink {
+            watch::step(&**sink, &exchange.request, &step);
+        }
+        entry = match step {
+            Step::Answer(answer) => match output::refusal(&exchange.request, &answer) {
+                Some(refusal) if has_page_now(exchange, refusal.status) => {
+                    let carried = exchange.request.errors.carried.get_or_insert_default();
+                    carried.lines.extend_from_slice(&refusal.lines);
+                    Entry::Step(error::step(exchange, refusal.status))
+                }
+                _ => return Decision::Ready(answer),
+            },
+            Step::Wait(pending) => return Decision::Wait(pending),
+            Step::Enter => Entry::Step(Step::Enter),
+            Step::Redirect => match count_redirect(exchange) {
+                None => Entry::Server,
+                Some(step) => Entry::Step(step),
+            },
+            Step::Named(name) => match count_redirect(exchange) {
+                None => Entry::Named(name),
+                Some(step) => Entry::Step(step),
+            },
+            Step::Error(status) => Entry::Step(error::step(exchange, status)),
+        };
+    }
+}
+
+/// Counts an internal redirect; too many of them are answered with an error.
+fn count_redirect(exchange: &mut Exchange) -> Option<Step> {
+    let request = &mut exchange.request;
+    request.route.redirects += 1;
+    request.route.internal = true;
+    if request.route.redirects <= MAX_REDIRECTS {
+        return None;
+    }
+    let uri = String::from_utf8_lossy(&request.route.uri);
+    request.log(
+        Level::Error,
+        format_args!("rewrite or internal redirection cycle while internally redirecting to \"{uri}\""),
+    );
+    Some(error::unpaged(exchange, 500))
+}

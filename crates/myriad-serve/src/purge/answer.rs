@@ -1,0 +1,117 @@
+//! What is answered to a purge: each of the servers that plugins were written for has its own words.
+
+use bytes::Bytes;
+use myriad_http::Known;
+use myriad_http::uri::{Escape, escape};
+use myriad_net::ResponseBody;
+
+use crate::purge::Outcome;
+use myriad_conf::settings::PurgeStyle;
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::Step;
+
+/// The form of an answer: each of the servers that plugins were written for has its own.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// The purge module's, for a location with a key, or a URL: 404 where nothing was there.
+    Location,
+    /// The purge module's, for a method: 412 where nothing was there.
+    Method,
+    /// Those of plugins for Varnish: 404 where nothing was there.
+    Plugin,
+    /// Those of NGINX Plus: 204, and 404 where nothing was there.
+    Plus,
+}
+
+impl Form {
+    /// The form for a request that purges by its method.
+    pub(crate) fn of_method(request: &Request) -> Form {
+        if request.received.head.fields().has(Known::XPurgeMethod) { Form::Plugin } else { Form::Method }
+    }
+}
+
+/// The answer to a purge that was made, of what `key` says.
+pub(crate) fn made(form: Form, style: PurgeStyle, (kind, key): (&str, &[u8]), outcome: Outcome) -> Step {
+    let result = match outcome {
+        Outcome::Done(0) if matches!(kind, "url" | "key") => return Step::Error(missing(form)),
+        Outcome::Done(count) => format!("{kind}; count={count}"),
+        // More may turn up among the files of a former process; they are covered.
+        Outcome::AtLeast(count) => format!("{kind}; count={count}; recovering"),
+        Outcome::Accepted => format!("{kind}; accepted"),
+    };
+    let mut answer = match form {
+        Form::Plus => Answer::new(204, ResponseBody::None),
+        Form::Plugin => text(200, &format!("Purged: {result}\n")),
+        Form::Method | Form::Location => page(style, key),
+    };
+    answer.field(b"Cache-Purge-Result", result.as_bytes());
+    Step::Answer(answer)
+}
+
+fn missing(form: Form) -> u16 {
+    match form {
+        Form::Method => 412,
+        Form::Location | Form::Plugin | Form::Plus => 404,
+    }
+}
+
+/// A purge that cannot be: 400 and why.
+pub(crate) fn invalid(why: &str) -> Step {
+    Step::Answer(text(400, &format!("{why}\n")))
+}
+
+/// The answer to a purge that was not made.
+pub(crate) fn explained() -> Step {
+    Step::Answer(Answer::new(200, ResponseBody::None))
+}
+
+fn text(status: u16, text: &str) -> Answer {
+    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::copy_from_slice(text.as_bytes())));
+    answer.media_type = Some(b"text/plain"[..].into());
+    answer
+}
+
+/// The page that says what was purged (`cache_purge_response_type`).
+fn page(style: PurgeStyle, key: &[u8]) -> Answer {
+    let mut page = Vec::new();
+    let media_type: &[u8] = match style {
+        PurgeStyle::Html => {
+            page.extend_from_slice(b"<html>\n<head><title>Successful purge</title></head>\n<body>\n");
+            page.extend_from_slice(b"<h1>Successful purge</h1>\n<p>Key: ");
+            escape(key, Escape::Html, &mut page);
+            page.extend_from_slice(b"</p>\n</body>\n</html>\n");
+            b"text/html"
+        }
+        PurgeStyle::Json => {
+            page.extend_from_slice(b"{\"Key\":\"");
+            let key = String::from_utf8_lossy(key);
+            key.chars().for_each(|char| match char {
+                '"' | '\\' => page.extend_from_slice(format!("\\{char}").as_bytes()),
+                char if char < ' ' => page.extend_from_slice(format!("\\u{:04x}", char as u32).as_bytes()),
+                char => page.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            });
+            page.extend_from_slice(b"\"}\n");
+            b"application/json"
+        }
+        PurgeStyle::Xml => {
+            page.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<status><Key>");
+            escape(
+                String::from_utf8_lossy(key).replace(char::is_control, "?").as_bytes(),
+                Escape::Html,
+                &mut page,
+            );
+            page.extend_from_slice(b"</Key></status>\n");
+            b"text/xml"
+        }
+        PurgeStyle::Text => {
+            page.extend_from_slice(b"Key: ");
+            page.extend_from_slice(key);
+            page.push(b'\n');
+            b"text/plain"
+        }
+    };
+    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(page)));
+    answer.media_type = Some(media_type.into());
+    answer
+}

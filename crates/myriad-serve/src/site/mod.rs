@@ -1,0 +1,17 @@
+//! The running site: its start, worker threads, reload, the end.
+
+mod end;
+mod inherited;
+mod orders;
+mod reload;
+mod running;
+mod sockets;
+mod start_error;
+#[cfg(test)]
+mod tests;
+mod worker_life;
+mod worker_thread;
+
+pub use inherited::Inherited;
+pub use running::Site;
+pub use start_error::StartError;

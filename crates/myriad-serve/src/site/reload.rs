@@ -1,0 +1,74 @@
+//! A reload: another configuration, with what the one before has kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use myriad_conf::Model;
+
+use super::inherited::Inherited;
+use super::orders::Order;
+use super::running::{Site, open_zones};
+use super::sockets::{number, run};
+use super::start_error::StartError;
+use crate::compile::{self, Surroundings};
+use myriad_exchange::runtime::Runtime;
+
+/// Called when the last exchange of a configuration that was replaced has ended.
+type Drained = Box<dyn FnOnce() + Send>;
+
+impl Site {
+    /// Swaps the configuration. Exchanges under way end with the one they began with; `drained` is called when the
+    /// last of them has.
+    pub fn reload(
+        &self,
+        model: &Model,
+        inherited: Inherited,
+        drained: Box<dyn FnOnce() + Send>,
+    ) -> Result<(), StartError> {
+        let mut inner = self.inner.lock();
+        let inner = &mut *inner;
+        self.logs.take(inherited.logs);
+        let sockets = number(inherited.listeners, &mut inner.numbers);
+        let surroundings = Surroundings {
+            prefix: &inherited.prefix,
+            folder: &inherited.folder,
+            tls_files: &inherited.tls_files,
+            listeners: &inner.numbers,
+            logs: &self.logs,
+            kept: &mut inner.kept,
+        };
+        let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
+        open_zones(&runtime, &self.disks, &inherited.keeper);
+        let tunnels_end = *self.shutdown_timeout.lock();
+        run(&inner.workers, &runtime, &sockets, &mut inner.quic, tunnels_end)?;
+        inner.agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
+        inner.agents.staple(&runtime.staples, &runtime.zone_log)?;
+        inner.kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
+        let issuers = runtime.acme.iter().flat_map(|plan| &plan.issuers);
+        inner.kept.acme.settle(issuers.flat_map(|planned| &planned.slots));
+        inner.kept.zones.retain(|name, _| runtime.zones.contains_key(name));
+        inner.kept.peers.prune();
+        inner.kept.gate.settle(model.http.as_ref().map_or(&[], |http| &http.limit_zones));
+        let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);
+        if let Some(after) = std::mem::replace(&mut *self.shutdown_timeout.lock(), next) {
+            for worker in &inner.workers {
+                // A worker that has ended has no connections.
+                let _ = worker.orders.send(Order::EndStragglers(after));
+            }
+        }
+        let previous = std::mem::replace(&mut inner.runtime, runtime);
+        watch(previous, drained);
+        Ok(())
+    }
+}
+
+/// Calls `drained` once nobody uses a replaced runtime any more.
+fn watch(runtime: Arc<Runtime>, drained: Drained) {
+    std::thread::spawn(move || {
+        while Arc::strong_count(&runtime) > 1 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(runtime);
+        drained();
+    });
+}

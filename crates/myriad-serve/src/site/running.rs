@@ -1,0 +1,174 @@
+//! A site that runs: its start, and what may be asked of it meanwhile.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use myriad_conf::Model;
+use myriad_conf::model::WorkerProcesses;
+use myriad_encode::{Pool, PoolOptions};
+use myriad_files::FileCache;
+use myriad_log::Logs;
+use myriad_policy::Command;
+use myriad_store::DiskPool;
+use parking_lot::Mutex;
+
+use super::inherited::Inherited;
+use super::orders::Order;
+use super::sockets::{number, run};
+use super::start_error::StartError;
+use super::worker_life::Shared;
+use super::worker_thread::WorkerThread;
+use crate::acme::Agents;
+use crate::admin::Administrator;
+use crate::compile::{self, Kept, Surroundings};
+use crate::purge::{self, Outcome, Refused};
+use crate::quic::Quic;
+use crate::shortage::{self, Room};
+use myriad_exchange::counters::{Counters, Snapshot};
+use myriad_exchange::failure::Failure;
+use myriad_exchange::keeping::Keeper;
+use myriad_exchange::runtime::Runtime;
+
+/// Threads that read and write the files of all zones.
+const DISK_THREADS: usize = 3;
+
+/// A running site.
+pub struct Site {
+    /// What a reload replaces.
+    pub(super) inner: Mutex<Inner>,
+    /// Log files, by path.
+    pub(super) logs: Logs,
+    /// What reads and writes the files of zones.
+    pub(super) disks: DiskPool,
+    /// `worker_shutdown_timeout` of the configuration that runs.
+    pub(super) shutdown_timeout: Mutex<Option<Duration>>,
+    failure: Arc<Failure>,
+}
+
+/// What a reload replaces, or goes on with.
+pub(super) struct Inner {
+    /// What the next configuration goes on with.
+    pub kept: Kept,
+    /// The number of each address that was ever listened on.
+    pub numbers: HashMap<String, u32>,
+    /// What of QUIC outlives a reload.
+    pub quic: Quic,
+    /// The configuration, compiled.
+    pub runtime: Arc<Runtime>,
+    /// The worker threads; none once the end was waited for.
+    pub workers: Vec<WorkerThread>,
+    /// What renews certificates.
+    pub agents: Agents,
+}
+
+impl Site {
+    /// Starts the worker threads; returns when every socket is accepted from.
+    pub fn start(model: &Model, inherited: Inherited) -> Result<Self, StartError> {
+        let logs = Logs::default();
+        logs.take(inherited.logs);
+        let keeper = Arc::clone(&inherited.keeper) as _;
+        let tls = myriad_tls::Kept::inheriting(inherited.ticket_keys, keeper);
+        let mut kept = Kept { tls, ..Kept::default() };
+        let mut numbers = HashMap::new();
+        let sockets = number(inherited.listeners, &mut numbers);
+        let surroundings = Surroundings {
+            prefix: &inherited.prefix,
+            folder: &inherited.folder,
+            tls_files: &inherited.tls_files,
+            listeners: &numbers,
+            logs: &logs,
+            kept: &mut kept,
+        };
+        let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
+        let quic = Quic::new(&inherited.quic_secret, inherited.process);
+        let disks = DiskPool::start(DISK_THREADS)?;
+        open_zones(&runtime, &disks, &inherited.keeper);
+        let count = match model.main.worker_processes {
+            WorkerProcesses::Count(count) => count as usize,
+            WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        };
+        let all_counters: Arc<[Arc<Counters>]> = (0..count).map(|_| Arc::default()).collect();
+        let wanted = model.main.worker_connections as usize;
+        let room = Room::fit(wanted, count, sockets.len(), &runtime.zone_log);
+        let files = Arc::<FileCache>::default();
+        files.keep_open(shortage::kept_files());
+        let failure = Arc::<Failure>::default();
+        let shared = Shared {
+            room,
+            failure: Arc::clone(&failure),
+            all_counters,
+            files,
+            encoder: Arc::new(Pool::start(&PoolOptions::default())?),
+        };
+        let mut workers = Vec::with_capacity(count);
+        for index in 0..count {
+            workers.push(WorkerThread::spawn(index, shared.clone())?);
+        }
+        let mut quic = quic;
+        run(&workers, &runtime, &sockets, &mut quic, None)?;
+        let mut agents = Agents::default();
+        agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
+        agents.staple(&runtime.staples, &runtime.zone_log)?;
+        kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
+        let inner = Inner { kept, numbers, quic, runtime, workers, agents };
+        Ok(Self {
+            inner: Mutex::new(inner),
+            logs,
+            disks,
+            shutdown_timeout: Mutex::new(model.main.worker_shutdown_timeout.map(Duration::from_millis)),
+            failure,
+        })
+    }
+
+    /// Whether a panic has ended what the process cannot do without; the signal TERM has been sent to it then.
+    pub fn has_failed(&self) -> bool {
+        self.failure.has_failed()
+    }
+
+    /// What all workers together have done since they started.
+    pub fn counters(&self) -> Snapshot {
+        let inner = self.inner.lock();
+        inner.workers.iter().map(|worker| worker.counters.snapshot()).sum()
+    }
+
+    /// Purges in all zones, or in the one of that name.
+    ///
+    /// # Errors
+    /// No such zone, a pattern that is no regex, a purge that could not be written down.
+    pub async fn purge(&self, zone: Option<&str>, command: &Command) -> Result<Outcome, Refused> {
+        let runtime = Arc::clone(&self.inner.lock().runtime);
+        let zones: Vec<_> = match zone {
+            None => runtime.zones.values().cloned().collect(),
+            Some(name) => {
+                vec![runtime.zones.get(name).cloned().ok_or_else(|| Refused::NoZone(name.to_owned()))?]
+            }
+        };
+        purge::run(&zones, command, &[]).await
+    }
+
+    /// The zones as they are now, for who administers the site.
+    pub fn administrator(&self) -> Administrator {
+        Administrator::new(&self.inner.lock().runtime)
+    }
+
+    /// Writes to these files from now on.
+    pub fn reopen(&self, logs: Vec<(PathBuf, OwnedFd)>) {
+        self.logs.take(logs);
+        for worker in &self.inner.lock().workers {
+            // A worker that has ended holds no logs.
+            let _ = worker.orders.send(Order::Reopen);
+        }
+    }
+}
+
+/// Opens the disk tiers of new zones, and gives the others their limits.
+pub(super) fn open_zones(runtime: &Runtime, disks: &DiskPool, keeper: &Keeper) {
+    for (name, zone) in &runtime.zones {
+        if let Some(limits) = runtime.disk_limits.get(name) {
+            zone.open(*limits, disks, &runtime.zone_log, Arc::clone(keeper) as _);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Which worker accepts from which socket.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::orders::{Order, QuicSockets, Socket};
+use super::worker_thread::WorkerThread;
+use crate::quic::Quic;
+use myriad_exchange::runtime::Runtime;
+
+/// Gives each address its number, the same over reloads.
+pub(super) fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<String, u32>) -> Vec<Socket> {
+    listeners
+        .into_iter()
+        .map(|(name, descriptor)| {
+            let next = numbers.len() as u32;
+            Socket { number: *numbers.entry(name).or_insert(next), descriptor }
+        })
+        .collect()
+}
+
+/// Has every worker run the site. Sockets of one address are dealt out among the workers where there are several
+/// (`reuseport`); a single one is shared by all.
+pub(super) fn run(
+    workers: &[WorkerThread],
+    runtime: &Arc<Runtime>,
+    sockets: &[Socket],
+    quic: &mut Quic,
+    tunnels_end: Option<Duration>,
+) -> std::io::Result<()> {
+    let (done, started) = mpsc::channel();
+    for (index, worker) in workers.iter().enumerate() {
+        let mut own = Vec::new();
+        let mut own_quic: Vec<QuicSockets> = Vec::new();
+        for (position, socket) in sockets.iter().enumerate() {
+            let twins = sockets.iter().filter(|twin| twin.number == socket.number).count();
+            let rank = sockets[..position].iter().filter(|twin| twin.number == socket.number).count();
+            if twins == 1 || rank % workers.len() == index % twins.min(workers.len()) {
+                let descriptor = socket.descriptor.try_clone()?;
+                let Some(listener) = runtime.quic_listener(socket.number) else {
+                    own.push(Socket { number: socket.number, descriptor });
+                    continue;
+                };
+                match own_quic.iter_mut().find(|known| known.place.number == socket.number) {
+                    Some(known) => known.descriptors.push(descriptor),
+                    None => own_quic.push(QuicSockets {
+                        descriptors: vec![descriptor],
+                        place: quic.place(socket.number, listener, (index, workers.len()), twins),
+                    }),
+                }
+            }
+        }
+        let order = Order::Run {
+            runtime: Arc::clone(runtime),
+            sockets: own,
+            quic: own_quic,
+            tunnels_end,
+            done: done.clone(),
+        };
+        let _ = worker.orders.send(order);
+    }
+    drop(done);
+    for _ in workers {
+        started.recv().map_err(|_| std::io::Error::other("a worker thread has ended"))??;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use myriad_conf::{MemoryLoader, Model, parse, survey};
+use myriad_exchange::keeping::Keep;
+use myriad_page::KeepFolders;
+use myriad_policy::{Command, What};
+use myriad_tls::KeepTicketKeys;
+
+use super::sockets::number;
+use super::{Inherited, Site, StartError};
+use crate::purge::Refused;
+use crate::testing::block_on;
+use myriad_exchange::counters::Snapshot;
+
+/// Keeps nothing.
+#[derive(Debug)]
+struct Nobody;
+
+impl KeepFolders for Nobody {
+    fn folder(&self, _: &Path) {}
+}
+
+impl KeepTicketKeys for Nobody {
+    fn ticket_keys(&self, _: u32, _: Option<&[u8]>) {}
+}
+
+impl Keep for Nobody {
+    fn file(&self, _: &Path, _: &[u8]) {}
+}
+
+fn inherited() -> Inherited {
+    Inherited {
+        listeners: Vec::new(),
+        quic_secret: vec![7; 32],
+        process: 0,
+        logs: Vec::new(),
+        tls_files: HashMap::default(),
+        keeper: Arc::new(Nobody),
+        ticket_keys: HashMap::new(),
+        prefix: PathBuf::from("/nowhere"),
+        folder: PathBuf::from("/nowhere"),
+    }
+}
+
+/// What a configuration without listeners says; its worker processes have two threads.
+fn model(http: &str) -> Model {
+    let text = format!("worker_processes 2; events {{}} http {{ error_log off; access_log off; {http} }}");
+    let loader = MemoryLoader::with("/nowhere/nginx.conf", text);
+    survey(&parse(&loader, Path::new("/nowhere/nginx.conf"), b""), crate::registry()).model
+}
+
+/// A zone whose folder cannot be, and the place that uses it.
+const ZONE: &str = "proxy_cache_path /dev/null/cache keys_zone=z:1m;
+    server { listen 127.0.0.1:1; location / { proxy_pass http://127.0.0.1:1; proxy_cache z; } }";
+
+#[test]
+fn site_starts_reloads_and_ends() {
+    let site = Site::start(&model(""), inherited()).expect("a site");
+    assert!(!site.has_failed());
+    assert_eq!(site.counters(), Snapshot::default());
+    let (drained, is_drained) = channel();
+    let drained = Box::new(move || drained.send(()).unwrap_or_default());
+    site.reload(&model(""), inherited(), drained).expect("a reload");
+    is_drained.recv_timeout(Duration::from_secs(30)).expect("nobody uses the first configuration");
+    site.reopen(Vec::new());
+    site.quit();
+    site.wait();
+}
+
+#[test]
+fn purge_of_no_zone_and_one_that_cannot_be_written_down_are_refused() {
+    let site = Site::start(&model(ZONE), inherited()).expect("a site");
+    let command = Command::hard(What::url(b"a.test/").expect("a URL"));
+    let refused = block_on(site.purge(Some("none"), &command));
+    assert!(matches!(&refused, Err(Refused::NoZone(name)) if name == "none"), "{refused:?}");
+    for zone in [Some("z"), None] {
+        let refused = block_on(site.purge(zone, &command));
+        assert!(matches!(&refused, Err(Refused::Unlogged(_))), "{refused:?}");
+    }
+    site.quit();
+    site.wait();
+}
+
+#[test]
+fn zone_outlives_a_reload_that_names_it_and_goes_with_one_that_does_not() {
+    let site = Site::start(&model(ZONE), inherited()).expect("a site");
+    let zone = || site.inner.lock().runtime.zones.get("z").map(Arc::clone);
+    let before = zone().expect("a zone");
+    site.reload(&model(ZONE), inherited(), Box::new(|| ())).expect("a reload");
+    assert!(zone().is_some_and(|zone| Arc::ptr_eq(&zone, &before)));
+    site.reload(&model(""), inherited(), Box::new(|| ())).expect("a reload");
+    assert!(zone().is_none() && site.inner.lock().kept.zones.is_empty());
+    site.quit();
+    site.wait();
+}
+
+#[test]
+fn address_has_its_number_for_as_long_as_the_site_runs() {
+    let socket = || std::fs::File::open("/dev/null").expect("a file").into();
+    let mut numbers = HashMap::new();
+    let mut numbered = |names: &[&str]| -> Vec<u32> {
+        let listeners = names.iter().map(|name| ((*name).to_owned(), socket())).collect();
+        number(listeners, &mut numbers).iter().map(|socket| socket.number).collect()
+    };
+    assert_eq!(numbered(&["a", "b", "a"]), [0, 1, 0]);
+    assert_eq!(numbered(&["c", "b"]), [2, 1]);
+    assert_eq!(numbered(&["a"]), [0]);
+}
+
+#[test]
+fn all_errors_of_a_configuration_are_told() {
+    let server = |name: &str| {
+        format!(
+            "server {{ listen 443 ssl; server_name {name}.test; ssl_certificate /nowhere/{name}; ssl_certificate_key /nowhere/{name}; }}"
+        )
+    };
+    let error =
+        Site::start(&model(&[server("a"), server("b")].concat()), inherited()).err().expect("no files");
+    assert!(matches!(&error, StartError::Configuration(errors) if errors.len() >= 2), "{error:?}");
+    let told = error.to_string();
+    assert!(told.contains("/nowhere/a") && told.contains("; ") && told.contains("/nowhere/b"), "{told}");
+    assert_eq!(StartError::from(std::io::Error::other("no threads")).to_string(), "no threads");
+}

@@ -1,0 +1,143 @@
+//! The life of a worker thread: configurations one after the other, chores between them, the end.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use myriad_encode::Pool;
+use myriad_files::FileCache;
+use myriad_log::LogWriter;
+use myriad_net::{Acceptor, Seats, Worker};
+use tokio::sync::mpsc as channel;
+
+use super::orders::{Order, QuicSockets, Socket};
+use crate::phases::Phases;
+use crate::purge;
+use crate::service::SiteService;
+use crate::shortage::{self, Room};
+use myriad_exchange::counters::Counters;
+use myriad_exchange::failure::Failure;
+use myriad_exchange::worker::{Generation, WorkerState};
+
+/// How often zones and files are swept, and log buffers flushed.
+const HOUSEKEEPING: Duration = Duration::from_secs(1);
+/// How long exchanges that are broken off at the end have, to be logged.
+pub(super) const BREAKING_OFF: Duration = Duration::from_secs(1);
+/// Keys of a zone that one sweep looks at.
+const SWEEP_BUDGET: usize = 4096;
+
+/// What the workers share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    /// How many connections each may hold.
+    pub room: Room,
+    /// Whether the process has failed.
+    pub failure: Arc<Failure>,
+    /// The counters of all workers, by number.
+    pub all_counters: Arc<[Arc<Counters>]>,
+    /// What is known of files.
+    pub files: Arc<FileCache>,
+    /// Background compression.
+    pub encoder: Arc<Pool>,
+}
+
+/// The life of a worker thread.
+pub(super) async fn work(
+    mut inbox: channel::UnboundedReceiver<Order>,
+    shared: Shared,
+    counters: Arc<Counters>,
+) {
+    let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
+    let seats = Seats::new(shared.room.connections);
+    let state = Rc::new(WorkerState {
+        // Its counters are among those of all: this is only to be total.
+        number: number.unwrap_or(usize::MAX),
+        origins: WorkerState::origins(&seats, &shared.files),
+        files: shared.files,
+        seats,
+        failure: shared.failure,
+        logs: LogWriter::default(),
+        encoder: shared.encoder,
+        counters,
+        all_counters: shared.all_counters,
+    });
+    let mut running: Option<(Rc<SiteService>, Worker<SiteService>)> = None;
+    let mut acceptors: Vec<Acceptor> = Vec::new();
+    let mut limit = None;
+    while let Some(order) = inbox.recv().await {
+        match order {
+            Order::Quit(after) => {
+                limit = after;
+                break;
+            }
+            Order::EndStragglers(after) => {
+                if let Some((_, worker)) = &running {
+                    worker.end_stragglers(after);
+                }
+            }
+            Order::Reopen => state.logs.reopen(),
+            Order::Run { runtime, sockets, quic, tunnels_end, done } => {
+                if let Some(after) = tunnels_end {
+                    myriad_net::end_tunnels(after.as_millis() as u64);
+                }
+                let site = Rc::new(Generation::new(runtime, Rc::clone(&state), &Phases));
+                let (service, worker) = if let Some((service, worker)) = running.take() {
+                    service.replace(site);
+                    myriad_net::deadline::renew();
+                    (service, worker)
+                } else {
+                    let service = Rc::new(SiteService::new(site));
+                    let flushed = Rc::clone(&state);
+                    let flushing = async move { flushed.logs.keep_flushing().await };
+                    myriad_net::spawn_vital(&service, "logs", flushing);
+                    let chores = housekeeping(Rc::clone(&service), shared.room);
+                    myriad_net::spawn_vital(&service, "housekeeping", chores);
+                    (Rc::clone(&service), Worker::new(service, state.seats.clone()))
+                };
+                let accepted = accept(&worker, sockets, quic);
+                running = Some((service, worker));
+                let _ = done.send(accepted.map(|next| acceptors = next));
+            }
+        }
+    }
+    drop(acceptors);
+    if let Some((_, worker)) = &running {
+        match limit {
+            None => worker.drain().await,
+            Some(limit) if tokio::time::timeout(limit, worker.drain()).await.is_ok() => {}
+            Some(_) => {
+                // What is under way is broken off, and logged.
+                worker.end_all();
+                let _ = tokio::time::timeout(BREAKING_OFF, worker.drain()).await;
+            }
+        }
+    }
+    state.logs.flush(true);
+}
+
+/// Accepts from the sockets of a configuration; those of the one before are dropped once these are all there.
+fn accept(
+    worker: &Worker<SiteService>,
+    sockets: Vec<Socket>,
+    quic: Vec<QuicSockets>,
+) -> std::io::Result<Vec<Acceptor>> {
+    let streams = sockets.into_iter().map(|socket| worker.listen(socket.number, socket.descriptor));
+    let quic = quic.into_iter().map(|sockets| worker.listen_quic(sockets.descriptors, sockets.place));
+    streams.chain(quic).collect()
+}
+
+/// Sweeps zones and files, flushes logs, says what was short.
+async fn housekeeping(service: Rc<SiteService>, room: Room) {
+    loop {
+        tokio::time::sleep(HOUSEKEEPING).await;
+        let site = service.current();
+        site.worker.logs.flush(false);
+        shortage::report(&site.worker.seats, room, &site.runtime.zone_log);
+        let now = myriad_net::clock::now_ms();
+        site.worker.files.sweep(now);
+        for zone in site.runtime.zones.values() {
+            zone.zone.sweep(now, SWEEP_BUDGET);
+            purge::tend(zone, &site.runtime.zone_log);
+        }
+    }
+}

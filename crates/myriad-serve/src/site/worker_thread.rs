@@ -1,0 +1,46 @@
+//! A worker thread, from its start to its end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::mpsc as channel;
+
+use super::orders::Order;
+use super::worker_life::{Shared, work};
+use myriad_exchange::counters::Counters;
+
+/// A worker thread, as the site holds it.
+pub(super) struct WorkerThread {
+    /// Takes its orders; closed once the thread has ended.
+    pub orders: channel::UnboundedSender<Order>,
+    /// The thread.
+    pub thread: JoinHandle<()>,
+    /// What it has done.
+    pub counters: Arc<Counters>,
+}
+
+impl WorkerThread {
+    /// Starts the worker `index`, which waits for its first configuration.
+    pub(super) fn spawn(index: usize, shared: Shared) -> std::io::Result<Self> {
+        let (orders, inbox) = channel::unbounded_channel();
+        let counters = Arc::clone(&shared.all_counters[index]);
+        let own = Arc::clone(&counters);
+        let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+            match runtime {
+                Ok(runtime) => {
+                    let failure = Arc::clone(&shared.failure);
+                    let life = AssertUnwindSafe(|| runtime.block_on(work(inbox, shared, own)));
+                    if catch_unwind(life).is_err() {
+                        eprintln!("myriad: [alert] a panic ended a worker thread");
+                        failure.end_process();
+                    }
+                }
+                Err(error) => eprintln!("myriad: [emerg] a worker thread could not start: {error}"),
+            }
+        })?;
+        Ok(Self { orders, thread, counters })
+    }
+}

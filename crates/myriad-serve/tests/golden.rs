@@ -1,0 +1,44 @@
+//! Configurations with the findings they must give, a file each: adding a file to `golden/` adds a test.
+//!
+//! What stands after the line `### findings` is what is rendered; without it the configuration must be faultless.
+//! `GOLDEN_WRITE=1` writes what is rendered now, to be read before it is committed.
+
+use std::{fs, path::Path};
+
+use myriad_conf::{MemoryLoader, build, parse, render};
+
+const MARK: &str = "### findings\n";
+
+fn findings(config: &str) -> String {
+    let loader = MemoryLoader::with("/conf/nginx.conf", config);
+    let parsed = parse(&loader, Path::new("/conf/nginx.conf"), b"");
+    let findings = match build(&parsed, myriad_serve::registry()) {
+        Ok(model) => model.warnings,
+        Err(errors) => errors,
+    };
+    findings.iter().map(|finding| render(&parsed, finding)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_configuration_gives_its_findings() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut failed = Vec::new();
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let (config, expected) = text.split_once(MARK).unwrap_or((&text, ""));
+        let found = findings(config);
+        seen += 1;
+        if found == expected {
+            continue;
+        }
+        if std::env::var_os("GOLDEN_WRITE").is_some() {
+            fs::write(&path, format!("{config}{MARK}{found}")).unwrap();
+        } else {
+            failed.push(format!("{}\n--- expected\n{expected}--- found\n{found}", path.display()));
+        }
+    }
+    assert!(seen >= 20, "only {seen} golden files");
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}

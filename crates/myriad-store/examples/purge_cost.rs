@@ -1,0 +1,229 @@
+//! What purges cost a zone of a million objects: how long each takes to be answered beside the `fdatasync` it waits for, and
+//! what the next hits pay.
+//!
+//!     cargo run --release -p myriad-store --example purge_cost [FOLDER [OBJECTS]]
+//!
+//! The folder (default: `purge-cost` in the temporary folder) holds the log of purges alone, and is made and removed.
+
+use std::fs::{self, File};
+use std::future::Future;
+use std::hint::black_box;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use myriad_store::{
+    ALTERNATIVES, Admission, Completed, Completion, Covered, Covers, DiskLimits, DiskOptions, DiskPool,
+    KeyRef, Metadata, Persist, Purge, Purged, Zone, ZoneLimits,
+};
+
+/// Look-ups in one round; the median of the rounds is printed.
+const GETS: usize = 1_000_000;
+const ROUNDS: usize = 9;
+const BODY: usize = 512;
+/// Pages that bear one tag.
+const TAGGED: usize = 1000;
+
+/// A page that knows what it was fetched for, and bears a label for that and one for a tag.
+struct Page {
+    target: Box<[u8]>,
+    labels: [u64; 2],
+}
+
+impl Metadata for Page {
+    type Alternative = ();
+    type Kept = Self;
+    type View<'a> = &'a Self;
+
+    fn view(&self) -> &Self {
+        self
+    }
+
+    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+        self
+    }
+
+    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+        kept
+    }
+
+    fn weight(page: &Self) -> usize {
+        page.target.len()
+    }
+
+    fn labels(page: &Self, each: &mut dyn FnMut(u64)) {
+        page.labels.into_iter().for_each(each);
+    }
+
+    /// All targets that begin so.
+    fn covers(rule: &[u8]) -> Option<Covers<Self>> {
+        let prefix: Box<[u8]> = rule.into();
+        Some(Box::new(move |_, page| page.target.starts_with(&prefix)))
+    }
+}
+
+impl Persist for Page {
+    const VERSION: u16 = 1;
+
+    fn encode(_: &Self, _: &mut Vec<u8>) {}
+
+    fn decode(_: &[u8]) -> Option<Self> {
+        None
+    }
+
+    fn encode_alternative((): &(), _: &mut Vec<u8>) {}
+
+    fn decode_alternative(_: &[u8]) -> Option<()> {
+        None
+    }
+}
+
+fn target(n: usize) -> Vec<u8> {
+    format!("/2026/11/a-post-about-{n:08}/").into_bytes()
+}
+
+fn key(n: usize) -> Vec<u8> {
+    [b"httpGETwww.example.org".to_vec(), target(n)].concat()
+}
+
+fn plain(_: &[u8], _: &mut Vec<u8>) {}
+
+fn open(folder: &Path) -> (Zone<Page>, DiskPool) {
+    let zone = Zone::new("pages", ZoneLimits { memory_bytes: 8 << 30, ..ZoneLimits::default() });
+    let pool = DiskPool::start(3).expect("threads");
+    let options = DiskOptions {
+        path: folder.to_owned(),
+        levels: vec![1, 2],
+        // No page fits: what is measured is the purge, not the disk.
+        limits: DiskLimits { max_bytes: 0, ..DiskLimits::default() },
+        clock: Arc::new(|| 1_000_000),
+        report: Arc::new(|_| {}),
+    };
+    zone.open_disk(options, &pool);
+    (zone, pool)
+}
+
+fn fill(zone: &Zone<Page>, objects: usize) {
+    let body = [7_u8; BODY];
+    for n in 0..objects {
+        let page = || Page { target: target(n).into(), labels: [n as u64, u64::MAX - (n / TAGGED) as u64] };
+        let admission = Admission { head: Arc::new(page()), selection: None, length: None };
+        let mut writer = zone.fetch_alone(KeyRef::new(&key(n)), 1).admit(admission);
+        writer.push(bytes::Bytes::copy_from_slice(&body));
+        let alternatives = [const { None }; ALTERNATIVES];
+        let done = writer.complete(Completion { meta: page(), now: 1, fresh_until: 1000, alternatives });
+        assert!(matches!(done, Completed::Stored(_)));
+    }
+}
+
+fn wait(purging: impl Future<Output = Result<Purged, myriad_store::PurgeError>>) -> Purged {
+    let mut purging = pin!(purging);
+    loop {
+        match purging.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(end) => return end.expect("a purge"),
+            Poll::Pending => std::thread::yield_now(),
+        }
+    }
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Milliseconds of a write as short as a purge's, and its `fdatasync`.
+fn sync_cost(folder: &Path) -> f64 {
+    let path = folder.join("fdatasync");
+    fs::write(&path, vec![0; 64 << 10]).expect("a file");
+    let mut file = File::options().write(true).open(&path).expect("a file");
+    file.sync_all().expect("fsync");
+    let once = |file: &mut File| {
+        let begun = Instant::now();
+        file.write_all(&[1; 100]).expect("a write");
+        file.sync_data().expect("fdatasync");
+        begun.elapsed().as_secs_f64() * 1e3
+    };
+    median((0..51).map(|_| once(&mut file)).collect())
+}
+
+/// Milliseconds until a purge is answered; the median of some.
+fn answered(zone: &Zone<Page>, mut covered: impl FnMut(usize) -> (Vec<u8>, Vec<u64>)) -> f64 {
+    let once = |n: usize| {
+        let (rule, labels) = covered(n);
+        let covered = if labels.is_empty() {
+            Covered::Rule { name: "a rule", rule: &rule }
+        } else {
+            Covered::Exact { keys: &[], addresses: &[], labels: &labels }
+        };
+        let begun = Instant::now();
+        wait(zone.purge(covered, Purge::Hard));
+        begun.elapsed().as_secs_f64() * 1e3
+    };
+    median((0..51).map(once).collect())
+}
+
+/// Nanoseconds of processor time that this thread has had.
+fn processor_time() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// Nanoseconds of processor time of a hit, over all objects in an order without pattern.
+fn hits(zone: &Zone<Page>, keys: &[KeyRef<'_>]) -> f64 {
+    let begun = processor_time();
+    for key in keys.iter().cycle().take(GETS) {
+        black_box(zone.get(*key, plain, 2));
+    }
+    (processor_time() - begun) / GETS as f64
+}
+
+fn main() {
+    let mut arguments = std::env::args_os().skip(1);
+    let folder = arguments.next().map_or_else(|| std::env::temp_dir().join("purge-cost"), PathBuf::from);
+    let objects = arguments.next().and_then(|text| text.to_str()?.parse().ok()).unwrap_or(1_000_000);
+    let (zone, pool) = open(&folder);
+    fill(&zone, objects);
+    pool.settle(Duration::from_mins(1));
+    let keys: Vec<Vec<u8>> = (0..objects).map(key).collect();
+    let mut hashed: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
+    fastrand::seed(1);
+    fastrand::shuffle(&mut hashed);
+    println!("objects                          {}", zone.stats().objects);
+
+    let sync = sync_cost(&folder);
+    println!("ms of an fdatasync               {sync:.3}");
+    let rule = answered(&zone, |n| (format!("/1999/{n}").into_bytes(), Vec::new()));
+    println!("ms to answer a rule              {rule:.3} ({:.3} beside the fdatasync)", rule - sync);
+    let one = answered(&zone, |n| (Vec::new(), vec![(objects - 1 - n) as u64]));
+    println!("ms to answer a URL               {one:.3} ({:.3} beside the fdatasync)", one - sync);
+    let tag = answered(&zone, |n| (Vec::new(), vec![u64::MAX - n as u64]));
+    println!("ms to answer a tag of {TAGGED} pages {tag:.3} ({:.3} beside the fdatasync)", tag - sync);
+
+    let settle = || while zone.tend_purges(1 << 20).is_empty() && zone.purges_by_rule().len() > 1 {};
+    settle();
+    let before = median((0..ROUNDS).map(|_| hits(&zone, &hashed)).collect());
+    println!("ns per hit, before               {before:.1}");
+    // Every hit of a round is the first of its object since the purge.
+    let first = (0..ROUNDS).map(|n| {
+        wait(
+            zone.purge(Covered::Rule { name: "a rule", rule: format!("/1998/{n}").as_bytes() }, Purge::Hard),
+        );
+        hits(&zone, &hashed)
+    });
+    let first = median(first.collect());
+    println!("ns per hit, each the first since {first:.1} ({:.1} more)", first - before);
+    let after = median((0..ROUNDS).map(|_| hits(&zone, &hashed)).collect());
+    println!("ns per hit, the next             {after:.1} ({:.2} times)", after / before);
+
+    wait(zone.purge(Covered::Rule { name: "a rule", rule: b"/2026/11/a-post-about-000001" }, Purge::Hard));
+    let gone = zone.get(KeyRef::new(&key(123)), plain, 2).is_none();
+    println!("what a rule covers is gone at once: {gone}");
+    let begun = Instant::now();
+    while zone.tend_purges(1 << 20).is_empty() {}
+    println!("ms to ask all objects            {:.0}", begun.elapsed().as_secs_f64() * 1e3);
+    drop((zone, pool));
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}

@@ -1,0 +1,100 @@
+//! The bytes that an object is accounted with, and the encodings that add to them.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use bytes::Bytes;
+use myriad_index::Labels;
+use once_cell::race::OnceBox;
+
+use super::alternative::{ALTERNATIVES, Alternative, Encoding};
+use super::{Fixed, Object};
+use crate::{Body, Metadata, Selection};
+
+/// Bytes of the unit in which an object tells about what it weighs, up to 64 GB.
+const ROUGH_UNIT: usize = 16;
+
+impl<M: Metadata> Object<M> {
+    /// Bytes of an object beside its data: the fixed part, count and length, and what the allocator rounds up.
+    const OVERHEAD: usize = size_of::<Fixed<M>>() + 16 + 64;
+
+    /// Bytes of a segment beside its data: the shared count that `bytes` allocates, and the allocator's header.
+    const SEGMENT_OVERHEAD: usize = 48;
+
+    pub(super) fn base_weight(&self) -> usize {
+        let selection = |s: &Selection| size_of::<Selection>() + s.selector.len() + s.variant.len() + 64;
+        let apart = |body: &Body| {
+            let segments = body.segments();
+            let spilled = if segments.len() > 1 { size_of_val(segments) + 64 } else { 0 };
+            let bytes = segments.iter().map(Bytes::len).sum::<usize>();
+            size_of::<Body>() + 16 + bytes + segments.len() * Self::SEGMENT_OVERHEAD + spilled
+        };
+        let mut labels = 0;
+        self.labels(&mut |_| labels += Labels::BYTES);
+        let fixed = self.fixed();
+        Self::OVERHEAD
+            + labels
+            + self.0.slice.len()
+            + M::weight(&fixed.kept)
+            + self.apart().map_or(0, apart)
+            + self.selection().map_or(0, selection)
+    }
+
+    pub(super) fn add_rough_weight(&self, bytes: usize) {
+        let units = u32::try_from(bytes / ROUGH_UNIT).unwrap_or(u32::MAX);
+        self.fixed().rough_weight.store(self.rough_weight().saturating_add(units), Relaxed);
+    }
+
+    /// About what it weighs, in units that are the same for all.
+    pub(crate) fn rough_weight(&self) -> u32 {
+        self.fixed().rough_weight.load(Relaxed)
+    }
+
+    /// Bytes that an alternative adds to its object.
+    pub(crate) fn alternative_cost(alternative: &Alternative<M::Alternative>) -> usize {
+        size_of::<Encoding<M::Alternative>>()
+            + 16
+            + alternative.bytes.len()
+            + Self::SEGMENT_OVERHEAD
+            + M::alternative_weight(&alternative.meta)
+    }
+
+    /// The bytes that the zone accounts for this object, overhead and alternatives included. It grows with each alternative that
+    /// is attached, under the shard's lock, as is every reading that the ledger depends on.
+    pub fn weight(&self) -> usize {
+        let alternatives = self.encodings().map(|encoding| Self::alternative_cost(&encoding.alternative));
+        self.base_weight() + alternatives.sum::<usize>()
+    }
+
+    fn encodings(&self) -> impl Iterator<Item = &Encoding<M::Alternative>> {
+        std::iter::successors(self.fixed().encodings.get(), |encoding| encoding.next.get())
+    }
+
+    /// Puts `alternative` at `index`; false where one is there already or the index is out of range.
+    pub(crate) fn set_alternative(&self, index: usize, alternative: Alternative<M::Alternative>) -> bool {
+        if index >= ALTERNATIVES {
+            return false;
+        }
+        let cost = Self::alternative_cost(&alternative);
+        let mut encoding = Box::new(Encoding { index, alternative, next: OnceBox::new() });
+        let mut place = &self.fixed().encodings;
+        loop {
+            match place.get() {
+                Some(other) if other.index == index => return false,
+                Some(other) => place = &other.next,
+                None => match place.set(encoding) {
+                    Ok(()) => {
+                        self.add_rough_weight(cost);
+                        return true;
+                    }
+                    Err(back) => encoding = back,
+                },
+            }
+        }
+    }
+
+    /// The alternative encoding at `index`, if there is one.
+    pub fn alternative(&self, index: u8) -> Option<&Alternative<M::Alternative>> {
+        let index = usize::from(index);
+        self.encodings().find(|encoding| encoding.index == index).map(|encoding| &encoding.alternative)
+    }
+}

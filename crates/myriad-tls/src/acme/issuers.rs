@@ -1,0 +1,207 @@
+//! The authorities that certificates are ordered from (`acme_issuer`).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use myriad_acme::agent::ACCOUNT_FILE;
+use myriad_acme::https::is_url;
+use myriad_acme::issuer::{AccountKey, decode_key};
+use myriad_acme::{ExternalAccount, Issuer, SigningKey, Slot};
+use myriad_conf::model::{AccountKeyConf, AcmeIssuerConf, ExternalAccountConf};
+use myriad_conf::{Diagnostic, Model, Text};
+use myriad_x509::pem;
+
+use super::orders::{Orders, state_folder};
+use crate::certificates::files::{DATA, Files, tls_path};
+
+/// An issuer with its certificates.
+pub struct PlannedIssuer {
+    /// The authority and the account.
+    pub issuer: Issuer,
+    /// The places of its certificates.
+    pub slots: Vec<Arc<Slot>>,
+    /// The folder of its state, if it is kept.
+    pub state: Option<PathBuf>,
+    /// The account's key as it was kept.
+    pub account: Option<Vec<u8>>,
+}
+
+/// The issuers of a model with the places that its servers have got from `orders`, and the errors of those that cannot be used.
+/// Relative names of `state_path` start from `prefix`.
+pub fn planned_issuers(
+    model: &Model,
+    prefix: &Path,
+    files: Files<'_>,
+    orders: &Orders,
+) -> (Vec<PlannedIssuer>, Vec<Diagnostic>) {
+    let (mut issuers, mut errors) = (Vec::new(), Vec::new());
+    for conf in model.http.iter().flat_map(|http| &http.acme_issuers) {
+        let slots = orders.of_issuer(&conf.name, model);
+        let state = state_folder(conf, prefix);
+        let account = state.as_ref().and_then(|folder| files.read.get(&folder.join(ACCOUNT_FILE))).cloned();
+        match issuer(conf, files) {
+            Ok(issuer) => issuers.push(PlannedIssuer { issuer, slots, state, account }),
+            Err(error) => errors.push(*error),
+        }
+    }
+    (issuers, errors)
+}
+
+/// The files of keys and authorities that `acme_issuer` blocks name.
+pub(crate) fn files(model: &Model) -> impl Iterator<Item = &Text> {
+    let issuers = model.http.iter().flat_map(|http| &http.acme_issuers);
+    issuers.flat_map(|issuer| {
+        let account = match &issuer.account_key {
+            AccountKeyConf::File(file) => Some(file),
+            AccountKeyConf::Kind(_) => None,
+        };
+        let external = issuer.external_account.as_ref().map(|external| &external.key);
+        let external = external.filter(|key| !key.bytes().starts_with(DATA));
+        account.into_iter().chain(external).chain(&issuer.trusted_certificate)
+    })
+}
+
+fn issuer(conf: &AcmeIssuerConf, files: Files<'_>) -> Result<Issuer, Box<Diagnostic>> {
+    let uri = conf.uri.lossy().into_owned();
+    if !is_url(&uri) {
+        return Err(Box::new(Diagnostic::error(conf.uri.span, format!("invalid URL \"{uri}\" in \"uri\""))));
+    }
+    let account_key = match &conf.account_key {
+        AccountKeyConf::Kind(kind) => AccountKey::Made(*kind),
+        AccountKeyConf::File(file) => {
+            let text = file_of(file, files)?;
+            if SigningKey::from_pem(text).is_none() {
+                return Err(unusable(file, "it holds no private key of ECDSA or RSA in PEM"));
+            }
+            AccountKey::Given(text.to_vec())
+        }
+    };
+    let roots = conf.trusted_certificate.as_ref().map(|file| {
+        let text = file_of(file, files)?;
+        let empty = pem::certificates(text).flatten().next().is_none();
+        if empty { Err(unusable(file, "it holds no certificate in PEM")) } else { Ok(text.to_vec()) }
+    });
+    let text = |text: &Text| text.lossy().into_owned();
+    Ok(Issuer {
+        name: conf.name.clone(),
+        uri,
+        account_key,
+        challenge: conf.challenge,
+        contacts: conf.contacts.iter().map(text).collect(),
+        external_account: conf.external_account.as_ref().map(|own| external(own, files)).transpose()?,
+        preferred_chain: conf.preferred_chain.as_ref().map(text),
+        profile: conf.profile.as_ref().map(|(name, required)| (text(name), *required)),
+        common_name: conf.common_name_in_csr,
+        roots: roots.transpose()?,
+        verify: conf.verify,
+        accepts_terms: conf.accepts_terms,
+    })
+}
+
+fn external(conf: &ExternalAccountConf, files: Files<'_>) -> Result<ExternalAccount, Box<Diagnostic>> {
+    let text = match conf.key.bytes().strip_prefix(DATA) {
+        Some(key) => key,
+        None => file_of(&conf.key, files)?,
+    };
+    let key = decode_key(text)
+        .ok_or_else(|| unusable(&conf.key, "the key must be base64url, as the authority's owner shows it"))?;
+    Ok(ExternalAccount { kid: conf.kid.lossy().into_owned(), key })
+}
+
+fn file_of<'a>(name: &Text, files: Files<'a>) -> Result<&'a [u8], Box<Diagnostic>> {
+    let read = files.read.get(&tls_path(files.folder, name));
+    read.map(Vec::as_slice).ok_or_else(|| unusable(name, "it cannot be read"))
+}
+
+#[expect(clippy::unnecessary_box_returns, reason = "results carry it boxed")]
+fn unusable(name: &Text, why: &str) -> Box<Diagnostic> {
+    // Left out where it stands in the configuration itself: logs must not show keys.
+    let shown = if name.bytes().starts_with(DATA) { "data:…".into() } else { name.lossy() };
+    Box::new(Diagnostic::error(name.span, format!("cannot use \"{shown}\": {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Made, Site};
+    use myriad_conf::model::AcmeChallenge;
+
+    const PREFIX: &str = "/prefix";
+
+    fn site(says: &str) -> Site {
+        let made = Made::usual();
+        let files: [(&str, &[u8]); 4] =
+            [("key", &made.key), ("crt", &made.certificate), ("mac", b"c2VjcmV0\n"), ("words", b"w o r d s")];
+        Site::of(
+            &format!(
+                "acme_issuer ca {{ {says} }} server {{ listen 80; server_name a.test; acme_certificate ca; }}"
+            ),
+            &files,
+        )
+    }
+
+    fn planned(says: &str) -> Result<PlannedIssuer, String> {
+        let site = site(&format!("uri https://ca.test/dir; {says}"));
+        let (mut issuers, errors) =
+            planned_issuers(&site.model, Path::new(PREFIX), site.files(), &Orders::default());
+        errors.into_iter().next().map_or_else(|| Ok(issuers.remove(0)), |error| Err(error.message))
+    }
+
+    #[test]
+    fn issuer_is_asked_as_the_configuration_says() {
+        let issuer = planned("").unwrap().issuer;
+        assert_eq!((issuer.name.as_str(), issuer.uri.as_str()), ("ca", "https://ca.test/dir"));
+        assert!(issuer.verify && issuer.roots.is_none() && issuer.external_account.is_none());
+        let says = "challenge tls-alpn-01; contact a@b.test; ssl_verify off; ssl_trusted_certificate crt; \
+                    preferred_chain Top; accept_terms_of_service; account_key key;";
+        let issuer = planned(says).unwrap().issuer;
+        assert!(matches!(issuer.challenge, AcmeChallenge::TlsAlpn01) && issuer.roots.is_some());
+        assert!(!issuer.verify && issuer.accepts_terms);
+        assert!(matches!(issuer.account_key, AccountKey::Given(_)));
+        assert_eq!(issuer.preferred_chain.as_deref(), Some("Top"));
+    }
+
+    #[test]
+    fn files_that_are_not_what_they_should_be_are_told() {
+        let error = |says: &str| planned(says).err().expect("an error");
+        assert_eq!(error("account_key none;"), "cannot use \"none\": it cannot be read");
+        assert!(error("account_key crt;").ends_with("it holds no private key of ECDSA or RSA in PEM"));
+        assert!(error("ssl_trusted_certificate key;").ends_with("it holds no certificate in PEM"));
+        assert!(error("external_account_key kid words;").contains("must be base64url"));
+    }
+
+    #[test]
+    fn key_of_an_account_elsewhere_is_never_repeated() {
+        let account = |says: &str| planned(says).map(|planned| planned.issuer.external_account);
+        let known = |says: &str| account(says).unwrap().map(|account| (account.kid, account.key));
+        let expected = Some(("kid".to_owned(), b"secret".to_vec()));
+        assert_eq!(known("external_account_key kid mac;"), expected);
+        assert_eq!(known("external_account_key kid data:c2VjcmV0;"), expected);
+        let error = account("external_account_key kid 'data:pass word';").err().unwrap();
+        assert!(error.starts_with("cannot use \"data:…\": ") && !error.contains("word"), "{error}");
+    }
+
+    #[test]
+    fn url_that_is_none_is_told_at_its_place() {
+        let site = site("uri https://ca.test:port/;");
+        let (issuers, errors) =
+            planned_issuers(&site.model, Path::new(PREFIX), site.files(), &Orders::default());
+        assert!(issuers.is_empty());
+        assert_eq!(errors[0].message, "invalid URL \"https://ca.test:port/\" in \"uri\"");
+        assert_eq!(errors[0].span, site.http().acme_issuers[0].uri.span);
+    }
+
+    #[test]
+    fn account_that_is_kept_goes_on_and_places_are_those_of_the_servers() {
+        let mut site = site("uri https://ca.test/;");
+        let folder = Path::new("/prefix/acme_ca");
+        site.read.insert(folder.join(ACCOUNT_FILE), b"account".to_vec());
+        let mut orders = Orders::default();
+        let slot = orders.slot(site.first(), site.http(), (Path::new(PREFIX), &site.read), |_| {});
+        let (issuers, _) = planned_issuers(&site.model, Path::new(PREFIX), site.files(), &orders);
+        let [planned] = &issuers[..] else { panic!("one") };
+        assert_eq!(planned.account.as_deref(), Some(&b"account"[..]));
+        assert_eq!(planned.state.as_deref(), Some(folder));
+        assert!(Arc::ptr_eq(&planned.slots[0], &slot.unwrap()) && planned.slots.len() == 1);
+    }
+}

@@ -1,0 +1,195 @@
+//! Certificates that servers order (`acme_certificate`), and the files that keep them.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use myriad_acme::agent::ACCOUNT_FILE;
+use myriad_acme::{CertificateOrder, Challenges, Slot, roots};
+use myriad_conf::Model;
+use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerConf};
+
+use crate::certificates::files::TlsFiles;
+
+/// The orders of all servers; they outlive a reload.
+#[derive(Default)]
+pub struct Orders {
+    /// The answers to challenges of authorities.
+    pub challenges: Arc<Challenges>,
+    /// The places of certificates, by issuer and order.
+    slots: HashMap<(String, CertificateOrder), Arc<Slot>>,
+}
+
+impl Orders {
+    /// The place of a server's ordered certificate, the same for all who order the same, and over reloads; none where it
+    /// orders nothing. An empty place is filled from its file, whose name starts from `prefix`; `log` is told why a file cannot
+    /// be used.
+    pub fn slot(
+        &mut self,
+        server: &ServerConf,
+        http: &HttpConf,
+        (prefix, read): (&Path, &TlsFiles),
+        log: impl FnOnce(&str),
+    ) -> Option<Arc<Slot>> {
+        let certificate = server.acme.as_ref()?;
+        let issuer = certificate.issuer.lossy().into_owned();
+        let order = order(certificate);
+        let conf = http.acme_issuers.iter().find(|conf| conf.name == issuer)?;
+        let state = state_folder(conf, prefix).map(|folder| folder.join(order.file_name()));
+        let slot = self.slots.entry((issuer, order.clone())).or_insert_with(|| Slot::new(order));
+        if !slot.is_ready()
+            && let Some((path, text)) = state.and_then(|path| read.get(&path).map(|text| (path, text)))
+            && let Err(error) = slot.fill(text, &roots::provider())
+        {
+            log(&format!("acme: \"{}\" is not used: {error}", path.display()));
+        }
+        Some(Arc::clone(slot))
+    }
+
+    /// The places of the certificates that the servers of a model order from an issuer, each once.
+    pub(crate) fn of_issuer(&self, issuer: &str, model: &Model) -> Vec<Arc<Slot>> {
+        let Some(http) = &model.http else { return Vec::new() };
+        let mut slots: Vec<Arc<Slot>> = Vec::new();
+        for certificate in http.servers.iter().filter_map(|server| server.acme.as_ref()) {
+            if certificate.issuer.lossy() == issuer
+                && let Some(slot) = self.slots.get(&(issuer.to_owned(), order(certificate)))
+                && !slots.iter().any(|known| Arc::ptr_eq(known, slot))
+            {
+                slots.push(Arc::clone(slot));
+            }
+        }
+        slots
+    }
+
+    /// Forgets all places but these.
+    pub fn settle<'a>(&mut self, ordered: impl IntoIterator<Item = &'a Arc<Slot>>) {
+        let ordered: Vec<&Arc<Slot>> = ordered.into_iter().collect();
+        self.slots.retain(|_, slot| ordered.iter().any(|wanted| Arc::ptr_eq(wanted, slot)));
+    }
+}
+
+/// The files in which issuers keep what outlives the process: nothing else of theirs is ever written. Relative names start
+/// from `prefix`, as in nginx.
+pub fn acme_state(model: &Model, prefix: &Path) -> Vec<PathBuf> {
+    let Some(http) = &model.http else { return Vec::new() };
+    let mut files = Vec::new();
+    for issuer in &http.acme_issuers {
+        let Some(folder) = state_folder(issuer, prefix) else { continue };
+        files.push(folder.join(ACCOUNT_FILE));
+        let own = http.servers.iter().filter_map(|server| server.acme.as_ref());
+        let own = own.filter(|certificate| certificate.issuer.lossy() == issuer.name);
+        for name in own.map(|certificate| order(certificate).file_name()) {
+            if !files.contains(&folder.join(&name)) {
+                files.push(folder.join(name));
+            }
+        }
+    }
+    files
+}
+
+/// The certificates that a model orders, each with its issuer's name and its file, if it is kept in one.
+pub fn acme_orders(model: &Model, prefix: &Path) -> Vec<(String, CertificateOrder, Option<PathBuf>)> {
+    let Some(http) = &model.http else { return Vec::new() };
+    let mut orders = Vec::new();
+    for certificate in http.servers.iter().filter_map(|server| server.acme.as_ref()) {
+        let name = certificate.issuer.lossy();
+        let issuer = http.acme_issuers.iter().find(|issuer| issuer.name == name);
+        let order = order(certificate);
+        let folder = issuer.and_then(|issuer| state_folder(issuer, prefix));
+        let file = folder.map(|folder| folder.join(order.file_name()));
+        let entry = (name.into_owned(), order, file);
+        if !orders.contains(&entry) {
+            orders.push(entry);
+        }
+    }
+    orders
+}
+
+pub(crate) fn state_folder(issuer: &AcmeIssuerConf, prefix: &Path) -> Option<PathBuf> {
+    let path = issuer.state_path.as_ref()?;
+    Some(prefix.join(OsStr::from_bytes(path.bytes())))
+}
+
+fn order(certificate: &AcmeCertificateConf) -> CertificateOrder {
+    CertificateOrder { identifiers: certificate.identifiers.clone(), key: certificate.key }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Made, Site};
+    use myriad_conf::model::AcmeKeyKind;
+
+    const PREFIX: &str = "/prefix";
+    const TWO: &str = "acme_issuer ca { uri https://ca.test/; }
+        server { listen 80; server_name a.test; acme_certificate ca; }
+        server { listen 81; server_name a.test; acme_certificate ca; }
+        server { listen 82; server_name b.test; acme_certificate ca key=rsa:2048; }
+        server { listen 83; server_name c.test; }";
+
+    fn slots(site: &Site, orders: &mut Orders) -> (Vec<Option<Arc<Slot>>>, Vec<String>) {
+        let mut said = Vec::new();
+        let state = (Path::new(PREFIX), &site.read);
+        let servers = &site.http().servers;
+        let slots = servers
+            .iter()
+            .map(|server| orders.slot(server, site.http(), state, |why| said.push(why.to_owned())))
+            .collect();
+        (slots, said)
+    }
+
+    #[test]
+    fn those_who_order_the_same_share_a_place_and_its_file() {
+        let site = Site::of(TWO, &[]);
+        let (slots, _) = slots(&site, &mut Orders::default());
+        let [Some(one), Some(same), Some(other), None] = &slots[..] else { panic!("{slots:?}") };
+        assert!(Arc::ptr_eq(one, same) && !Arc::ptr_eq(one, other));
+        let orders = acme_orders(&site.model, Path::new(PREFIX));
+        assert_eq!(orders.len(), 2);
+        let (issuer, order, file) = &orders[1];
+        assert_eq!((issuer.as_str(), order.key), ("ca", AcmeKeyKind::Rsa2048));
+        assert_eq!(file.as_deref(), Some(&*Path::new("/prefix/acme_ca").join(order.file_name())));
+    }
+
+    #[test]
+    fn files_of_state_are_the_account_and_each_certificate() {
+        let state = |http: &str| acme_state(&Site::of(http, &[]).model, Path::new(PREFIX));
+        let files = state(TWO);
+        assert_eq!(files[0], Path::new("/prefix/acme_ca").join(ACCOUNT_FILE));
+        assert_eq!(files.len(), 3, "{files:?}");
+        assert!(state(&TWO.replace("uri", "state_path off; uri")).is_empty());
+        let elsewhere = state(&TWO.replace("uri", "state_path /var/acme; uri"));
+        assert!(elsewhere.iter().all(|file| file.starts_with("/var/acme")), "{elsewhere:?}");
+        assert!(state("server { listen 80; }").is_empty());
+    }
+
+    #[test]
+    fn certificate_that_is_kept_is_taken_over_and_a_damaged_one_is_told() {
+        let mut site = Site::of(TWO, &[]);
+        let orders = acme_orders(&site.model, Path::new(PREFIX));
+        let path = |index: usize| orders[index].2.clone().unwrap();
+        site.read.insert(path(0), Made::usual().both());
+        site.read.insert(path(1), b"damaged".to_vec());
+        let (slots, said) = slots(&site, &mut Orders::default());
+        let ready: Vec<_> = slots.iter().flatten().map(|slot| slot.is_ready()).collect();
+        assert_eq!(ready, [true, true, false]);
+        let [said] = &said[..] else { panic!("{said:?}") };
+        assert!(said.starts_with(&format!("acme: \"{}\" is not used: ", path(1).display())), "{said}");
+        assert!(said.ends_with("the certificate cannot be read"), "{said}");
+    }
+
+    #[test]
+    fn places_stay_over_reloads_while_somebody_orders_them() {
+        let (two, mut orders) = (Site::of(TWO, &[]), Orders::default());
+        let (before, _) = slots(&two, &mut orders);
+        let kept = before[0].as_ref().unwrap();
+        assert_eq!(orders.of_issuer("ca", &two.model).len(), 2);
+        assert!(orders.of_issuer("other", &two.model).is_empty());
+        orders.settle([kept]);
+        let (after, _) = slots(&two, &mut orders);
+        assert!(Arc::ptr_eq(kept, after[0].as_ref().unwrap()));
+        assert!(!Arc::ptr_eq(before[2].as_ref().unwrap(), after[2].as_ref().unwrap()));
+    }
+}

@@ -1,0 +1,137 @@
+//! Certificates with their keys, from PEM.
+
+use std::fmt;
+use std::sync::Arc;
+
+use myriad_x509::{RevocationList, pem};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
+use rustls::sign::CertifiedKey;
+
+use super::key::read;
+
+/// The part of a pair that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Certificate,
+    Key,
+    /// The key is not that of the certificate, though both can be read.
+    Pair,
+}
+
+/// The reason why a pair cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CertifiedError {
+    pub part: Part,
+    pub why: String,
+}
+
+impl fmt::Display for CertifiedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+/// A certificate with its chain and key, and whether the key was encrypted.
+pub(crate) fn certified(
+    certificate: &[u8],
+    key: &[u8],
+    passwords: &[Vec<u8>],
+    provider: &CryptoProvider,
+) -> Result<(Arc<CertifiedKey>, bool), CertifiedError> {
+    let fail = |part: Part| move |why: String| CertifiedError { part, why };
+    let chain = certificates(certificate).map_err(fail(Part::Certificate))?;
+    let key = read(key, passwords).map_err(fail(Part::Key))?;
+    let signing = provider.key_provider.load_private_key(key.der);
+    let signing = signing.map_err(|error| fail(Part::Key)(error.to_string()))?;
+    let identity = CertifiedKey::new(chain, signing);
+    match identity.keys_match() {
+        Ok(()) | Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => {}
+        Err(rustls::Error::InconsistentKeys(_)) => return Err(fail(Part::Pair)(String::new())),
+        // A certificate of version 1: clients judge it, and the key cannot be compared by rustls.
+        Err(error) if error.to_string().contains("UnsupportedCertVersion") => {}
+        Err(error) => return Err(fail(Part::Certificate)(error.to_string())),
+    }
+    Ok((Arc::new(identity), key.was_encrypted))
+}
+
+/// The certificates of a file; there must be one.
+pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let mut all = Vec::new();
+    for der in pem::certificates(text) {
+        all.push(CertificateDer::from(der.map_err(|error| error.to_string())?));
+    }
+    if all.is_empty() { Err("it holds no certificate in PEM".to_owned()) } else { Ok(all) }
+}
+
+/// The revocation lists of a file; there must be one.
+pub(crate) fn revocation_lists(text: &[u8]) -> Result<Vec<RevocationList>, String> {
+    let mut lists = Vec::new();
+    for block in pem::blocks(text) {
+        let block = block.map_err(|error| error.to_string())?;
+        if block.label == "X509 CRL" {
+            let list = block.bytes().map_err(|error| error.to_string())?;
+            lists.push(RevocationList::parse(&list).map_err(|_| "it is no revocation list in DER")?);
+        }
+    }
+    if lists.is_empty() { Err("it holds no revocation list in PEM".to_owned()) } else { Ok(lists) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Made;
+    use rustls::crypto::aws_lc_rs::default_provider;
+
+    #[test]
+    fn a_chain_keeps_its_order_and_the_key_is_the_firsts() {
+        let [leaf, above] = [Made::usual(), Made::usual()];
+        let chain = [&leaf.certificate[..], b"words\n", &above.certificate].concat();
+        let certified = |key: &[u8]| certified(&chain, key, &[], &default_provider());
+        let (pair, was_encrypted) = certified(&leaf.key).unwrap();
+        assert!(!was_encrypted && pair.cert.len() == 2);
+        assert_eq!(pair.cert[0].as_ref(), crate::testing::der(&leaf.certificate));
+        assert_eq!(certified(&above.key).unwrap_err().part, Part::Pair);
+    }
+
+    #[test]
+    fn part_that_is_broken_is_named() {
+        let made = Made::usual();
+        let part = |certificate: &[u8], key: &[u8]| {
+            certified(certificate, key, &[], &default_provider()).map(drop).map_err(|error| error.part)
+        };
+        assert_eq!(part(&made.both(), &made.both()), Ok(()), "both may be in one file");
+        assert_eq!(part(b"", &made.key), Err(Part::Certificate));
+        assert_eq!(part(&made.certificate, b""), Err(Part::Key));
+        let no_key = pem::block("PRIVATE KEY", b"no key");
+        assert_eq!(part(&made.certificate, no_key.as_bytes()), Err(Part::Key));
+        let no_certificate = pem::block("CERTIFICATE", b"no certificate");
+        assert_eq!(part(no_certificate.as_bytes(), &made.key), Err(Part::Certificate));
+    }
+
+    #[test]
+    fn certificate_of_version_1_is_shown_though_its_key_cannot_be_compared() {
+        let old = include_bytes!("../../../myriad-x509/src/tests/old.pem");
+        assert!(certified(old, &Made::usual().key, &[], &default_provider()).is_ok());
+    }
+
+    #[test]
+    fn first_broken_block_is_told() {
+        let made = Made::usual();
+        let why = |text: &[u8]| certificates(text).unwrap_err();
+        assert_eq!(why(&made.certificate[..80]), "a line `-----END` is missing");
+        let broken = String::from_utf8(made.both()).unwrap().replacen("\nM", "\n!", 1);
+        assert_eq!(why(broken.as_bytes()), "its base64 is broken");
+        assert_eq!(why(&made.key), "it holds no certificate in PEM");
+    }
+
+    #[test]
+    fn lists_are_read_whatever_stands_between_them() {
+        let list = include_bytes!("../../../myriad-x509/src/tests/middle-list.pem");
+        let text = [&list[..], &Made::usual().certificate, list].concat();
+        assert_eq!(revocation_lists(&text).unwrap().len(), 2);
+        let why = |text: &str| revocation_lists(text.as_bytes()).unwrap_err();
+        assert_eq!(why("words"), "it holds no revocation list in PEM");
+        assert_eq!(why(&pem::block("X509 CRL", b"x")), "it is no revocation list in DER");
+    }
+}

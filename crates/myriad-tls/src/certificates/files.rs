@@ -1,0 +1,220 @@
+//! Files of certificates, keys and passwords. The supervisor reads them with its rights; here is what they hold.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use myriad_conf::{Diagnostic, Text};
+use myriad_x509::Trust;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
+use rustls::sign::CertifiedKey;
+
+use super::certified::{Part, certificates, certified, revocation_lists};
+use super::key::passwords;
+
+/// The bytes of files, by path, as the supervisor has read them.
+pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
+
+/// The prefix of a certificate or key that stands in the configuration itself.
+pub(crate) const DATA: &[u8] = b"data:";
+
+/// Whether a name of a certificate or key is that of a file: not empty, without variables and without `data:`.
+pub fn is_tls_file(name: &Text) -> bool {
+    !name.is_empty() && !name.has_variables() && !name.bytes().starts_with(DATA)
+}
+
+/// The path of a file: relative names start from the folder of the configuration, as in nginx.
+pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
+    folder.join(OsStr::from_bytes(name.bytes()))
+}
+
+/// The files of a configuration. Errors are diagnostics at the name of the file in the configuration.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    /// The files of [`crate::tls_files`] that could be read.
+    pub read: &'a TlsFiles,
+    /// The folder of the main configuration file.
+    pub folder: &'a Path,
+}
+
+impl<'a> Files<'a> {
+    /// The bytes of a file, or the text behind `data:`.
+    pub(crate) fn bytes<'t>(&self, name: &'t Text) -> Result<Cow<'t, [u8]>, Box<Diagnostic>>
+    where
+        'a: 't,
+    {
+        if let Some(data) = name.bytes().strip_prefix(DATA) {
+            return Ok(Cow::Borrowed(data));
+        }
+        let path = tls_path(self.folder, name);
+        match self.read.get(&path) {
+            Some(bytes) => Ok(Cow::Borrowed(bytes)),
+            None => Err(fail(name, format!("cannot read \"{}\"", path.display()))),
+        }
+    }
+
+    /// The passwords of `*_password_file`.
+    pub(crate) fn passwords(&self, name: Option<&Text>) -> Result<Vec<Vec<u8>>, Box<Diagnostic>> {
+        match name {
+            Some(name) => Ok(passwords(&self.bytes(name)?)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// A certificate and its key.
+    pub(crate) fn certified(
+        &self,
+        (certificate, key): (&Text, &Text),
+        passwords: &[Vec<u8>],
+        provider: &CryptoProvider,
+    ) -> Result<Arc<CertifiedKey>, Box<Diagnostic>> {
+        let (chain_pem, key_pem) = (self.bytes(certificate)?, self.bytes(key)?);
+        match certified(&chain_pem, &key_pem, passwords, provider) {
+            Ok((certified, _)) => Ok(certified),
+            Err(error) => Err(match error.part {
+                Part::Certificate => fail(certificate, not_usable(certificate, &error.why)),
+                Part::Key => fail(key, not_usable(key, &error.why)),
+                Part::Pair => fail(
+                    key,
+                    format!(
+                        "the key \"{}\" does not belong to the certificate \"{}\"",
+                        shown(key),
+                        shown(certificate)
+                    ),
+                ),
+            }),
+        }
+    }
+
+    /// An OCSP answer (`ssl_stapling_file`) that can be shown.
+    pub(crate) fn ocsp_answer(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
+        let der = self.bytes(name)?;
+        if let Err(why) = myriad_x509::check_form(&der) {
+            let help = "make it by: openssl ocsp -issuer CA.crt -cert SITE.crt -url RESPONDER -respout FILE";
+            return Err(Box::new(fail(name, not_usable(name, &why.to_string())).help(help)));
+        }
+        Ok(der.into_owned())
+    }
+
+    /// Trusts the authorities of a file. Returns their certificates.
+    pub(crate) fn trust(
+        &self,
+        name: &Text,
+        trust: &mut Trust,
+    ) -> Result<Vec<CertificateDer<'static>>, Box<Diagnostic>> {
+        let all = certificates(&self.bytes(name)?).map_err(|why| fail(name, not_usable(name, &why)))?;
+        for certificate in &all {
+            trust.add(certificate).map_err(|why| fail(name, not_usable(name, &why.to_string())))?;
+        }
+        Ok(all)
+    }
+
+    /// Adds the revocation lists of a file.
+    pub(crate) fn revoke(&self, name: &Text, trust: &mut Trust) -> Result<(), Box<Diagnostic>> {
+        let lists = revocation_lists(&self.bytes(name)?).map_err(|why| fail(name, not_usable(name, &why)))?;
+        for list in lists {
+            trust.revoke(list);
+        }
+        Ok(())
+    }
+}
+
+/// A name as messages show it; what stands behind `data:` is left out, since it may be a key.
+fn shown(name: &Text) -> Cow<'_, str> {
+    if name.bytes().starts_with(DATA) { Cow::Borrowed("data:") } else { name.lossy() }
+}
+
+fn not_usable(name: &Text, why: &str) -> String {
+    format!("cannot use \"{}\": {why}", shown(name))
+}
+
+#[expect(clippy::unnecessary_box_returns, reason = "results carry it boxed")]
+pub(crate) fn fail(name: &Text, message: String) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(name.span, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{FOLDER, Made, Site};
+    use myriad_conf::model::AcmeKeyKind;
+    use rustls::crypto::aws_lc_rs::default_provider;
+
+    fn files(all: &[(&str, &[u8])]) -> TlsFiles {
+        all.iter().map(|(name, bytes)| (Path::new(FOLDER).join(name), bytes.to_vec())).collect()
+    }
+
+    fn reading(read: &TlsFiles) -> Files<'_> {
+        Files { read, folder: Path::new(FOLDER) }
+    }
+
+    #[test]
+    fn names_with_variables_and_what_is_written_out_are_no_files() {
+        for (name, expected) in [("a.pem", true), ("/a.pem", true), ("", false), ("data:x", false)] {
+            assert_eq!(is_tls_file(&Text::builtin(name)), expected, "{name}");
+        }
+        let site = Site::of("server { listen 443 ssl; ssl_certificate $host; ssl_certificate_key k; }", &[]);
+        assert_eq!(site.tls().certificates.iter().map(is_tls_file).collect::<Vec<_>>(), [false]);
+    }
+
+    #[test]
+    fn relative_names_start_from_the_folder() {
+        let path = |name: &str| tls_path(Path::new(FOLDER), &Text::builtin(name));
+        assert_eq!(path("tls/a.pem"), Path::new("/conf/tls/a.pem"));
+        assert_eq!(path("/etc/a.pem"), Path::new("/etc/a.pem"));
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_file_or_of_the_text_itself() {
+        let read = files(&[("a", b"bytes")]);
+        let bytes = |name: &str| {
+            let name = Text::builtin(name);
+            reading(&read).bytes(&name).map(Cow::into_owned).map_err(|error| error.message)
+        };
+        assert_eq!(bytes("a"), Ok(b"bytes".to_vec()));
+        assert_eq!(bytes("data:text"), Ok(b"text".to_vec()));
+        assert_eq!(bytes("b"), Err("cannot read \"/conf/b\"".to_owned()));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_pair_is_told_of_the_file_that_has_it() {
+        let [made, other] = [Made::usual(), Made::of(AcmeKeyKind::P384, "a.test")];
+        let read = files(&[("c", &made.certificate), ("k", &made.key), ("o", &other.key), ("x", b"words")]);
+        let error = |certificate: &str, key: &str| {
+            let pair = (&Text::builtin(certificate), &Text::builtin(key));
+            reading(&read).certified(pair, &[], &default_provider()).map(drop).map_err(|error| error.message)
+        };
+        assert_eq!(error("c", "k"), Ok(()));
+        for (certificate, key, expected) in [
+            ("x", "k", "cannot use \"x\": it holds no certificate in PEM"),
+            ("c", "x", "cannot use \"x\": it holds no private key in PEM"),
+            ("c", "o", "the key \"o\" does not belong to the certificate \"c\""),
+            ("c", "data:words", "cannot use \"data:\": it holds no private key in PEM"),
+            ("none", "k", "cannot read \"/conf/none\""),
+        ] {
+            assert_eq!(error(certificate, key), Err(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn authorities_and_lists_are_told_apart() {
+        let (root, list) = (
+            include_bytes!("../../../myriad-x509/src/tests/root.pem"),
+            include_bytes!("../../../myriad-x509/src/tests/root-list.pem"),
+        );
+        let read = files(&[("root", root), ("list", list)]);
+        let mut trust = Trust::new(1);
+        let [root, list] = ["root", "list"].map(Text::builtin);
+        assert_eq!(reading(&read).trust(&root, &mut trust).unwrap().len(), 1);
+        assert!(reading(&read).revoke(&list, &mut trust).is_ok());
+        let message = |result: Result<(), Box<Diagnostic>>| result.unwrap_err().message;
+        let no_list = message(reading(&read).revoke(&root, &mut trust));
+        assert_eq!(no_list, "cannot use \"root\": it holds no revocation list in PEM");
+        let no_root = message(reading(&read).trust(&list, &mut trust).map(drop));
+        assert_eq!(no_root, "cannot use \"list\": it holds no certificate in PEM");
+    }
+}

@@ -1,0 +1,181 @@
+//! Private keys in PEM, bare or under a password.
+//!
+//! Two ways of encrypting them are in use: PKCS #8 (RFC 5958), which `openssl pkcs8` and OpenSSL 3 write, and the older one
+//! of RFC 1421, which says in its first lines how the rest is encrypted.
+
+use aes::{Aes128, Aes192, Aes256};
+use cbc::cipher::block_padding::Pkcs7;
+use cbc::cipher::{BlockCipherDecrypt, BlockModeDecrypt, KeyInit, KeyIvInit};
+use des::TdesEde3;
+use md5::{Digest, Md5};
+use myriad_x509::der::{Reader, tag};
+use myriad_x509::pem::{self, Block};
+use pkcs8::EncryptedPrivateKeyInfoRef;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
+
+/// Most bytes of a password, as in nginx.
+const LONGEST_PASSWORD: usize = 8192;
+
+/// A private key, and whether its file had it encrypted.
+pub(super) struct Key {
+    pub(super) der: PrivateKeyDer<'static>,
+    pub(super) was_encrypted: bool,
+}
+
+/// The passwords of `ssl_password_file`: a line each, empty ones left out.
+pub(crate) fn passwords(file: &[u8]) -> Vec<Vec<u8>> {
+    let lines = file.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines.filter(|line| !line.is_empty() && line.len() <= LONGEST_PASSWORD).map(<[u8]>::to_vec).collect()
+}
+
+/// Reads the first key of a file; each password is tried where it is encrypted.
+pub(super) fn read(text: &[u8], passwords: &[Vec<u8>]) -> Result<Key, String> {
+    for block in pem::blocks(text) {
+        let block = block.map_err(|error| error.to_string())?;
+        let known = match block.label {
+            "ENCRYPTED PRIVATE KEY" => return open_pkcs8(&block, passwords),
+            "PRIVATE KEY" => |der: Vec<u8>| PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(der)),
+            "RSA PRIVATE KEY" => |der: Vec<u8>| PrivateKeyDer::Pkcs1(PrivatePkcs1KeyDer::from(der)),
+            "EC PRIVATE KEY" => |der: Vec<u8>| PrivateKeyDer::Sec1(PrivateSec1KeyDer::from(der)),
+            _ => continue,
+        };
+        let was_encrypted = block.header("Proc-Type") == Some("4,ENCRYPTED");
+        let der = if was_encrypted {
+            let sealed = Sealed::read(&block).ok_or("it says nowhere how it is encrypted")?;
+            open(passwords, |password| sealed.open(password))?
+        } else {
+            block.bytes().map_err(|error| error.to_string())?
+        };
+        return Ok(Key { der: known(der), was_encrypted });
+    }
+    Err("it holds no private key in PEM".to_owned())
+}
+
+fn open_pkcs8(block: &Block<'_>, passwords: &[Vec<u8>]) -> Result<Key, String> {
+    let der = block.bytes().map_err(|error| error.to_string())?;
+    let info = EncryptedPrivateKeyInfoRef::try_from(der.as_slice()).map_err(|error| error.to_string())?;
+    let opened = open(passwords, |password| Some(info.decrypt(password).ok()?.as_bytes().to_vec()))?;
+    Ok(Key { der: PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(opened)), was_encrypted: true })
+}
+
+fn open<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option<T>) -> Result<T, String> {
+    if passwords.is_empty() {
+        return Err("it is encrypted, and no password file is named".to_owned());
+    }
+    let opened = passwords.iter().find_map(|password| with(password));
+    opened.ok_or_else(|| "it is encrypted, and none of the passwords opens it".to_owned())
+}
+
+/// A key as RFC 1421 encrypts it.
+struct Sealed {
+    cipher: String,
+    start: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Sealed {
+    fn read(block: &Block<'_>) -> Option<Self> {
+        let (cipher, start) = block.header("DEK-Info")?.split_once(',')?;
+        let pairs = start.trim().as_bytes().chunks(2);
+        let start: Option<Vec<u8>> =
+            pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect();
+        Some(Self { cipher: cipher.trim().to_owned(), start: start?, bytes: block.bytes().ok()? })
+    }
+
+    fn open(&self, password: &[u8]) -> Option<Vec<u8>> {
+        match self.cipher.as_str() {
+            "AES-128-CBC" => self.open_by::<Aes128>(password),
+            "AES-192-CBC" => self.open_by::<Aes192>(password),
+            "AES-256-CBC" => self.open_by::<Aes256>(password),
+            "DES-EDE3-CBC" => self.open_by::<TdesEde3>(password),
+            _ => None,
+        }
+    }
+
+    fn open_by<C: BlockCipherDecrypt + KeyInit>(&self, password: &[u8]) -> Option<Vec<u8>> {
+        let key = derive(password, self.start.get(..8)?, C::key_size());
+        let decryptor = cbc::Decryptor::<C>::new_from_slices(&key, &self.start).ok()?;
+        let der = decryptor.decrypt_padded_vec::<Pkcs7>(&self.bytes).ok()?;
+        // The padding fits a wrong password once in 256 times; what that opens is no DER sequence.
+        Reader::new(&der).inside(tag::SEQUENCE).is_ok().then_some(der)
+    }
+}
+
+/// Derives a key as OpenSSL does for RFC 1421: each 16 bytes are the MD5 of the 16 before them, the password and the salt
+/// (eight bytes), until there are `length`.
+fn derive(password: &[u8], salt: &[u8], length: usize) -> Vec<u8> {
+    let mut key: Vec<u8> = Vec::new();
+    let mut last: Vec<u8> = Vec::new();
+    while key.len() < length {
+        last = Md5::new().chain_update(&last).chain_update(password).chain_update(salt).finalize().to_vec();
+        key.extend_from_slice(&last);
+    }
+    key.truncate(length);
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_lines() {
+        assert_eq!(passwords(b"one\r\n\ntwo \n"), [b"one".to_vec(), b"two ".to_vec()]);
+        assert!(passwords(b"").is_empty());
+    }
+
+    /// The same key, as OpenSSL writes it bare and under the password `secret` in the ways that are in use.
+    const BARE: &str = include_str!("fixtures/bare.pem");
+    const SEALED: [&str; 4] = [
+        include_str!("fixtures/pkcs8.pem"),
+        include_str!("fixtures/pkcs8-des3.pem"),
+        include_str!("fixtures/aes256.pem"),
+        include_str!("fixtures/des3.pem"),
+    ];
+
+    #[test]
+    fn one_of_the_passwords_opens_a_key() {
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let public = |key: Key| {
+            let key = provider.key_provider.load_private_key(key.der).unwrap();
+            key.public_key().unwrap().to_vec()
+        };
+        let bare = read(BARE.as_bytes(), &[]).unwrap();
+        assert!(!bare.was_encrypted);
+        let bare = public(bare);
+        for sealed in SEALED {
+            let key = read(sealed.as_bytes(), &[b"wrong".to_vec(), b"secret".to_vec()]).unwrap();
+            assert!(key.was_encrypted);
+            assert_eq!(public(key), bare);
+            let none = read(sealed.as_bytes(), &[]).err().unwrap();
+            assert!(none.contains("no password file"), "{none}");
+            let wrong = read(sealed.as_bytes(), &[b"wrong".to_vec()]).err().unwrap();
+            assert!(wrong.contains("none of the passwords"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_first_key_of_a_file_counts_whatever_stands_around_it() {
+        let text =
+            format!("-----BEGIN EC PARAMETERS-----\n!\n-----END EC PARAMETERS-----\n{BARE}{}", SEALED[0]);
+        assert!(!read(text.as_bytes(), &[]).unwrap().was_encrypted);
+        let text = format!("{}{BARE}", SEALED[0]);
+        assert!(read(text.as_bytes(), &[b"secret".to_vec()]).unwrap().was_encrypted);
+        let why = |text: &str| read(text.as_bytes(), &[]).err().unwrap();
+        assert_eq!(why("words"), "it holds no private key in PEM");
+        assert_eq!(why(&BARE[..BARE.len() / 2]), "a line `-----END` is missing");
+        assert_eq!(why(&BARE.replacen("\nM", "\n!", 1)), "its base64 is broken");
+    }
+
+    #[test]
+    fn nonsense_is_no_key() {
+        for broken in [
+            "",
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----",
+        ] {
+            assert!(read(broken.as_bytes(), &[b"secret".to_vec()]).is_err(), "{broken}");
+        }
+    }
+}

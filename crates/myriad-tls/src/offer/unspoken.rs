@@ -1,0 +1,125 @@
+//! Words of `ssl_ciphers` that ask for what is not spoken here, and why it is not.
+
+use super::ciphers::is_spoken;
+
+/// The warning about words of `ssl_ciphers` that ask for a suite and select none, grouped by reason, in one sentence; none
+/// where every word selects one.
+pub(crate) fn unspoken(list: &str) -> Option<String> {
+    let asks = |word: &&str| !word.is_empty() && !word.starts_with(['!', '-', '+', '@']);
+    let words = list.split([':', ' ', ',']).filter(asks);
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for word in words.filter(|word| !is_spoken(word)) {
+        let Some(why) = why_unspoken(word) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, words)) => words.push(word),
+            None => groups.push((why, vec![word])),
+        }
+    }
+    let count: usize = groups.iter().map(|(_, words)| words.len()).sum();
+    let told: Vec<String> = groups.iter().map(|(why, words)| format!("{} ({why})", named(words))).collect();
+    match count {
+        0 => None,
+        1 => Some(format!("a word of \"ssl_ciphers\" names no cipher that is spoken: {}", told.join("; "))),
+        _ => Some(format!(
+            "{count} words of \"ssl_ciphers\" name no cipher that is spoken: {}",
+            told.join("; ")
+        )),
+    }
+}
+
+/// The most words that are named for one reason; the others are counted.
+const MOST_NAMED: usize = 4;
+
+fn named(words: &[&str]) -> String {
+    match words.len().saturating_sub(MOST_NAMED) {
+        0 => words.join(", "),
+        more => format!("{} and {more} more", words[..MOST_NAMED].join(", ")),
+    }
+}
+
+/// OpenSSL's words for what is not spoken on purpose, with the reason; the first that fits counts.
+const UNSPOKEN: [(&[&str], &str); 4] = [
+    (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "no protection"),
+    (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "broken"),
+    (&["CAMELLIA", "ARIA", "ARIAGCM", "AESCCM", "AESCCM8", "CCM", "CCM8", "PSK", "SRP", "GOST"], "not there"),
+    (&["DHE", "EDH", "DH", "kDHE", "kEDH", "DSS", "aDSS"], "key exchange other than ECDHE"),
+];
+
+/// The reason why a word selects nothing; none for words of strength and for suites of TLS 1.3, which `ssl_ciphers` does not
+/// concern.
+fn why_unspoken(word: &str) -> Option<&'static str> {
+    if ["MEDIUM", "LOW", "COMPLEMENTOFALL", "COMPLEMENTOFDEFAULT"].contains(&word) || word.starts_with("TLS_")
+    {
+        return None;
+    }
+    let parts = || word.split(['-', '+']);
+    let says = |known: &str| {
+        parts().any(|part| {
+            part.strip_prefix(known).is_some_and(|size| size.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    };
+    let is_meant = |(words, _): &&(&[&str], &str)| words.iter().any(|known| says(known));
+    let is_mac = |part: &str| matches!(part, "SHA" | "SHA1" | "SHA256" | "SHA384");
+    let why = if let Some((_, why)) = UNSPOKEN.iter().find(is_meant) {
+        why
+    } else if word.split('+').any(|part| matches!(part, "RSA" | "kRSA"))
+        || (word.starts_with("AES") && parts().any(|part| part == "GCM"))
+    {
+        "no forward secrecy"
+    } else if parts().any(is_mac) && !parts().any(|part| part == "GCM") {
+        "CBC: encryption that is not authenticated"
+    } else {
+        "no cipher of OpenSSL"
+    };
+    Some(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_ask_for_nothing_spoken_are_told_with_their_reason() {
+        let said = unspoken(
+            "HIGH:ECDHE-RSA-AES128-GCM-SHA256:NOSUCH:RC4-SHA:DES-CBC3-SHA:ECDHE-RSA-AES128-SHA:AES128-GCM-SHA256:kRSA:\
+             DHE-RSA-AES256-GCM-SHA384:CAMELLIA128-SHA:TLS_AES_128_GCM_SHA256:MEDIUM:!aNULL:!NOTHING:-RC4:@STRENGTH",
+        );
+        let expected = "8 words of \"ssl_ciphers\" name no cipher that is spoken: NOSUCH (no cipher of OpenSSL); RC4-SHA, DES-CBC3-SHA (broken); \
+            ECDHE-RSA-AES128-SHA (CBC: encryption that is not authenticated); AES128-GCM-SHA256, kRSA (no forward secrecy); \
+            DHE-RSA-AES256-GCM-SHA384 (key exchange other than ECDHE); CAMELLIA128-SHA (not there)";
+        assert_eq!(said.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn many_words_of_one_reason_are_counted_and_sound_lists_are_not_mentioned() {
+        let said = unspoken("ECDHE:RC4:RC4-SHA:RC4-MD5:DES-CBC3-SHA:DES-CBC-SHA:IDEA-CBC-SHA").unwrap();
+        assert!(said.ends_with("RC4, RC4-SHA, RC4-MD5, DES-CBC3-SHA and 2 more (broken)"), "{said}");
+        assert_eq!(unspoken("HIGH:!aNULL:!MD5"), None);
+    }
+
+    #[test]
+    fn one_word_is_told_in_the_singular() {
+        let said = unspoken("HIGH:PSK").unwrap();
+        assert_eq!(said, "a word of \"ssl_ciphers\" names no cipher that is spoken: PSK (not there)");
+    }
+
+    #[test]
+    fn each_word_has_the_reason_of_its_weakest_part() {
+        for (word, why) in [
+            ("aNULL", Some("no protection")),
+            ("ECDHE-RSA-NULL-SHA", Some("no protection")),
+            ("DHE-RSA-DES-CBC3-SHA", Some("broken")),
+            ("RC4", Some("broken")),
+            ("AES128-CCM8", Some("not there")),
+            ("kEDH", Some("key exchange other than ECDHE")),
+            ("AES256-GCM-SHA384", Some("no forward secrecy")),
+            ("RSA+AESGCM", Some("no forward secrecy")),
+            ("ECDHE-ECDSA-AES256-SHA384", Some("CBC: encryption that is not authenticated")),
+            ("BLOWFISH", Some("no cipher of OpenSSL")),
+            ("LOW", None),
+            ("TLS_AES_256_GCM_SHA384", None),
+        ] {
+            assert_eq!(why_unspoken(word), why, "{word}");
+        }
+    }
+}

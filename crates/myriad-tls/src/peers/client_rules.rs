@@ -1,0 +1,250 @@
+//! `ssl_verify_client` and its kin: whether clients are asked for certificates, and what they must prove.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use myriad_conf::settings::{TlsSettings, VerifyClient};
+use myriad_conf::{Diagnostic, Text};
+use myriad_x509::{Certificate, Purpose, Trust, VerifyError};
+use rustls::DistinguishedName;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::CertificateDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+
+use super::any_client::AnyClient;
+use super::signatures::Signatures;
+use crate::certificates::files::Files;
+
+/// The next number of rules.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// What clients of a server must prove.
+#[derive(Debug)]
+pub struct ClientRules {
+    /// A number that no other rules have: verdicts that a connection keeps are told apart by it.
+    pub id: u64,
+    /// Whether a client without a certificate is refused (`on`).
+    pub mandatory: bool,
+    /// Whether a certificate of an unknown authority is taken (`optional_no_ca`).
+    pub lets_strangers: bool,
+    trust: Trust,
+    signatures: Signatures,
+}
+
+impl ClientRules {
+    /// The rules of a server; none where its clients are not asked.
+    ///
+    /// # Errors
+    /// Authorities or revocation lists that cannot be read.
+    pub fn of(settings: &TlsSettings, files: Files<'_>) -> Result<Option<Self>, Box<Diagnostic>> {
+        if settings.verify_client == VerifyClient::Off {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            mandatory: settings.verify_client == VerifyClient::On,
+            lets_strangers: settings.verify_client == VerifyClient::OptionalNoCa,
+            trust: trust(settings, files)?,
+            signatures: Signatures::of(&aws_lc_rs::default_provider()),
+        }))
+    }
+
+    /// The verdict on a chain at a time, seconds since the Unix epoch; a good one comes with the last second at which it holds.
+    pub fn judge(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Result<i64, VerifyError> {
+        self.trust.verify(chain, Purpose::Client, now_s, self.signatures.algorithms())
+    }
+}
+
+fn trust(settings: &TlsSettings, files: Files<'_>) -> Result<Trust, Box<Diagnostic>> {
+    let mut trust = Trust::new(settings.verify_depth);
+    for name in authorities(settings) {
+        files.trust(name, &mut trust)?;
+    }
+    if let Some(lists) = settings.crl.as_ref().filter(|name| !name.is_empty()) {
+        files.revoke(lists, &mut trust)?;
+    }
+    Ok(trust)
+}
+
+/// The side of the handshake that asks for certificates. It tells clients the names in `ssl_client_certificate`, each once.
+pub(crate) fn client_verifier(
+    settings: &TlsSettings,
+    files: Files<'_>,
+    provider: &CryptoProvider,
+) -> Result<Arc<dyn ClientCertVerifier>, Box<Diagnostic>> {
+    if settings.verify_client == VerifyClient::Off {
+        // Files that are named must be sound even where clients are not asked, as in nginx.
+        if let Some(name) = settings.trusted_certificate.as_ref().filter(|name| !name.is_empty()) {
+            files.trust(name, &mut Trust::new(0))?;
+        }
+        if let Some(lists) = settings.crl.as_ref().filter(|name| !name.is_empty()) {
+            files.revoke(lists, &mut Trust::new(0))?;
+        }
+        return Ok(WebPkiClientVerifier::no_client_auth());
+    }
+    let names_nobody = authorities(settings).next().is_none();
+    if names_nobody && settings.verify_client != VerifyClient::OptionalNoCa {
+        let at = settings.certificates.first().map(|name| name.span).unwrap_or_default();
+        let error = "no ssl_client_certificate or ssl_trusted_certificate for ssl_verify_client";
+        return Err(Box::new(Diagnostic::error(at, error)));
+    }
+    let mut subjects: Vec<Vec<u8>> = Vec::new();
+    if let Some(name) = settings.client_certificate.as_ref().filter(|name| !name.is_empty()) {
+        for der in files.trust(name, &mut Trust::new(0))? {
+            let Ok(certificate) = Certificate::parse(&der) else { continue };
+            let subject = certificate.subject.der().to_vec();
+            if !subjects.contains(&subject) {
+                subjects.push(subject);
+            }
+        }
+    }
+    let subjects = subjects.into_iter().map(DistinguishedName::from).collect();
+    Ok(Arc::new(AnyClient::new(provider, subjects)))
+}
+
+fn authorities(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
+    let all = [&settings.client_certificate, &settings.trusted_certificate];
+    all.into_iter().flatten().filter(|name| !name.is_empty())
+}
+
+/// The files of authorities and revocation lists. `ssl_trusted_certificate` and `ssl_crl` are read even where clients are not
+/// asked, as in nginx.
+pub(crate) fn files(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
+    let asks = settings.verify_client != VerifyClient::Off;
+    let speaks = !settings.certificates.is_empty();
+    let asked = settings.client_certificate.iter().filter(move |_| asks);
+    let always = settings.trusted_certificate.iter().chain(&settings.crl).filter(move |_| asks || speaks);
+    asked.chain(always).filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Client, Made, Site, der};
+    use rustls::sign::CertifiedKey;
+
+    macro_rules! fixture {
+        ($name:literal) => {
+            include_bytes!(concat!("../../../myriad-x509/src/tests/", $name, ".pem"))
+        };
+    }
+
+    const NOW: i64 = 1_800_000_000;
+
+    fn site(says: &str) -> Site {
+        let files: [(&str, &[u8]); 4] = [
+            ("root", fixture!("root")),
+            ("lone", fixture!("lone")),
+            ("lists", &[&fixture!("root-list-middle")[..], fixture!("middle-list")].concat()),
+            ("words", b"words"),
+        ];
+        Site::server(says, &files)
+    }
+
+    fn rules(says: &str) -> Option<ClientRules> {
+        let site = site(says);
+        ClientRules::of(site.tls(), site.files()).expect("sound")
+    }
+
+    fn judge(says: &str, chain: &[&[u8]]) -> Result<(), VerifyError> {
+        let chain: Vec<_> = chain.iter().map(|text| CertificateDer::from(der(text))).collect();
+        rules(says).expect("rules").judge(&chain, NOW).map(drop)
+    }
+
+    #[test]
+    fn how_much_a_client_must_prove_follows_from_the_setting() {
+        assert!(rules("").is_none());
+        let of = |says: &str| {
+            let rules = rules(&format!("ssl_verify_client {says}; ssl_client_certificate root;")).unwrap();
+            (rules.mandatory, rules.lets_strangers)
+        };
+        assert_eq!(of("on"), (true, false));
+        assert_eq!(of("optional"), (false, false));
+        assert_eq!(of("optional_no_ca"), (false, true));
+        let [one, other] = [(), ()].map(|()| rules("ssl_verify_client optional_no_ca;").unwrap().id);
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn chains_are_judged_by_the_authorities_the_depth_and_the_lists_of_the_server() {
+        let chain: [&[u8]; 2] = [fixture!("leaf"), fixture!("middle")];
+        let on = "ssl_verify_client on;";
+        assert_eq!(judge(&format!("{on} ssl_client_certificate root;"), &chain), Ok(()));
+        assert_eq!(judge(&format!("{on} ssl_trusted_certificate root;"), &chain), Ok(()));
+        let shallow = format!("{on} ssl_client_certificate root; ssl_verify_depth 0;");
+        assert_eq!(judge(&shallow, &chain), Err(VerifyError::TooLong));
+        let revoked = format!("{on} ssl_client_certificate root; ssl_crl lists;");
+        assert_eq!(judge(&revoked, &chain), Err(VerifyError::Revoked));
+        assert_eq!(
+            judge(&format!("{on} ssl_client_certificate lone;"), &chain),
+            Err(VerifyError::NoLocalIssuer)
+        );
+    }
+
+    #[test]
+    fn authorities_must_be_named_and_sound_whether_clients_are_asked_or_not() {
+        let error = |says: &str| site(says).error();
+        assert!(error("ssl_verify_client on;").contains("no ssl_client_certificate or ssl_trusted"));
+        let no_certificate = "cannot use \"words\": it holds no certificate in PEM";
+        assert_eq!(error("ssl_trusted_certificate words;"), no_certificate);
+        assert_eq!(error("ssl_verify_client optional; ssl_client_certificate words;"), no_certificate);
+        assert!(error("ssl_crl words;").contains("no revocation list"));
+        assert!(site("ssl_verify_client optional_no_ca;").config().is_ok());
+    }
+
+    #[test]
+    fn clients_are_told_each_authority_once_and_not_those_that_are_trusted_only() {
+        let site = site("ssl_verify_client on; ssl_client_certificate twice; ssl_trusted_certificate lone;");
+        let mut read = site.read.clone();
+        let twice = [&fixture!("root")[..], fixture!("root")].concat();
+        read.insert("/conf/twice".into(), twice);
+        let files = Files { read: &read, ..site.files() };
+        let verifier = client_verifier(site.tls(), files, &aws_lc_rs::default_provider()).unwrap();
+        let root = der(fixture!("root"));
+        let subject = Certificate::parse(&root).unwrap().subject.der().to_vec();
+        let told: Vec<&[u8]> = verifier.root_hint_subjects().iter().map(AsRef::as_ref).collect();
+        assert_eq!(told, [&subject]);
+        assert!(!verifier.client_auth_mandatory(), "what is missing is told by a page");
+    }
+
+    #[test]
+    fn handshakes_take_any_certificate_whose_key_signs_and_none_at_all() {
+        let config = site("ssl_verify_client on; ssl_client_certificate root;").config().unwrap();
+        for version in rustls::ALL_VERSIONS {
+            let mut client = Client::speaking(&[version]);
+            let (_, server) = client.shake(&config).unwrap();
+            assert!(server.peer_certificates().is_none());
+            let made = Made::usual();
+            let show = |certificate: &[u8]| {
+                let (pair, _) = crate::certificates::certified::certified(
+                    certificate,
+                    &made.key,
+                    &[],
+                    &aws_lc_rs::default_provider(),
+                )
+                .unwrap();
+                let own = CertifiedKey::clone(&pair);
+                Arc::new(crate::OneCertificate(Arc::new(own)))
+            };
+            client.config.client_auth_cert_resolver = show(&made.certificate);
+            let (_, server) = client.shake(&config).unwrap();
+            assert_eq!(server.peer_certificates().unwrap()[0].as_ref(), der(&made.certificate));
+            // One of version 1, whose key rustls does not compare: the signature is not its own.
+            client.config.client_auth_cert_resolver = show(fixture!("old"));
+            assert!(client.shake(&config).is_err(), "{version:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_as_nginx_reads_them() {
+        let listed = |says: &str| {
+            let site = site(says);
+            files(site.tls()).map(|name| name.lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let all = "ssl_client_certificate root; ssl_trusted_certificate lone; ssl_crl lists;";
+        assert_eq!(listed(all), ["lone", "lists"]);
+        assert_eq!(listed(&format!("ssl_verify_client on; {all}")), ["root", "lone", "lists"]);
+        assert!(listed("ssl_trusted_certificate ''; ssl_verify_client optional_no_ca;").is_empty());
+    }
+}

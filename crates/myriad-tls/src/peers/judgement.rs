@@ -1,0 +1,128 @@
+//! The verdict on the certificates that a connection's client has shown.
+
+use myriad_net::TlsFacts;
+use myriad_net::tls::{Judged, Judgement};
+use myriad_x509::{Certificate, VerifyError};
+use rustls::pki_types::CertificateDer;
+
+use super::client_rules::ClientRules;
+
+/// The verdict by the rules of the server that a request asks, at a time in seconds since the Unix epoch; none where no
+/// certificate was shown. The connection keeps the last one: its requests mostly ask one server.
+pub fn judge(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Option<Judgement> {
+    if facts.certificates.is_empty() {
+        return None;
+    }
+    let before = facts.judged.get();
+    let Some(rules) = rules else { return Some(elsewhere(before, now_s)) };
+    if let Some(known) = known(before, rules.id, now_s) {
+        return Some(known);
+    }
+    let verdict = rules.judge(&facts.certificates, now_s);
+    let until_s = match verdict {
+        Ok(until_s) => until_s,
+        // `optional_no_ca` lets unknown authorities pass, until the certificate ends.
+        Err(error) if error.is_unknown_authority() => end(facts.certificates.first()),
+        // A refusal holds until the client connects anew.
+        Err(_) => i64::MAX,
+    };
+    let judgement = verdict.map(drop).map_err(told);
+    facts.judged.set(Some(Judged { rules: rules.id, until_s, judgement }));
+    Some(judgement)
+}
+
+fn told(error: VerifyError) -> (u32, &'static str) {
+    (error.code(), error.as_str())
+}
+
+/// The last second of a certificate's time.
+fn end(certificate: Option<&CertificateDer<'_>>) -> i64 {
+    let certificate = certificate.and_then(|der| Certificate::parse(der).ok());
+    certificate.map_or(i64::MAX, |certificate| certificate.not_after)
+}
+
+/// The verdict by these rules, as long as it holds.
+fn known(judged: Option<Judged>, rules: u64, now_s: i64) -> Option<Judgement> {
+    judged.filter(|known| known.rules == rules && now_s <= known.until_s).map(|known| known.judgement)
+}
+
+/// The verdict at a server without rules: that of the server which has asked for the certificate, if it has been asked.
+fn elsewhere(judged: Option<Judged>, now_s: i64) -> Judgement {
+    match judged {
+        Some(known) if now_s <= known.until_s => known.judgement,
+        Some(_) => Err(told(VerifyError::Expired)),
+        None => Err(told(VerifyError::NoLocalIssuer)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use myriad_net::tls::Readings;
+
+    use super::*;
+    use crate::testing::{Made, Site, der, now_s};
+
+    #[test]
+    fn certificate_that_runs_out_while_the_connection_lasts_is_judged_anew() {
+        let judged = Some(Judged { rules: 3, until_s: 100, judgement: Ok(()) });
+        assert_eq!(
+            [known(judged, 3, 100), known(judged, 3, 101), known(judged, 4, 100)],
+            [Some(Ok(())), None, None]
+        );
+        assert_eq!(elsewhere(judged, 100), Ok(()));
+        assert_eq!(elsewhere(judged, 101), Err((10, "certificate has expired")));
+        assert_eq!(elsewhere(None, 0), Err((20, "unable to get local issuer certificate")));
+    }
+
+    fn facts(certificates: &[&Made]) -> TlsFacts {
+        TlsFacts {
+            server_name: None,
+            protocol: "TLSv1.3",
+            cipher: "".into(),
+            curve: "".into(),
+            alpn: Box::default(),
+            resumed: false,
+            certificates: certificates.iter().map(|made| der(&made.certificate).into()).collect(),
+            judged: Cell::new(None),
+            readings: Readings::default(),
+            offer: None,
+        }
+    }
+
+    fn rules(says: &str, made: &Made) -> ClientRules {
+        let site = Site::server(&format!("ssl_client_certificate ca; {says}"), &[("ca", &made.certificate)]);
+        ClientRules::of(site.tls(), site.files()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn verdict_is_kept_with_the_connection_until_other_rules_are_asked() {
+        let (made, now_s) = (Made::usual(), now_s().cast_signed());
+        let [trusting, strict] = [(), ()].map(|()| rules("ssl_verify_client on;", &made));
+        let facts = facts(&[&made]);
+        assert_eq!(judge(&facts, Some(&trusting), now_s), Some(Ok(())));
+        let kept = facts.judged.get().unwrap();
+        assert_eq!(kept.rules, trusting.id);
+        assert!((now_s..=now_s + 86_400).contains(&kept.until_s), "a certificate of one day");
+        assert_eq!(judge(&facts, None, now_s), Some(Ok(())), "convinced elsewhere");
+        assert_eq!(judge(&facts, None, kept.until_s + 1), Some(Err((10, "certificate has expired"))));
+        judge(&facts, Some(&strict), now_s);
+        assert_eq!(facts.judged.get().unwrap().rules, strict.id);
+        let expired = judge(&facts, Some(&strict), kept.until_s + 1);
+        assert_eq!(expired, Some(Err((10, "certificate has expired"))));
+    }
+
+    #[test]
+    fn stranger_is_unknown_until_its_certificate_ends_and_nobody_is_no_stranger() {
+        let now_s = now_s().cast_signed();
+        let rules = rules("ssl_verify_client optional_no_ca;", &Made::usual());
+        assert_eq!(judge(&facts(&[]), Some(&rules), now_s), None);
+        let lone = include_bytes!("../../../myriad-x509/src/tests/lone.pem");
+        let mut facts = facts(&[]);
+        facts.certificates = vec![der(lone).into()];
+        assert_eq!(judge(&facts, Some(&rules), now_s), Some(Err((18, "self-signed certificate"))));
+        let kept = facts.judged.get().unwrap();
+        assert_eq!(kept.until_s, Certificate::parse(&der(lone)).unwrap().not_after);
+    }
+}

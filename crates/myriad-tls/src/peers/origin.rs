@@ -1,0 +1,215 @@
+//! `proxy_ssl_*` to the settings of rustls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use myriad_conf::settings::OriginTlsSettings;
+use myriad_conf::{Diagnostic, Span, Text};
+use myriad_upstream::CheckPeer;
+use myriad_x509::Trust;
+use rustls::client::Resumption;
+use rustls::crypto::CryptoProvider;
+use rustls::{ClientConfig, version};
+
+use super::origins::{AnyOrigin, OneCertificate, ProvenOrigin};
+use crate::certificates::files::{Files, is_tls_file};
+use crate::certificates::named::NamedCertificates;
+use crate::offer::provider::{Offer, provider};
+
+/// Names of origins whose sessions are remembered for a place.
+const SESSIONS: usize = 256;
+
+/// Numbers of places, never given twice: connections of an older configuration are not taken for those of a new one.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// The settings of TLS with the origin of a place.
+pub struct OriginConfig {
+    /// Versions, suites and sessions, and the certificate that origins are shown where no variable names it.
+    pub config: Arc<ClientConfig>,
+    /// What the origin must prove (`proxy_ssl_verify`); none where anybody is believed.
+    pub check: Option<Arc<dyn CheckPeer>>,
+    /// The reader of `proxy_ssl_certificate` and its key where variables name one of them.
+    pub named: Option<Arc<NamedCertificates>>,
+    /// Tells places with different settings apart; never given twice.
+    pub id: u64,
+}
+
+impl OriginConfig {
+    /// The settings of a place; `at` is where the configuration names its origin.
+    ///
+    /// # Errors
+    /// The first setting or file that cannot be used, at its place in the configuration, else at `at`.
+    pub fn of(settings: &OriginTlsSettings, at: Span, files: Files<'_>) -> Result<Self, Box<Diagnostic>> {
+        let mut obeyed = settings.clone();
+        obeyed.obey()?;
+        let settings = &obeyed;
+        let offer = Offer { ciphers: settings.ciphers.as_ref(), curves: None, commands: &settings.commands };
+        let provider = Arc::new(provider(&offer)?);
+        let mut versions = Vec::new();
+        if settings.tls13 {
+            versions.push(&version::TLS13);
+        }
+        if settings.tls12 {
+            versions.push(&version::TLS12);
+        }
+        let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&versions)
+            .map_err(|error| Box::new(Diagnostic::error(at, error.to_string())))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AnyOrigin::new(&provider)))
+            .with_no_client_auth();
+        config.enable_sni = settings.server_name;
+        config.resumption = if settings.session_reuse {
+            Resumption::in_memory_sessions(SESSIONS)
+        } else {
+            Resumption::disabled()
+        };
+        let check = proof(settings, at, files, &provider)?;
+        let named = shown(settings, files, &provider, &mut config)?;
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { config: Arc::new(config), check, named, id })
+    }
+}
+
+/// The check of the origin's certificates; none without `proxy_ssl_verify`.
+fn proof(
+    settings: &OriginTlsSettings,
+    at: Span,
+    files: Files<'_>,
+    provider: &CryptoProvider,
+) -> Result<Option<Arc<dyn CheckPeer>>, Box<Diagnostic>> {
+    if !settings.verify {
+        return Ok(None);
+    }
+    let Some(authorities) = &settings.trusted_certificate else {
+        let error = "no proxy_ssl_trusted_certificate for proxy_ssl_verify";
+        let help = "name a file of authorities, such as /etc/ssl/certs/ca-certificates.crt";
+        return Err(Box::new(Diagnostic::error(at, error).help(help)));
+    };
+    let mut trust = Trust::new(settings.verify_depth);
+    files.trust(authorities, &mut trust)?;
+    if let Some(lists) = &settings.crl {
+        files.revoke(lists, &mut trust)?;
+    }
+    Ok(Some(Arc::new(ProvenOrigin::new(trust, provider))))
+}
+
+/// The certificate that origins are shown: put into the configuration, or read for each request where variables name it.
+fn shown(
+    settings: &OriginTlsSettings,
+    files: Files<'_>,
+    provider: &Arc<CryptoProvider>,
+    config: &mut ClientConfig,
+) -> Result<Option<Arc<NamedCertificates>>, Box<Diagnostic>> {
+    let Some(certificate) = settings.certificate.as_ref().filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let Some(key) = &settings.key else {
+        let error = format!(
+            "no \"proxy_ssl_certificate_key\" is defined for certificate \"{}\"",
+            certificate.lossy()
+        );
+        return Err(Box::new(Diagnostic::error(certificate.span, error)));
+    };
+    let passwords = files.passwords(settings.password_file.as_ref())?;
+    if !certificate.has_variables() && !key.has_variables() {
+        let certified = files.certified((certificate, key), &passwords, provider)?;
+        config.client_auth_cert_resolver = Arc::new(OneCertificate(certified));
+        return Ok(None);
+    }
+    let (folder, provider) = (files.folder.to_owned(), Arc::clone(provider));
+    Ok(Some(Arc::new(NamedCertificates::new(folder, passwords, provider, settings.certificate_cache))))
+}
+
+/// The files that `proxy_ssl_*` names, but for those that variables name.
+pub(crate) fn files(settings: &OriginTlsSettings) -> impl Iterator<Item = &Text> {
+    let OriginTlsSettings { trusted_certificate, crl, certificate, key, password_file, .. } = settings;
+    let fixed = [certificate, key].into_iter().flatten().filter(|name| is_tls_file(name));
+    let proof = [trusted_certificate, crl].into_iter().flatten().filter(|_| settings.verify);
+    let passwords = password_file.iter().filter(|_| certificate.is_some());
+    fixed.chain(proof).chain(passwords)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Made, Site};
+    use myriad_conf::model::ServerConf;
+    use rustls::pki_types::CertificateDer;
+
+    fn site(says: &str, made: &Made) -> Site {
+        let http = format!("server {{ listen 80; location / {{ proxy_pass https://127.0.0.1:9; {says} }} }}");
+        let files: [(&str, &[u8]); 4] =
+            [("c", &made.certificate), ("k", &made.key), ("words", b"words"), ("passwords", b"secret\n")];
+        Site::of(&http, &files)
+    }
+
+    fn settings(server: &ServerConf) -> &OriginTlsSettings {
+        &server.locations[0].settings.origin(myriad_conf::settings::Protocol::Http).tls
+    }
+
+    fn of(says: &str, made: &Made) -> Result<OriginConfig, String> {
+        let site = site(says, made);
+        let made = OriginConfig::of(settings(site.first()), Span::default(), site.files());
+        made.map_err(|error| [vec![error.message], error.help].concat().join("; "))
+    }
+
+    #[test]
+    fn settings_are_those_of_the_place_and_places_are_told_apart() {
+        let made = Made::usual();
+        let usual = of("", &made).unwrap();
+        assert!(!usual.config.enable_sni && usual.check.is_none() && usual.named.is_none());
+        assert!(!usual.config.client_auth_cert_resolver.has_certs());
+        let named = of("proxy_ssl_server_name on; proxy_ssl_ciphers ECDHE+CHACHA20;", &made).unwrap();
+        assert!(named.config.enable_sni && named.id != usual.id);
+        assert_eq!(named.config.crypto_provider().cipher_suites.len(), 2 + 3);
+        assert!(of("proxy_ssl_conf_command MaxProtocol TLSv1.1;", &made).is_err());
+    }
+
+    #[test]
+    fn origin_must_prove_by_somebody_who_is_trusted() {
+        let made = Made::usual();
+        let error = |says: &str| of(says, &made).err().expect("an error");
+        assert!(error("proxy_ssl_verify on;").contains("no proxy_ssl_trusted_certificate"));
+        assert!(
+            error("proxy_ssl_verify on; proxy_ssl_trusted_certificate words;").contains("no certificate")
+        );
+        assert!(of("proxy_ssl_verify off; proxy_ssl_trusted_certificate words;", &made).is_ok());
+        let trusting = of("proxy_ssl_verify on; proxy_ssl_trusted_certificate c;", &made).unwrap();
+        let check = trusting.check.expect("a check");
+        let chain = |made: &Made| [CertificateDer::from(crate::testing::der(&made.certificate))];
+        assert_eq!(check.check(&chain(&made), "a.test"), Ok(()));
+        let other = check.check(&chain(&made), "b.test");
+        assert_eq!(other, Err("upstream SSL certificate does not match \"b.test\"".to_owned()));
+        let stranger = check.check(&chain(&Made::usual()), "a.test").unwrap_err();
+        assert!(stranger.starts_with("upstream SSL certificate verify error: ("), "{stranger}");
+        assert!(check.check(&[], "a.test").is_err());
+    }
+
+    #[test]
+    fn own_certificate_is_shown_or_read_for_each_request() {
+        let made = Made::usual();
+        let fixed = of("proxy_ssl_certificate c; proxy_ssl_certificate_key k;", &made).unwrap();
+        assert!(fixed.config.client_auth_cert_resolver.has_certs() && fixed.named.is_none());
+        let named = of("proxy_ssl_certificate $host; proxy_ssl_certificate_key k;", &made).unwrap();
+        assert!(!named.config.client_auth_cert_resolver.has_certs() && named.named.is_some());
+        let none = of("proxy_ssl_certificate ''; proxy_ssl_certificate_key k;", &made).unwrap();
+        assert!(!none.config.client_auth_cert_resolver.has_certs() && none.named.is_none());
+        let error = of("proxy_ssl_certificate c; proxy_ssl_certificate_key words;", &made).err();
+        assert_eq!(error.as_deref(), Some("cannot use \"words\": it holds no private key in PEM"));
+    }
+
+    #[test]
+    fn files_are_those_that_the_settings_need() {
+        let listed = |says: &str| {
+            let site = site(says, &Made::usual());
+            files(settings(site.first())).map(|name| name.lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let proof = "proxy_ssl_trusted_certificate c; proxy_ssl_crl words;";
+        assert!(listed(proof).is_empty());
+        assert_eq!(listed(&format!("{proof} proxy_ssl_verify on;")), ["c", "words"]);
+        let shown = "proxy_ssl_certificate_key k; proxy_ssl_password_file passwords; proxy_ssl_certificate";
+        assert_eq!(listed(&format!("{shown} c;")), ["c", "k", "passwords"]);
+        assert_eq!(listed(&format!("{shown} $host;")), ["k", "passwords"]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Origins over TLS: what they must prove, and what they are shown.
+
+use std::sync::Arc;
+
+use myriad_upstream::CheckPeer;
+use myriad_x509::{Certificate, Purpose, Trust};
+use rustls::client::ResolvesClientCert;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
+use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+
+use super::signatures::Signatures;
+
+/// Takes any certificate whose key the origin holds. Whether it is trusted is checked after the handshake ([`ProvenOrigin`]),
+/// as in nginx, so that the error log can say what is wrong.
+#[derive(Debug)]
+pub(crate) struct AnyOrigin(Signatures);
+
+impl AnyOrigin {
+    pub(crate) fn new(provider: &CryptoProvider) -> Self {
+        Self(Signatures::of(provider))
+    }
+}
+
+impl ServerCertVerifier for AnyOrigin {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.tls12(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.tls13(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.schemes()
+    }
+}
+
+/// The check of `proxy_ssl_verify on`: the chain must end with a trusted authority, and its first certificate name the origin.
+#[derive(Debug)]
+pub(crate) struct ProvenOrigin {
+    trust: Trust,
+    signatures: Signatures,
+}
+
+impl ProvenOrigin {
+    pub(crate) fn new(trust: Trust, provider: &CryptoProvider) -> Self {
+        Self { trust, signatures: Signatures::of(provider) }
+    }
+}
+
+impl CheckPeer for ProvenOrigin {
+    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), String> {
+        let now_s = (myriad_net::clock::now_ms() / 1000) as i64;
+        self.trust
+            .verify(chain, Purpose::Server, now_s, self.signatures.algorithms())
+            .map_err(|error| format!("upstream SSL certificate verify error: ({}:{error})", error.code()))?;
+        let is_named = chain.first().and_then(|der| Certificate::parse(der).ok());
+        if is_named.is_some_and(|certificate| certificate.is_for(name)) {
+            Ok(())
+        } else {
+            Err(format!("upstream SSL certificate does not match \"{name}\""))
+        }
+    }
+}
+
+/// Shows this certificate to every origin that asks for one.
+#[derive(Debug)]
+pub struct OneCertificate(pub Arc<CertifiedKey>);
+
+impl ResolvesClientCert for OneCertificate {
+    fn resolve(&self, _: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.0.key.choose_scheme(schemes).map(|_| Arc::clone(&self.0))
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,72 @@
+//! Signatures of handshakes: they prove that the other side holds the key of its certificate, trusted or not.
+
+use myriad_x509::Certificate;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls::pki_types::SignatureVerificationAlgorithm;
+use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+
+/// Checks signatures by certificates of any version: rustls' own check reads those of version 3 alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signatures(WebPkiSupportedAlgorithms);
+
+impl Signatures {
+    pub(super) fn of(provider: &CryptoProvider) -> Self {
+        Self(provider.signature_verification_algorithms)
+    }
+
+    /// The algorithms that certificates may be signed with.
+    pub(super) fn algorithms(&self) -> &'static [&'static dyn SignatureVerificationAlgorithm] {
+        self.0.all
+    }
+
+    pub(super) fn schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
+    }
+
+    pub(super) fn tls12(
+        &self,
+        message: &[u8],
+        certificate: &[u8],
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check(message, certificate, signed, self.ways(signed.scheme))
+    }
+
+    /// TLS 1.3 ties a scheme to one curve, and has no PKCS #1 (RFC 8446 section 4.2.3).
+    pub(super) fn tls13(
+        &self,
+        message: &[u8],
+        certificate: &[u8],
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let old = [
+            SignatureScheme::RSA_PKCS1_SHA256,
+            SignatureScheme::RSA_PKCS1_SHA384,
+            SignatureScheme::RSA_PKCS1_SHA512,
+        ];
+        let ways = if old.contains(&signed.scheme) { &[] } else { self.ways(signed.scheme) };
+        self.check(message, certificate, signed, &ways[..ways.len().min(1)])
+    }
+
+    fn ways(&self, scheme: SignatureScheme) -> &'static [&'static dyn SignatureVerificationAlgorithm] {
+        self.0.mapping.iter().find(|(known, _)| *known == scheme).map_or(&[], |(_, ways)| ways)
+    }
+
+    #[expect(clippy::unused_self, reason = "a step of the two above")]
+    fn check(
+        &self,
+        message: &[u8],
+        certificate: &[u8],
+        signed: &DigitallySignedStruct,
+        ways: &[&'static dyn SignatureVerificationAlgorithm],
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let certificate = Certificate::parse(certificate)
+            .map_err(|_| Error::InvalidCertificate(CertificateError::BadEncoding))?;
+        if certificate.has_signed(message, signed.signature(), ways) {
+            Ok(HandshakeSignatureValid::assertion())
+        } else {
+            Err(Error::InvalidCertificate(CertificateError::BadSignature))
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Sessions that clients resume: tickets, caches, early data; they outlive a reload.
+
+pub(crate) mod keeper;
+pub(crate) mod kept;
+mod session_context;
+mod sessions;
+pub(crate) mod setup;
+mod ticket_key;
+mod tickets;

@@ -1,0 +1,120 @@
+//! The context of a session: it may be resumed only where the same certificates are shown and the same is asked of clients.
+//!
+//! Servers share keys of tickets and caches. Without this a session that was begun with one of them could be resumed with
+//! another on its name, which might never have shown the client the certificate that it trusted then, nor have asked for
+//! the certificate that the client has shown. OpenSSL has its session id context against that.
+
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN};
+use rustls::server::{ProducesTickets, StoresServerSessions};
+
+/// A digest of the certificates of a server and of what it asks of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SessionContext([u8; SHA256_OUTPUT_LEN]);
+
+impl SessionContext {
+    /// The digest of these pieces, in their order, each with its length.
+    pub(crate) fn of<T: AsRef<[u8]>>(pieces: impl IntoIterator<Item = T>) -> Self {
+        let mut digest = Context::new(&SHA256);
+        for piece in pieces {
+            let piece = piece.as_ref();
+            digest.update(&(piece.len() as u64).to_be_bytes());
+            digest.update(piece);
+        }
+        let mut all = [0; SHA256_OUTPUT_LEN];
+        all.copy_from_slice(digest.finish().as_ref());
+        Self(all)
+    }
+
+    /// The session with its context before it, as it is sealed or kept.
+    fn mark(&self, session: &[u8]) -> Vec<u8> {
+        [&self.0, session].concat()
+    }
+
+    /// The session, if it was begun in this context.
+    fn own(&self, marked: &[u8]) -> Option<Vec<u8>> {
+        marked.strip_prefix(&self.0).map(<[u8]>::to_vec)
+    }
+}
+
+/// Tickets or a cache, seen by a server of one context: sessions of other contexts are not found.
+#[derive(Debug)]
+pub(crate) struct InContext<S: ?Sized> {
+    pub(crate) context: SessionContext,
+    pub(crate) all: Arc<S>,
+}
+
+impl<S: ProducesTickets + ?Sized> ProducesTickets for InContext<S> {
+    fn enabled(&self) -> bool {
+        self.all.enabled()
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.all.lifetime()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.all.encrypt(&self.context.mark(plain))
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.context.own(&self.all.decrypt(cipher)?)
+    }
+}
+
+impl<S: StoresServerSessions + ?Sized> StoresServerSessions for InContext<S> {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        self.all.put(key, self.context.mark(&value))
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.context.own(&self.all.get(key)?)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.context.own(&self.all.take(key)?)
+    }
+
+    fn can_cache(&self) -> bool {
+        self.all.can_cache()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resume::sessions::{SessionStore, Sessions};
+    use crate::resume::tickets::Tickets;
+
+    fn here_and_there() -> [SessionContext; 2] {
+        [SessionContext::of(["one", "two"]), SessionContext::of(["onet", "wo"])]
+    }
+
+    #[test]
+    fn a_ticket_is_opened_where_it_was_sealed_and_not_in_another_context() {
+        let all = Arc::new(Tickets::rotating(300, None, None).expect("randomness"));
+        let [here, same, there] = {
+            let [one, other] = here_and_there();
+            [one, one, other].map(|context| InContext { context, all: Arc::clone(&all) })
+        };
+        let ticket = here.encrypt(b"session").expect("sealed");
+        assert_eq!(same.decrypt(&ticket).as_deref(), Some(&b"session"[..]));
+        assert_eq!(there.decrypt(&ticket), None);
+        let unmarked = all.encrypt(b"session").expect("sealed");
+        assert_eq!(here.decrypt(&unmarked), None, "of a binary that knew no contexts");
+    }
+
+    #[test]
+    fn a_session_in_a_shared_cache_is_found_in_its_own_context_only() {
+        let store: Arc<SessionStore> = Arc::default();
+        let [here, there] = here_and_there().map(|context| {
+            let all = Arc::new(Sessions { store: Arc::clone(&store), most: 4, lifetime_s: 60 });
+            InContext { context, all }
+        });
+        assert!(here.put(vec![1], b"session".to_vec()));
+        assert_eq!(there.get(&[1]), None);
+        assert_eq!(here.get(&[1]).as_deref(), Some(&b"session"[..]));
+        assert_eq!(there.take(&[1]), None);
+    }
+}

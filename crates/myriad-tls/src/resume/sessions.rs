@@ -1,0 +1,164 @@
+//! Sessions that are kept here (`ssl_session_cache`): for clients of TLS 1.2 without tickets, and for early data, which may be
+//! taken once only.
+
+use std::sync::Arc;
+
+use myriad_bounded::Lru;
+use parking_lot::Mutex;
+use rustls::server::StoresServerSessions;
+
+/// What a session may take on average, bytes: nginx's measure is 4000 a megabyte. Most take less.
+const SESSION: usize = 250;
+/// The longest session that is kept, bytes. The client's chain of certificates is part of it, so clients decide how long it is;
+/// nginx's bound is 4096, for the client's own certificate alone.
+const LARGEST: usize = 8192;
+
+/// A cache that servers share, over reloads too.
+#[derive(Default)]
+pub(crate) struct SessionStore(Mutex<Shelf>);
+
+/// Sessions, the oldest of which leave first: an entry weighs its bytes.
+struct Shelf(Lru<Vec<u8>, Kept>);
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Self(Lru::new(LARGEST as u64))
+    }
+}
+
+struct Kept {
+    value: Vec<u8>,
+    expires_s: u64,
+}
+
+impl Shelf {
+    /// Keeps a session in place of those that have expired and, where there are more than `most` or they take more bytes than
+    /// so many do on average, of the oldest.
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, now_s: u64, most: usize) {
+        let weight = (key.len() + value.len()) as u32;
+        self.0.set_most(most.saturating_mul(SESSION).max(LARGEST) as u64);
+        self.0.insert(key, Kept { value, expires_s }, weight);
+        loop {
+            let is_crowded = self.0.len() > most;
+            if !self.0.remove_oldest_if(|kept| is_crowded || kept.expires_s < now_s) {
+                break;
+            }
+        }
+    }
+
+    fn get(&self, key: &[u8], now_s: u64) -> Option<&Kept> {
+        self.0.get(key).filter(|kept| kept.expires_s >= now_s)
+    }
+}
+
+/// A server's share of a cache.
+pub(crate) struct Sessions {
+    pub(crate) store: Arc<SessionStore>,
+    /// How many sessions the cache holds at most.
+    pub(crate) most: u32,
+    /// `ssl_session_timeout`, seconds.
+    pub(crate) lifetime_s: u32,
+}
+
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sessions").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+impl StoresServerSessions for Sessions {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        if key.len() + value.len() > LARGEST {
+            return false;
+        }
+        let now_s = now_s();
+        let expires_s = now_s + u64::from(self.lifetime_s);
+        self.store.0.lock().put(key, value, expires_s, now_s, self.most as usize);
+        true
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.store.0.lock().get(key, now_s()).map(|kept| kept.value.clone())
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let kept = self.store.0.lock().0.remove(key)?;
+        (kept.expires_s >= now_s()).then_some(kept.value)
+    }
+
+    fn can_cache(&self) -> bool {
+        true
+    }
+}
+
+fn now_s() -> u64 {
+    myriad_net::clock::now_ms() / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_found_until_they_expire_or_newer_ones_need_the_room() {
+        let mut shelf = Shelf::default();
+        for key in 0..4u8 {
+            shelf.put(vec![key], vec![key], 100, 0, 3);
+        }
+        assert!(shelf.get(&[0], 0).is_none());
+        assert!(shelf.get(&[1], 100).is_some());
+        assert!(shelf.get(&[1], 101).is_none());
+    }
+
+    #[test]
+    fn long_sessions_take_the_room_of_many_and_too_long_ones_none() {
+        let sessions = Sessions { store: Arc::default(), most: 100, lifetime_s: 60 };
+        for key in 0..100u8 {
+            assert!(sessions.put(vec![key], vec![0; 4999]));
+        }
+        assert!(sessions.put(vec![99], vec![0; 4999]), "once more, in the place of itself");
+        assert!(!sessions.put(vec![100], vec![0; LARGEST]));
+        let shelf = sessions.store.0.lock();
+        assert_eq!((shelf.0.len(), shelf.0.weight()), (5, 25_000));
+        drop(shelf);
+        assert!(sessions.get(&[95]).is_some());
+        for key in 95..100u8 {
+            assert!(sessions.take(&[key]).is_some());
+        }
+        assert_eq!(sessions.store.0.lock().0.weight(), 0);
+    }
+
+    #[test]
+    fn what_has_expired_leaves_when_another_session_comes() {
+        let mut shelf = Shelf::default();
+        for key in 0..4u8 {
+            shelf.put(vec![key], vec![key], 100, 0, 10);
+        }
+        shelf.put(vec![4], vec![4], 200, 101, 10);
+        assert_eq!((shelf.0.len(), shelf.0.weight()), (1, 2));
+    }
+
+    #[test]
+    fn one_that_stays_does_not_hold_the_places_of_those_that_were_taken() {
+        let mut shelf = Shelf::default();
+        for key in 0..100u8 {
+            shelf.put(vec![key], vec![key], 100, 0, 4);
+            if key > 0 {
+                shelf.0.remove(&[key][..]);
+            }
+        }
+        assert_eq!((shelf.0.len(), shelf.0.weight()), (1, 2));
+        assert!(shelf.get(&[0], 0).is_some());
+    }
+
+    #[test]
+    fn taken_sessions_leave_no_room_behind() {
+        let sessions = Sessions { store: Arc::default(), most: 4, lifetime_s: 60 };
+        for key in 0..100u8 {
+            assert!(sessions.put(vec![key], vec![key]));
+            assert_eq!(sessions.take(&[key]), Some(vec![key]));
+            assert_eq!(sessions.take(&[key]), None);
+        }
+        assert!(sessions.store.0.lock().0.is_empty());
+    }
+}

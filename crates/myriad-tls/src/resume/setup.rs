@@ -1,0 +1,203 @@
+//! Sets up what clients of a server may resume: tickets, caches, early data.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use myriad_conf::Diagnostic;
+use myriad_conf::settings::{SessionCache, VerifyClient};
+use rustls::ServerConfig;
+use rustls::server::{NoServerSessionStorage, ProducesTickets};
+
+use super::kept::Kept;
+use super::session_context::{InContext, SessionContext};
+use super::sessions::Sessions;
+use super::tickets::Tickets;
+use crate::certificates::files::fail;
+use crate::server::identities::{are_named, is_ordered};
+use crate::server::parts::ServerParts;
+
+/// Tickets after a full handshake of TLS 1.3, as OpenSSL sends them.
+const TICKETS: usize = 2;
+/// Bytes of early data: a request, as a rule; as many as OpenSSL takes.
+const EARLY_DATA: u32 = 16_384;
+/// Sessions that are kept for early data where `ssl_session_cache` says nothing.
+const EARLY_SESSIONS: u32 = 4000;
+/// RFC 8446 section 4.6.1: a week at most, seconds.
+const LONGEST_S: u64 = 604_800;
+
+/// Sets up what clients of a server may resume.
+pub(crate) fn resume(
+    parts: &ServerParts<'_>,
+    kept: &mut Kept,
+    config: &mut ServerConfig,
+) -> Result<(), Box<Diagnostic>> {
+    let settings = parts.settings;
+    let context = session_context(parts)?;
+    let lifetime_s = (settings.session_timeout / 1000).clamp(1, LONGEST_S) as u32;
+    let cache = match &settings.session_cache {
+        SessionCache::Off if settings.early_data => Some(("early data", EARLY_SESSIONS)),
+        SessionCache::Off => None,
+        SessionCache::Kept { name, sessions } => Some((name.as_str(), *sessions)),
+    };
+    config.session_storage = match cache {
+        None => Arc::new(NoServerSessionStorage {}),
+        Some((name, most)) => {
+            let all = Arc::new(Sessions { store: kept.cache(name), most, lifetime_s });
+            Arc::new(InContext { context, all })
+        }
+    };
+    config.send_tls13_tickets = if cache.is_some() { TICKETS } else { 0 };
+    if settings.early_data {
+        // Early data may be taken once only. A ticket could come twice, so the sessions are kept here.
+        config.max_early_data_size = EARLY_DATA;
+        config.send_half_rtt_data = true;
+    } else if settings.session_tickets
+        && let Some(all) = tickets(parts, lifetime_s, kept)?
+    {
+        config.ticketer = Arc::new(InContext { context, all });
+        config.send_tls13_tickets = TICKETS;
+    }
+    Ok(())
+}
+
+/// The context of a server's sessions: servers with the same certificates that ask clients for the same share it. Certificates
+/// that variables name count by the variables, as in nginx, and ordered ones by their order, so that sessions outlive a renewal.
+fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagnostic>> {
+    let ServerParts { settings, files, ordered, .. } = *parts;
+    let are_named = are_named(settings);
+    let mut pieces = Vec::new();
+    for name in &settings.certificates {
+        pieces.push(match ordered.filter(|_| is_ordered(name)) {
+            Some(slot) => Cow::Owned(slot.order.file_name().into_bytes()),
+            None if are_named => Cow::Borrowed(name.bytes()),
+            None => files.bytes(name)?,
+        });
+    }
+    pieces.push(Cow::Owned(format!("{:?}", settings.verify_client).into_bytes()));
+    if settings.verify_client != VerifyClient::Off {
+        for name in [&settings.client_certificate, &settings.trusted_certificate] {
+            let name = name.as_ref().filter(|name| !name.is_empty());
+            pieces.push(name.map_or(Ok(Cow::Borrowed(&[][..])), |name| files.bytes(name))?);
+        }
+    }
+    Ok(SessionContext::of(pieces))
+}
+
+/// The tickets of a server: with the keys of its files, else with keys made here.
+fn tickets(
+    parts: &ServerParts<'_>,
+    lifetime_s: u32,
+    kept: &mut Kept,
+) -> Result<Option<Arc<dyn ProducesTickets>>, Box<Diagnostic>> {
+    let names = &parts.settings.ticket_keys;
+    if names.is_empty() {
+        return Ok(kept.tickets(lifetime_s).map(|tickets| tickets as _));
+    }
+    let mut keys = Vec::new();
+    for name in names {
+        keys.push(parts.files.bytes(name)?);
+    }
+    let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+    match Tickets::of_files(&keys, lifetime_s) {
+        Ok(tickets) => Ok(Some(Arc::new(tickets))),
+        Err(index) => {
+            let error = format!("\"{}\" must be 48 or 80 bytes", names[index].lossy());
+            Err(Box::new(fail(&names[index], error).help("make it by: openssl rand 80")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::config::server_config;
+    use crate::testing::{Client, Made, Site};
+    use rustls::version::{TLS12, TLS13};
+
+    fn config(site: &Site, kept: &mut Kept) -> Arc<ServerConfig> {
+        Arc::new(server_config(&site.parts(), kept).expect("sound"))
+    }
+
+    #[test]
+    fn tickets_outlive_a_reload_and_lead_to_servers_with_the_same_certificate_alone() {
+        let (site, other) = (Site::server("", &[]), Site::server("", &[]));
+        let mut kept = Kept::default();
+        let before = config(&site, &mut kept);
+        kept.begin();
+        let after = config(&site, &mut kept);
+        let elsewhere = config(&other, &mut kept);
+        for version in [&TLS12, &TLS13] {
+            assert!(Client::speaking(&[version]).resumes(&before, &after), "{version:?}");
+            assert!(!Client::speaking(&[version]).resumes(&before, &elsewhere), "{version:?}");
+            assert!(!Client::speaking(&[version]).resumes(&before, &config(&site, &mut Kept::default())));
+        }
+    }
+
+    #[test]
+    fn without_tickets_sessions_are_resumed_from_a_cache_or_not_at_all() {
+        let none = config(&Site::server("ssl_session_tickets off;", &[]), &mut Kept::default());
+        let site = Site::server("ssl_session_tickets off; ssl_session_cache shared:one:1m;", &[]);
+        let mut kept = Kept::default();
+        let (before, after) = (config(&site, &mut kept), config(&site, &mut kept));
+        for version in [&TLS12, &TLS13] {
+            assert!(!Client::speaking(&[version]).resumes(&none, &none), "{version:?}");
+            assert!(Client::speaking(&[version]).resumes(&before, &after), "{version:?}");
+        }
+        assert_eq!(none.send_tls13_tickets, 0);
+    }
+
+    #[test]
+    fn clients_that_are_asked_for_certificates_begin_sessions_of_their_own() {
+        let made = Made::usual();
+        let files: [(&str, &[u8]); 2] = [("c.crt", &made.certificate), ("c.key", &made.key)];
+        let of = |says: &str| {
+            let pair = "ssl_certificate c.crt; ssl_certificate_key c.key;";
+            Site::of(&format!("server {{ listen 443 ssl; {pair} {says} }}"), &files)
+        };
+        let mut kept = Kept::default();
+        let plain = config(&of(""), &mut kept);
+        let asking = config(&of("ssl_verify_client optional; ssl_client_certificate c.crt;"), &mut kept);
+        let trusting = config(&of("ssl_verify_client optional_no_ca;"), &mut kept);
+        assert!(Client::new().resumes(&plain, &plain));
+        assert!(!Client::new().resumes(&plain, &asking) && !Client::new().resumes(&asking, &trusting));
+    }
+
+    #[test]
+    fn early_data_are_taken_from_sessions_that_are_kept_here() {
+        let early = config(&Site::server("ssl_early_data on;", &[]), &mut Kept::default());
+        assert_eq!((early.max_early_data_size, early.send_tls13_tickets), (EARLY_DATA, TICKETS));
+        assert!(early.session_storage.can_cache() && !early.ticketer.enabled());
+        let mut client = Client::speaking(&[&TLS13]);
+        client.config.enable_early_data = true;
+        assert!(client.resumes(&early, &early));
+        let (client, _) = client.shake(&early).unwrap();
+        assert!(client.is_early_data_accepted());
+        let late = config(&Site::server("", &[]), &mut Kept::default());
+        assert_eq!(late.max_early_data_size, 0);
+        assert!(!late.session_storage.can_cache() && late.ticketer.enabled());
+    }
+
+    #[test]
+    fn keys_of_files_lead_from_machine_to_machine_and_have_two_lengths() {
+        let site = Site::server("ssl_session_ticket_key keys;", &[("keys", &[7; 80])]);
+        let [one, other] = [(), ()].map(|()| config(&site, &mut Kept::default()));
+        assert!(Client::new().resumes(&one, &other));
+        let wrong = Site::server("ssl_session_ticket_key keys;", &[("keys", &[7; 47])]);
+        assert_eq!(wrong.error(), "\"keys\" must be 48 or 80 bytes; make it by: openssl rand 80");
+        let none = Site::server("ssl_session_ticket_key none;", &[]);
+        assert_eq!(none.error(), "cannot read \"/conf/none\"");
+    }
+
+    #[test]
+    fn sessions_last_a_second_at_least_and_a_week_at_most() {
+        for (says, lifetime_s) in [
+            ("", 300),
+            ("ssl_session_timeout 500ms;", 1),
+            ("ssl_session_timeout 1h;", 3600),
+            ("ssl_session_timeout 1y;", 604_800),
+        ] {
+            let config = config(&Site::server(says, &[]), &mut Kept::default());
+            assert_eq!(config.ticketer.lifetime(), lifetime_s, "{says}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! One key that seals and opens tickets.
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, MAX_TAG_LEN, NONCE_LEN, Nonce, RandomizedNonceKey};
+use aws_lc_rs::{digest, rand};
+
+/// Bytes of a key's name, which stands in front of what it sealed.
+pub(super) const NAME: usize = 16;
+const SECRET: usize = 32;
+const MADE: usize = 8;
+/// What is sealed is a multiple of this.
+const PADDED: usize = 64;
+
+/// Lengths of the files of `ssl_session_ticket_key`, as nginx has them: a name, and two keys of 16 or 32 bytes.
+const FILES: [usize; 2] = [48, 80];
+
+/// A key as it is handed on: its name, then its secret.
+pub(super) type KeyBytes = [u8; NAME + SECRET];
+
+/// A new one; none without randomness.
+pub(super) fn random() -> Option<KeyBytes> {
+    let mut bytes = [0; NAME + SECRET];
+    rand::fill(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// A key by its name.
+pub(super) struct Key {
+    pub(super) name: [u8; NAME],
+    aead: RandomizedNonceKey,
+}
+
+impl Key {
+    fn new(name: [u8; NAME], secret: &[u8]) -> Option<Self> {
+        Some(Self { name, aead: RandomizedNonceKey::new(&AES_256_GCM, secret).ok()? })
+    }
+
+    /// Of a name and a secret, as [`KeyBytes`] has them.
+    pub(super) fn of(bytes: &KeyBytes) -> Option<Self> {
+        let (name, secret) = bytes.split_first_chunk::<NAME>()?;
+        Self::new(*name, secret)
+    }
+
+    /// Of the bytes of a file, all of which count.
+    pub(super) fn of_file(bytes: &[u8]) -> Option<Self> {
+        let name = bytes.first_chunk::<NAME>().filter(|_| FILES.contains(&bytes.len()))?;
+        Self::new(*name, digest::digest(&digest::SHA256, bytes).as_ref())
+    }
+
+    pub(super) fn seal(&self, session: &[u8], now_s: u64) -> Option<Vec<u8>> {
+        let length = u16::try_from(session.len()).ok()?;
+        let padded = (MADE + 2 + session.len()).next_multiple_of(PADDED);
+        let mut content = Vec::with_capacity(padded + MAX_TAG_LEN);
+        content.extend_from_slice(&now_s.to_be_bytes());
+        content.extend_from_slice(&length.to_be_bytes());
+        content.extend_from_slice(session);
+        content.resize(padded, 0);
+        let nonce = self.aead.seal_in_place_append_tag(Aad::from(self.name), &mut content).ok()?;
+        Some([&self.name[..], nonce.as_ref(), &content].concat())
+    }
+
+    /// The session, and when it was sealed.
+    pub(super) fn open(&self, ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
+        let (nonce, content) = ticket.get(NAME..)?.split_first_chunk::<NONCE_LEN>()?;
+        let mut content = content.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let plain = self.aead.open_in_place(nonce, Aad::from(self.name), &mut content).ok()?;
+        let (made, rest) = plain.split_first_chunk::<MADE>()?;
+        let (length, rest) = rest.split_first_chunk::<2>()?;
+        let session = rest.get(..usize::from(u16::from_be_bytes(*length)))?;
+        Some((u64::from_be_bytes(*made), session.to_vec()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_of_a_session_is_hidden_in_steps() {
+        let key = Key::of(&random().unwrap()).unwrap();
+        let sealed = |length: usize| key.seal(&vec![7; length], 5).unwrap().len();
+        let around = NAME + NONCE_LEN + MAX_TAG_LEN;
+        assert_eq!([0, 1, PADDED - MADE - 2].map(sealed), [around + PADDED; 3]);
+        assert_eq!(sealed(PADDED - MADE - 1), around + 2 * PADDED);
+        for length in [0, 1, 53, 54, 55, 2000] {
+            let ticket = key.seal(&vec![7; length], 9).unwrap();
+            assert_eq!(key.open(&ticket), Some((9, vec![7; length])));
+        }
+    }
+
+    #[test]
+    fn session_that_its_length_has_no_room_for_is_not_sealed() {
+        let key = Key::of(&random().unwrap()).unwrap();
+        assert!(key.seal(&vec![0; 65_535], 1).is_some());
+        assert!(key.seal(&vec![0; 65_536], 1).is_none());
+    }
+
+    #[test]
+    fn all_bytes_of_a_file_count() {
+        let of = |change: usize| {
+            let mut bytes = [3; 80];
+            bytes[change] ^= 1;
+            Key::of_file(&bytes).unwrap()
+        };
+        let ticket = Key::of_file(&[3; 80]).unwrap().seal(b"session", 1).unwrap();
+        assert!(Key::of_file(&[3; 80]).unwrap().open(&ticket).is_some());
+        for change in [16, 48, 79] {
+            assert!(of(change).open(&ticket).is_none(), "{change}");
+        }
+        assert_ne!(of(0).name, of(1).name);
+        for length in [0, 47, 49, 79, 81] {
+            assert!(Key::of_file(&vec![3; length]).is_none(), "{length}");
+        }
+    }
+}

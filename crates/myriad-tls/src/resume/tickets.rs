@@ -1,0 +1,253 @@
+//! Tickets: sessions that clients keep themselves, sealed (RFC 5077, RFC 8446 section 4.6.1).
+//!
+//! ```text
+//! ticket = name of the key (16) | nonce (12) | AES-256-GCM( made, s (8) | length (2) | session | padding ) | tag (16)
+//! ```
+//!
+//! The padding keeps from the wire how long the name of the site and the client's certificates are.
+//!
+//! rustls has tickets too, whose keys last for six hours whatever `ssl_session_timeout` says, and no place for keys of the
+//! administrator's own, which let several machines take each other's tickets.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustls::server::ProducesTickets;
+
+use super::keeper::KeepTicketKeys;
+use super::ticket_key::{Key, KeyBytes, NAME, random};
+
+/// Seals and opens the tickets of servers with one life time; all workers share it.
+pub(crate) struct Tickets {
+    keys: Keys,
+    /// `ssl_session_timeout`, seconds.
+    lifetime_s: u32,
+}
+
+enum Keys {
+    /// From files (`ssl_session_ticket_key`); the first seals, all open.
+    Files(Vec<Key>),
+    /// Made at random, and anew when the current one has sealed for a life time.
+    Own(Mutex<Rotation>),
+}
+
+struct Rotation {
+    made_s: u64,
+    current: Known,
+    last: Option<Known>,
+    keeper: Option<Arc<dyn KeepTicketKeys>>,
+}
+
+/// A key with the bytes that it was made of.
+struct Known {
+    key: Key,
+    bytes: KeyBytes,
+}
+
+impl Known {
+    fn of(bytes: KeyBytes) -> Option<Self> {
+        Some(Self { key: Key::of(&bytes)?, bytes })
+    }
+}
+
+impl Rotation {
+    fn new(now_s: u64) -> Option<Self> {
+        Some(Self { made_s: now_s, current: Known::of(random()?)?, last: None, keeper: None })
+    }
+
+    /// Reads a record: when the current key was made (8), its bytes, and those of the one before it if there is one.
+    fn read(record: &[u8]) -> Option<Self> {
+        let (made, rest) = record.split_first_chunk::<8>()?;
+        let (current, rest) = rest.split_first_chunk()?;
+        let last = if rest.is_empty() { None } else { Some(Known::of(rest.try_into().ok()?)?) };
+        Some(Self { made_s: u64::from_be_bytes(*made), current: Known::of(*current)?, last, keeper: None })
+    }
+
+    /// Makes the next key where this one has served for a life time, and forgets the one before. Whether it did.
+    fn turn(&mut self, now_s: u64, lifetime_s: u32) -> Option<bool> {
+        // A clock that was set back would keep a key for as long as it went back.
+        let age_s = now_s.checked_sub(self.made_s);
+        if age_s.is_some_and(|age_s| age_s < u64::from(lifetime_s)) {
+            return Some(false);
+        }
+        let next = Known::of(random()?)?;
+        let before = std::mem::replace(&mut self.current, next);
+        // Whatever it sealed has expired where nobody came for so long.
+        let is_needed = age_s.is_none_or(|age_s| age_s / 2 < u64::from(lifetime_s));
+        self.last = is_needed.then_some(before);
+        self.made_s = now_s;
+        Some(true)
+    }
+
+    /// The record and the keeper that takes it. It is handed over after the lock is released, since that may block.
+    fn record(&self) -> Option<(Arc<dyn KeepTicketKeys>, Vec<u8>)> {
+        let keeper = self.keeper.clone()?;
+        let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes);
+        Some((keeper, [&self.made_s.to_be_bytes()[..], &self.current.bytes, last].concat()))
+    }
+}
+
+impl std::fmt::Debug for Tickets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tickets").field("lifetime_s", &self.lifetime_s).finish_non_exhaustive()
+    }
+}
+
+impl Tickets {
+    /// Tickets with keys made here, or with those of the record of the process before; none without randomness.
+    pub(crate) fn rotating(
+        lifetime_s: u32,
+        record: Option<&[u8]>,
+        keeper: Option<Arc<dyn KeepTicketKeys>>,
+    ) -> Option<Self> {
+        let lifetime_s = lifetime_s.max(1);
+        let known = record.and_then(Rotation::read);
+        let is_new = known.is_none();
+        let mut rotation = known.or_else(|| Rotation::new(now_s()))?;
+        rotation.keeper = keeper;
+        if is_new && let Some((keeper, record)) = rotation.record() {
+            keeper.ticket_keys(lifetime_s, Some(&record));
+        }
+        Some(Self { keys: Keys::Own(Mutex::new(rotation)), lifetime_s })
+    }
+
+    /// Tickets with the keys of files; the error is the index of the file whose length is wrong.
+    pub(crate) fn of_files(files: &[&[u8]], lifetime_s: u32) -> Result<Self, usize> {
+        let keys: Result<_, _> =
+            files.iter().enumerate().map(|(index, bytes)| Key::of_file(bytes).ok_or(index)).collect();
+        Ok(Self { keys: Keys::Files(keys?), lifetime_s: lifetime_s.max(1) })
+    }
+
+    fn seal(&self, session: &[u8], now_s: u64) -> Option<Vec<u8>> {
+        match &self.keys {
+            Keys::Files(keys) => keys.first()?.seal(session, now_s),
+            Keys::Own(rotation) => {
+                let mut rotation = rotation.lock();
+                let is_new = rotation.turn(now_s, self.lifetime_s)?;
+                let handed = if is_new { rotation.record() } else { None };
+                let sealed = rotation.current.key.seal(session, now_s);
+                drop(rotation);
+                if let Some((keeper, record)) = handed {
+                    keeper.ticket_keys(self.lifetime_s, Some(&record));
+                }
+                sealed
+            }
+        }
+    }
+
+    /// Tells the keeper to forget the keys. Connections of an older configuration may go on with them in this process.
+    pub(crate) fn retire(&self) {
+        if let Keys::Own(rotation) = &self.keys {
+            let keeper = rotation.lock().keeper.take();
+            if let Some(keeper) = keeper {
+                keeper.ticket_keys(self.lifetime_s, None);
+            }
+        }
+    }
+
+    fn open(&self, ticket: &[u8], now_s: u64) -> Option<Vec<u8>> {
+        let name = ticket.first_chunk::<NAME>()?;
+        let (made_s, session) = match &self.keys {
+            Keys::Files(keys) => keys.iter().find(|key| key.name == *name)?.open(ticket)?,
+            Keys::Own(rotation) => {
+                let rotation = rotation.lock();
+                let mut known = std::iter::once(&rotation.current).chain(&rotation.last);
+                known.find(|known| known.key.name == *name)?.key.open(ticket)?
+            }
+        };
+        (now_s.saturating_sub(made_s) <= u64::from(self.lifetime_s)).then_some(session)
+    }
+}
+
+impl ProducesTickets for Tickets {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.lifetime_s
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.seal(plain, now_s())
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.open(cipher, now_s())
+    }
+}
+
+fn now_s() -> u64 {
+    myriad_net::clock::now_ms() / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resume::keeper::tests::Told;
+
+    #[test]
+    fn a_ticket_is_opened_while_it_and_its_key_live() {
+        let tickets = Tickets::rotating(300, None, None).unwrap();
+        let start = now_s();
+        let ticket = tickets.seal(b"session", start).unwrap();
+        assert_eq!(tickets.open(&ticket, start + 300).as_deref(), Some(&b"session"[..]));
+        assert_eq!(tickets.open(&ticket, start + 301), None);
+        let next = tickets.seal(b"other", start + 300).unwrap();
+        assert_ne!(next[..NAME], ticket[..NAME], "the key was made anew");
+        assert!(tickets.open(&ticket, start + 300).is_some(), "the last key still opens");
+        tickets.seal(b"third", start + 600).unwrap();
+        assert!(tickets.open(&ticket, start + 300).is_none(), "the one before does not");
+    }
+
+    #[test]
+    fn keys_live_on_in_another_process_and_old_ones_do_not() {
+        let told = Arc::new(Told::default());
+        let first = Tickets::rotating(300, None, Some(Arc::clone(&told) as _)).unwrap();
+        let start = now_s();
+        let old = first.seal(b"old", start).unwrap();
+        let new = first.seal(b"new", start + 300).unwrap();
+        let records: Vec<(u32, Vec<u8>)> = told
+            .0
+            .lock()
+            .iter()
+            .map(|(lifetime_s, record)| (*lifetime_s, record.clone().expect("keys")))
+            .collect();
+        assert_eq!(records.iter().map(|(lifetime_s, _)| *lifetime_s).collect::<Vec<_>>(), [300, 300]);
+        let heir = |record: &[u8]| Tickets::rotating(300, Some(record), None).unwrap();
+        assert!(heir(&records[0].1).open(&old, start).is_some());
+        assert!(heir(&records[0].1).open(&new, start + 300).is_none());
+        let second = heir(&records[1].1);
+        assert!(second.open(&old, start + 300).is_some() && second.open(&new, start + 300).is_some());
+        second.seal(b"next", start + 600).unwrap();
+        assert!(second.open(&old, start + 300).is_none(), "its key rotated as the first one's would have");
+        second.seal(b"after a silence", start + 2000).unwrap();
+        assert!(second.open(&new, start + 300).is_none(), "a key that nothing valid needs is forgotten");
+        for cut in 0..records[1].1.len() {
+            assert!(cut == 56 || Rotation::read(&records[1].1[..cut]).is_none(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn keys_of_files_open_what_others_sealed() {
+        let (one, two) = ([1; 48], [2; 80]);
+        let first = Tickets::of_files(&[&one], 300).unwrap();
+        let both = Tickets::of_files(&[&two, &one], 300).unwrap();
+        let ticket = first.seal(b"session", 5).unwrap();
+        assert!(both.open(&ticket, 5).is_some());
+        assert!(first.open(&both.seal(b"session", 5).unwrap(), 5).is_none());
+        assert_eq!(Tickets::of_files(&[&one, &[3; 47]], 300).err(), Some(1));
+    }
+
+    #[test]
+    fn damage_opens_nothing() {
+        let tickets = Tickets::rotating(300, None, None).unwrap();
+        let ticket = tickets.seal(b"session", now_s()).unwrap();
+        for position in 0..ticket.len() {
+            let mut damaged = ticket.clone();
+            damaged[position] ^= 1;
+            assert_eq!(tickets.open(&damaged, now_s()), None);
+            assert_eq!(tickets.open(&ticket[..position], now_s()), None);
+        }
+    }
+}

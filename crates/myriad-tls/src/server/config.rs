@@ -1,0 +1,153 @@
+//! `ssl_*` to the settings of rustls, for each server that speaks TLS.
+
+use std::sync::Arc;
+
+use myriad_conf::Diagnostic;
+use rustls::{ServerConfig, version};
+
+use super::identities::Identities;
+use super::parts::ServerParts;
+use crate::offer::ciphers::cheapest_first;
+use crate::offer::provider::{Offer, provider};
+use crate::peers::client_rules::client_verifier;
+use crate::resume::kept::Kept;
+use crate::resume::setup::resume;
+
+/// Bytes that a record needs beside its content, as rustls counts them.
+const RECORD_OVERHEAD: u64 = 5;
+/// The bounds of rustls for a record, bytes.
+const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
+
+/// The settings of rustls for a server that speaks HTTP/1 over TCP. Ticket keys and caches are taken from `kept`, and new ones
+/// are put there.
+///
+/// # Errors
+/// The first setting or file that cannot be used, at its place in the configuration.
+pub fn server_config(parts: &ServerParts<'_>, kept: &mut Kept) -> Result<ServerConfig, Box<Diagnostic>> {
+    let settings = parts.settings;
+    let offer = Offer {
+        ciphers: settings.ciphers.as_ref(),
+        curves: settings.curves.as_ref(),
+        commands: &settings.commands,
+    };
+    let mut provider = provider(&offer)?;
+    if settings.ciphers.is_none() && settings.commands.is_empty() {
+        cheapest_first(&mut provider);
+    }
+    let verifier = client_verifier(settings, parts.files, &provider)?;
+    let identities = Identities::read(parts, &provider)?;
+    let mut versions = Vec::new();
+    if settings.tls13 {
+        versions.push(&version::TLS13);
+    }
+    if settings.tls12 {
+        versions.push(&version::TLS12);
+    }
+    let at = settings.certificates.first().map(|name| name.span).unwrap_or_default();
+    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&versions)
+        .map_err(|error| Box::new(Diagnostic::error(at, error.to_string())))?
+        .with_client_cert_verifier(verifier)
+        .with_cert_resolver(Arc::new(identities));
+    config.alpn_protocols = vec![b"http/1.1".to_vec(), b"http/1.0".to_vec()];
+    config.ignore_client_order = settings.prefer_server_ciphers.unwrap_or(true);
+    // Without `ssl_buffer_size` the connection chooses the size of each record.
+    config.max_fragment_size = settings
+        .buffer_size
+        .map(|size| (size.saturating_add(RECORD_OVERHEAD)).clamp(*RECORDS.start(), *RECORDS.end()) as usize);
+    if !settings.certificate_compression {
+        config.cert_compressors.clear();
+    }
+    resume(parts, kept, &mut config)?;
+    Ok(config)
+}
+
+/// The same settings with HTTP/2 as the first protocol of ALPN.
+pub fn with_http2(config: &ServerConfig) -> ServerConfig {
+    let mut own = config.clone();
+    own.alpn_protocols.insert(0, b"h2".to_vec());
+    own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Client, Site};
+    use rustls::{CipherSuite, ProtocolVersion};
+
+    #[test]
+    fn versions_are_those_of_the_configuration() {
+        for (says, spoken) in [
+            ("", Some(ProtocolVersion::TLSv1_3)),
+            ("ssl_protocols TLSv1.2;", Some(ProtocolVersion::TLSv1_2)),
+            ("ssl_protocols TLSv1.3;", Some(ProtocolVersion::TLSv1_3)),
+            ("ssl_protocols TLSv1.2 TLSv1.3;", Some(ProtocolVersion::TLSv1_3)),
+        ] {
+            let config = Site::server(says, &[]).config().unwrap();
+            let (client, server) = Client::new().shake(&config).unwrap();
+            assert_eq!([client.protocol_version(), server.protocol_version()], [spoken; 2], "{says}");
+        }
+        let new = Site::server("ssl_protocols TLSv1.3;", &[]).config().unwrap();
+        assert!(Client::speaking(&[&version::TLS12]).shake(&new).is_err());
+    }
+
+    #[test]
+    fn http1_is_spoken_and_http2_is_offered_first_where_it_may_be() {
+        let http1 = Site::server("", &[]).config().unwrap();
+        let http2 = Arc::new(with_http2(&http1));
+        let mut client = Client::new();
+        client.config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
+        let spoken = |config| client.shake(config).unwrap().0.alpn_protocol().map(<[u8]>::to_vec);
+        assert_eq!(spoken(&http1).as_deref(), Some(&b"http/1.1"[..]));
+        assert_eq!(spoken(&http2).as_deref(), Some(&b"h2"[..]));
+    }
+
+    #[test]
+    fn records_stay_within_the_bounds_of_rustls() {
+        for (says, size) in [
+            ("", None),
+            ("ssl_buffer_size 4k;", Some(4096 + 5)),
+            ("ssl_buffer_size 1;", Some(32)),
+            ("ssl_buffer_size 1m;", Some(16_389)),
+        ] {
+            let config = Site::server(says, &[]).config().unwrap();
+            assert_eq!(config.max_fragment_size, size, "{says}");
+            assert!(Client::new().shake(&config).is_ok());
+        }
+    }
+
+    #[test]
+    fn cheapest_suite_is_chosen_where_nothing_is_written_and_the_first_one_else() {
+        let spoken = |says: &str| {
+            let config = Site::server(says, &[]).config().unwrap();
+            let (client, _) = Client::new().shake(&config).unwrap();
+            client.negotiated_cipher_suite().map(|suite| suite.suite())
+        };
+        assert_eq!(spoken(""), Some(CipherSuite::TLS13_AES_128_GCM_SHA256));
+        assert_eq!(
+            spoken("ssl_conf_command Ciphersuites TLS_CHACHA20_POLY1305_SHA256;"),
+            Some(CipherSuite::TLS13_CHACHA20_POLY1305_SHA256)
+        );
+        assert_eq!(
+            spoken("ssl_protocols TLSv1.2; ssl_ciphers ECDHE+AES256:ECDHE;"),
+            Some(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384)
+        );
+    }
+
+    #[test]
+    fn certificates_are_compressed_where_that_is_asked_for_alone() {
+        let compressors = |says: &str| Site::server(says, &[]).config().unwrap().cert_compressors.len();
+        assert_eq!(compressors(""), 0);
+        assert!(compressors("ssl_certificate_compression on;") > 0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_at_its_place() {
+        let site = Site::server("ssl_ciphers AES128-SHA;", &[]);
+        let error = site.config().unwrap_err();
+        assert_eq!(error.span, site.tls().ciphers.as_ref().unwrap().span);
+        assert!(
+            Site::server("ssl_ecdh_curve sect571r1;", &[]).error().contains("unknown group \"sect571r1\"")
+        );
+    }
+}

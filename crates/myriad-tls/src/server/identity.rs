@@ -1,0 +1,86 @@
+//! A certificate with its key, as a handshake at this moment shows it.
+
+use std::sync::Arc;
+
+use myriad_acme::{Slot, Staple};
+use myriad_conf::model::AcmeKeyKind;
+use parking_lot::Mutex;
+use rustls::sign::CertifiedKey;
+
+/// A certificate with its key.
+#[derive(Debug)]
+pub(super) enum Identity {
+    /// From files.
+    Fixed(Arc<CertifiedKey>),
+    /// From files, with an OCSP answer that is kept fresh.
+    Stapled(Stapled),
+    /// Ordered from an authority: it arrives, and is renewed, while the server runs.
+    Ordered(Arc<Slot>),
+}
+
+impl Identity {
+    /// The pair for a handshake at this moment; none before an ordered one has arrived.
+    pub(super) fn certified(&self) -> Option<Arc<CertifiedKey>> {
+        match self {
+            Self::Fixed(certified) => Some(Arc::clone(certified)),
+            Self::Stapled(stapled) => Some(stapled.certified()),
+            Self::Ordered(slot) => slot.certified(),
+        }
+    }
+
+    /// The algorithm of its key; none for an ordered pair.
+    pub(super) fn kind(&self) -> Option<rustls::SignatureAlgorithm> {
+        match self {
+            Self::Fixed(certified) | Self::Stapled(Stapled { bare: certified, .. }) => {
+                Some(certified.key.algorithm())
+            }
+            Self::Ordered(_) => None,
+        }
+    }
+
+    pub(super) fn is_rsa(&self) -> bool {
+        match self {
+            Self::Fixed(_) | Self::Stapled(_) => self.kind() == Some(rustls::SignatureAlgorithm::RSA),
+            Self::Ordered(slot) => {
+                matches!(slot.order.key, AcmeKeyKind::Rsa2048 | AcmeKeyKind::Rsa3072 | AcmeKeyKind::Rsa4096)
+            }
+        }
+    }
+}
+
+/// A certificate that is shown with the newest OCSP answer.
+#[derive(Debug)]
+pub(super) struct Stapled {
+    bare: Arc<CertifiedKey>,
+    staple: Arc<Staple>,
+    /// The pair with the OCSP answer of that number, made once for each answer.
+    made: Mutex<(u64, Arc<CertifiedKey>)>,
+}
+
+impl Stapled {
+    pub(super) fn new(bare: Arc<CertifiedKey>, staple: Arc<Staple>) -> Self {
+        // 0 is the number of no answer.
+        let made = Mutex::new((0, Arc::clone(&bare)));
+        Self { bare, staple, made }
+    }
+
+    fn certified(&self) -> Arc<CertifiedKey> {
+        let number = self.staple.number();
+        let mut made = self.made.lock();
+        if made.0 != number {
+            let certified = match self.staple.answer() {
+                Some(answer) => with_ocsp(&self.bare, answer.to_vec()),
+                None => Arc::clone(&self.bare),
+            };
+            *made = (number, certified);
+        }
+        Arc::clone(&made.1)
+    }
+}
+
+/// The same pair with an OCSP answer, which handshakes staple.
+pub(super) fn with_ocsp(certified: &CertifiedKey, answer: Vec<u8>) -> Arc<CertifiedKey> {
+    let mut own = certified.clone();
+    own.ocsp = Some(answer);
+    Arc::new(own)
+}

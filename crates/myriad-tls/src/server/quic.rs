@@ -1,0 +1,67 @@
+//! `http3*`, `quic_*`: TLS over QUIC.
+
+use myriad_conf::Diagnostic;
+use myriad_conf::settings::Http3Settings;
+use rustls::ServerConfig;
+
+use crate::certificates::files::{Files, tls_path};
+
+/// The only value for early data that QUIC has beside 0 (RFC 9001 section 4.6.1).
+const UNLIMITED: u32 = u32::MAX;
+
+/// The settings of a server for HTTP/3, from those for TCP.
+pub fn over_quic(config: &ServerConfig, early_data: bool) -> ServerConfig {
+    let mut own = config.clone();
+    own.alpn_protocols = vec![b"h3".to_vec()];
+    own.max_fragment_size = None;
+    // Early data cannot be replayed: their sessions are kept here, and removed at the first use (RFC 8446 section 8.1).
+    own.max_early_data_size = if early_data { UNLIMITED } else { 0 };
+    own
+}
+
+/// `quic_host_key`: the bytes of its file, whatever they are; none where it is not written.
+///
+/// # Errors
+/// A file that cannot be read, or is empty.
+pub fn host_key(http3: &Http3Settings, files: Files<'_>) -> Result<Option<Box<[u8]>>, Box<Diagnostic>> {
+    let Some(name) = &http3.host_key else { return Ok(None) };
+    let path = tls_path(files.folder, name);
+    match files.read.get(&path) {
+        Some(bytes) if !bytes.is_empty() => Ok(Some(bytes.as_slice().into())),
+        Some(_) => {
+            let error = Diagnostic::error(name.span, format!("\"{}\" zero key size", path.display()));
+            Err(Box::new(error.help("write random bytes into it: openssl rand -out FILE 32")))
+        }
+        None => Err(Box::new(Diagnostic::error(name.span, format!("cannot read \"{}\"", path.display())))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Site;
+
+    #[test]
+    fn quic_speaks_http3_alone_and_sizes_no_records() {
+        let site = Site::server("ssl_buffer_size 4k; ssl_early_data on;", &[]);
+        let config = site.config().unwrap();
+        for (early_data, most) in [(true, UNLIMITED), (false, 0)] {
+            let own = over_quic(&config, early_data);
+            assert_eq!(own.alpn_protocols, [b"h3"]);
+            assert_eq!((own.max_fragment_size, own.max_early_data_size), (None, most));
+        }
+        assert!(config.max_fragment_size.is_some(), "that of TCP is another");
+    }
+
+    #[test]
+    fn host_key_is_what_its_file_holds_and_an_empty_one_is_refused() {
+        let key = |says: &str| {
+            let site = Site::server(says, &[("quic.key", b"bytes"), ("empty.key", b"")]);
+            host_key(&site.first().settings.http3, site.files()).map_err(|error| error.message)
+        };
+        assert_eq!(key(""), Ok(None));
+        assert_eq!(key("quic_host_key quic.key;"), Ok(Some(b"bytes"[..].into())));
+        assert_eq!(key("quic_host_key empty.key;"), Err("\"/conf/empty.key\" zero key size".to_owned()));
+        assert_eq!(key("quic_host_key none.key;"), Err("cannot read \"/conf/none.key\"".to_owned()));
+    }
+}

@@ -1,0 +1,135 @@
+//! `ssl_stapling`: the certificates that are shown with an OCSP answer, and the responders that give it.
+
+use std::sync::Arc;
+
+use myriad_acme::https::is_plain_url;
+use myriad_acme::{Question, Staple};
+use myriad_conf::Text;
+use myriad_conf::settings::TlsSettings;
+use myriad_x509::Certificate;
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::pki_types::CertificateDer;
+
+use crate::certificates::certified::certificates;
+use crate::certificates::files::{DATA, Files};
+use crate::resume::kept::Kept;
+use crate::server::identities::{are_named, is_ordered};
+
+/// The staples of a server's certificates, in their order; none for one that has none, and an empty list where nobody is
+/// asked. What is wrong with the files themselves is told by [`crate::server_config`], and why nobody is asked by
+/// [`crate::tls_warnings`].
+pub fn staples(settings: &TlsSettings, files: Files<'_>, kept: &mut Kept) -> Vec<Option<Arc<Staple>>> {
+    if !settings.stapling || settings.stapling_file.is_some() {
+        return Vec::new();
+    }
+    let asked = settings.certificates.iter().map(|name| question(settings, files, name).and_then(Result::ok));
+    asked.map(|question| question.map(|question| kept.staple(question))).collect()
+}
+
+/// The question about a certificate. The error is a warning that says why there is none; a certificate that cannot be read has
+/// neither.
+pub(crate) fn question(
+    settings: &TlsSettings,
+    files: Files<'_>,
+    name: &Text,
+) -> Option<Result<Question, String>> {
+    let shown = if name.bytes().starts_with(DATA) { "data:".into() } else { name.lossy() };
+    let ignored =
+        |why: &str| Some(Err(format!("\"ssl_stapling\" ignored, {why} the certificate \"{shown}\"")));
+    if is_ordered(name) {
+        return ignored("nobody is asked about what is ordered, as");
+    }
+    if are_named(settings) {
+        return ignored("where variables name certificates nobody is asked about");
+    }
+    let chain = certificates(&files.bytes(name).ok()?).ok()?;
+    let leaf = Certificate::parse(chain.first()?).ok()?;
+    let trusted = settings.trusted_certificate.as_ref();
+    let trusted = trusted.and_then(|name| certificates(&files.bytes(name).ok()?).ok()).unwrap_or_default();
+    let algorithms = default_provider().signature_verification_algorithms;
+    let has_issued = |der: &&CertificateDer<'_>| {
+        Certificate::parse(der).is_ok_and(|issuer| issuer.has_issued(&leaf, algorithms.all))
+    };
+    let Some(issuer) = chain[1..].iter().chain(&trusted).find(has_issued) else {
+        return ignored("no issuer certificate is in ssl_certificate or ssl_trusted_certificate for");
+    };
+    let written = settings.stapling_responder.as_ref().map(|url| url.lossy().into_owned());
+    let Some(url) = written.or_else(|| leaf.ocsp_responder().map(str::to_owned)) else {
+        return ignored("no OCSP responder URL is in");
+    };
+    if !is_plain_url(&url) {
+        return ignored(&format!("\"{url}\" is no URL that begins with http://, for"));
+    }
+    Some(Ok(Question {
+        name: shown.into_owned(),
+        certificate: chain[0].to_vec(),
+        issuer: issuer.to_vec(),
+        url,
+        verify: settings.stapling_verify,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Site;
+
+    const LEAF: &[u8] = include_bytes!("../../myriad-x509/src/ocsp/fixtures/leaf.pem");
+    const OTHER: &[u8] = include_bytes!("../../myriad-x509/src/ocsp/fixtures/other.pem");
+    const ROOT: &[u8] = include_bytes!("../../myriad-x509/src/ocsp/fixtures/root.pem");
+
+    fn site(says: &str) -> Site {
+        let files: [(&str, &[u8]); 4] =
+            [("leaf", LEAF), ("other", OTHER), ("root", ROOT), ("chain", &[LEAF, ROOT].concat())];
+        let issuer = "acme_issuer ca { uri https://ca.test/; }";
+        let server = "listen 443 ssl; server_name a.test; acme_certificate ca; ssl_certificate_key k;";
+        Site::of(&format!("{issuer} server {{ {server} {says} }}"), &files)
+    }
+
+    fn asked(says: &str) -> Option<Result<Question, String>> {
+        let site = site(&format!("ssl_stapling on; {says}"));
+        question(site.tls(), site.files(), &site.tls().certificates[0])
+    }
+
+    #[test]
+    fn responder_is_that_of_the_certificate_or_of_the_configuration() {
+        let question = asked("ssl_certificate chain;").unwrap().unwrap();
+        assert_eq!((question.name.as_str(), question.url.as_str()), ("chain", "http://ocsp.test:8081/path"));
+        assert_eq!([question.certificate, question.issuer], [LEAF, ROOT].map(crate::testing::der));
+        assert!(!question.verify);
+        let says = "ssl_certificate leaf; ssl_trusted_certificate root; ssl_stapling_verify on;";
+        let written = asked(&format!("{says} ssl_stapling_responder http://b.test/;")).unwrap().unwrap();
+        assert!(written.verify && written.url == "http://b.test/");
+    }
+
+    #[test]
+    fn why_nobody_is_asked_is_told() {
+        for (says, why) in [
+            ("ssl_certificate leaf;", "no issuer certificate is in"),
+            ("ssl_certificate leaf; ssl_trusted_certificate other;", "no issuer certificate is in"),
+            ("ssl_certificate other; ssl_trusted_certificate root;", "no OCSP responder URL is in"),
+            ("ssl_certificate chain; ssl_stapling_responder https://b.test/;", "begins with http://"),
+            ("ssl_certificate $host;", "where variables name certificates"),
+            ("ssl_certificate $acme_certificate;", "what is ordered"),
+        ] {
+            let told = asked(says).unwrap().unwrap_err();
+            assert!(told.starts_with("\"ssl_stapling\" ignored, ") && told.contains(why), "{says}: {told}");
+        }
+        assert_eq!(asked("ssl_certificate none;"), None, "which is told elsewhere");
+    }
+
+    #[test]
+    fn each_certificate_has_its_place_and_a_question_one_staple() {
+        let mut kept = Kept::default();
+        let mut of = |says: &str| {
+            let site = site(says);
+            staples(site.tls(), site.files(), &mut kept)
+        };
+        assert!(of("ssl_certificate chain;").is_empty());
+        assert!(of("ssl_certificate chain; ssl_stapling on; ssl_stapling_file answer;").is_empty());
+        let two = "ssl_stapling on; ssl_certificate_key k; ssl_certificate other; ssl_certificate chain;";
+        let [before, after] = [of(two), of(two)];
+        assert!(before[0].is_none() && after.len() == 2);
+        assert!(Arc::ptr_eq(before[1].as_ref().unwrap(), after[1].as_ref().unwrap()), "over a reload");
+    }
+}

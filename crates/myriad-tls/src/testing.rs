@@ -1,0 +1,247 @@
+//! What tests are made with: configurations with their files, certificates, handshakes in memory.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use myriad_acme::{SigningKey, csr};
+use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind, HttpConf, ServerConf};
+use myriad_conf::registry::Registry;
+use myriad_conf::settings::TlsSettings;
+use myriad_conf::{Diagnostic, MemoryLoader, Model, parse, survey};
+use myriad_x509::pem;
+use parking_lot::Mutex;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, Connection, DigitallySignedStruct, Error, ServerConfig, ServerConnection,
+    SignatureScheme, SupportedProtocolVersion,
+};
+
+use crate::certificates::files::{Files, TlsFiles};
+use crate::resume::kept::Kept;
+use crate::server::config::server_config;
+use crate::server::parts::ServerParts;
+
+/// The folder of configurations.
+pub(crate) const FOLDER: &str = "/conf";
+
+/// Seconds since the Unix epoch.
+pub(crate) fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs()
+}
+
+/// A self-signed certificate and its key, both in PEM.
+pub(crate) struct Made {
+    pub(crate) certificate: Vec<u8>,
+    pub(crate) key: Vec<u8>,
+}
+
+impl Made {
+    /// For a host name, valid from yesterday on.
+    pub(crate) fn of(kind: AcmeKeyKind, name: &str) -> Self {
+        Self::at(kind, name, now_s())
+    }
+
+    /// For a host name, valid from a day before that time to a day after it, seconds since the Unix epoch.
+    pub(crate) fn at(kind: AcmeKeyKind, name: &str, at_s: u64) -> Self {
+        Self::with(&SigningKey::generate(kind).expect("a key"), name, at_s)
+    }
+
+    /// The same with a key that is there.
+    pub(crate) fn with(key: &SigningKey, name: &str, at_s: u64) -> Self {
+        let names = [AcmeIdentifier::Dns(name.to_owned())];
+        let der = csr::self_signed(key, &names, at_s, 1).expect("a certificate");
+        Self { certificate: pem::block("CERTIFICATE", &der).into_bytes(), key: key.to_pem().into_bytes() }
+    }
+
+    /// An ECDSA pair for `a.test`.
+    pub(crate) fn usual() -> Self {
+        Self::of(AcmeKeyKind::P256, "a.test")
+    }
+
+    /// Certificate, then key.
+    pub(crate) fn both(&self) -> Vec<u8> {
+        [&self.certificate[..], &self.key].concat()
+    }
+}
+
+/// What the first block of a text holds.
+pub(crate) fn der(text: &[u8]) -> Vec<u8> {
+    pem::blocks(text).next().expect("a block").expect("whole").bytes().expect("base64")
+}
+
+/// A configuration with its files.
+pub(crate) struct Site {
+    pub(crate) model: Model,
+    pub(crate) read: TlsFiles,
+}
+
+impl Site {
+    /// What stands in `http`, and files by their names in the folder of the configuration.
+    pub(crate) fn of(http: &str, files: &[(&str, &[u8])]) -> Self {
+        let path = Path::new(FOLDER).join("nginx.conf");
+        let loader = MemoryLoader::with(&path, format!("events {{}} http {{ {http} }}"));
+        let survey = survey(&parse(&loader, &path, b""), Registry::language());
+        assert!(survey.findings.is_empty(), "{:?}", survey.findings);
+        let read = files.iter().map(|(name, bytes)| (Path::new(FOLDER).join(name), bytes.to_vec())).collect();
+        Self { model: survey.model, read }
+    }
+
+    /// One server that listens and says this besides, with the certificate `a.crt` and its key.
+    pub(crate) fn server(says: &str, files: &[(&str, &[u8])]) -> Self {
+        let made = Made::usual();
+        let own: [(&str, &[u8]); 2] = [("a.crt", &made.certificate), ("a.key", &made.key)];
+        let http = format!(
+            "server {{ listen 443 ssl; server_name a.test; ssl_certificate a.crt; ssl_certificate_key a.key; {says} }}"
+        );
+        Self::of(&http, &[&own[..], files].concat())
+    }
+
+    pub(crate) fn http(&self) -> &HttpConf {
+        self.model.http.as_ref().expect("http")
+    }
+
+    pub(crate) fn first(&self) -> &ServerConf {
+        &self.http().servers[0]
+    }
+
+    /// Of its first server.
+    pub(crate) fn tls(&self) -> &TlsSettings {
+        &self.first().settings.tls
+    }
+
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files { read: &self.read, folder: Path::new(FOLDER) }
+    }
+
+    pub(crate) fn parts(&self) -> ServerParts<'_> {
+        ServerParts { settings: self.tls(), files: self.files(), ordered: None, staples: &[] }
+    }
+
+    /// The settings of its first server.
+    pub(crate) fn config(&self) -> Result<Arc<ServerConfig>, Box<Diagnostic>> {
+        server_config(&self.parts(), &mut Kept::default()).map(Arc::new)
+    }
+
+    /// What is wrong with its first server, and what is advised.
+    pub(crate) fn error(&self) -> String {
+        let error = *self.config().unwrap_err();
+        [vec![error.message], error.help].concat().join("; ")
+    }
+}
+
+/// Takes whatever certificate a server shows, and notes it with the OCSP answer that comes along.
+#[derive(Debug)]
+struct Watching {
+    provider: CryptoProvider,
+    shown: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
+}
+
+impl ServerCertVerifier for Watching {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        ocsp: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        *self.shown.lock() = (certificate.to_vec(), ocsp.to_vec());
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// A client, which keeps its sessions.
+pub(crate) struct Client {
+    pub(crate) config: ClientConfig,
+    shown: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
+}
+
+impl Client {
+    /// One that speaks TLS 1.2 and 1.3.
+    pub(crate) fn new() -> Self {
+        Self::speaking(rustls::ALL_VERSIONS)
+    }
+
+    pub(crate) fn speaking(versions: &[&'static SupportedProtocolVersion]) -> Self {
+        let provider = aws_lc_rs::default_provider();
+        let shown = Arc::default();
+        let watching = Watching { provider: provider.clone(), shown: Arc::clone(&shown) };
+        let config = ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(versions)
+            .expect("versions")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(watching))
+            .with_no_client_auth();
+        Self { config, shown }
+    }
+
+    /// Shakes hands with a server, and reads what comes behind.
+    pub(crate) fn shake(
+        &self,
+        server: &Arc<ServerConfig>,
+    ) -> Result<(ClientConnection, ServerConnection), Error> {
+        let name = ServerName::try_from("a.test").expect("a name");
+        let mut client = Connection::from(ClientConnection::new(Arc::new(self.config.clone()), name)?);
+        let mut server = Connection::from(ServerConnection::new(Arc::clone(server))?);
+        while client.wants_write() || server.wants_write() {
+            pass(&mut client, &mut server)?;
+            pass(&mut server, &mut client)?;
+        }
+        match (client, server) {
+            (Connection::Client(client), Connection::Server(server)) => Ok((client, server)),
+            _ => unreachable!("one of each"),
+        }
+    }
+
+    /// The certificate and the OCSP answer of the last server that showed any.
+    pub(crate) fn shown(&self) -> (Vec<u8>, Vec<u8>) {
+        self.shown.lock().clone()
+    }
+
+    /// Whether a second handshake resumes the session of the first.
+    pub(crate) fn resumes(&self, first: &Arc<ServerConfig>, second: &Arc<ServerConfig>) -> bool {
+        self.shake(first).expect("a handshake");
+        let kind = self.shake(second).expect("a handshake").0.handshake_kind();
+        kind == Some(rustls::HandshakeKind::Resumed)
+    }
+}
+
+fn pass(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    let mut bytes = Vec::new();
+    while from.wants_write() {
+        from.write_tls(&mut bytes).expect("memory");
+    }
+    let mut rest = &bytes[..];
+    while !rest.is_empty() {
+        to.read_tls(&mut rest).expect("memory");
+        to.process_new_packets()?;
+    }
+    Ok(())
+}

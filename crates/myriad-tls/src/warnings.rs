@@ -1,0 +1,159 @@
+//! Warnings about settings that work and are probably a mistake: certificates out of their time, words of `ssl_ciphers` that name
+//! nothing, `https_only` without https, `ssl_stapling` without a responder.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use myriad_calendar::format_http_date;
+use myriad_conf::model::{HttpConf, ServerConf};
+use myriad_conf::settings::TlsSettings;
+use myriad_conf::{Diagnostic, Model, Text};
+use myriad_x509::Certificate;
+
+use crate::certificates::certified::certificates;
+use crate::certificates::files::{Files, TlsFiles, is_tls_file};
+use crate::offer;
+use crate::stapling::question;
+
+/// The warnings about a model without errors, each once, even where many servers inherit the setting.
+///
+/// `folder` is that of the main configuration file, `read` what [`crate::tls_files`] asks for.
+pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagnostic> {
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now_s = i64::try_from(now_s).unwrap_or(i64::MAX);
+    let files = Files { read, folder };
+    let mut warnings: Vec<Diagnostic> = Vec::new();
+    if let Some(http) = &model.http {
+        for server in &http.servers {
+            let tls = &server.settings.tls;
+            let found = out_of_time(tls, files, now_s).chain(unspoken(tls));
+            let found = found.chain(leads_nowhere(http, server)).chain(not_stapled(tls, files));
+            for warning in found {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+        }
+    }
+    warnings
+}
+
+/// Certificates that clients refuse for their dates.
+fn out_of_time(tls: &TlsSettings, files: Files<'_>, now_s: i64) -> impl Iterator<Item = Diagnostic> {
+    tls.certificates.iter().filter(|name| is_tls_file(name)).filter_map(move |name| {
+        let chain = certificates(&files.bytes(name).ok()?).ok()?;
+        let certificate = Certificate::parse(chain.first()?).ok()?;
+        let why = if now_s > certificate.not_after {
+            format!("expired on {}", date(certificate.not_after))
+        } else if now_s < certificate.not_before {
+            format!("is not valid before {}", date(certificate.not_before))
+        } else {
+            return None;
+        };
+        Some(Diagnostic::warning(name.span, format!("the certificate \"{}\" {why}", name.lossy())))
+    })
+}
+
+fn date(at_s: i64) -> String {
+    String::from_utf8_lossy(&format_http_date(u64::try_from(at_s).unwrap_or(0))).into_owned()
+}
+
+/// Certificates that get no OCSP answer though `ssl_stapling` is on.
+fn not_stapled(tls: &TlsSettings, files: Files<'_>) -> impl Iterator<Item = Diagnostic> {
+    let asks = tls.stapling && tls.stapling_file.is_none();
+    tls.certificates.iter().filter(move |_| asks).filter_map(move |name| {
+        let why = question(tls, files, name)?.err()?;
+        Some(Diagnostic::warning(name.span, why))
+    })
+}
+
+/// Words of `ssl_ciphers` that name no suite that is spoken.
+fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
+    let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
+    list.into_iter().filter_map(|list| {
+        let message = offer::unspoken::unspoken(&list.lossy())?;
+        let help = "leave them out, or leave the whole line out for the usual ones; docs/https.md (Ciphers) says which are spoken";
+        Some(Diagnostic::warning(list.span, message).help(help))
+    })
+}
+
+/// `https_only on` without https: no listener speaks it, no `port=` names another, no proxy is trusted that could.
+fn leads_nowhere(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
+    let rules = server.settings.https_only.as_ref()?;
+    let speaks =
+        http.servers.iter().flat_map(|server| &server.listens).any(|listen| listen.ssl || listen.quic);
+    if speaks || rules.port.is_some() || !server.settings.real_ip.from.is_empty() {
+        return None;
+    }
+    let message = "\"https_only\" leads visitors of this server to https, and no \"listen\" says \"ssl\"";
+    Some(
+        Diagnostic::warning(rules.span, message)
+            .help("write listen 443 ssl; or, where a proxy ends TLS, set_real_ip_from for its address"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{FOLDER, Made, Site, now_s};
+    use myriad_conf::model::AcmeKeyKind;
+
+    fn told(site: &Site) -> Vec<String> {
+        let warnings = tls_warnings(&site.model, Path::new(FOLDER), &site.read);
+        warnings.into_iter().map(|warning| warning.message).collect()
+    }
+
+    #[test]
+    fn sound_servers_are_not_mentioned() {
+        assert!(told(&Site::server("ssl_ciphers HIGH:!aNULL; https_only on;", &[])).is_empty());
+        assert!(told(&Site::of("server { listen 80; }", &[])).is_empty());
+    }
+
+    #[test]
+    fn certificates_out_of_their_time_are_told_once_though_two_servers_show_them() {
+        let [old, young] =
+            [0, now_s() + 30 * 86_400].map(|at_s| Made::at(AcmeKeyKind::P256, "a.test", at_s).certificate);
+        let site = Site::of(
+            "ssl_certificate_key k; ssl_certificate old; server { listen 443 ssl; } server { listen 444 ssl; }
+             server { listen 445 ssl; ssl_certificate young; }",
+            &[("old", &old), ("young", &young)],
+        );
+        let told = told(&site);
+        assert!(
+            told.contains(&"the certificate \"old\" expired on Fri, 02 Jan 1970 00:00:00 GMT".to_owned()),
+            "{told:?}"
+        );
+        assert!(
+            told.iter().any(|told| told.starts_with("the certificate \"young\" is not valid before ")),
+            "{told:?}"
+        );
+        assert_eq!(told.len(), 2, "{told:?}");
+    }
+
+    #[test]
+    fn words_that_name_nothing_are_told_where_tls_is_spoken() {
+        let told_of = |http: &str| told(&Site::of(http, &[]));
+        let words = "ssl_ciphers HIGH:RC4;";
+        let server = "server { listen 443 ssl; ssl_certificate c; ssl_certificate_key k; }";
+        assert!(told_of(&format!("{words} {server}"))[0].contains("RC4 (broken)"));
+        assert!(told_of(&format!("{words} server {{ listen 80; }}")).is_empty());
+    }
+
+    #[test]
+    fn https_that_nobody_speaks_leads_nowhere() {
+        let told_of = |http: &str| told(&Site::of(http, &[]));
+        let lost = told_of("server { listen 80; https_only on; }");
+        assert!(lost.len() == 1 && lost[0].contains("no \"listen\" says \"ssl\""), "{lost:?}");
+        assert!(told_of("server { listen 80; https_only on; set_real_ip_from 10.0.0.1; }").is_empty());
+        assert!(told_of("server { listen 80; https_only on port=8443; }").is_empty());
+    }
+
+    #[test]
+    fn stapling_that_asks_nobody_is_told() {
+        let told = told(&Site::server("ssl_stapling on;", &[]));
+        assert!(told.len() == 1 && told[0].contains("no issuer certificate"), "{told:?}");
+        let made = Made::usual();
+        let answered = Site::server("ssl_stapling on; ssl_stapling_file f;", &[("f", &made.certificate)]);
+        assert!(self::told(&answered).is_empty());
+    }
+}

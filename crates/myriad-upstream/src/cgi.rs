@@ -1,0 +1,96 @@
+//! The client of SCGI and uwsgi: a request is an environment and a body, the answer a CGI head (RFC 3875 section 6) or an HTTP
+//! one, and what follows it up to the end of the connection, which serves once.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+
+use bytes::{Buf, Bytes};
+use myriad_fastcgi::cgi::{HeadError, Parsed, parse_head};
+use myriad_http::h1::{ResponseFraming, response_framing};
+use myriad_http::{Known, Method, ResponseHead};
+
+use crate::body::Demux;
+use crate::error::{ErrorKind, OriginError, Phase};
+use crate::link::Link;
+
+/// A response up to its body.
+pub(crate) struct Answer {
+    pub(crate) head: ResponseHead,
+    pub(crate) demux: Cgi,
+}
+
+/// Reads the response head; what was read beyond it stays in the link's input.
+pub(crate) async fn read_head(
+    link: &mut Link,
+    method: Method,
+    max_head: usize,
+) -> Result<Answer, OriginError> {
+    loop {
+        if let Parsed::Complete(head, length) = parse_head(&link.input, max_head).map_err(invalid_head)? {
+            link.input.advance(length);
+            return begin_body(*head, method);
+        }
+        if poll_fn(|cx| link.poll_fill(cx, Phase::ReadingHead)).await? == 0 {
+            return Err(link.closed(Phase::ReadingHead));
+        }
+    }
+}
+
+fn begin_body(mut head: ResponseHead, method: Method) -> Result<Answer, OriginError> {
+    // The end of the connection frames the body; a script that says otherwise would only confuse the client.
+    head.fields.remove_known(Known::TransferEncoding);
+    let framing = response_framing(&head, method)
+        .map_err(|error| OriginError::invalid(Phase::ReadingHead, format!("upstream sent {error}")))?;
+    let left = match framing {
+        ResponseFraming::None => Some(0),
+        ResponseFraming::Length(length) => Some(length),
+        ResponseFraming::Chunked | ResponseFraming::UntilClose => None,
+    };
+    Ok(Answer { head, demux: Cgi { left, has_body: framing != ResponseFraming::None } })
+}
+
+/// What is wrong with a head.
+pub(crate) fn invalid_head(error: HeadError) -> OriginError {
+    let kind = match error {
+        HeadError::TooBig => ErrorKind::TooLargeHead,
+        HeadError::InvalidHeader | HeadError::InvalidStatus => ErrorKind::InvalidHead,
+    };
+    OriginError::new(kind, Phase::ReadingHead, error.to_string())
+}
+
+/// The body up to `Content-Length` where the origin sent one, else up to the end of the connection.
+pub(crate) struct Cgi {
+    left: Option<u64>,
+    has_body: bool,
+}
+
+impl Demux for Cgi {
+    fn advance(&mut self, link: &mut Link, out: &mut VecDeque<Bytes>) -> Result<bool, OriginError> {
+        let mut data = link.input.split().freeze();
+        if let Some(left) = &mut self.left {
+            if data.len() as u64 > *left {
+                data.truncate(*left as usize);
+                if self.has_body {
+                    link.warn("upstream sent more data than specified in \"Content-Length\" header");
+                }
+            }
+            *left -= data.len() as u64;
+        }
+        if !data.is_empty() {
+            out.push_back(data);
+        }
+        Ok(self.left == Some(0))
+    }
+
+    fn ends_at_close(&self) -> bool {
+        self.left.is_none()
+    }
+
+    fn is_clean(&self) -> bool {
+        false
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.left
+    }
+}
