@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use support::{Site, children_of, get, get_unix, is_alive, send, wait_for};
+use support::{Site, children_of, get, get_unix, is_alive, send, upgraded, wait_for};
 
 #[test]
 fn the_started_process_is_the_one_in_the_pid_file_and_everything_listens_by_then() {
@@ -257,11 +257,7 @@ fn unix_sockets_are_served_and_removed() {
 fn a_new_binary_takes_the_sockets_over_while_the_old_one_ends() {
     let mut site = Site::plain().start();
     let old = site.pid();
-    site.signal("USR2");
-    wait_for("both pid files", || site.path("nginx.pid").exists() && site.path("nginx.pid.oldbin").exists());
-    let new = site.pid();
-    assert_ne!(new, old);
-    assert_eq!(site.read("nginx.pid.oldbin").trim(), old.to_string());
+    let new = upgraded(&site, "nginx.pid", old);
     assert_eq!(site.get(), Some(200));
     send("QUIT", old);
     assert!(site.ended().success());
@@ -275,9 +271,8 @@ fn a_new_binary_takes_the_sockets_over_while_the_old_one_ends() {
 fn an_upgrade_that_is_taken_back_leaves_the_old_server_as_it_was() {
     let site = Site::plain().start();
     let old = site.pid();
-    site.signal("USR2");
-    wait_for("both pid files", || site.path("nginx.pid").exists() && site.path("nginx.pid.oldbin").exists());
-    site.signal("TERM");
+    let new = upgraded(&site, "nginx.pid", old);
+    send("TERM", new);
     wait_for("the old pid file", || !site.path("nginx.pid.oldbin").exists());
     assert_eq!(site.pid(), old);
     assert_eq!(site.get(), Some(200));

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use support::origin::Origin;
-use support::{Site, is_alive, myriad, send, stderr, stdout, wait_for};
+use support::{Site, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
 
 fn site_with_wordpress() -> Site {
     let site = Site::new();
@@ -278,30 +278,25 @@ fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
 fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     let site = site_with_wordpress();
     let mut old = started(&site, &["--php", "127.0.0.1:9"]);
-    let told = |pid: &str| stdout(&asked(&site, "status")).starts_with(&format!("runs     process {pid},"));
+    let told = |pid: u32| stdout(&asked(&site, "status")).starts_with(&format!("runs     process {pid},"));
     let another_is_refused = || {
         let said = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9"]));
         assert!(said.contains("is in use by process"), "{said}");
     };
-    let upgraded = |old: u32| {
-        send("USR2", old);
-        wait_for("both pid files", || {
-            site.path("myriad.pid").exists() && site.path("myriad.pid.oldbin").exists()
-        });
-        let new = site.read("myriad.pid").trim().to_owned();
-        assert_ne!(new, old.to_string());
-        wait_for("the new one to be told", || told(&new));
+    let upgrade = |old: u32| {
+        let new = upgraded(&site, "myriad.pid", old);
+        wait_for("the new one to be told", || told(new));
         new
     };
-    let new = upgraded(old.id());
+    let new = upgrade(old.id());
     another_is_refused();
-    send("QUIT", new.parse().expect("a number"));
-    wait_for("the old one to be told again", || told(&old.id().to_string()));
+    send("QUIT", new);
+    wait_for("the old one to be told again", || told(old.id()));
     another_is_refused();
-    let new = upgraded(old.id());
+    let new = upgrade(old.id());
     send("QUIT", old.id());
     assert!(old.wait().expect("end").success());
-    assert!(told(&new), "the lock is the new one's now");
+    assert!(told(new), "the lock is the new one's now");
     another_is_refused();
     assert!(asked(&site, "stop").status.success());
     assert_eq!(asked(&site, "status").status.code(), Some(3));

@@ -204,6 +204,20 @@ pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// Has a new binary take the place of the supervisor `old`, and waits for the pid files of both; the new one's process.
+///
+/// The old one's file is first renamed, and the new one's written later: neither is there for a moment.
+pub(crate) fn upgraded(site: &Site, pid_file: &str, old: u32) -> u32 {
+    let pid = |file: &str| site.read(file).trim().parse::<u32>().ok();
+    send("USR2", old);
+    let mut new = None;
+    wait_for("both pid files", || {
+        new = pid(pid_file).filter(|new| *new != old);
+        new.is_some() && pid(&format!("{pid_file}.oldbin")) == Some(old)
+    });
+    new.expect("waited for")
+}
+
 pub(crate) fn send(signal: &str, pid: u32) {
     let _ = Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).output();
 }
