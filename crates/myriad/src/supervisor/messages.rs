@@ -1,0 +1,99 @@
+//! What workers say to their supervisor: that they are ready or have failed, and what they ask it to keep for them.
+
+use myriad_log::Level;
+
+use super::Supervisor;
+use crate::control::{Channel, Kind};
+use crate::generation::Generation;
+use crate::handover::decode_ticket_key;
+use crate::pidfile::reason;
+use crate::process::State;
+use crate::{daemon, stdio, worker_requests};
+
+impl Supervisor {
+    /// Takes one message of a worker that has spoken.
+    pub(super) fn hear(&mut self, pid: u32) {
+        let Some(worker) = self.workers.find(pid) else { return };
+        let received = worker.channel.as_ref().map(Channel::receive);
+        let Some(Ok(Some(message))) = received else {
+            // It is ending, or no longer makes sense; its end is noticed as such.
+            worker.channel = None;
+            if !matches!(received, Some(Ok(None)) | None) {
+                worker.kill();
+            }
+            return;
+        };
+        match message.kind {
+            Kind::Ready => self.worker_ready(pid),
+            Kind::Failed => self.worker_failed(pid, &String::from_utf8_lossy(&message.payload)),
+            Kind::Drained => {
+                // Whoever waits for nginx's old workers looks for these words.
+                let text = format!(
+                    "the last connection of an earlier configuration has ended: it exited with code 0, \
+                     worker process {pid} goes on"
+                );
+                self.log(Level::Notice, &text);
+            }
+            Kind::Keep => self.keep(worker_requests::keep, &message.payload),
+            Kind::Folder => self.keep(worker_requests::remake_folder, &message.payload),
+            // One that leaves seals nothing more that anybody would bring to its heir.
+            Kind::TicketKeys if worker.state != State::Leaving => self.keep_ticket_key(&message.payload),
+            Kind::TicketKeys | Kind::Configure | Kind::Reopen | Kind::Quit | Kind::Listeners => {}
+        }
+    }
+
+    fn keep_ticket_key(&mut self, payload: &[u8]) {
+        let taken = decode_ticket_key(payload)
+            .ok_or("a worker process hands over keys of tickets that make no sense")
+            .and_then(|(lifetime_s, record)| self.ticket_keys.take(lifetime_s, record));
+        if let Err(error) = taken {
+            self.log(Level::Alert, error);
+        }
+    }
+
+    /// Does what a worker asks of the files of the configurations that run, or are about to.
+    fn keep(&self, work: fn(&[&Generation], &[u8]) -> Result<(), String>, payload: &[u8]) {
+        let next = self.reload.pending.iter().map(|pending| &pending.next);
+        let generations: Vec<&Generation> = std::iter::once(&self.current).chain(next).collect();
+        if let Err(error) = work(&generations, payload) {
+            self.log(Level::Alert, &error);
+        }
+    }
+
+    fn worker_ready(&mut self, pid: u32) {
+        if self.reload.waits_for(pid) {
+            self.commit();
+        }
+        self.workers.ready(pid);
+        if !self.announced.is_made() {
+            self.become_ready();
+        }
+        if std::mem::take(&mut self.reload.again) {
+            self.reload();
+        }
+    }
+
+    /// The first worker accepts: now the world may know.
+    fn become_ready(&mut self) {
+        let path = self.current.pid_path();
+        if let Err(error) = self.announced.write_pid_file(&path) {
+            let advice = self.current.origin.paths.advice(&path, &error);
+            let text = format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error));
+            self.log(Level::Emerg, &text);
+            self.failed = true;
+            self.stop();
+            return;
+        }
+        self.tell_instance();
+        if !self.succession.is_heir() {
+            self.announced.greet(&self.current);
+        }
+        if let Some(foreground) = self.announced.foreground.take() {
+            let log = self.current.terminal_substitute();
+            if let Err(error) = stdio::leave_terminal(log.as_ref()) {
+                self.log(Level::Alert, &format!("dup2() failed: {error}"));
+            }
+            daemon::announce_ready(foreground);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Reload (HUP): the configuration is read, a worker takes it over, and only then it is the one that runs. Logs are opened
+//! anew (USR1) for the configuration that runs.
+//!
+//! ```text
+//! running --read, opened--> pending --worker ready--> running the new one
+//!         <--not sound------'  '--worker failed, worker gone--> running the earlier one
+//! ```
+
+use std::io;
+
+use myriad_log::Level;
+
+use super::Supervisor;
+use super::pending::Pending;
+use crate::control::Kind;
+use crate::generation::Generation;
+use crate::handover::encode_paths;
+use crate::logs::Logs;
+use crate::pidfile::reason;
+use crate::report::Finding;
+
+/// What the log says where a reload comes to nothing.
+const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";
+
+impl Supervisor {
+    pub(super) fn reload(&mut self) {
+        if self.ending.is_some() {
+            return;
+        }
+        if self.reload.pending.is_some() {
+            self.reload.again = true;
+            return;
+        }
+        if let Err(findings) = self.take_new_configuration() {
+            for finding in findings {
+                self.log(finding.level, &finding.text);
+            }
+            self.log(Level::Error, NOT_TAKEN);
+        }
+    }
+
+    fn take_new_configuration(&mut self) -> Result<(), Vec<Finding>> {
+        let (origin, warnings) = self.current.origin.renewed().map_err(|error| vec![error.into()])?;
+        for warning in warnings {
+            self.log(Level::Warn, &warning);
+        }
+        let configuration = origin.load()?;
+        for warning in configuration.warnings() {
+            self.log(warning.level, &warning.text);
+        }
+        let next = Generation::prepare(&origin, configuration, &self.current.listeners)?;
+        match self.hand(&next) {
+            Ok(pid) => {
+                self.workers.accepting = true;
+                self.workers.respawn.due = None;
+                self.reload.pending = Some(Pending { next, pid });
+                Ok(())
+            }
+            Err(error) => {
+                next.listeners.discard_fresh();
+                Err(vec![format!("the worker process could not be told: {error}").into()])
+            }
+        }
+    }
+
+    /// Hands a configuration to the worker that serves, or to a new one where the process itself must change; returns which.
+    fn hand(&mut self, next: &Generation) -> io::Result<u32> {
+        let keys = self.ticket_keys.valid();
+        match self.workers.serving().filter(|_| self.current.shares_process_with(next)) {
+            Some(worker) => worker.configure(next, keys).map(|()| worker.pid()),
+            None => self.workers.start(next, keys, &self.current.log),
+        }
+    }
+
+    /// The configuration that waits is the one that runs from now on.
+    pub(super) fn commit(&mut self) {
+        let Some(Pending { next, .. }) = self.reload.pending.take() else { return };
+        let old = std::mem::replace(&mut self.current, next);
+        old.listeners.replaced_by(&self.current.listeners);
+        let path = self.current.pid_path();
+        if self.announced.pid_file_moves_to(&path)
+            && let Err(error) = self.announced.write_pid_file(&path)
+        {
+            self.log(Level::Emerg, &format!("open() \"{}\" failed ({})", path.display(), reason(&error)));
+        }
+        self.tell_instance();
+        self.log(Level::Notice, "the new configuration runs");
+    }
+
+    /// A worker could not do what it was told: a configuration that waited for it is given up.
+    pub(super) fn worker_failed(&mut self, pid: u32, why: &str) {
+        self.log(Level::Emerg, why);
+        if self.reload.waits_for(pid) {
+            self.reload.abandon();
+            self.log(Level::Error, NOT_TAKEN);
+        }
+    }
+
+    /// Opens the logs anew, here and in the workers: somebody has renamed their files.
+    pub(super) fn reopen(&mut self) {
+        let Generation { configuration, origin, .. } = &self.current;
+        let opened = Logs::open(&configuration.model, &origin.paths);
+        let logs = match opened {
+            Ok(logs) => logs,
+            Err(finding) => return self.log(Level::Emerg, &finding),
+        };
+        match logs.main(&configuration.model, &origin.paths) {
+            Ok(log) => self.current.log = log,
+            Err(error) => self.log(Level::Emerg, &error.to_string()),
+        }
+        let paths: Vec<_> = logs.iter().map(|(path, _)| path).collect();
+        let payload = encode_paths(paths.into_iter());
+        let files: Vec<_> = logs.iter().map(|(_, file)| file).collect();
+        for worker in self.workers.iter() {
+            if let Err(error) = worker.tell(Kind::Reopen, &payload, &files) {
+                self.log(Level::Error, &format!("worker process {} keeps its logs: {error}", worker.pid()));
+            }
+        }
+        self.current.logs = logs;
+    }
+}
