@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use super::{Options, running, values};
+use super::options::Options;
+use super::{running, values};
 use crate::cli;
 
 /// Reads the arguments after the word `wordpress`.

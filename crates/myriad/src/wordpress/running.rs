@@ -12,7 +12,7 @@ use myriad_conf::model::{ListenAddress, ListenConf, MainConf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::{pid_file, prefix};
+use super::prefix::{pid_file, prefix};
 use crate::accounts;
 use crate::admin::{Known, Running, Words, help};
 use crate::generation::Generation;
@@ -200,7 +200,7 @@ fn user(main: &MainConf) -> String {
 /// What is said at the start, beside the facts.
 pub(crate) fn greeting(generation: &Generation) -> String {
     let prefix = &generation.origin.paths.prefix;
-    let option = if *prefix == super::prefix(None) {
+    let option = if *prefix == super::prefix::prefix(None) {
         String::new()
     } else {
         format!(" --prefix {}", prefix.display())

@@ -1,0 +1,118 @@
+//! The sites that are to be served, after a look at their folders and at PHP.
+
+use std::net::ToSocketAddrs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use super::options::Options;
+use super::{sites, values};
+
+/// One of the sites, its values checked.
+#[derive(Clone, Debug)]
+pub(super) struct Checked {
+    pub(super) names: Vec<String>,
+    pub(super) domains: Vec<String>,
+    pub(super) root: PathBuf,
+    pub(super) php: String,
+    pub(super) zone: String,
+}
+
+impl Options {
+    /// The sites that are named, with folders and addresses that there are.
+    pub(super) fn checked(&self, warnings: &mut Vec<String>) -> Result<Vec<Checked>, String> {
+        if !self.is_several() {
+            warnings.extend(self.https.uncovered(&self.names));
+            let domains = self.https.domains.clone();
+            let mut names = self.names.clone();
+            for domain in &domains {
+                values::add_names(&mut names, domain);
+            }
+            let root = checked_root(&self.root, "--root")?;
+            let php = php_address(&self.php, "--php", warnings)?;
+            return Ok(vec![Checked { names, domains, root, php, zone: "wordpress".to_owned() }]);
+        }
+        let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
+        let zones = sites::zones(&lines);
+        let checked = lines.into_iter().zip(zones).map(|(line, zone)| {
+            let at = |text: String| {
+                format!("wordpress: {}: {}", line.place, text.trim_start_matches("wordpress: "))
+            };
+            let mut said = Vec::new();
+            let root = checked_root(&line.root, "folder").map_err(at)?;
+            let php = php_address(&line.php, "php", &mut said).map_err(at)?;
+            warnings.extend(said.into_iter().map(at));
+            let domains = if line.https { line.names.clone() } else { Vec::new() };
+            Ok(Checked { names: line.names.clone(), domains, root, php, zone })
+        });
+        checked.collect()
+    }
+}
+
+/// The folder of a site; `option` is what named it.
+fn checked_root(root: &Path, option: &str) -> Result<PathBuf, String> {
+    let root = root.canonicalize().map_err(|error| {
+        format!(
+            "wordpress: {option} {}: {error}; name the folder that WordPress was unpacked into",
+            root.display()
+        )
+    })?;
+    for part in ["index.php", "wp-includes"] {
+        if !root.join(part).exists() {
+            return Err(format!(
+                "wordpress: {} holds no {part}, so it is not WordPress's folder; \
+                 {option} names the folder with index.php, wp-admin, wp-content and wp-includes",
+                root.display()
+            ));
+        }
+    }
+    Ok(root)
+}
+
+/// php-fpm's address as `fastcgi_pass` takes it: a path becomes `unix:PATH`; `option` is what named it.
+fn php_address(given: &str, option: &str, warnings: &mut Vec<String>) -> Result<String, String> {
+    let path = given.strip_prefix("unix:").unwrap_or(given);
+    if !path.contains('/') {
+        return match given.to_socket_addrs() {
+            Ok(_) => Ok(given.to_owned()),
+            Err(error) => Err(format!(
+                "wordpress: {option} {given}: {error}; give a socket's path such as /run/php/php-fpm.sock, or HOST:PORT"
+            )),
+        };
+    }
+    let path = std::path::absolute(path).map_err(|error| format!("wordpress: {option} {given}: {error}"))?;
+    match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.file_type().is_socket() => {}
+        Ok(_) => return Err(format!("wordpress: {option} {given} is not a socket")),
+        Err(error) => warnings.push(format!(
+            "wordpress: {option} {given}: {error}; pages will answer 502 until php-fpm listens there"
+        )),
+    }
+    Ok(format!("unix:{}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_wordpress_is_refused_with_a_remedy() {
+        let folder = std::env::temp_dir().join(format!("myriad-no-wordpress-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("folder");
+        let error = checked_root(&folder, "--root").expect_err("refused");
+        assert!(error.contains("holds no index.php") && error.contains("--root names"), "{error}");
+        std::fs::remove_dir_all(&folder).expect("clean");
+    }
+
+    #[test]
+    fn an_absent_socket_warns_and_a_plain_file_is_refused() {
+        let mut warnings = Vec::new();
+        assert_eq!(
+            php_address("/nowhere/php.sock", "--php", &mut warnings).as_deref(),
+            Ok("unix:/nowhere/php.sock")
+        );
+        assert!(warnings[0].contains("502 until php-fpm listens"));
+        assert!(php_address("/etc/passwd", "--php", &mut warnings).is_err());
+        assert_eq!(php_address("127.0.0.1:9000", "--php", &mut warnings).as_deref(), Ok("127.0.0.1:9000"));
+        assert!(php_address("nonsense", "--php", &mut warnings).is_err());
+    }
+}

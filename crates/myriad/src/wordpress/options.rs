@@ -1,0 +1,95 @@
+//! What the command line said of the sites, as it was said.
+
+use std::path::PathBuf;
+
+use super::https::Https;
+use super::user::Choice;
+use super::{children, values};
+
+/// What followed `myriad wordpress`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(super) root: PathBuf,
+    pub(super) php: String,
+    pub(super) children: Option<u32>,
+    pub(super) listen: Option<String>,
+    pub(super) names: Vec<String>,
+    pub(super) prefix: Option<PathBuf>,
+    pub(super) user: Option<String>,
+    pub(super) https: Https,
+    /// `--site`, each a line as in the file of `--sites`.
+    pub(super) sites: Vec<String>,
+    pub(super) sites_file: Option<PathBuf>,
+    /// The user who serves already, at a reload: another could not go on with the cache.
+    pub(super) serving: Option<Choice>,
+    /// `--print`: show the configuration instead of running it.
+    pub(crate) print: bool,
+}
+
+impl Options {
+    /// Whether nothing but `--print` was said: no site, so the preset is shown with its placeholders.
+    pub(crate) fn is_template(&self) -> bool {
+        self.print && *self == Self { print: true, ..Self::default() }
+    }
+
+    /// Whether they name one site, or several.
+    pub(super) fn check_whole(&self) -> Result<(), String> {
+        if self.is_several() {
+            let of_one = [
+                ("--root", !self.root.as_os_str().is_empty()),
+                ("--php", !self.php.is_empty()),
+                ("--name", !self.names.is_empty()),
+                ("--domain", !self.https.domains.is_empty()),
+            ];
+            return match of_one.iter().find(|(_, given)| *given) {
+                Some((option, _)) => Err(format!(
+                    "wordpress: {option} is for one site: of several each has its own in its line of --site or --sites"
+                )),
+                None => Ok(()),
+            };
+        }
+        if self.root.as_os_str().is_empty() {
+            return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
+        }
+        if self.php.is_empty() {
+            return Err(
+                "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether sites are named by lines.
+    pub(super) fn is_several(&self) -> bool {
+        !self.sites.is_empty() || self.sites_file.is_some()
+    }
+
+    /// Values that are none, and options that make no sense together.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !self.is_several() {
+            self.https.check()?;
+        }
+        self.names.iter().try_for_each(|name| values::name(name))?;
+        self.listen.as_deref().map_or(Ok(()), |listen| values::listen("--listen", listen))
+    }
+
+    /// Takes an option with its value.
+    pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        if self.https.set(name, &value) {
+            return Ok(());
+        }
+        match name {
+            "--root" => self.root = value.into(),
+            "--php" => self.php = value,
+            "--php-children" => self.children = Some(children::parse(&value)?),
+            "--listen" => self.listen = Some(value),
+            "--name" => values::add_names(&mut self.names, &value),
+            "--prefix" => self.prefix = Some(value.into()),
+            "--site" => self.sites.push(value),
+            "--sites" => self.sites_file = Some(value.into()),
+            _ => self.user = Some(value),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! The folder of a `myriad wordpress`: cache, logs, pid file.
+
+use std::path::{Path, PathBuf};
+
+/// The folder of `myriad wordpress`: what `--prefix` said, or its default.
+pub(crate) fn prefix(said: Option<&Path>) -> PathBuf {
+    said.map_or_else(|| default_prefix(rustix::process::geteuid().is_root()), Path::to_owned)
+}
+
+/// The path of its pid file.
+pub(crate) fn pid_file(said: Option<&Path>) -> PathBuf {
+    prefix(said).join("myriad.pid")
+}
+
+/// The folder that is taken where `--prefix` is not said.
+pub(super) fn default_prefix(as_root: bool) -> PathBuf {
+    if as_root {
+        return "/var/lib/myriad".into();
+    }
+    let state = std::env::var_os("XDG_STATE_HOME").filter(|path| Path::new(path).is_absolute());
+    match (state, std::env::var_os("HOME")) {
+        (Some(state), _) => Path::new(&state).join("myriad"),
+        (None, Some(home)) => Path::new(&home).join(".local/state/myriad"),
+        (None, None) => std::env::temp_dir().join("myriad"),
+    }
+}
+
+/// Makes the prefix with its folders, so that the first start needs no preparation.
+pub(crate) fn prepare(prefix: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(prefix.join("logs"))?;
+    std::fs::create_dir_all(prefix.join("cache"))
+}
+
+/// The file name that diagnostics give the preset.
+pub(crate) fn name(prefix: &Path) -> PathBuf {
+    prefix.join("wordpress.conf")
+}

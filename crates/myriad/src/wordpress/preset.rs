@@ -1,0 +1,31 @@
+//! What runs, and what makes it anew at a reload.
+
+use super::options::Options;
+use super::site::Site;
+
+/// What `myriad wordpress` runs: the text, and what makes it anew at a reload.
+#[derive(Clone, Debug)]
+pub(crate) struct Preset {
+    pub(crate) text: Vec<u8>,
+    options: Options,
+}
+
+impl Preset {
+    /// The preset of a site that was just made of these options.
+    pub(crate) fn new(site: &Site, options: &Options) -> Self {
+        let options = Options { serving: site.choice.clone(), ..options.clone() };
+        Self { text: site.text.clone(), options }
+    }
+
+    /// Reads everything again that the options name: files of sites, folders, sockets. Returns what may be wrong, too.
+    ///
+    /// # Errors
+    /// As at the start.
+    pub(crate) fn renewed(&self) -> Result<(Self, Vec<String>), String> {
+        let site = self.options.site()?;
+        if let Some(certificate) = &site.self_signed {
+            certificate.make().map_err(|error| format!("wordpress: --self-signed: {error}"))?;
+        }
+        Ok((Self { text: site.text, ..self.clone() }, site.warnings))
+    }
+}

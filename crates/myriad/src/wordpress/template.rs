@@ -1,0 +1,189 @@
+//! The preset's text, and how the words in double braces are filled in: once for all, for each pool of php-fpm, for each site.
+
+use std::path::Path;
+
+use super::checked::Checked;
+use super::https::Https;
+use super::options::Options;
+use super::quoting::quoted;
+use super::{children, sites};
+
+/// The preset, in the nginx language, with `{{tokens}}` that the command line fills in.
+const PRESET: &str = include_str!("../../../../presets/wordpress.conf");
+
+/// What begins the parts of the preset that stand once for each pool of php-fpm, and for each site; and what ends them.
+const EACH_POOL: &str = "{{each pool}}";
+const EACH_SITE: &str = "{{each site}}";
+const END: &str = "{{end}}";
+
+/// Words of the preset, and what stands for them.
+type Values<'a> = Vec<(&'a str, String)>;
+
+/// The preset as it is built in, its words in double braces not filled in.
+pub(crate) fn template() -> &'static [u8] {
+    PRESET.as_bytes()
+}
+
+impl Options {
+    /// The preset for these sites; `listens` is where visitors connect by http, and by https.
+    pub(super) fn filled(
+        &self,
+        sites: &[Checked],
+        https: &Https,
+        prefix: &Path,
+        (plain, tls): &(Vec<String>, Vec<String>),
+    ) -> Result<String, String> {
+        let bare = |listens: &[String]| -> Vec<String> {
+            listens.iter().map(|listen| sites::bare(listen)).collect()
+        };
+        let (unknown_names, plain, tls) = if self.is_several() {
+            (sites::unknown_names(&[&plain[..], &tls[..]].concat()), bare(plain), bare(tls))
+        } else {
+            (String::new(), plain.clone(), tls.clone())
+        };
+        let listen = plain.join(";\n        listen ");
+        let cache = prefix.join("cache");
+        let pools = pools(sites);
+        let of_site = |site: &Checked| -> Result<Vec<(&str, String)>, String> {
+            let names = if site.names.is_empty() { "_".to_owned() } else { site.names.join(" ") };
+            Ok(vec![
+                ("listen", listen.clone()),
+                ("https", https.server(prefix, &tls, &site.domains)?),
+                ("server_name", names),
+                ("root", quoted(&site.root)?),
+                ("pool", pool_name(&pools, &site.php)),
+                ("cache", quoted(&cache.join(&site.zone))?),
+                ("zone", site.zone.clone()),
+            ])
+        };
+        let of_sites = sites.iter().map(of_site).collect::<Result<Vec<_>, _>>()?;
+        let of_all = [("issuer", https.issuers(prefix)?), ("unknown_names", unknown_names)];
+        let of_pools = pools.iter().map(|php| self.of_pool(&pools, php)).collect::<Result<Vec<_>, _>>()?;
+        Ok(fill(PRESET, &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
+    }
+
+    /// What the preset says of a pool of php-fpm.
+    fn of_pool<'a>(&self, pools: &[&str], php: &str) -> Result<Values<'a>, String> {
+        let children = self.children.or_else(|| children::of_pool(php)).unwrap_or(children::UNKNOWN);
+        Ok(vec![
+            ("pool", pool_name(pools, php)),
+            ("php", quoted(Path::new(php))?),
+            ("php_children", children.to_string()),
+        ])
+    }
+}
+
+/// The addresses of php-fpm's pools, each once.
+fn pools(sites: &[Checked]) -> Vec<&str> {
+    let mut pools: Vec<&str> = Vec::new();
+    for site in sites {
+        if !pools.contains(&&*site.php) {
+            pools.push(&site.php);
+        }
+    }
+    pools
+}
+
+/// The name of the group that asks a pool of php-fpm: sites that share a pool share its children.
+fn pool_name(pools: &[&str], php: &str) -> String {
+    match pools.iter().position(|pool| *pool == php) {
+        None | Some(0) => "php".to_owned(),
+        Some(index) => format!("php-{}", index + 1),
+    }
+}
+
+/// Fills in the preset: what stands for all once, the parts of a pool or a site for each.
+fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[Values<'_>])]) -> String {
+    let mut text = String::with_capacity(preset.len() + 4096);
+    let mut lines = preset.split_inclusive('\n');
+    while let Some(line) = lines.next() {
+        let Some((_, each)) = parts.iter().find(|(begin, _)| line.trim() == *begin) else {
+            text.push_str(&fill_lines(line, of_all));
+            continue;
+        };
+        let part: String = lines.by_ref().take_while(|line| line.trim() != END).collect();
+        for values in *each {
+            text.push_str(&fill_lines(&part, values));
+        }
+    }
+    text
+}
+
+/// Replaces the tokens outside comments; what is filled in is never searched again.
+fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
+    let mut text = String::with_capacity(preset.len() + 256);
+    for line in preset.split_inclusive('\n') {
+        if line.trim_start().starts_with('#') {
+            text.push_str(line);
+            continue;
+        }
+        let mut rest = line;
+        // A word that stands alone and stands for nothing takes its line with it.
+        let alone = line.trim().strip_prefix("{{").and_then(|word| word.strip_suffix("}}"));
+        if alone.is_some_and(|word| values.iter().any(|(known, value)| *known == word && value.is_empty())) {
+            continue;
+        }
+        while let Some((before, after)) = rest.split_once("{{") {
+            let token = after.split_once("}}");
+            let value = token.and_then(|(name, _)| values.iter().find(|(known, _)| *known == name));
+            text.push_str(before);
+            if let (Some((_, tail)), Some((_, value))) = (token, value) {
+                text.push_str(value);
+                rest = tail;
+            } else {
+                text.push_str("{{");
+                rest = after;
+            }
+        }
+        text.push_str(rest);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn every_token_of_the_preset_is_filled_in() {
+        let names = [("listen", "L"), ("https", "H;"), ("server_name", "N"), ("root", "R"), ("pool", "G")];
+        let site = names.into_iter().chain([("cache", "C"), ("zone", "Z")]);
+        let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
+            values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
+        };
+        let site = owned(site.collect());
+        let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5")]);
+        let of_all = [("issuer", String::new()), ("unknown_names", "U;".to_owned())];
+        let text = fill(PRESET, &of_all, &[(EACH_POOL, &[pool]), (EACH_SITE, &[site.clone(), site])]);
+        let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+        assert!(!code.iter().any(|line| line.contains("{{")), "a token is left");
+        assert_eq!(code.iter().filter(|line| line.trim() == "root R;").count(), 2, "each has its root");
+        assert_eq!(text.matches("keys_zone=Z:").count(), 2);
+        assert_eq!(text.matches("\n    U;\n").count(), 1);
+        assert!(code.iter().any(|line| line.trim() == "H;"));
+        assert!(code.iter().any(|line| line.trim() == "server P max_conns=5;"));
+    }
+
+    #[test]
+    fn sites_with_one_pool_share_its_group() {
+        let site = |php: &str| Checked {
+            names: Vec::new(),
+            domains: Vec::new(),
+            root: PathBuf::new(),
+            php: php.to_owned(),
+            zone: String::new(),
+        };
+        let sites = ["unix:/a", "unix:/b", "unix:/a"].map(site);
+        let pools = pools(&sites);
+        assert_eq!(pools, ["unix:/a", "unix:/b"]);
+        assert_eq!(sites.each_ref().map(|site| pool_name(&pools, &site.php)), ["php", "php-2", "php"]);
+    }
+
+    #[test]
+    fn a_value_that_looks_like_a_token_stays_as_it_is() {
+        let values = [("root", "{{php}}".to_owned()), ("php", "no".to_owned())];
+        assert_eq!(fill_lines("root {{root}};", &values), "root {{php}};");
+    }
+}
