@@ -5,6 +5,7 @@ pub mod answers;
 pub mod counters;
 pub mod exchange;
 pub mod failure;
+pub mod feature;
 pub mod keeping;
 pub mod keys;
 pub mod memory;

@@ -13,7 +13,6 @@ use myriad_tls::with_certificates;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
-use crate::output;
 use crate::phases::{self, Decision};
 use myriad_exchange::access_log;
 use myriad_exchange::counters::Counters;
@@ -62,11 +61,11 @@ impl SiteService {
 
 fn outcome(exchange: Box<Exchange>, decision: Decision) -> Outcome<Box<Exchange>> {
     match decision {
-        Decision::Ready(answer) => Outcome::Ready(output::send(exchange, answer)),
+        Decision::Ready(answer) => Outcome::Ready(myriad_output::send(exchange, answer)),
         Decision::Wait(pending) => Outcome::Later(Box::pin(async move {
             let mut waiting = Waiting(Some(exchange));
             let answer = waiting.answer(pending).await;
-            output::send(waiting.end(), answer)
+            myriad_output::send(waiting.end(), answer)
         })),
     }
 }

@@ -7,9 +7,9 @@ use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
 use super::Compile;
-use crate::gate::Gates;
-use crate::gate::auth_request::assigned;
 use myriad_exchange::exchange::Gate;
+use myriad_gate::Gates;
+use myriad_gate::auth_request::assigned;
 
 impl Compile<'_> {
     /// Compiles the zones of limits.

@@ -35,11 +35,11 @@ use myriad_script::{Compiler, Scope, ScriptError, Template};
 use myriad_tls::TlsFiles;
 use myriad_upstream::{Registry, ResolverConfig};
 
-use crate::gate::{self as gates, Gates};
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{
     AcmePlan, Atlas, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
 };
+use myriad_gate::{self as gates, Gates};
 use myriad_page::PageZone;
 
 pub use server::address_name;

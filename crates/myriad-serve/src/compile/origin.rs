@@ -10,9 +10,9 @@ use myriad_upstream::{Address, Group, GroupConfig, KeepAlive, PeerConfig, Timeou
 
 use super::Compile;
 use super::fields::{hidden, lower};
-use crate::origin::group::HTTP_IDLE;
-use crate::origin::protocols;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace, RequestRules};
+use myriad_origin::group::HTTP_IDLE;
+use myriad_origin::protocols;
 
 impl Compile<'_> {
     /// Compiles a place that asks an origin, with the argument of `*_pass` and the prefix of the location; none where nobody

@@ -15,12 +15,12 @@ use myriad_script::{Program, Template};
 
 use super::Compile;
 use super::timeouts::timeouts;
-use crate::cache::handler::OriginHandler;
-use crate::content::FileHandler;
 use crate::features;
-use crate::output;
-use crate::purge::request::ServerPurges;
+use myriad_cache::handler::OriginHandler;
+use myriad_content::files::FileHandler;
+use myriad_control::purge::request::ServerPurges;
 use myriad_exchange::exchange::Handler;
+use myriad_exchange::feature::made;
 use myriad_exchange::runtime::{
     BodyRules, Candidate, ConnectionRules, EntryRules, ErrorPage, ErrorRules, ErrorTarget, FilePlace,
     KeepAliveRules, LimitExcept, LogRules, Offer, OfferRules, Place, PlaceId, Rates, Reads, RedirectRules,
@@ -60,9 +60,7 @@ impl Compile<'_> {
         let content = &settings.content;
         let handler: Box<dyn Handler> = match &settings.handler {
             None => Box::new(FILES),
-            Some(HandlerConf::Feature(handler)) => {
-                features::made(self, handler).unwrap_or_else(|| Box::new(FILES))
-            }
+            Some(HandlerConf::Feature(handler)) => made(self, handler).unwrap_or_else(|| Box::new(FILES)),
             // A zone that nothing defines has been reported.
             Some(HandlerConf::Purge { zone, text, by_url }) => match self.zone(&zone.lossy()) {
                 Some(zone) => Box::new(self.apart(|compile| compile.purge_place(zone, text, *by_url))),
@@ -99,7 +97,7 @@ impl Compile<'_> {
                 recursive: content.recursive_error_pages,
             },
             headers: self.in_answer(|compile| compile.headers(settings)),
-            filters: output::compiled_filters(self, settings),
+            filters: myriad_output::compiled_filters(self, settings),
             offer: self.offer(&settings.encoding),
             logs: self.in_answer(|compile| compile.log_rules(&settings.log)),
             redirects: RedirectRules {

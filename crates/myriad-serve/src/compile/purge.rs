@@ -6,7 +6,7 @@ use myriad_conf::Text;
 use myriad_conf::settings::{PurgeCondition, Settings};
 
 use super::Compile;
-use crate::purge::{PurgeBy, PurgePlace};
+use myriad_control::purge::{PurgeBy, PurgePlace};
 use myriad_exchange::runtime::{
     CachePlace, Caches, Place, PlaceId, PurgeRules, PurgeWhen, RealIp, ServerPurge,
 };

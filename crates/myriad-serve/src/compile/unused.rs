@@ -5,7 +5,7 @@ use myriad_conf::{Doubt, Text};
 
 use super::Compile;
 use super::place::PlaceContext;
-use crate::gate::auth_request;
+use myriad_gate::auth_request;
 
 /// An origin for places that ask none; nobody ever asks it.
 const NOBODY: &str = "http://127.0.0.1:80";

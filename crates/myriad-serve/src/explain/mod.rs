@@ -20,7 +20,6 @@ use myriad_log::Logs;
 use myriad_net::{Connection, RequestBody, TlsFacts};
 
 use crate::compile::{self, Kept, Surroundings, address_name};
-use crate::output;
 use crate::phases::{self, Decision, Phases};
 use crate::site::StartError;
 use myriad_exchange::exchange::{Answer, Exchange, Line, Sink};
@@ -157,7 +156,7 @@ fn answered(exchange: &mut Exchange, sink: &dyn Sink, answer: &Answer) {
         let _ = myriad_exchange::exchange::paths::of_uri(request, &request.route.uri, frame, &mut path);
         let path = String::from_utf8_lossy(&path).into_owned();
         sink.note("content", format!("the file {path}"), String::new(), None);
-        output::explain(exchange, answer.media_type.as_deref());
+        myriad_output::explain(exchange, answer.media_type.as_deref());
     }
     let status = exchange.request.errors.forced_status.unwrap_or(answer.status);
     let mut text = if answer.dropped {

@@ -5,14 +5,15 @@ use std::sync::LazyLock;
 use myriad_conf::registry::{Family, Registry};
 use myriad_conf::settings::Settings;
 
-use super::feature::Feature;
-use super::{api, autoindex, real_ip, referers, stub_status};
-use crate::gate::auth_request;
-use crate::origin::{early_hints, upgrade_protocols, uwsgi};
-use crate::output::filters::{charset, gunzip, ssi, sub_filter};
-use crate::output::slice;
-use crate::purge;
+use super::{real_ip, referers};
+use myriad_content::{autoindex, stub_status};
+use myriad_control::{api, purge};
+use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use myriad_gate::auth_request;
+use myriad_origin::{early_hints, upgrade_protocols, uwsgi};
+use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
+use myriad_output::slice;
 
 /// Every feature, a line each, in the order in which they are compiled.
 static FEATURES: &[Feature] = &[

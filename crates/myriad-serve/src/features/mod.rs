@@ -1,15 +1,11 @@
-//! Features: a folder of each holds its directives, their settings, what these are compiled to, its use and its tests.
+//! Features: what a configuration may turn on.
 //!
-//! A feature is registered by one line of the list in `list.rs`; nothing below knows its name.
+//! A feature is a folder, most in a crate of their own kind (`myriad-gate`, `myriad-output`, `myriad-origin`, ...), which holds its
+//! directives, their settings, what these are compiled to, its use and its tests. It is registered by one line of the list in `list.rs`; nothing else knows its name.
 
-mod api;
-mod autoindex;
-mod feature;
 mod list;
 mod real_ip;
 mod referers;
-mod stub_status;
 
-pub(crate) use feature::made;
 pub(crate) use list::compiled;
 pub use list::registry;

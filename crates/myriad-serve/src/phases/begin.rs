@@ -7,7 +7,7 @@ use myriad_net::service::Rejection;
 
 use super::run::{Decision, Entry, run};
 use super::{challenge, client, https_only, locate, real_ip, rewrite, server_options, shortcut};
-use crate::purge::request as purge;
+use myriad_control::purge::request as purge;
 use myriad_exchange::answers::error;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, watch};

@@ -6,7 +6,6 @@ use std::pin::Pin;
 use myriad_http::body::BoxBody;
 
 use super::run::{Decision, Entry, run};
-use crate::output;
 use myriad_exchange::exchange::{Answer, Engine, Exchange, Pending, Start};
 
 /// The phases, for subrequests.
@@ -31,7 +30,7 @@ impl Engine for Phases {
     }
 
     fn body(&self, exchange: &mut Exchange, answer: Answer) -> BoxBody {
-        output::body_of_subrequest(exchange, answer)
+        myriad_output::body_of_subrequest(exchange, answer)
     }
 }
 

@@ -5,7 +5,6 @@ use myriad_log::Level;
 use super::limits::{MAX_REDIRECTS, failed};
 use super::rewrite::Rewritten;
 use super::{real_ip, rewrite, try_files};
-use crate::gate;
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Request, watch};
@@ -118,7 +117,7 @@ fn arrived(exchange: &mut Exchange) -> Step {
         place.connection.timeouts.min_rate,
     );
     match place.entry.gate.clone() {
-        Some(gate) => gate::begin(exchange, &gate),
+        Some(gate) => myriad_gate::begin(exchange, &gate),
         None => enter(exchange),
     }
 }

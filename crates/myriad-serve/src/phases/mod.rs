@@ -19,8 +19,6 @@ mod run;
 mod server_options;
 mod shortcut;
 #[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
 mod tests;
 mod try_files;
 

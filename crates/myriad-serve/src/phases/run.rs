@@ -4,7 +4,6 @@ use myriad_log::Level;
 
 use super::limits::MAX_REDIRECTS;
 use super::{locate, rewrite};
-use crate::output;
 use myriad_exchange::answers::error;
 use myriad_exchange::answers::error_pages::has_page_now;
 use myriad_exchange::exchange::{Answer, Exchange, Pending, Step, watch};
@@ -44,7 +43,7 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
             watch::step(&**sink, &exchange.request, &step);
         }
         entry = match step {
-            Step::Answer(answer) => match output::refusal(&exchange.request, &answer) {
+            Step::Answer(answer) => match myriad_output::refusal(&exchange.request, &answer) {
                 Some(refusal) if has_page_now(exchange, refusal.status) => {
                     let carried = exchange.request.errors.carried.get_or_insert_default();
                     carried.lines.extend_from_slice(&refusal.lines);

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 
-use crate::output::allow;
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::Step;
+use myriad_output::allow;
 
 /// Whether the request is for the server, not for a resource of it.
 pub(super) fn are_asked(request: &Request) -> bool {

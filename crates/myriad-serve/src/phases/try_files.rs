@@ -125,7 +125,7 @@ fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Resu
 const PACKED: &[u8] = b".gz";
 
 fn accepts_gzip(request: &Request) -> bool {
-    crate::output::accepted(request, ProxiedFacts::default()).contains(Coding::Gzip)
+    myriad_output::accepted(request, ProxiedFacts::default()).contains(Coding::Gzip)
 }
 
 /// The candidate becomes the URI. The slash at the end of a folder's only says what to look for.

@@ -12,8 +12,8 @@ use myriad_tls::KeepTicketKeys;
 
 use super::sockets::number;
 use super::{Inherited, Site, StartError};
-use crate::purge::Refused;
 use crate::testing::block_on;
+use myriad_control::purge::Refused;
 use myriad_exchange::counters::Snapshot;
 
 /// Keeps nothing.

@@ -12,9 +12,9 @@ use tokio::sync::mpsc as channel;
 
 use super::orders::{Order, QuicSockets, Socket};
 use crate::phases::Phases;
-use crate::purge;
 use crate::service::SiteService;
 use crate::shortage::{self, Room};
+use myriad_control::purge;
 use myriad_exchange::counters::Counters;
 use myriad_exchange::failure::Failure;
 use myriad_exchange::worker::{Generation, WorkerState};

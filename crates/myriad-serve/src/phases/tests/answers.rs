@@ -1,5 +1,5 @@
-use crate::phases::testing::ask;
 use crate::testing::TestSite;
+use crate::testing::ask;
 use myriad_exchange::answers::error_body::error_body;
 use myriad_exchange::answers::redirect::{local_redirect, local_redirect_to, redirect};
 

@@ -1,5 +1,5 @@
-use crate::phases::testing::ask;
 use crate::testing::TestSite;
+use crate::testing::ask;
 
 #[test]
 fn trusted_proxy_tells_the_address_and_nobody_else_does() {

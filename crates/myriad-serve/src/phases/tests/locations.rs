@@ -1,5 +1,5 @@
-use crate::phases::testing::ask;
 use crate::testing::TestSite;
+use crate::testing::ask;
 use myriad_exchange::runtime::Found;
 
 #[test]

@@ -1,5 +1,5 @@
-use crate::phases::testing::ask;
 use crate::testing::TestSite;
+use crate::testing::ask;
 
 #[test]
 fn rules_of_the_server_run_before_a_location_is_sought() {

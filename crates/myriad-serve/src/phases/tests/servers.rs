@@ -2,8 +2,8 @@ use myriad_http::{ParseError, Version};
 use myriad_net::service::Rejection;
 
 use crate::phases::reject;
-use crate::phases::testing::{ask, ask_in, go};
 use crate::testing::TestSite;
+use crate::testing::{ask, ask_in, go_from};
 
 const A_TEST: &str = "server { listen 127.0.0.1:8080; server_name a.test; return 200 a; }";
 
@@ -60,7 +60,7 @@ fn request_that_was_not_read_is_answered_by_the_default_server() {
     let site = TestSite::new("", "error_page 408 414 /sorry; location = /sorry { return 200 sorry; }");
     let rejected = |why: Rejection| {
         let exchange = site.received(Version::Http11, ("GET", "/"), &[]);
-        let reached = go(exchange, |exchange| reject(exchange, &why));
+        let reached = go_from(exchange, |exchange| reject(exchange, &why));
         (reached.status, reached.text)
     };
     assert_eq!(rejected(Rejection::TimedOut), (408, "sorry".to_owned()));

@@ -1,4 +1,4 @@
-use crate::phases::testing::ask;
+use crate::testing::ask;
 use crate::testing::{TestFolder, TestSite};
 
 /// A folder with the page `a.html`, a folder `dir` with an index, and the page `b.html` only as its compressed copy.

@@ -1,0 +1,65 @@
+//! `Age` (RFC 9111 section 5.1).
+
+use myriad_http::Known;
+use myriad_policy::CacheStatus;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::OriginPlace;
+
+/// `Age` in seconds of a page that was made at `born`, ms since the epoch: where it was not fetched or confirmed for this very
+/// request, or came with an age of its own.
+pub(crate) fn age_s(exchange: &Exchange, origin: &OriginPlace, born: u64) -> Option<u64> {
+    let request = &exchange.request;
+    if request.cache.shown.status == Some(CacheStatus::Revalidated)
+        || origin.hide.iter().any(|hidden| **hidden == *b"age")
+    {
+        return None;
+    }
+    let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
+    if request.cache.journey.fetched && !head.is_some_and(|head| head.fields.has(Known::Age)) {
+        return None;
+    }
+    let now = request.received.at_ms.max(myriad_net::clock::now_ms());
+    Some(now.saturating_sub(born) / 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, held, keyed, site};
+
+    fn age(directives: &str, prepare: impl FnOnce(&mut Exchange)) -> Option<u64> {
+        let mut exchange = keyed(&site(directives), &[]);
+        prepare(&mut exchange);
+        let born = exchange.request.received.at_ms - 100_000;
+        age_s(&exchange, &held(&exchange).origin, born)
+    }
+
+    #[test]
+    fn page_from_the_cache_tells_the_seconds_since_it_was_made() {
+        assert!(age("", |_| ()).is_some_and(|seconds| (100..110).contains(&seconds)));
+    }
+
+    #[test]
+    fn page_fetched_or_confirmed_for_this_request_tells_no_age() {
+        assert_eq!(age("", |exchange| exchange.request.cache.journey.fetched = true), None);
+        let confirmed = |exchange: &mut Exchange| {
+            exchange.request.cache.shown.status = Some(CacheStatus::Revalidated);
+        };
+        assert_eq!(age("", confirmed), None);
+    }
+
+    #[test]
+    fn age_that_the_origin_told_is_counted_on() {
+        let fetched = |exchange: &mut Exchange| {
+            exchange.request.cache.journey.fetched = true;
+            exchange.request.origin_mut().head = Some(head(200, &[("Age", "100")]));
+        };
+        assert!(age("", fetched).is_some());
+    }
+
+    #[test]
+    fn hidden_age_is_not_told() {
+        assert_eq!(age("fastcgi_hide_header Age;", |_| ()), None);
+    }
+}

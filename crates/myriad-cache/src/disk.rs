@@ -1,0 +1,125 @@
+//! Pages that come from the disk: read into memory when somebody asks for them, or sent piece by piece where they are
+//! too long for that.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use myriad_http::Method;
+use myriad_http::body::{Body, BodyError};
+use myriad_net::ResponseBody;
+use myriad_policy::CacheStatus;
+use myriad_store::{BodyReader, BodyWriter, Capacity, FlightReader, KeyRef, PageFile};
+
+use crate::next::{Cached, Next};
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_page::write_variant;
+use myriad_page::{Page, PageMeta};
+
+/// How long a disk may keep those who read a page waiting before the page is no longer written to it.
+const DISK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Finds the file that the page may be in, where memory has no page.
+pub(crate) fn seek(exchange: &Exchange, cached: Cached<'_>) -> Next {
+    let request = &exchange.request;
+    let fields = request.received.head.fields();
+    let key = KeyRef::new(&request.cache.key);
+    let zone = &cached.cache.zone.zone;
+    match zone.seek(key, |selector, variant| write_variant(selector, fields, variant)) {
+        // A file that was read gave the page, or had none for this request.
+        Some(file) if request.cache.journey.sought != Some(file) => Next::Load(file),
+        _ => Next::Stale(None),
+    }
+}
+
+/// Begins to read the file.
+pub(crate) fn load(exchange: &mut Exchange, cached: Cached<'_>, file: PageFile) -> Next {
+    let request = &mut exchange.request;
+    let key = KeyRef::new(&request.cache.key);
+    let Some(reader) = cached.cache.zone.zone.load(key, file, request.received.at_ms) else {
+        return Next::Stale(None);
+    };
+    request.cache.journey.sought = Some(file);
+    Next::Read(reader)
+}
+
+/// Waits until the file is read. Whatever the end: what there is is in memory now.
+pub(crate) async fn read(mut reader: FlightReader<PageMeta>) -> Next {
+    poll_fn(|cx| reader.poll_end(cx, |_, _| {}).map(drop)).await;
+    Next::LookUp
+}
+
+/// Opens the body of a page, which is too long for memory. Where the file is gone or damaged, the page is not there.
+pub(crate) async fn open(
+    exchange: &mut Exchange,
+    cached: Cached<'_>,
+    page: Page,
+    status: CacheStatus,
+) -> Next {
+    let Some(stored) = page.stored_body() else { return Next::Stale(None) };
+    if let Some(open) = stored.open().await {
+        exchange.request.cache.journey.opened = Some(open.read(0..open.len()));
+        Next::Serve(page, status)
+    } else {
+        cached.cache.zone.zone.forget(&page);
+        Next::Stale(None)
+    }
+}
+
+/// Whether a page's body has to be opened before the page can be served.
+pub(crate) fn must_open(request: &Request, page: &Page) -> bool {
+    page.stored_body().is_some()
+        && request.cache.journey.opened.is_none()
+        && request.received.head.method() != Method::Head
+}
+
+/// The body of a page that lies on disk.
+pub(crate) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
+    page.stored_body()?;
+    let length = page.body_len();
+    let body = StoredPage { reader: request.cache.journey.opened.take(), length };
+    Some(ResponseBody::Stream(Box::pin(body), Some(length)))
+}
+
+/// A body read from disk as the client takes it; without a reader for HEAD, which wants its length alone.
+struct StoredPage {
+    reader: Option<BodyReader>,
+    length: u64,
+}
+
+impl Body for StoredPage {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let Some(reader) = &mut self.reader else { return Poll::Ready(Some(Err(BodyError::Aborted))) };
+        let piece = reader.poll_piece(cx);
+        piece.map(|piece| piece.map(|piece| piece.map_err(|error| BodyError::Io(error.to_string()))))
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        Some(self.reader.as_ref().map_or(self.length, BodyReader::left))
+    }
+
+    fn skip(mut self: Pin<&mut Self>, bytes: u64) -> u64 {
+        let Some(reader) = &mut self.reader else { return 0 };
+        let before = reader.left();
+        reader.skip(bytes);
+        before - reader.left()
+    }
+}
+
+/// Waits until the next piece of a page that is being fetched is wanted. A disk that does not keep up is given up, so
+/// that it holds no visitor.
+pub(crate) async fn capacity(writer: &mut BodyWriter<PageMeta>) -> Capacity {
+    loop {
+        if !writer.is_spilling() {
+            return poll_fn(|cx| writer.poll_capacity(cx)).await;
+        }
+        let wanted = tokio::time::timeout(DISK_PATIENCE, poll_fn(|cx| writer.poll_capacity(cx))).await;
+        match wanted {
+            Ok(capacity) => return capacity,
+            Err(_) if writer.is_disk_behind() => writer.give_up_disk(),
+            Err(_) => {}
+        }
+    }
+}

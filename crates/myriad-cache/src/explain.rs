@@ -1,0 +1,317 @@
+//! What the steps of a page's journey tell of a request that is only explained: what the origin would be asked, how the cache
+//! decides, and where the journey stops, since the next step would have an effect.
+
+use myriad_http::Known;
+use myriad_policy::{BypassReason, StatusMatch};
+use myriad_script::Template;
+
+use crate::next::{Cached, Next, Occasion, PassReason};
+use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::{Exchange, Request, Sink};
+use myriad_exchange::runtime::{CachePlace, Label, OriginPlace, Target};
+
+/// Tells what the origin of the place would be asked.
+pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
+    let Some(sink) = exchange.request.received.sink.clone() else { return };
+    let handler = label(&exchange.request).map_or("", |label| label.handler.as_str()).to_owned();
+    let target = match &origin.target {
+        Target::Group(_) => String::new(),
+        Target::Variable(template) => value(exchange, template),
+    };
+    sink.note("content", handler, target, None);
+    for script in origin.protocol.scripts() {
+        let script = value(exchange, script);
+        let is_there = if std::path::Path::new(&script).exists() { "" } else { "there is no such file here" };
+        sink.note("script", script, is_there, None);
+    }
+}
+
+/// Tells that the request may read the cache, and by which key.
+#[inline]
+pub(crate) fn read(request: &Request, cache: &CachePlace) {
+    if let Some(sink) = &request.received.sink {
+        zone(&**sink, cache);
+        key(&**sink, request);
+        sink.note("cache", "read", "yes", None);
+    }
+}
+
+/// Tells why the request may not read the cache. Only one whose answer may be stored has a key then.
+pub(crate) fn unread(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) {
+    let Some(sink) = exchange.request.received.sink.clone() else { return };
+    zone(&*sink, cache);
+    if reason.may_store() {
+        key(&*sink, &exchange.request);
+    }
+    let why = why(exchange, cache, reason);
+    sink.note("cache", "read", format!("no: {why}"), None);
+}
+
+fn zone(sink: &dyn Sink, cache: &CachePlace) {
+    sink.note("cache", format!("zone {}", cache.zone.zone.name()), "", None);
+}
+
+fn key(sink: &dyn Sink, request: &Request) {
+    let key = String::from_utf8_lossy(&request.cache.key).replace('\0', "\\0");
+    sink.note("cache", "key", key, None);
+}
+
+/// Ends the explanation of a request whose place has no cache.
+pub(crate) fn uncached(exchange: &Exchange) -> Step {
+    if let Some(sink) = &exchange.request.received.sink {
+        sink.note("cache", "none here: every request reaches the origin", "", None);
+    }
+    stopped(exchange)
+}
+
+/// Ends the explanation before a step that has an effect, and tells what that step would do.
+pub(crate) fn stop(exchange: &mut Exchange, cached: Cached<'_>, next: &Next) -> Step {
+    let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
+    let say = |text: &str, outcome: String| sink.note("cache", text, outcome, None);
+    let cache = cached.cache;
+    let refused = match next {
+        Next::Claim(_) | Next::Lead(_) => kept_out(exchange, cache),
+        Next::Pass(PassReason::Seldom) => None,
+        Next::Pass(reason) => Some(not_stored(exchange, cache, *reason)),
+        Next::PassBody(_) => Some("the body is too long to be part of the key".to_owned()),
+        other => {
+            say("page", effect(other).to_owned());
+            return stopped(exchange);
+        }
+    };
+    if let Some(why) = refused {
+        say("store", format!("no: {why}"));
+    } else {
+        let unless =
+            "it sets a cookie, is private, or X-Accel-Expires, Cache-Control or Expires say otherwise";
+        say("store", stores(cache));
+        say("unless", unless.to_owned());
+    }
+    if !cached.origin.buffering {
+        say("buffering off", "the answer is streamed".to_owned());
+    }
+    stopped(exchange)
+}
+
+/// Tells the codings of a page, which is what most origins answer, and stops.
+fn stopped(exchange: &Exchange) -> Step {
+    myriad_output::explain(exchange, Some(b"text/html"));
+    // An explanation ends with its first wait: this one is never waited for.
+    Step::wait(async |_: &mut Exchange| Step::Error(500))
+}
+
+/// What the steps that wait for the disk, or refresh a page, would do.
+fn effect(next: &Next) -> &'static str {
+    match next {
+        Next::Gather => "looked up once the body is there, for the key may hold it",
+        Next::Load(_) | Next::Read(_) => "looked up once its file is read",
+        Next::Open(..) => "served from its file",
+        Next::Refresh(_, Occasion::Early) => "served, and refreshed before it expires",
+        Next::Refresh(_, Occasion::Stale) => "served stale, and refreshed meanwhile",
+        Next::Follow(_) => "waited for while it is fetched",
+        _ => "",
+    }
+}
+
+/// `*_no_cache`, where it keeps the answer out.
+fn kept_out(exchange: &mut Exchange, cache: &CachePlace) -> Option<String> {
+    let Exchange { request, frame } = &mut *exchange;
+    // What cannot be judged is not stored.
+    let is_kept_out = cache.no_cache.any_true(request, frame).unwrap_or(true);
+    is_kept_out.then(|| format!("*_no_cache: {}", holding(exchange, |label| &label.no_cache)))
+}
+
+/// Why the answer to a request that is passed to the origin is not stored.
+fn not_stored(exchange: &mut Exchange, cache: &CachePlace, reason: PassReason) -> String {
+    let text = match reason {
+        PassReason::Bypass(reason) => return why(exchange, cache, reason),
+        PassReason::Unstored => match kept_out(exchange, cache) {
+            Some(why) => return why,
+            None => "the request may change something, and says more than a fetch for everybody would",
+        },
+        PassReason::HiddenFields => "Connection names fields, which the origin is not told",
+        PassReason::FarRange => "the range begins beyond *_cache_max_range_offset",
+        PassReason::Piece => "the page under the key is a piece of an answer (slice)",
+        PassReason::LockTimeout => "the page was waited for too long (*_cache_lock_timeout)",
+        PassReason::NotShared | PassReason::Seldom => "the answer is for this visitor alone",
+    };
+    text.to_owned()
+}
+
+fn label(request: &Request) -> Option<&Label> {
+    request.runtime().atlas.places.get(request.route.place as usize)
+}
+
+/// The first text of a directive that is neither empty nor `0`, for people.
+fn holding(exchange: &mut Exchange, texts: fn(&Label) -> &Vec<(String, Template)>) -> String {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let label = site.runtime.atlas.places.get(exchange.request.route.place as usize);
+    for (text, template) in label.map(texts).into_iter().flatten() {
+        let now = value(exchange, template);
+        if !now.is_empty() && now != "0" {
+            return format!("{text} is \"{now}\"");
+        }
+    }
+    String::new()
+}
+
+fn value(exchange: &mut Exchange, template: &Template) -> String {
+    let Exchange { request, frame } = exchange;
+    let mut out = Vec::new();
+    match template.eval(request, frame, &mut out) {
+        Ok(()) => String::from_utf8_lossy(&out).into_owned(),
+        Err(error) => format!("({error})"),
+    }
+}
+
+/// A reason for people: which cookie, which condition.
+fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> String {
+    if reason == BypassReason::Condition {
+        return format!("*_cache_bypass: {}", holding(exchange, |label| &label.bypass));
+    }
+    let fields = exchange.request.received.head.fields();
+    match reason {
+        BypassReason::PersonalCookie => {
+            let personal = &cache.rules.personal;
+            let name =
+                fields.known_all(Known::Cookie).find_map(|value| personal.matches_cookie_header(value));
+            let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+            format!("the cookie {name} is personal (see personal_cookies)")
+        }
+        BypassReason::Condition => String::new(),
+        BypassReason::Method => format!(
+            "the method {} is not among *_cache_methods",
+            String::from_utf8_lossy(exchange.request.received.head.method_bytes())
+        ),
+        BypassReason::Authorization => {
+            "the request has Authorization, and the key does not hold it".to_owned()
+        }
+        BypassReason::Body => "the request has a body".to_owned(),
+        BypassReason::Upgrade => "the request wants another protocol".to_owned(),
+    }
+}
+
+/// For how long which answers are stored.
+fn stores(cache: &CachePlace) -> String {
+    let rules = &cache.rules;
+    let told = |at: usize| cache.valid_texts.as_ref().is_some_and(|texts| texts[at].is_some());
+    let each = rules.valid.iter().enumerate().map(|(at, valid)| {
+        let status = match valid.status {
+            StatusMatch::Any => "any below 500".to_owned(),
+            StatusMatch::Code(code) => code.to_string(),
+        };
+        let time = if told(at) { "as long as a variable says".to_owned() } else { duration(valid.ms) };
+        format!("{status} for {time}")
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    let each = if each.is_empty() { "what the answer itself gives a time".to_owned() } else { each };
+    let uses =
+        if rules.min_uses > 1 { format!(", from request {} on", rules.min_uses) } else { String::new() };
+    format!("yes: {each}{uses}")
+}
+
+fn duration(ms: u64) -> String {
+    match ms {
+        0 => "no time".to_owned(),
+        ms if ms % 86_400_000 == 0 => format!("{}d", ms / 86_400_000),
+        ms if ms % 3_600_000 == 0 => format!("{}h", ms / 3_600_000),
+        ms if ms % 60_000 == 0 => format!("{}m", ms / 60_000),
+        ms if ms % 1000 == 0 => format!("{}s", ms / 1000),
+        ms => format!("{ms}ms"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::journey;
+    use crate::testing::{head, held, set_method, site, site_of, store};
+    use myriad_exchange::exchange::Line;
+    use myriad_serve::testing::TestSite;
+
+    #[derive(Default)]
+    struct Lines(RefCell<Vec<String>>);
+
+    impl Sink for Lines {
+        fn take(&self, line: Line) {
+            self.0.borrow_mut().push(format!("{} {} {}", line.topic, line.text, line.outcome));
+        }
+    }
+
+    /// What is told of a request's cache.
+    fn explained(site: &TestSite, target: &str, method: &str, fields: &[(&str, &str)]) -> Vec<String> {
+        let mut exchange = site.exchange(target, fields);
+        set_method(&mut exchange, method);
+        let lines = Rc::new(Lines::default());
+        exchange.request.received.sink = Some(Rc::clone(&lines) as _);
+        let origin = std::sync::Arc::clone(exchange.request.place().handler.origin().expect("an origin"));
+        journey::begin(&mut exchange, &origin);
+        lines.0.take().into_iter().filter(|line| line.starts_with("cache ")).collect()
+    }
+
+    #[test]
+    fn miss_tells_zone_key_and_what_is_stored_and_starts_no_fetch() {
+        let site = site("fastcgi_cache_valid 200 1h; fastcgi_cache_lock on;");
+        for _ in 0..2 {
+            let told = explained(&site, "/a", "GET", &[]);
+            assert_eq!(told[..3], ["cache zone ONE ", "cache key /a", "cache read yes"]);
+            assert_eq!(told[3], "cache store yes: 200 for 1h");
+        }
+        assert_eq!(site.exchange("/a", &[]).request.site.worker.counters.misses.get(), 0);
+    }
+
+    #[test]
+    fn request_that_is_passed_tells_why_and_no_key() {
+        let told = explained(&site(""), "/a", "DELETE", &[]);
+        let why = "no: the method DELETE is not among *_cache_methods";
+        assert_eq!(
+            told,
+            ["cache zone ONE ".to_owned(), format!("cache read {why}"), format!("cache store {why}")]
+        );
+    }
+
+    #[test]
+    fn conditions_tell_which_text_holds() {
+        let site = site("fastcgi_cache_bypass $arg_a $arg_b; fastcgi_no_cache $arg_b;");
+        let told = explained(&site, "/a?b=7", "GET", &[]);
+        assert_eq!(told[1..3], ["cache key /a?b=7", "cache read no: *_cache_bypass: $arg_b is \"7\""]);
+        assert_eq!(told[3], "cache store no: *_no_cache: $arg_b is \"7\"");
+    }
+
+    #[test]
+    fn stale_page_that_would_be_refreshed_stays_as_it_is() {
+        let site = site("fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;");
+        let page = store(&mut site.exchange("/a", &[]), &head(200, &[]), 0);
+        let told = explained(&site, "/a", "GET", &[]);
+        assert_eq!(told.last().map(String::as_str), Some("cache page served stale, and refreshed meanwhile"));
+        let exchange = site.exchange("/a", &[]);
+        assert!(!page.is_updating(exchange.request.received.at_ms));
+        assert!(held(&exchange).cache.zone.fetches.begin().is_some());
+    }
+
+    #[test]
+    fn place_without_a_cache_says_so() {
+        let site = site_of("fastcgi_pass unix:/nowhere/php.sock;");
+        assert_eq!(
+            explained(&site, "/a", "GET", &[]),
+            ["cache none here: every request reaches the origin "]
+        );
+    }
+
+    #[test]
+    fn durations_are_told_in_their_greatest_unit() {
+        for (ms, text) in [
+            (0, "no time"),
+            (1, "1ms"),
+            (1000, "1s"),
+            (90_000, "90s"),
+            (3_600_000, "1h"),
+            (172_800_000, "2d"),
+        ] {
+            assert_eq!(duration(ms), text);
+        }
+    }
+}

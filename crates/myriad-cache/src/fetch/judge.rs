@@ -1,0 +1,185 @@
+//! An answer is judged: whether it is stored, confirms what is stored, or is for the visitor alone who caused the fetch.
+
+use myriad_http::content_range::ContentRange;
+use myriad_http::{Known, Method, ResponseHead};
+use myriad_policy::{Admission, Refusal, ResponseFacts, admit, is_large_request, takes_back};
+use myriad_script::Builtin;
+use myriad_store::{Failure as StoreFailure, FlightWriter, KeyRef};
+
+use super::job::{Answered, Sought};
+use super::report::{Report, Reporter, report};
+use super::store::{Admitted, store};
+use crate::arrival::Arrival;
+use crate::next::Cached;
+use crate::other_codings;
+use crate::page;
+use crate::revalidate;
+use crate::revalidate::Confirmed;
+use crate::told;
+use crate::validity;
+use myriad_control::purge::request as purge;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::runtime::{CachePlace, OriginPlace, Reads};
+use myriad_origin::pace::Pace;
+use myriad_origin::respond;
+use myriad_page::PageMeta;
+
+/// Does what an answer asks for: stores it, confirms what is stored, or passes it on to the visitor who caused the fetch.
+pub(super) async fn judge(
+    exchange: &mut Exchange,
+    cached: Cached<'_>,
+    writer: FlightWriter<PageMeta>,
+    reporter: Reporter,
+    sought: Sought,
+    answered: Answered,
+) {
+    let Cached { origin: place, cache } = cached;
+    let Answered { response, fetching, asked } = answered;
+    purge::by_origin(exchange, Some(cache), &response.head).await;
+    let now = myriad_net::clock::now_ms();
+    let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
+    let status = response.head.status;
+    if sought.conditional && status == 304 {
+        let told = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
+        return report(reporter, told);
+    }
+    // The waiters would only find the same: they get their stale pages, or the status. What is stored stays for the next
+    // failure, though the answer could be stored as well (`*_cache_use_stale http_404`).
+    let stays = sought.usable_page && cache.rules.use_stale.on_status(status);
+    let told = sought.told.as_ref();
+    let fields = &response.head.fields;
+    let hides_own = told::hides_own(&exchange.request, cache, told, status, fields);
+    let refused = |response| if hides_own { Report::Incomplete } else { Report::Refused(response) };
+    let selection = page::selection(fields, &cache.rules, &exchange.request, told, sought.apart);
+    match admission(exchange, cached, &response.head, sought.method, sought.usable_page, arrival) {
+        Admission::Store(_) if stays => {
+            writer.fail(StoreFailure(status));
+            report(reporter, Report::Refused(response));
+        }
+        Admission::Refuse(why) => {
+            refuse(exchange, cached, writer, &sought, (status, why), arrival.now);
+            report(reporter, refused(response));
+        }
+        Admission::Store(_) if page::is_untellable(selection.as_ref()) => {
+            writer.uncacheable(now, 0);
+            report(reporter, refused(response));
+        }
+        Admission::Store(lifetime) => {
+            let pace = Pace::new(respond::limit_rate(exchange, place));
+            let companion =
+                sought.companion.and_then(|other| other.admit(exchange, cache, fields, sought.told.as_ref()));
+            let admitted = Admitted { response, lifetime, now, pace, fetching, selection, companion };
+            store(exchange, cached, writer, reporter, admitted).await;
+        }
+    }
+}
+
+/// Confirms the stored page by a 304.
+fn confirm(
+    exchange: &mut Exchange,
+    Cached { origin, cache }: Cached<'_>,
+    writer: FlightWriter<PageMeta>,
+    own_request: bool,
+    head: &ResponseHead,
+    arrival: Arrival,
+) -> Report {
+    let stored = writer.previous().map_or(200, |page| page.meta().status);
+    let rules = validity::rules(exchange, cache, head, stored);
+    let generation = writer.generation();
+    match revalidate::confirm(exchange, origin, &rules, writer, head, arrival) {
+        Confirmed::Page => Report::Confirmed,
+        Confirmed::Personal(why) => {
+            if why.is_some_and(|why| takes_back(304, why, false, own_request)) {
+                take_back(exchange, cache, generation);
+            }
+            Report::Unconfirmed
+        }
+    }
+}
+
+/// Tells the waiters that an answer is not stored, and takes back what is stored where the answer says that it holds no more.
+fn refuse(
+    exchange: &mut Exchange,
+    Cached { origin, cache }: Cached<'_>,
+    writer: FlightWriter<PageMeta>,
+    sought: &Sought,
+    (status, why): (u16, Refusal),
+    now: u64,
+) {
+    let is_named = cache.rules.use_stale.on_status(status);
+    let stays = sought.usable_page && is_named;
+    if why.is_of_the_request() && !stays {
+        // The waiters ask anew, each as they would have: one of them leads.
+        drop(writer);
+    } else if status >= 500 || stays {
+        writer.fail(StoreFailure(status));
+    } else {
+        let of_the_answer = why == Refusal::NoCache && is_kept_out_for_all(exchange, origin, cache);
+        if !is_named && takes_back(status, why, of_the_answer, sought.own_request) {
+            take_back(exchange, cache, writer.generation());
+        }
+        writer.uncacheable(now, why.hit_for_miss_ms());
+    }
+}
+
+/// Removes what is stored of the page from before this fetch, also for other codings: the origin has taken it back. First,
+/// then its waiters are freed: who asks next finds no stale page.
+fn take_back(exchange: &Exchange, cache: &CachePlace, generation: u64) {
+    for key in other_codings::keys_of_page(&exchange.request) {
+        cache.zone.zone.remove_older(KeyRef::new(&key), generation);
+    }
+}
+
+/// Whether an answer is kept out of the cache for whoever asks: by a text of `*_no_cache` that follows from the answer alone,
+/// or since it leads elsewhere (`X-Accel-Redirect`).
+fn is_kept_out_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &CachePlace) -> bool {
+    let Exchange { request, frame } = exchange;
+    let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
+    let leads_elsewhere = head.is_some_and(|head| is_accel_redirect(head, place));
+    let variables = &request.site.runtime.variables;
+    let of_the_answer = |id: Builtin| variables[id.0 as usize].reads_only(&[Reads::OriginHead]);
+    leads_elsewhere || cache.no_cache.any_true_of(&*request, frame, of_the_answer).unwrap_or(false)
+}
+
+fn is_accel_redirect(head: &ResponseHead, place: &OriginPlace) -> bool {
+    head.fields.has(Known::XAccelRedirect) && !place.ignore_accel.redirect
+}
+
+fn admission(
+    exchange: &mut Exchange,
+    Cached { origin: place, cache }: Cached<'_>,
+    head: &ResponseHead,
+    method: Method,
+    usable_page: bool,
+    arrival: Arrival,
+) -> Admission {
+    exchange.request.origin_mut().head = Some(head.clone());
+    let rules = validity::rules(exchange, cache, head, head.status);
+    let Exchange { request, frame } = exchange;
+    // What cannot be judged is not stored.
+    let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
+    let redirects = is_accel_redirect(head, place);
+    let fields = request.received.head.fields();
+    let facts = ResponseFacts {
+        status: head.status,
+        fields: &head.fields,
+        method,
+        authorization: fields.has(Known::Authorization),
+        personal: false,
+        piece: is_piece(request, head),
+        no_cache: no_cache || redirects,
+        // Requests below `*_cache_min_uses` do not come here.
+        uses: u64::MAX,
+        usable_page,
+        large_request: is_large_request(fields),
+        delay_ms: arrival.delay_ms,
+    };
+    admit(&facts, &rules, arrival.now)
+}
+
+/// Whether an answer is the piece that the request's key names (`slice`).
+fn is_piece(request: &Request, head: &ResponseHead) -> bool {
+    let range = head.fields.get(b"content-range").and_then(ContentRange::parse);
+    let (Some(slice), Some(part)) = (request.cache.slice.get(), range) else { return false };
+    part.range.start == slice.start && part.complete.is_some()
+}

@@ -1,0 +1,153 @@
+//! An answer is stored while it arrives.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_encode::StreamDecoder;
+use myriad_http::Known;
+use myriad_log::Level;
+use myriad_policy::Lifetime;
+use myriad_store::{BodyWriter, Capacity, Failure as StoreFailure, FlightWriter, Push, Selection};
+use myriad_upstream::OriginResponse;
+
+use super::report::{Report, Reporter, report};
+use crate::companion::CompanionPage;
+use crate::complete::complete;
+use crate::disk;
+use crate::next::Cached;
+use crate::page;
+use crate::told;
+use myriad_exchange::exchange::Exchange;
+use myriad_origin::pace::Pace;
+use myriad_origin::respond;
+use myriad_page::{Fetching, PageMeta};
+
+/// An answer that is to be stored.
+pub(super) struct Admitted {
+    /// The answer.
+    pub response: OriginResponse,
+    /// How long the page is fresh, and may be served stale.
+    pub lifetime: Lifetime,
+    /// When its head came, ms since the epoch.
+    pub now: u64,
+    /// How fast the body is taken (`*_limit_rate`).
+    pub pace: Pace,
+    /// Its place among the fetches that fill the zone.
+    pub fetching: Fetching,
+    /// Which variant it is.
+    pub selection: Option<Selection>,
+    /// The other key that it is stored under.
+    pub companion: Option<CompanionPage>,
+}
+
+/// Stores the body as it comes, for the zone and its waiters at once.
+pub(super) async fn store(
+    exchange: &Exchange,
+    cached: Cached<'_>,
+    writer: FlightWriter<PageMeta>,
+    reporter: Reporter,
+    admitted: Admitted,
+) {
+    let Admitted { response, lifetime, now, mut pace, fetching, selection, companion } = admitted;
+    let mut fetching = Some(fetching);
+    let OriginResponse { head, mut body, .. } = response;
+    let meta = page::meta_of(
+        &head,
+        cached.origin,
+        &cached.cache.rules,
+        lifetime,
+        now,
+        &page::marks_of(&exchange.request, &head),
+    );
+    let varies =
+        selection.as_ref().filter(|selection| told::is_of_others(&exchange.request, Some(*selection)));
+    let varies = varies.map(|selection| selection.selector.to_vec());
+    let length = head.known(Known::ContentLength).and_then(respond::parse_length);
+    let coding = page::origin_coding(&head);
+    let admission = myriad_store::Admission {
+        head: Arc::new(meta.clone()),
+        selection,
+        length: if coding.is_some() { None } else { length },
+    };
+    let mut writer = writer.admit(admission);
+    report(reporter, varies.map_or(Report::Admitted(head), Report::OtherVariant));
+    let mut decoder = coding.and_then(page::decoder);
+    let mut arrived = 0;
+    loop {
+        match disk::capacity(&mut writer).await {
+            Capacity::Ready => {}
+            Capacity::Abandoned => return,
+        }
+        // What is too long for the zone fills it no more: it follows its slowest reader, who must not hold up other fetches.
+        fetching = fetching.filter(|_| writer.state() == Push::Ok || writer.is_spilling());
+        pace.wait().await;
+        let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
+        match piece {
+            Some(Ok(piece)) => {
+                pace.took(piece.len());
+                arrived += piece.len() as u64;
+                match fill(&mut writer, decoder.as_mut(), piece).await {
+                    Filling::Wanted => {}
+                    Filling::Abandoned => return,
+                    Filling::Corrupt => {
+                        let what = format_args!("upstream sent a broken content coding");
+                        exchange.request.log(Level::Error, what);
+                        return writer.fail(StoreFailure(502));
+                    }
+                }
+            }
+            Some(Err(error)) => {
+                exchange.request.log(Level::Error, format_args!("{error}"));
+                return writer.fail(StoreFailure(502));
+            }
+            None => break,
+        }
+    }
+    // A body that is not there at all needs no end.
+    if arrived > 0 && decoder.is_some_and(|decoder| decoder.finish().is_err()) {
+        exchange.request.log(Level::Error, format_args!("upstream cut a content coding short"));
+        return writer.fail(StoreFailure(502));
+    }
+    if length.is_some_and(|length| length != arrived) {
+        exchange.request.log(Level::Error, format_args!("upstream prematurely closed connection"));
+        return writer.fail(StoreFailure(502));
+    }
+    if let (Some(companion), Some(body)) = (companion, writer.body()) {
+        companion.store(exchange, meta.clone(), &body);
+    }
+    complete(exchange, writer, meta);
+}
+
+/// How a piece of a body has gone into the zone.
+enum Filling {
+    /// The next one is wanted.
+    Wanted,
+    /// Nobody wants more.
+    Abandoned,
+    /// Its coding is broken.
+    Corrupt,
+}
+
+/// Stores a piece of a body. One that comes to much is stored a window at a time, each of which waits until it is wanted.
+async fn fill(
+    writer: &mut BodyWriter<PageMeta>,
+    mut decoder: Option<&mut StreamDecoder>,
+    mut piece: Bytes,
+) -> Filling {
+    loop {
+        let Ok((window, drained)) = page::decoded(decoder.as_deref_mut(), &mut piece) else {
+            return Filling::Corrupt;
+        };
+        writer.push(window);
+        if drained {
+            return Filling::Wanted;
+        }
+        // Unpacking is work: other tasks run between two windows.
+        tokio::task::yield_now().await;
+        if let Capacity::Abandoned = disk::capacity(writer).await {
+            return Filling::Abandoned;
+        }
+    }
+}

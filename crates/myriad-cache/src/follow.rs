@@ -1,0 +1,174 @@
+//! A page that is being fetched is waited for, by the visitor who caused the fetch and by those who came meanwhile.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+use myriad_policy::{CacheStatus, Failure};
+use myriad_store::{FlightEnd, FlightHead, FlightReader};
+use tokio::sync::oneshot;
+
+use crate::age::age_s;
+use crate::fetch::{NoAnswer, Report};
+use crate::leader_cookies;
+use crate::next::{Cached, Follow, Next, PassReason};
+use crate::page;
+use crate::reader::FlightBody;
+use crate::stale_instead::stale_instead;
+use myriad_exchange::exchange::{Answer, Exchange, Step};
+use myriad_exchange::runtime::OriginPlace;
+use myriad_origin::respond;
+use myriad_origin::rewrite;
+use myriad_page::{Page, PageMeta, PageView, write_variant};
+
+/// How long a reader that has the head waits for the whole page, so that it can be sent compressed and with its tag.
+/// An application that sends its page in one burst is done by then; one that streams is streamed on.
+const WHOLE_PAGE: Duration = Duration::from_millis(20);
+
+/// How often a request claims the page again, where what it has waited for was of no use to it.
+const RETRIES: u8 = 3;
+
+/// Waits for the page.
+pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>, follow: Follow) -> Next {
+    let Follow { reader, report, stale, patience } = follow;
+    match report {
+        Some(report) => lead(exchange, cached, reader, report, stale).await,
+        None => wait(exchange, cached, reader, stale, patience).await,
+    }
+}
+
+/// Waits as the visitor who caused the fetch.
+async fn lead(
+    exchange: &mut Exchange,
+    cached: Cached<'_>,
+    reader: FlightReader<PageMeta>,
+    report: oneshot::Receiver<Report>,
+    stale: Option<Page>,
+) -> Next {
+    match report.await {
+        Ok(Report::Admitted(head)) => {
+            exchange.request.origin_mut().head = Some(head);
+            exchange.request.cache.journey.fetched = true;
+            wait(exchange, cached, reader, stale, None).await
+        }
+        Ok(Report::Confirmed) => {
+            exchange.request.cache.shown.status = Some(CacheStatus::Revalidated);
+            wait(exchange, cached, reader, stale, None).await
+        }
+        Ok(Report::OtherVariant(varies)) if exchange.request.cache.journey.retries < RETRIES => {
+            exchange.request.cache.journey.retries += 1;
+            exchange.request.cache.varies = Some(varies);
+            Next::Claim(stale)
+        }
+        Ok(Report::Unconfirmed | Report::Incomplete | Report::OtherVariant(_)) => {
+            Next::Pass(PassReason::NotShared)
+        }
+        Ok(Report::Refused(response)) => {
+            let failure = Failure::Http(response.head.status);
+            match stale_instead(&exchange.request, cached, stale, failure) {
+                Some(next) => next,
+                None => Next::Done(respond::respond(exchange, cached.origin, response)),
+            }
+        }
+        Ok(Report::Failed(why)) => failed(exchange, cached, stale, why),
+        // The fetch did not begin, since a name has no address, or was abandoned, as when the worker ends.
+        Err(_) => failed(exchange, cached, stale, NoAnswer { status: 502, failure: Failure::Error }),
+    }
+}
+
+/// Waits as any visitor does.
+async fn wait(
+    exchange: &mut Exchange,
+    cached: Cached<'_>,
+    mut reader: FlightReader<PageMeta>,
+    stale: Option<Page>,
+    patience: Option<Duration>,
+) -> Next {
+    let status = exchange.request.cache.shown.status.unwrap_or(CacheStatus::Miss);
+    let Some(head) = head(exchange, &mut reader, patience).await else {
+        // Asked for by the configuration; the answer is not stored.
+        return Next::Pass(PassReason::LockTimeout);
+    };
+    match head {
+        FlightHead::Object(page) => Next::Serve(page, status),
+        FlightHead::Head(meta) => match whole(exchange, &mut reader).await {
+            Some(page) => Next::Serve(page, status),
+            None => Next::Done(Step::Answer(streaming(exchange, cached.origin, meta.view(), reader))),
+        },
+        FlightHead::Failed(code) => failed(exchange, cached, stale, NoAnswer::decode(code)),
+        FlightHead::Mismatch | FlightHead::Aborted if exchange.request.cache.journey.retries < RETRIES => {
+            exchange.request.cache.journey.retries += 1;
+            Next::Claim(stale)
+        }
+        FlightHead::Uncacheable | FlightHead::Mismatch | FlightHead::Aborted => {
+            Next::Pass(PassReason::NotShared)
+        }
+    }
+}
+
+/// There is no answer: a stale page, or the status that says so.
+fn failed(exchange: &Exchange, cached: Cached<'_>, stale: Option<Page>, why: NoAnswer) -> Next {
+    stale_instead(&exchange.request, cached, stale, why.failure)
+        .unwrap_or(Next::Done(Step::Error(why.status)))
+}
+
+async fn head(
+    exchange: &Exchange,
+    reader: &mut FlightReader<PageMeta>,
+    patience: Option<Duration>,
+) -> Option<FlightHead<PageMeta>> {
+    let fields = exchange.request.received.head.fields();
+    let arrives =
+        poll_fn(|cx| reader.poll_head(cx, |selector, variant| write_variant(selector, fields, variant)));
+    match patience {
+        None => Some(arrives.await),
+        Some(patience) => tokio::time::timeout(patience, arrives).await.ok(),
+    }
+}
+
+/// The whole page, if it is there soon.
+async fn whole(exchange: &Exchange, reader: &mut FlightReader<PageMeta>) -> Option<Page> {
+    let fields = exchange.request.received.head.fields();
+    let mut end = None;
+    let arrives = poll_fn(|cx| {
+        let polled = reader.poll_end(cx, |selector, variant| write_variant(selector, fields, variant));
+        if let Poll::Ready(polled) = polled {
+            end = Some(polled);
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    });
+    let _ = tokio::time::timeout(WHOLE_PAGE, arrives).await;
+    match end {
+        Some(FlightEnd::Object(page)) => Some(page),
+        _ => None,
+    }
+}
+
+/// An answer whose body follows the fetch.
+fn streaming(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    meta: PageView<'_>,
+    reader: FlightReader<PageMeta>,
+) -> Answer {
+    let mut answer = page::answer_of_head(meta);
+    answer.own_head = origin.passes_head;
+    let length = reader.announced();
+    answer.ranges = length.is_some() && meta.status == 200;
+    // A HEAD gets the head of this body, which says no length where none is known yet; the driver sends nothing of it.
+    let ahead = respond::ahead(origin).filter(|_| exchange.request.received.head.method() != Method::Head);
+    answer.body = ResponseBody::Stream(Box::pin(FlightBody::new(reader, ahead)), length);
+    answer.compressible = !meta.no_transform;
+    if meta.redirects {
+        rewrite::rewrite(exchange, origin, &mut answer);
+    }
+    leader_cookies::append(exchange, origin, &mut answer);
+    answer.age_s = meta.lifetime().born.and_then(|born| age_s(exchange, origin, born));
+    answer
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+use myriad_store::{FlightWriter, KeyRef};
+
+use super::*;
+use crate::testing::{head, held, keyed, site, store, words};
+use myriad_serve::testing::block_on;
+
+/// A request that waits for the fetch of its page.
+struct Waiting {
+    exchange: Box<Exchange>,
+    writer: Option<FlightWriter<PageMeta>>,
+    reader: FlightReader<PageMeta>,
+    stale: Option<Page>,
+}
+
+impl Waiting {
+    fn on(directives: &str) -> Self {
+        let exchange = keyed(&site(directives), &[]);
+        let key = KeyRef::new(&exchange.request.cache.key);
+        let writer = held(&exchange).cache.zone.zone.fetch_alone(key, exchange.request.received.at_ms);
+        let reader = writer.reader();
+        Self { exchange, writer: Some(writer), reader, stale: None }
+    }
+
+    fn with_stale(directives: &str) -> Self {
+        let mut exchange = keyed(&site(directives), &[]);
+        let stale = Some(store(&mut exchange, &head(200, &[]), 0));
+        let key = KeyRef::new(&exchange.request.cache.key);
+        let writer = held(&exchange).cache.zone.zone.fetch_alone(key, exchange.request.received.at_ms);
+        let reader = writer.reader();
+        Self { exchange, writer: Some(writer), reader, stale }
+    }
+
+    fn writer(&mut self) -> FlightWriter<PageMeta> {
+        self.writer.take().expect("a fetch")
+    }
+
+    /// Waits as any visitor.
+    fn wait(self, patience: Option<Duration>) -> (String, Box<Exchange>) {
+        self.follow(None, patience)
+    }
+
+    /// Waits as the visitor who caused the fetch, which reports this or nothing.
+    fn told(self, told: Option<Report>) -> (String, Box<Exchange>) {
+        let (sender, report) = oneshot::channel();
+        match told {
+            Some(told) => assert!(sender.send(told).is_ok()),
+            None => drop(sender),
+        }
+        self.follow(Some(report), None)
+    }
+
+    fn follow(
+        mut self,
+        report: Option<oneshot::Receiver<Report>>,
+        patience: Option<Duration>,
+    ) -> (String, Box<Exchange>) {
+        let held = held(&self.exchange);
+        let follow = Follow { reader: self.reader, report, stale: self.stale, patience };
+        let next = block_on(run(&mut self.exchange, held.get(), follow));
+        (words(&next), self.exchange)
+    }
+}
+
+#[test]
+fn failed_fetch_is_told_with_its_status() {
+    let mut waiting = Waiting::on("");
+    waiting.writer().fail(NoAnswer { status: 504, failure: Failure::Timeout }.encode());
+    assert_eq!(waiting.wait(None).0, "error 504");
+}
+
+#[test]
+fn stale_page_stands_in_for_the_failures_that_the_rules_name() {
+    for (directives, expected) in [
+        ("fastcgi_cache_use_stale timeout;", "serve Stale"),
+        ("fastcgi_cache_use_stale invalid_header;", "error 504"),
+    ] {
+        let mut waiting = Waiting::with_stale(directives);
+        waiting.writer().fail(NoAnswer { status: 504, failure: Failure::Timeout }.encode());
+        assert_eq!(waiting.wait(None).0, expected);
+    }
+}
+
+#[test]
+fn page_that_may_not_be_stored_is_asked_for_by_each() {
+    let mut waiting = Waiting::on("");
+    waiting.writer().uncacheable(0, 0);
+    assert_eq!(waiting.wait(None).0, "pass NotShared");
+}
+
+#[test]
+fn abandoned_fetch_is_claimed_anew_and_not_for_ever() {
+    let mut waiting = Waiting::on("");
+    drop(waiting.writer());
+    let (next, exchange) = waiting.wait(None);
+    assert_eq!((&*next, exchange.request.cache.journey.retries), ("claim false", 1));
+    let mut waiting = Waiting::on("");
+    waiting.exchange.request.cache.journey.retries = RETRIES;
+    drop(waiting.writer());
+    assert_eq!(waiting.wait(None).0, "pass NotShared");
+}
+
+#[test]
+fn waiter_whose_patience_is_over_asks_alone() {
+    let waiting = Waiting::on("");
+    assert_eq!(waiting.wait(Some(Duration::from_millis(1))).0, "pass LockTimeout");
+}
+
+#[test]
+fn leader_that_is_told_of_a_failure_gets_its_status_or_the_stale_page() {
+    let failed = || Some(Report::Failed(NoAnswer { status: 503, failure: Failure::Error }));
+    assert_eq!(Waiting::on("").told(failed()).0, "error 503");
+    assert_eq!(Waiting::with_stale("fastcgi_cache_use_stale error;").told(failed()).0, "serve Stale");
+}
+
+#[test]
+fn leader_whose_fetch_never_began_gets_502() {
+    assert_eq!(Waiting::on("").told(None).0, "error 502");
+}
+
+#[test]
+fn leader_asks_for_itself_where_the_fetch_said_less_than_its_request() {
+    for told in [Report::Incomplete, Report::Unconfirmed] {
+        assert_eq!(Waiting::on("").told(Some(told)).0, "pass NotShared");
+    }
+}
+
+#[test]
+fn leader_of_another_variant_claims_its_own() {
+    let (next, exchange) = Waiting::on("").told(Some(Report::OtherVariant(b"accept-language".to_vec())));
+    assert_eq!(next, "claim false");
+    assert_eq!(exchange.request.cache.varies.as_deref(), Some(&b"accept-language"[..]));
+}
+
+#[test]
+fn leader_of_a_confirmed_page_says_revalidated() {
+    let mut waiting = Waiting::with_stale("");
+    let page = waiting.stale.clone().expect("a page");
+    let zone = std::sync::Arc::clone(&held(&waiting.exchange).cache);
+    let writer = zone.zone.zone.refresh_alone(&page, waiting.exchange.request.received.at_ms, 1000);
+    waiting.reader = writer.reader();
+    writer.keep();
+    assert_eq!(waiting.told(Some(Report::Confirmed)).0, "serve Revalidated");
+}

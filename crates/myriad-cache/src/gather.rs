@@ -1,0 +1,16 @@
+//! The request's body is read into memory before the page is looked up: the key may hold it (`$request_body`).
+
+use myriad_upstream::RequestPayload;
+
+use crate::next::{Cached, Next};
+use myriad_exchange::exchange::{Exchange, Step};
+use myriad_origin::upload;
+
+/// Reads the body. One that is too long for memory is passed on.
+pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>) -> Next {
+    match upload::payload(exchange, cached.origin).await {
+        Ok(RequestPayload::Bytes(_) | RequestPayload::Empty) => Next::LookUp,
+        Ok(payload) => Next::PassBody(payload),
+        Err(status) => Next::Done(Step::Error(status)),
+    }
+}

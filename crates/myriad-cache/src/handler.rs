@@ -1,0 +1,52 @@
+//! Places that ask an origin, with a cache before it or without.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::explain;
+use crate::journey;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::{Exchange, Handler};
+use myriad_exchange::runtime::{CachePlace, OriginPlace, PurgeWhen};
+
+/// An origin, and the cache in front of it.
+pub struct OriginHandler(pub Arc<OriginPlace>);
+
+impl Handler for OriginHandler {
+    fn begin(&self, exchange: &mut Exchange) -> Step {
+        if let Some(step) = self.0.prepare(exchange) {
+            return step;
+        }
+        explain::content(exchange, &self.0);
+        journey::begin(exchange, &self.0)
+    }
+
+    fn shortcut(&self, exchange: &mut Exchange) -> Option<Step> {
+        journey::shortcut(exchange, &self.0)
+    }
+
+    fn may_shorten(&self) -> bool {
+        let origin = &self.0;
+        // What purges by other means than a method of its own must be seen.
+        let is_seen = |cache: &CachePlace| {
+            cache.purge.as_ref().is_some_and(|rules| match &rules.when {
+                PurgeWhen::Conditions(_) => true,
+                PurgeWhen::Methods(methods) => {
+                    methods.iter().any(|method| matches!(&**method, b"GET" | b"HEAD"))
+                }
+            })
+        };
+        origin.cache.fixed().is_some_and(|cache| !is_seen(cache))
+            && !origin.intercept_errors
+            // What variables make of the URL is not made on the short way.
+            && origin.protocol.is_prepared()
+    }
+
+    fn compiled(&self) -> Option<&dyn Any> {
+        Some(&self.0)
+    }
+
+    fn compiled_mut(&mut self) -> Option<&mut dyn Any> {
+        Some(&mut self.0)
+    }
+}

@@ -1,0 +1,42 @@
+//! Fields of a request that its origin is not told, since `Connection` names them.
+
+use myriad_exchange::exchange::Request;
+use myriad_exchange::runtime::OriginPlace;
+
+/// Whether the origin is not told something that the visitor said: the key and the variant may hold what the page does not
+/// follow from, so that it would be the wrong page for those who say the same and hide nothing.
+pub(crate) fn hides_fields(request: &Request, origin: &OriginPlace) -> bool {
+    origin.request.pass_fields && origin.protocol.hides_nominated(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{held, site, site_of};
+
+    const PROXY: &str = "proxy_pass http://127.0.0.1:1; proxy_cache ONE; proxy_cache_key $uri;";
+
+    fn hides(site: &myriad_serve::testing::TestSite, fields: &[(&str, &str)]) -> bool {
+        let exchange = site.exchange("/a", fields);
+        hides_fields(&exchange.request, &held(&exchange).origin)
+    }
+
+    #[test]
+    fn field_that_connection_names_is_hidden_from_an_http_origin() {
+        let proxy = site_of(PROXY);
+        assert!(hides(&proxy, &[("X-Language", "de"), ("Connection", "X-Language")]));
+        assert!(!hides(&proxy, &[("X-Language", "de"), ("Connection", "close")]));
+        assert!(!hides(&proxy, &[("X-Language", "de"), ("Connection", "X-Other")]));
+    }
+
+    #[test]
+    fn field_that_is_set_anew_is_not_hidden() {
+        let proxy = site_of(&format!("{PROXY} proxy_set_header X-Language en;"));
+        assert!(!hides(&proxy, &[("X-Language", "de"), ("Connection", "X-Language")]));
+    }
+
+    #[test]
+    fn fastcgi_is_told_all_fields() {
+        assert!(!hides(&site(""), &[("X-Language", "de"), ("Connection", "X-Language")]));
+    }
+}

@@ -1,0 +1,144 @@
+//! What a change makes of stored pages (RFC 9111 section 4.4): `*_cache_invalidate`, `cache_rfc9111`.
+
+use myriad_http::head::Version;
+use myriad_http::uri::{normalize_path, split_target};
+use myriad_http::{Known, RequestHead, ResponseHead};
+use myriad_log::Level;
+use myriad_policy::{Invalidated, What, invalidates};
+use myriad_store::KeyRef;
+
+use myriad_control::purge;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::keys::page_key;
+use myriad_exchange::keys::page_key::of_other_codings;
+use myriad_exchange::runtime::CachePlace;
+
+/// After an answer to a request that may have changed something: what is stored for its URI, and for those that the
+/// answer names on this host, is of no more use, also what is being fetched at this moment. It holds before anybody sees the
+/// answer.
+pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &ResponseHead) {
+    let request = &exchange.request;
+    let Some(invalidated) = invalidates(request.received.head.method(), head.status, &cache.rules) else {
+        return;
+    };
+    let named = [Known::Location, Known::ContentLocation].into_iter().filter_map(|name| head.known(name));
+    let named = named.filter_map(|reference| target_here(request, reference));
+    match invalidated {
+        Invalidated::Named => mark(request, cache, named).await,
+        Invalidated::All => {
+            remove(exchange, cache, std::iter::once(request.received.head.target().to_vec()).chain(named));
+        }
+    }
+}
+
+/// Has the pages of these URLs fetched before they are shown again. The visitor who follows a redirect to one of them is to see
+/// what the request has changed: a comment, say. The pages stay for when their fetch fails, since any visitor may cause this.
+async fn mark(request: &Request, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
+    let url =
+        |target: Vec<u8>| What::Url { host: request.route.host.as_slice().into(), target: target.into() };
+    let urls: Vec<What> = targets.map(url).collect();
+    if !urls.is_empty()
+        && let Err(error) = purge::invalidate(&cache.zone, &urls).await
+    {
+        request.log(Level::Error, format_args!("what a redirect leads to could not be invalidated: {error}"));
+    }
+}
+
+fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
+    for target in targets {
+        let mut reader = exchange.snapshot();
+        if !asks_for(&mut reader.request, &target) {
+            continue;
+        }
+        if let Ok(key) = page_key::of(&mut reader, cache) {
+            cache.zone.zone.remove(KeyRef::new(&key));
+            cache.zone.zone.remove(KeyRef::new(&of_other_codings(&key)));
+        }
+    }
+}
+
+/// Makes the request one that reads `target`; false where that is no URI of this server.
+fn asks_for(request: &mut Request, target: &[u8]) -> bool {
+    let Ok(split) = split_target(target) else { return false };
+    let merge = request.site.runtime.server(request.route.server).merge_slashes;
+    let mut uri = Vec::with_capacity(split.path.len());
+    if normalize_path(split.path, merge, &mut uri).is_err() {
+        return false;
+    }
+    // Rules may have made another URI of the request's own; what they made counts.
+    if target != request.received.head.target() {
+        request.route.uri = uri;
+        request.route.args = split.query.unwrap_or_default().to_vec();
+    }
+    let fields = request.received.head.fields().clone();
+    request.received.head = RequestHead::from_parts(b"GET", target, Version::Http11, fields.iter());
+    true
+}
+
+/// The target that a reference in an answer comes to, where it is on the host that was asked (RFC 9111 section 4.4 leaves
+/// other hosts alone: a site must not be able to empty another's cache).
+fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
+    let reference = reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
+    let authority_at = ["http://", "https://", "//"].iter().find_map(|scheme| {
+        let begins = reference.get(..scheme.len())?.eq_ignore_ascii_case(scheme.as_bytes());
+        begins.then_some(scheme.len())
+    });
+    if let Some(at) = authority_at {
+        let rest = &reference[at..];
+        let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let host = request.received.head.known(Known::Host).unwrap_or(&request.route.host);
+        let slash: &[u8] = if path.starts_with(b"/") { b"" } else { b"/" };
+        return authority.eq_ignore_ascii_case(host).then(|| [slash, path].concat());
+    }
+    if reference.starts_with(b"/") {
+        return Some(reference.to_vec());
+    }
+    // A scheme that is not HTTP's, or a path beside the one that was asked for (RFC 3986 section 5.2).
+    let path_end = reference.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(reference.len());
+    if reference[..path_end].contains(&b':') {
+        return None;
+    }
+    let asked = request.sent_uri()?;
+    let asked = asked.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let folder = asked.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    Some([&asked[..if reference.starts_with(b"?") { asked.len() } else { folder }], reference].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{keyed, site};
+
+    fn target(reference: &str) -> Option<String> {
+        let mut exchange = keyed(&site(""), &[("Host", "localhost:81")]);
+        exchange.request.received.head = RequestHead::from_parts(
+            b"POST",
+            b"/blog/post?p=1",
+            Version::Http11,
+            [(&b"Host"[..], &b"localhost:81"[..])],
+        );
+        target_here(&exchange.request, reference.as_bytes())
+            .map(|target| String::from_utf8(target).expect("text"))
+    }
+
+    #[test]
+    fn reference_to_this_host_comes_to_its_target() {
+        assert_eq!(target("http://localhost:81/a?b#c").as_deref(), Some("/a?b"));
+        assert_eq!(target("//LOCALHOST:81?b").as_deref(), Some("/?b"));
+        assert_eq!(target("/a").as_deref(), Some("/a"));
+    }
+
+    #[test]
+    fn relative_reference_begins_at_the_folder_of_the_request() {
+        assert_eq!(target("other").as_deref(), Some("/blog/other"));
+        assert_eq!(target("?p=2").as_deref(), Some("/blog/post?p=2"));
+    }
+
+    #[test]
+    fn other_hosts_and_schemes_are_left_alone() {
+        for reference in ["http://localhost/a", "https://example.com/", "mailto:a@b"] {
+            assert_eq!(target(reference), None, "{reference}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Runs the steps of a page's journey, each of which says which is next.
+
+use std::sync::Arc;
+
+use myriad_http::Method;
+use myriad_log::Level;
+use myriad_policy::{CacheStatus, RequestFacts, bypass};
+use myriad_store::KeyRef;
+
+use crate::next::{Cached, Next};
+use crate::{
+    claim, disk, early, explain, follow, gather, lead, look_up, other_codings, pass, refresh, serve, stale,
+};
+use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::runtime::{Caches, OriginPlace};
+use myriad_page::write_variant;
+
+/// Begins with the cache of the request, which a variable may choose; without one the origin is asked.
+pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
+    let named = match &origin.cache {
+        Caches::One(cache) => return run(exchange, Cached { origin, cache }, Next::LookUp),
+        Caches::None => return uncached(exchange, origin),
+        Caches::Named(named) => named,
+    };
+    let Exchange { request, frame } = exchange;
+    let mut name = Vec::new();
+    if let Err(error) = named.name.eval(request, frame, &mut name) {
+        request.log(Level::Error, format_args!("{error}"));
+        return Step::Error(500);
+    }
+    request.cache.chosen = named.find(&name);
+    match origin.cache.of(request.cache.chosen) {
+        Some(cache) => run(exchange, Cached { origin, cache }, Next::LookUp),
+        None if name.is_empty() || name == b"off" => uncached(exchange, origin),
+        None => {
+            request.log(Level::Error, format_args!("cache \"{}\" not found", name.escape_ascii()));
+            Step::Error(500)
+        }
+    }
+}
+
+/// Asks an origin that has no cache before it.
+fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
+    if exchange.request.received.sink.is_some() {
+        return explain::uncached(exchange);
+    }
+    let origin = Arc::clone(origin);
+    Step::wait(async move |exchange| pass::uncached(exchange, &origin).await)
+}
+
+/// Takes the journey from a step to its end, or to what has to be waited for. A request that is only explained stops before the
+/// first step that has an effect.
+pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -> Step {
+    loop {
+        next = match next {
+            Next::Done(step) => return step,
+            Next::LookUp => look_up::run(exchange, cached),
+            Next::Serve(page, status) => serve::run(exchange, cached, page, status),
+            Next::Seek => disk::seek(exchange, cached),
+            Next::Stale(page) => stale::run(exchange, cached, page),
+            next if exchange.request.received.sink.is_some() => {
+                return explain::stop(exchange, cached, &next);
+            }
+            Next::Load(file) => disk::load(exchange, cached, file),
+            Next::Refresh(page, occasion) => refresh::run(exchange, cached, page, occasion),
+            Next::Claim(page) => claim::run(exchange, cached, page),
+            Next::Lead(page) => lead::run(exchange, cached, page.as_ref()),
+            Next::Gather => {
+                return wait(cached, async |exchange, cached| gather::run(exchange, cached).await);
+            }
+            Next::Read(reader) => return wait(cached, async |_, _| disk::read(reader).await),
+            Next::Open(page, status) => {
+                return wait(cached, async move |exchange, cached| {
+                    disk::open(exchange, cached, page, status).await
+                });
+            }
+            Next::Follow(flight) => {
+                return wait(cached, async |exchange, cached| follow::run(exchange, cached, flight).await);
+            }
+            Next::Pass(_) => {
+                return wait(cached, async |exchange, cached| pass::run(exchange, cached, None).await);
+            }
+            Next::PassBody(body) => {
+                return wait(cached, async |exchange, cached| pass::run(exchange, cached, Some(body)).await);
+            }
+        }
+    }
+}
+
+/// A step that waits, behind which the journey goes on.
+fn wait(cached: Cached<'_>, work: impl AsyncFnOnce(&mut Exchange, Cached<'_>) -> Next + 'static) -> Step {
+    let held = cached.hold();
+    Step::wait(async move |exchange| {
+        let next = work(exchange, held.get()).await;
+        run(exchange, held.get(), next)
+    })
+}
+
+/// Serves the page under the key that the rules came to for an earlier request like this one. None where there is no
+/// fresh page, or the policy wants the long way.
+pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Option<Step> {
+    let cache = origin.cache.fixed()?;
+    let request = &mut exchange.request;
+    let facts = RequestFacts {
+        method: request.received.head.method(),
+        fields: request.received.head.fields(),
+        has_body: !request.upload.body.is_empty(),
+        cache_bypass: false,
+    };
+    if bypass(&facts, &cache.rules).is_some() || other_codings::are_asked(request) {
+        return None;
+    }
+    let now = request.received.at_ms;
+    let fields = request.received.head.fields();
+    let page = cache.zone.zone.get(
+        KeyRef::new(&request.cache.key),
+        |selector, variant| write_variant(selector, fields, variant),
+        now,
+    )?;
+    // What is made of its `Location` may hold what the rules have set.
+    if page.meta().redirects && !origin.protocol.has_plain_redirects() {
+        return None;
+    }
+    // What lies on disk alone takes the long way.
+    if !page.is_fresh(now) || page.stored_body().is_some() || early::is_due(exchange, cache, &page) {
+        return None;
+    }
+    let request = &mut exchange.request;
+    request.cache.shown.zone = cache.zone_number;
+    request.route.as_get |= request.received.head.method() == Method::Head && cache.convert_head;
+    let cached = Cached { origin, cache };
+    match serve::run(exchange, cached, page, CacheStatus::Hit) {
+        Next::Done(step) => Some(step),
+        next => Some(run(exchange, cached, next)),
+    }
+}

@@ -1,0 +1,26 @@
+//! A fetch that nobody else waits for; its answer may still be stored.
+
+use myriad_store::KeyRef;
+use tokio::sync::oneshot;
+
+use crate::fetch;
+use crate::next::{Cached, Follow, Next};
+use myriad_exchange::exchange::Exchange;
+use myriad_page::Page;
+
+/// Starts the fetch, which replaces `stale` where that is a page of this key.
+pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<&Page>) -> Next {
+    exchange.request.site.worker.counters.misses.add(1);
+    let zone = &cached.cache.zone.zone;
+    let now = myriad_net::clock::now_ms();
+    // What would only stand in for a failure is of another key.
+    let writer = match stale.filter(|page| *page.key() == *exchange.request.cache.key) {
+        Some(page) => zone.refresh_alone(page, now, cached.lease_ms()),
+        None => zone.fetch_alone(KeyRef::new(&exchange.request.cache.key), now),
+    };
+    let reader = writer.reader();
+    let (sender, report) = oneshot::channel();
+    fetch::start(exchange, cached, writer, sender);
+    let stale = exchange.request.cache.stale.clone();
+    Next::Follow(Follow { reader, report: Some(report), stale, patience: None })
+}

@@ -1,0 +1,170 @@
+//! The page is looked up in memory: the key is made, and the policy asked whether this request may read the cache.
+
+use myriad_http::Method;
+use myriad_log::Level;
+use myriad_policy::{BypassReason, CacheStatus, RequestFacts, bypass};
+use myriad_script::EvalError;
+use myriad_store::KeyRef;
+
+use crate::early;
+use crate::explain;
+use crate::hidden_fields::hides_fields;
+use crate::next::{Cached, Next, Occasion, PassReason};
+use crate::other_codings;
+use crate::told;
+use myriad_control::purge::request as purge;
+use myriad_exchange::exchange::{Exchange, Step, shortcut};
+use myriad_exchange::keys::page_key;
+use myriad_page::write_variant;
+
+/// Looks the page up. A text of the configuration that cannot be made is answered with 500.
+pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>) -> Next {
+    match look_up(exchange, cached) {
+        Ok(next) => next,
+        Err(error) => {
+            exchange.request.log(Level::Error, format_args!("{error}"));
+            Next::Done(Step::Error(500))
+        }
+    }
+}
+
+fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalError> {
+    let Cached { origin, cache } = cached;
+    let Exchange { request, frame } = exchange;
+    request.cache.journey.fetched = false;
+    // What another place found out before it sent the request on here belongs to the key of that place.
+    request.cache.codings = None;
+    request.cache.shown.zone = cache.zone_number;
+    if let Some(rules) = &cache.purge
+        && purge::asks(request, frame, rules)?
+    {
+        return purge::page(exchange, cache, rules).map(Next::Done);
+    }
+    let condition = cache.bypass.any_true(request, frame)?;
+    let facts = RequestFacts {
+        method: request.received.head.method(),
+        fields: request.received.head.fields(),
+        has_body: !request.upload.body.is_empty(),
+        cache_bypass: condition,
+    };
+    let reason = bypass(&facts, &cache.rules);
+    // The key may hold the body (`$request_body`), so it is read before the key is made.
+    if reason.is_none_or(BypassReason::may_store) && !request.upload.body.is_empty() {
+        return Ok(Next::Gather);
+    }
+    if let Some(reason) = reason
+        && !reason.may_store()
+    {
+        request.cache.shown.status = reason.status();
+        explain::unread(exchange, cache, reason);
+        return Ok(Next::Pass(PassReason::Bypass(reason)));
+    }
+    request.route.as_get |= request.received.head.method() == Method::Head && cache.convert_head;
+    page_key::write(request, frame, cache)?;
+    if let Some(reason) = reason {
+        request.cache.shown.status = reason.status();
+        explain::unread(exchange, cache, reason);
+        return Ok(if hides_fields(&exchange.request, origin) {
+            Next::Pass(PassReason::HiddenFields)
+        } else if told::is_asked_alone(exchange, cache)? {
+            Next::Pass(PassReason::Unstored)
+        } else {
+            Next::Lead(None)
+        });
+    }
+    other_codings::choose(request, origin, cache);
+    let now = request.received.at_ms;
+    let fields = request.received.head.fields();
+    let found = cache.zone.zone.get(
+        KeyRef::new(&request.cache.key),
+        |selector, variant| write_variant(selector, fields, variant),
+        now,
+    );
+    explain::read(request, cache);
+    Ok(match found {
+        Some(page) if other_codings::is_outlived(request, &page) => Next::Stale(None),
+        Some(page) if page.is_fresh(now) => {
+            shortcut::keep(&exchange.request);
+            if early::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
+                Next::Refresh(page, Occasion::Early)
+            } else {
+                Next::Serve(page, CacheStatus::Hit)
+            }
+        }
+        Some(page) => Next::Stale(Some(page)),
+        None => Next::Seek,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, held, set_method, site, store, words};
+
+    fn looked_up(exchange: &mut Exchange) -> String {
+        let held = held(exchange);
+        words(&run(exchange, held.get()))
+    }
+
+    #[test]
+    fn page_that_memory_does_not_have_is_sought_on_disk() {
+        let mut exchange = site("").exchange("/a", &[]);
+        assert_eq!(looked_up(&mut exchange), "seek");
+        assert_eq!(exchange.request.cache.key, b"/a");
+    }
+
+    #[test]
+    fn fresh_page_is_a_hit_and_one_that_is_over_is_stale() {
+        for (fresh_ms, expected) in [(60_000, "serve Hit"), (0, "stale true")] {
+            let site = site("");
+            store(&mut site.exchange("/a", &[]), &head(200, &[]), fresh_ms);
+            assert_eq!(looked_up(&mut site.exchange("/a", &[])), expected);
+            assert_eq!(looked_up(&mut site.exchange("/b", &[])), "seek");
+        }
+    }
+
+    #[test]
+    fn request_that_may_neither_read_nor_fill_the_cache_is_passed() {
+        let site = site("");
+        store(&mut site.exchange("/a", &[]), &head(200, &[]), 60_000);
+        for (fields, reason) in [
+            (&[("Authorization", "Basic YTpi")][..], "pass Bypass(Authorization)"),
+            (&[("Cookie", "wordpress_logged_in_1=x")], "pass Bypass(PersonalCookie)"),
+            (&[("Upgrade", "websocket")], "pass Bypass(Upgrade)"),
+        ] {
+            assert_eq!(looked_up(&mut site.exchange("/a", fields)), reason);
+        }
+        let mut exchange = site.exchange("/a", &[]);
+        set_method(&mut exchange, "DELETE");
+        assert_eq!(looked_up(&mut exchange), "pass Bypass(Method)");
+        assert_eq!(exchange.request.cache.shown.status, None);
+    }
+
+    #[test]
+    fn bypass_condition_skips_the_look_up_and_no_cache_the_store_too() {
+        let bypassed = site("fastcgi_cache_bypass $arg_x;");
+        assert_eq!(looked_up(&mut bypassed.exchange("/a?x=1", &[])), "lead false");
+        assert_eq!(looked_up(&mut bypassed.exchange("/a?x=0", &[])), "seek");
+        let kept_out = site("shared_fetch_headers on; fastcgi_cache_bypass $arg_x; fastcgi_no_cache $arg_x;");
+        assert_eq!(looked_up(&mut kept_out.exchange("/a?x=1", &[])), "pass Unstored");
+    }
+
+    #[test]
+    fn head_shares_the_page_of_get() {
+        let site = site("");
+        store(&mut site.exchange("/a", &[]), &head(200, &[]), 60_000);
+        let mut exchange = site.exchange("/a", &[]);
+        set_method(&mut exchange, "HEAD");
+        assert_eq!(looked_up(&mut exchange), "serve Hit");
+        assert!(exchange.request.route.as_get);
+    }
+
+    #[test]
+    fn variants_are_told_apart_by_what_the_page_varies_by() {
+        let site = site("");
+        let german = &[("Accept-Language", "de")];
+        store(&mut site.exchange("/a", german), &head(200, &[("Vary", "Accept-Language")]), 60_000);
+        assert_eq!(looked_up(&mut site.exchange("/a", german)), "serve Hit");
+        assert_eq!(looked_up(&mut site.exchange("/a", &[("Accept-Language", "fr")])), "seek");
+    }
+}

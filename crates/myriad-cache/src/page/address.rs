@@ -1,0 +1,76 @@
+//! What purges find a page by.
+
+use std::borrow::Cow;
+
+use myriad_http::uri::parse_host;
+use myriad_http::{Known, ResponseHead};
+use myriad_policy::{Subject, Tags};
+
+use myriad_exchange::exchange::Request;
+use myriad_page::Marks;
+
+/// What purges will find the answer to a request by.
+pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {
+    let tags = Tags::of(&head.fields);
+    if tags.overflown() {
+        let text =
+            "upstream sent more tags than a page may have (512, or 16 KB): any purge of tags will cover it";
+        request.log(myriad_log::Level::Warn, format_args!("{text}"));
+    }
+    let marks = Marks::new(request.scheme(), &request.route.host, &target_of(request), &tags);
+    match own_port(request) {
+        Some(port) => marks.with_port(port),
+        None => marks,
+    }
+}
+
+/// The port that the page is of: one that its key holds, as it stands in `Host`. None where it is the scheme's own, or where
+/// visitors of all ports share the page.
+fn own_port(request: &Request) -> Option<u16> {
+    let sent = request.received.head.known(Known::Host)?;
+    let usual = if request.scheme() == "https" { 443 } else { 80 };
+    let port = parse_host(sent).ok()?.port.filter(|port| *port != usual)?;
+    request.cache.key.windows(sent.len()).any(|part| part == sent).then_some(port)
+}
+
+/// The labels that purges of the request's URL look for.
+pub(crate) fn address_of(request: &Request) -> [u64; 2] {
+    Subject::new(request.scheme().as_bytes(), &request.route.host, &target_of(request)).address()
+}
+
+/// Path and query as the visitor sent them, whatever rules made of them. An include is of its own URI.
+fn target_of(request: &Request) -> Cow<'_, [u8]> {
+    let own = || match &request.route.args[..] {
+        b"" => request.route.uri.clone(),
+        args => [&request.route.uri[..], b"?", args].concat(),
+    };
+    match request.sent_uri() {
+        Some(sent) if !request.is_subrequest() || request.cache.slice.get().is_some() => Cow::Borrowed(sent),
+        _ => Cow::Owned(own()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{keyed, site};
+
+    #[test]
+    fn page_is_purged_by_what_the_visitor_sent_whatever_rules_made_of_it() {
+        let site = site("");
+        let mut exchange = keyed(&site, &[("Host", "localhost")]);
+        let sent = address_of(&exchange.request);
+        exchange.request.route.uri = b"/index.php".to_vec();
+        assert_eq!(address_of(&exchange.request), sent);
+        assert_ne!(address_of(&site.exchange("/b", &[("Host", "localhost")]).request), sent);
+    }
+
+    #[test]
+    fn port_counts_where_the_key_holds_it() {
+        let mut exchange = keyed(&site(""), &[("Host", "localhost:81")]);
+        assert_eq!(own_port(&exchange.request), Some(81));
+        exchange.request.cache.key = b"/a".to_vec();
+        assert_eq!(own_port(&exchange.request), None);
+        assert_eq!(own_port(&keyed(&site(""), &[("Host", "localhost:80")]).request), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! The answer that is made of a page.
+
+use std::borrow::Cow;
+
+use myriad_encode::Coding;
+use myriad_http::Known;
+use myriad_net::ResponseBody;
+use myriad_policy::Encoding;
+use myriad_store::Segments;
+
+use super::encodings::choose;
+use myriad_exchange::exchange::{Answer, MadeFrom, Request, copy_lines, line_named};
+use myriad_exchange::runtime::CachePlace;
+use myriad_page::{Page, PageView, alternative};
+
+/// Serves a stored page in the best encoding at hand, and has a better one made.
+pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Answer {
+    let meta = page.meta();
+    let length = page.body_len();
+    let filtered = request.place().filters.change(meta.media_type());
+    let coding = if meta.no_transform || length == 0 || filtered || meta.status == 206 {
+        Coding::Identity
+    } else {
+        let encodings = myriad_output::encodings(
+            request,
+            meta.media_type(),
+            Some(length),
+            meta.proxied(),
+            meta.origin_encoded,
+        );
+        let parts =
+            request.received.head.fields().has(Known::Range) && encodings.allowed.contains(Coding::Identity);
+        let coding = if parts { Coding::Identity } else { choose(request, cache, &page, &encodings) };
+        return body_of(page, coding, encodings.varies);
+    };
+    body_of(page, coding, false)
+}
+
+fn body_of(page: Page, coding: Coding, varies: bool) -> Answer {
+    let mut answer = Answer::new(page.meta().status, ResponseBody::None);
+    if !page.meta().reason().is_empty()
+        && *page.meta().reason() != *myriad_http::head::reason_phrase(page.meta().status)
+    {
+        answer.reason = Some(page.meta().reason().into());
+    }
+    answer.coding = coding;
+    answer.varies_by_encoding = varies;
+    answer.ranges = coding == Coding::Identity && page.meta().status == 200;
+    answer.body = match alternative(&page, coding) {
+        Some(encoded) => {
+            answer.uncompressed = page.body_len();
+            ResponseBody::Full(encoded.bytes.clone())
+        }
+        None => match page.body().into_segments() {
+            Segments::One(bytes) => ResponseBody::Full(bytes),
+            Segments::Several(segments) => ResponseBody::Parts(segments),
+        },
+    };
+    answer.made_from = MadeFrom::Page(page);
+    answer
+}
+
+/// The head of a page that is still arriving, its body to be set.
+pub(crate) fn answer_of_head(meta: PageView<'_>) -> Answer {
+    let mut answer = Answer::new(meta.status, ResponseBody::None);
+    // What it is recognised by is known only when all of it is there.
+    answer.judged = true;
+    answer.media_type = line_named(meta.lines(), b"content-type").map(|value| Cow::Owned(value.to_vec()));
+    copy_lines(meta.lines(), &[b"content-type"], |line| {
+        answer.lines.extend_from_slice(line);
+    });
+    if let Some((text, _)) = meta.last_modified() {
+        answer.field(b"Last-Modified", text);
+    }
+    // The pieces of an answer are told to be of one whole by it.
+    if let (206, Some(tag)) = (meta.status, &meta.facts.tag) {
+        let mut text = Vec::new();
+        tag.write(Encoding::IDENTITY, &mut text);
+        answer.field(b"ETag", &text);
+    }
+    answer
+}

@@ -1,0 +1,98 @@
+//! The encodings of a page: made when it is stored, and stronger ones in the background for those that are asked for.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_encode::{Coding, CodingSet, Level, compress};
+use myriad_store::{ALTERNATIVES, Alternative, Body};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::runtime::CachePlace;
+use myriad_page::{Page, PageView, STRONG_GZIP, alternative, slot};
+
+/// Most bytes of a page that are compressed on the worker's own time, as it is stored.
+const INLINE: u64 = 256 << 10;
+/// Most bytes of a page that are compressed at all.
+const COMPRESSED_AT_MOST: u64 = 8 << 20;
+/// Hits after which gzip's strong level is worth making.
+const HOT: u32 = 8;
+
+/// The encodings of a page whose refresh brought the same bytes.
+pub(crate) fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNATIVES] {
+    std::array::from_fn(|index| {
+        let known = page.alternative(index as u8)?;
+        Some(Alternative { bytes: known.bytes.clone(), meta: known.meta })
+    })
+}
+
+/// gzip at its fast level, made as the page is stored, where the place offers it.
+pub(crate) fn first_encodings(
+    exchange: &Exchange,
+    meta: PageView<'_>,
+    body: &Body,
+) -> [Option<Alternative<u8>>; ALTERNATIVES] {
+    let mut alternatives = [const { None }; ALTERNATIVES];
+    let offer = &exchange.request.place().offer;
+    let offered = meta.origin_encoded
+        || offer.gzip.as_ref().is_some_and(|rules| rules.fit(meta.media_type(), Some(body.len())));
+    if offered && !meta.no_transform && meta.status != 206 && (1..=INLINE).contains(&body.len()) {
+        alternatives[usize::from(slot(Coding::Gzip))] = encode(body, Coding::Gzip, Level::Fast);
+    }
+    alternatives
+}
+
+fn encode(body: &Body, coding: Coding, level: Level) -> Option<Alternative<u8>> {
+    let contiguous: Cow<'_, [u8]> = match body.segments() {
+        [one] => Cow::Borrowed(one),
+        segments => Cow::Owned(segments.concat()),
+    };
+    let bytes = compress(coding, level, &contiguous).ok()?;
+    Some(Alternative { bytes: Bytes::from(bytes.into_boxed_slice()), meta: level.number(coding) })
+}
+
+/// The best encoding at hand for a request. A better one is made in the background.
+pub(super) fn choose(
+    request: &Request,
+    cache: &CachePlace,
+    page: &Page,
+    encodings: &myriad_output::Encodings,
+) -> Coding {
+    let wanted = encodings.wanted();
+    if wanted == Coding::Identity {
+        return Coding::Identity;
+    }
+    let strong = match wanted {
+        Coding::Gzip => page.alternative(STRONG_GZIP).is_some() || page.hits() < HOT,
+        coding => page.alternative(slot(coding)).is_some(),
+    };
+    if !strong && page.body_len() <= COMPRESSED_AT_MOST && page.stored_body().is_none() {
+        queue(request, cache, page, wanted);
+    }
+    let mut available = CodingSet::EMPTY.with(Coding::Identity);
+    for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
+        if alternative(page, coding).is_some() {
+            available.insert(coding);
+        }
+    }
+    encodings.best(available).unwrap_or(Coding::Identity)
+}
+
+/// Has an encoding made in the background; it attaches to this generation of the page only.
+fn queue(request: &Request, cache: &CachePlace, page: &Page, coding: Coding) {
+    let zone = Arc::clone(&cache.zone);
+    let page = page.clone();
+    let index = if coding == Coding::Gzip { STRONG_GZIP } else { slot(coding) };
+    // A generation is one of its zone.
+    let key =
+        xxh3_64_with_seed(&page.generation().to_le_bytes(), Arc::as_ptr(&zone) as u64 ^ u64::from(index));
+    request.site.worker.encoder.submit(key, move || {
+        if page.alternative(index).is_none()
+            && let Some(encoded) = encode(&page.body(), coding, Level::Strong)
+        {
+            // Gone, or another was quicker: both are well.
+            let _ = zone.zone.attach(&page, index, encoded);
+        }
+    });
+}

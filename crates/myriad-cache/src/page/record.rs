@@ -1,0 +1,142 @@
+//! What is kept of an origin's head.
+
+use std::borrow::Cow;
+
+use myriad_calendar::parse_http_date;
+use myriad_encode::{Coding, coding_from_token};
+use myriad_http::cache_control::CacheControl;
+use myriad_http::{Fields, Known, ResponseHead};
+use myriad_policy::{EntityTag, Lifetime, Rules, StoredFields};
+
+use myriad_exchange::runtime::OriginPlace;
+use myriad_origin::nominated::Nominated;
+use myriad_page::{Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
+
+/// Makes the record of a page from its head, which came at `now`, ms since the epoch.
+pub(crate) fn meta_of(
+    head: &ResponseHead,
+    place: &OriginPlace,
+    rules: &Rules,
+    lifetime: Lifetime,
+    now: u64,
+    marks: &Marks,
+) -> PageMeta {
+    let fields = &head.fields;
+    let coding = origin_coding(head);
+    let mut lines = Vec::with_capacity(512);
+    let nominated = Nominated::of(fields);
+    for (known, name, value) in StoredFields::new(fields, rules).iter() {
+        let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
+            || is_undone(known, coding.is_some(), head.status)
+            // It is counted on from here.
+            || known == Some(Known::Age);
+        if !own_line && !nominated.has(name) && place.passes(known, name, false) {
+            // An origin's own spelling of it, such as PHP's, is not sent from elsewhere either.
+            lines.extend_from_slice(if known == Some(Known::ContentType) { b"Content-Type" } else { name });
+            lines.extend_from_slice(b": ");
+            lines.extend_from_slice(value);
+            lines.extend_from_slice(b"\r\n");
+        }
+    }
+    let control = CacheControl::parse(fields.known_all(Known::CacheControl));
+    let media_type = fields.known(Known::ContentType).unwrap_or_default();
+    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    let modified = fields.known(Known::LastModified);
+    let modified = modified.and_then(|text| Some((text, parse_http_date(text, now / 1000)?)));
+    let tag = fields.known(Known::ETag);
+    let tag = tag.and_then(|value| EntityTag::from_origin(value, coding.unwrap_or(Coding::Identity)));
+    let parts = Parts {
+        lines: &lines,
+        marks: marks.borrowed(),
+        media_type: &media_type.to_ascii_lowercase(),
+        last_modified: modified.map_or(b"", |(text, _)| text),
+        reason: &unusual_reason(head),
+    };
+    let facts = PageFacts {
+        status: head.status,
+        ends: TextEnds::of(&parts),
+        kept_proxied: (ProxiedFacts {
+            expired: fields.known(Known::Expires).map(|text| ProxiedFacts::is_over(text, now / 1000)),
+            has_cache_control: fields.has(Known::CacheControl),
+            no_cache: control.no_cache,
+            no_store: control.no_store,
+            private: control.private,
+            has_last_modified: modified.is_some(),
+            has_etag: tag.is_some(),
+        })
+        .into(),
+        tag,
+        modified_s: modified.map_or(0, |(_, seconds)| seconds),
+        redirects: place.protocol.rewrites_redirects()
+            && (fields.has(Known::Location) || fields.has(Known::Refresh)),
+        origin_encoded: coding.is_some(),
+        no_transform: control.no_transform || is_opaque(&head.fields),
+        kept_lifetime: lifetime.into(),
+    };
+    PageMeta::new(facts, parts.join())
+}
+
+/// The reason phrase, unless it is the one that the status has anyway: then nothing is kept, nor looked at by a hit.
+fn unusual_reason(head: &ResponseHead) -> Cow<'_, str> {
+    if *head.reason == *myriad_http::head::reason_phrase(head.status).as_bytes() {
+        return Cow::Borrowed("");
+    }
+    String::from_utf8_lossy(&head.reason)
+}
+
+/// Whether a field is left out, since it is said anew for each visitor: the page's coding, and the parts that may be had of it.
+fn is_undone(known: Option<Known>, decoded: bool, status: u16) -> bool {
+    match known {
+        Some(Known::AcceptRanges) => decoded || status == 200,
+        Some(Known::ContentEncoding | Known::ContentRange) => decoded,
+        _ => false,
+    }
+}
+
+/// Coded in a way that cannot be undone here: served as it is, to everyone.
+pub(crate) fn is_opaque(fields: &Fields) -> bool {
+    fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token).is_none())
+}
+
+/// The coding that the origin used, where it can be undone.
+pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
+    let coding = coding_from_token(head.known(Known::ContentEncoding)?)?;
+    (coding != Coding::Identity).then_some(coding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, keyed, site, store};
+
+    fn lines(fields: &[(&str, &str)]) -> String {
+        let page = store(&mut keyed(&site(""), &[]), &head(200, fields), 60_000);
+        String::from_utf8_lossy(page.meta().lines()).into_owned()
+    }
+
+    #[test]
+    fn page_keeps_what_all_visitors_are_told_and_no_cookies() {
+        let kept = lines(&[("content-type", "text/html"), ("X-Powered", "PHP"), ("Set-Cookie", "a=1")]);
+        assert_eq!(kept, "Content-Type: text/html\r\nX-Powered: PHP\r\n");
+    }
+
+    #[test]
+    fn fields_that_connection_names_are_not_kept() {
+        assert_eq!(lines(&[("X-Hop", "1"), ("X-End", "2"), ("Connection", "X-Hop")]), "X-End: 2\r\n");
+    }
+
+    #[test]
+    fn age_and_validators_are_kept_as_figures() {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        assert_eq!(lines(&[("Age", "5"), ("ETag", "\"a\""), ("Last-Modified", date)]), "");
+    }
+
+    #[test]
+    fn coding_that_can_be_undone_is_told_from_others() {
+        assert_eq!(origin_coding(&head(200, &[("Content-Encoding", "gzip")])), Some(Coding::Gzip));
+        assert_eq!(origin_coding(&head(200, &[("Content-Encoding", "identity")])), None);
+        assert_eq!(origin_coding(&head(200, &[])), None);
+        assert!(is_opaque(&head(200, &[("Content-Encoding", "dcb")]).fields));
+        assert!(!is_opaque(&head(200, &[("Content-Encoding", "gzip")]).fields));
+    }
+}

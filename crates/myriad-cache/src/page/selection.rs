@@ -1,0 +1,71 @@
+//! Which variant of a page an answer is (RFC 9111 section 4.1).
+
+use myriad_http::Fields;
+use myriad_policy::{Rules, Told, VaryRule};
+use myriad_store::Selection;
+
+use myriad_exchange::exchange::Request;
+use myriad_page::{NO_VARIANT, write_variant};
+
+/// Which variant an answer is, by its `Vary` and what its origin was told; `apart` where it lies with those for other codings.
+pub(crate) fn selection(
+    fields: &Fields,
+    rules: &Rules,
+    request: &Request,
+    told: Option<&Told>,
+    apart: bool,
+) -> Option<Selection> {
+    if rules.ignore.vary {
+        return None;
+    }
+    let mut rule = VaryRule::of(fields, rules).ok()?;
+    if let Some(told) = told {
+        rule = rule.and(&told.varies);
+    }
+    let rule = Some(if apart { rule.by_codings() } else { rule }).filter(|rule| !rule.is_empty())?;
+    let selector = rule.names().collect::<Vec<_>>().join(&b","[..]);
+    let mut variant = Vec::new();
+    let sent = told.map_or(request.received.head.fields(), |told| &told.fields);
+    write_variant(&selector, sent, &mut variant);
+    Some(Selection { selector: selector.into(), variant: variant.into() })
+}
+
+/// Whether the fields that an answer varies by are too long in its request for the variant to be told from others.
+pub(crate) fn is_untellable(selection: Option<&Selection>) -> bool {
+    selection.is_some_and(|selection| *selection.variant == *NO_VARIANT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, held, keyed, site};
+
+    fn selected(directives: &str, vary: &str, fields: &[(&str, &str)]) -> Option<Selection> {
+        let exchange = keyed(&site(directives), fields);
+        let answer = head(200, &[("Vary", vary)]);
+        selection(&answer.fields, &held(&exchange).cache.rules, &exchange.request, None, false)
+    }
+
+    #[test]
+    fn answer_is_the_variant_of_the_fields_that_it_varies_by() {
+        let german = selected("", "Accept-Language", &[("Accept-Language", "de")]).expect("a variant");
+        assert_eq!(*german.selector, *b"accept-language");
+        let french = selected("", "Accept-Language", &[("Accept-Language", "fr")]).expect("a variant");
+        assert_ne!(german.variant, french.variant);
+    }
+
+    #[test]
+    fn answer_without_vary_or_with_one_that_is_ignored_has_one_variant() {
+        assert!(selected("", "", &[]).is_none());
+        assert!(selected("fastcgi_ignore_headers Vary;", "Accept-Language", &[]).is_none());
+    }
+
+    #[test]
+    fn field_too_long_to_tell_variants_apart_is_found_out() {
+        let long = "x".repeat(1 << 20);
+        let selection = selected("", "X-Long", &[("X-Long", &long)]);
+        assert!(is_untellable(selection.as_ref()));
+        assert!(!is_untellable(selected("", "X-Long", &[("X-Long", "x")]).as_ref()));
+        assert!(!is_untellable(None));
+    }
+}

@@ -1,0 +1,103 @@
+//! An origin asked for one visitor: nothing is stored, the body streams through.
+
+use std::sync::Arc;
+
+use myriad_log::Level;
+use myriad_policy::Failure;
+use myriad_upstream::{OriginError, OriginResponse, RequestPayload};
+
+use crate::fetch::failure;
+use crate::invalidate;
+use crate::next::{Cached, Next};
+use crate::stale_instead::stale_instead;
+use myriad_control::purge::request as purge;
+use myriad_exchange::exchange::{Exchange, Purpose, Step};
+use myriad_exchange::runtime::OriginPlace;
+use myriad_origin::fetch::{fail, fetch, fetch_to_the_end};
+use myriad_origin::group;
+use myriad_origin::make;
+use myriad_origin::respond::respond;
+use myriad_origin::upload;
+
+/// Asks an origin that has no cache before it, and passes its answer on.
+pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
+    match ask(exchange, origin, None).await {
+        Asked::Answered(response) => respond(exchange, origin, response),
+        Asked::Failed(error) => fail(exchange, &error),
+        Asked::Not(status) => Step::Error(status),
+    }
+}
+
+/// Asks the origin past its cache, and passes its answer on. A failure may be answered with the stale page. `payload` is the
+/// request's body where it was read already.
+pub(crate) async fn run(
+    exchange: &mut Exchange,
+    cached: Cached<'_>,
+    payload: Option<RequestPayload>,
+) -> Next {
+    let Cached { origin, cache } = cached;
+    match ask(exchange, origin, payload).await {
+        Asked::Answered(response) => {
+            invalidate::after(exchange, cache, &response.head).await;
+            purge::by_origin(exchange, Some(cache), &response.head).await;
+            let stale = exchange.request.cache.stale.take();
+            match stale_instead(&exchange.request, cached, stale, Failure::Http(response.head.status)) {
+                Some(next) => next,
+                None => Next::Done(respond(exchange, origin, response)),
+            }
+        }
+        Asked::Failed(error) => {
+            let step = fail(exchange, &error);
+            let stale = exchange.request.cache.stale.take();
+            stale_instead(&exchange.request, cached, stale, failure(&error)).unwrap_or(Next::Done(step))
+        }
+        Asked::Not(status) => Next::Done(Step::Error(status)),
+    }
+}
+
+/// What came of asking.
+enum Asked {
+    /// An answer.
+    Answered(OriginResponse),
+    /// None.
+    Failed(OriginError),
+    /// The origin could not be asked; the status that says so.
+    Not(u16),
+}
+
+async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option<RequestPayload>) -> Asked {
+    let payload = match payload {
+        Some(payload) => Ok(payload),
+        None => upload::payload(exchange, origin).await,
+    };
+    let payload = match payload {
+        Ok(payload) => payload,
+        Err(status) => return Asked::Not(status),
+    };
+    let chosen = match group::of_place(exchange, origin) {
+        Ok(chosen) => group::settle(exchange, chosen).await,
+        Err(status) => Err(status),
+    };
+    let group = match chosen {
+        Ok(group) => group,
+        Err(status) => return Asked::Not(status),
+    };
+    let attempts = exchange.request.origin_mut().attempts.clone();
+    let request = match make::make(exchange, origin, Purpose::Visitor, payload, attempts) {
+        Ok(request) => request,
+        Err(error) => {
+            exchange.request.log(Level::Error, format_args!("{error}"));
+            return Asked::Not(500);
+        }
+    };
+    exchange.request.site.worker.counters.fetches.add(1);
+    let fetched = if origin.ignore_client_abort {
+        fetch_to_the_end(exchange, origin, &group, request).await
+    } else {
+        fetch(exchange, origin, &group, request, true).await
+    };
+    match fetched {
+        Ok(response) => Asked::Answered(response),
+        Err(error) => Asked::Failed(error),
+    }
+}

@@ -1,0 +1,49 @@
+//! A page is refreshed behind a visitor, who gets it as it is.
+
+use std::rc::Rc;
+
+use myriad_policy::CacheStatus;
+
+use crate::early;
+use crate::fetch;
+use crate::next::{Cached, Next, Occasion};
+use crate::page;
+use myriad_exchange::exchange::Exchange;
+use myriad_page::Page;
+
+/// Starts the refresh, unless too many fetches fill the zone: then the page stays as it is until a later visitor comes.
+pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, occasion: Occasion) -> Next {
+    let status = match occasion {
+        Occasion::Early => {
+            start_early(exchange, cached, &page);
+            CacheStatus::Hit
+        }
+        Occasion::Stale => start_behind(exchange, cached, &page),
+    };
+    Next::Serve(page, status)
+}
+
+fn start_early(exchange: &mut Exchange, cached: Cached<'_>, page: &Page) {
+    let now = exchange.request.received.at_ms;
+    let address = Some(page::address_of(&exchange.request));
+    let zone = &cached.cache.zone;
+    let Some(fetching) = zone.fetches.begin() else { return };
+    let Some(writer) = zone.zone.begin_refresh(page, now, cached.lease_ms(), address) else { return };
+    let spent = early::spend(Rc::clone(&exchange.request.site), now);
+    fetch::start_early(exchange, cached, writer, (fetching, spent));
+}
+
+fn start_behind(exchange: &mut Exchange, cached: Cached<'_>, page: &Page) -> CacheStatus {
+    let now = exchange.request.received.at_ms;
+    let address = Some(page::address_of(&exchange.request));
+    let zone = &cached.cache.zone;
+    let Some(fetching) = zone.fetches.begin() else { return CacheStatus::Stale };
+    match zone.zone.begin_refresh(page, now, cached.lease_ms(), address) {
+        Some(writer) => {
+            exchange.request.cache.stale = Some(page.clone());
+            fetch::start_behind(exchange, cached, writer, fetching);
+            CacheStatus::Stale
+        }
+        None => CacheStatus::Updating,
+    }
+}

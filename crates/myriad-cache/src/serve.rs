@@ -1,0 +1,85 @@
+//! A stored page is served.
+
+use myriad_encode::Coding;
+use myriad_policy::CacheStatus;
+
+use crate::age::age_s;
+use crate::disk;
+use crate::leader_cookies;
+use crate::next::{Cached, Next, PassReason};
+use crate::page;
+use myriad_exchange::answers::error_pages;
+use myriad_exchange::exchange::{Exchange, Step};
+use myriad_origin::rewrite;
+use myriad_page::Page;
+
+/// Makes the answer of a page.
+pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, status: CacheStatus) -> Next {
+    if disk::must_open(&exchange.request, &page) {
+        return Next::Open(page, status);
+    }
+    let origin = cached.origin;
+    let request = &mut exchange.request;
+    request.cache.shown.status = Some(status);
+    request.cache.shown.age_s = Some(request.received.at_ms.saturating_sub(page.stored_at()) / 1000);
+    if status != CacheStatus::Miss && status != CacheStatus::Expired {
+        request.site.worker.counters.hits.add(1);
+    }
+    let code = page.meta().status;
+    if code == 206 && request.cache.slice.get().is_none() {
+        return Next::Pass(PassReason::Piece);
+    }
+    if origin.intercept_errors && code >= 300 && error_pages::has_page_now(exchange, code) {
+        return Next::Done(Step::Error(code));
+    }
+    let redirects = page.meta().redirects;
+    let born = page.meta().lifetime().born.unwrap_or(page.stored_at());
+    let on_disk = disk::body(&mut exchange.request, &page);
+    let mut answer = page::answer(&exchange.request, cached.cache, page);
+    if let Some(body) = on_disk.filter(|_| answer.coding == Coding::Identity) {
+        answer.body = body;
+    }
+    answer.own_head = origin.passes_head;
+    if redirects {
+        rewrite::rewrite_page(exchange, origin, &mut answer);
+    }
+    leader_cookies::append(exchange, origin, &mut answer);
+    answer.age_s = age_s(exchange, origin, born);
+    Next::Done(Step::Answer(answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, held, keyed, site, store, words};
+
+    fn served(directives: &str, status: u16) -> (String, Box<Exchange>) {
+        let site = site(directives);
+        let mut exchange = keyed(&site, &[]);
+        let page = store(&mut exchange, &head(status, &[]), 60_000);
+        let held = held(&exchange);
+        let next = run(&mut exchange, held.get(), page, CacheStatus::Hit);
+        (words(&next), exchange)
+    }
+
+    #[test]
+    fn page_becomes_an_answer_and_is_told_in_logs() {
+        let (next, exchange) = served("", 200);
+        assert_eq!(next, "answer 200");
+        assert_eq!(exchange.request.cache.shown.status, Some(CacheStatus::Hit));
+        assert_eq!(exchange.request.cache.shown.age_s, Some(0));
+    }
+
+    #[test]
+    fn piece_that_nobody_asked_for_is_not_served() {
+        assert_eq!(served("", 206).0, "pass Piece");
+    }
+
+    #[test]
+    fn stored_error_gets_its_page_where_errors_are_intercepted() {
+        let page = "error_page 404 /404.html;";
+        assert_eq!(served(&format!("fastcgi_intercept_errors on; {page}"), 404).0, "error 404");
+        assert_eq!(served(page, 404).0, "answer 404");
+        assert_eq!(served("fastcgi_intercept_errors on;", 404).0, "answer 404");
+    }
+}

@@ -1,0 +1,122 @@
+//! There is no fresh page: whether a stale one is served, and who asks the origin for a new one.
+
+use myriad_http::Known;
+use myriad_policy::{CacheStatus, Reuse, reuse, wants_stored_only};
+use myriad_store::KeyRef;
+
+use crate::far_range::begins_beyond;
+use crate::hidden_fields::hides_fields;
+use crate::next::{Cached, Next, Occasion, PassReason};
+use crate::other_codings;
+use crate::stale_instead::facts_of;
+use crate::told;
+use myriad_exchange::exchange::{Exchange, Request, Step};
+use myriad_exchange::runtime::CachePlace;
+use myriad_page::Page;
+
+/// Judges the page that is no longer fresh, if there is one.
+pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>) -> Next {
+    let Cached { origin, cache } = cached;
+    let now = exchange.request.received.at_ms;
+    if let Some(page) = &stale {
+        match reuse(&facts_of(page), &cache.rules, now, page.is_updating(now), None) {
+            Reuse::Serve(status) => return Next::Serve(page.clone(), status),
+            Reuse::ServeStaleAndRefresh if hides_fields(&exchange.request, origin) => {
+                return Next::Serve(page.clone(), CacheStatus::Stale);
+            }
+            Reuse::ServeStaleAndRefresh => return Next::Refresh(page.clone(), Occasion::Stale),
+            Reuse::Fetch { .. } | Reuse::PassFailure => {}
+        }
+    }
+    exchange.request.cache.shown.status =
+        Some(if stale.is_some() { CacheStatus::Expired } else { CacheStatus::Miss });
+    exchange.request.cache.stale = stale.clone().or_else(|| other_codings::stand_in(&exchange.request));
+    if cache.rules.rfc9111 && wants_stored_only(exchange.request.received.head.fields()) {
+        return Next::Done(Step::Error(504));
+    }
+    if hides_fields(&exchange.request, origin) {
+        return Next::Pass(PassReason::HiddenFields);
+    }
+    // A text of `*_no_cache` that cannot be made keeps the answer out.
+    if told::is_asked_alone(exchange, cache).unwrap_or(true) {
+        return Next::Pass(PassReason::Unstored);
+    }
+    let head = &exchange.request.received.head;
+    // What an origin answers to a name and a password may be for them alone: nobody waits for it.
+    if head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key {
+        return Next::Lead(stale);
+    }
+    if begins_beyond(head.known(Known::Range), cache.max_range_offset) {
+        return Next::Pass(PassReason::FarRange);
+    }
+    if stale.is_none() && is_seldom(&exchange.request, cache) {
+        return Next::Pass(PassReason::Seldom);
+    }
+    Next::Claim(stale)
+}
+
+/// Whether the page was asked for less often than `*_cache_min_uses` wants: then the visitor gets what they ask the origin
+/// for, a part of it too, as in nginx.
+fn is_seldom(request: &Request, cache: &CachePlace) -> bool {
+    let least = cache.rules.min_uses;
+    let key = KeyRef::new(&request.cache.key);
+    least > 1 && u64::from(cache.zone.zone.uses(key, request.received.at_ms)) < least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, held, keyed, site, store, words};
+
+    fn judged(directives: &str, stored: bool, fields: &[(&str, &str)]) -> (String, Option<CacheStatus>) {
+        let site = site(directives);
+        let mut exchange = keyed(&site, fields);
+        let page = stored.then(|| store(&mut exchange, &head(200, &[]), 0));
+        let held = held(&exchange);
+        let next = run(&mut exchange, held.get(), page);
+        (words(&next), exchange.request.cache.shown.status)
+    }
+
+    #[test]
+    fn page_that_is_not_there_is_claimed() {
+        assert_eq!(judged("", false, &[]), ("claim false".to_owned(), Some(CacheStatus::Miss)));
+        assert_eq!(judged("", true, &[]), ("claim true".to_owned(), Some(CacheStatus::Expired)));
+    }
+
+    #[test]
+    fn stale_page_is_served_while_it_is_refreshed_where_the_rules_say_so() {
+        let directives = "fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;";
+        assert_eq!(judged(directives, true, &[]).0, "refresh Stale");
+        assert_eq!(judged(directives, false, &[]).0, "claim false");
+    }
+
+    #[test]
+    fn page_asked_for_seldom_is_not_fetched_for_everybody() {
+        assert_eq!(judged("fastcgi_cache_min_uses 2;", false, &[]).0, "pass Seldom");
+        assert_eq!(judged("fastcgi_cache_min_uses 2;", true, &[]).0, "claim true");
+    }
+
+    #[test]
+    fn far_range_is_asked_of_the_origin() {
+        let directives = "fastcgi_cache_max_range_offset 100;";
+        assert_eq!(judged(directives, false, &[("Range", "bytes=100-")]).0, "pass FarRange");
+        assert_eq!(judged(directives, false, &[("Range", "bytes=99-")]).0, "claim false");
+    }
+
+    #[test]
+    fn answer_to_a_password_is_waited_for_by_nobody_else() {
+        assert_eq!(judged("", false, &[("Authorization", "Basic YTpi")]).0, "lead false");
+    }
+
+    #[test]
+    fn answer_that_is_kept_out_is_passed() {
+        assert_eq!(judged("shared_fetch_headers on; fastcgi_no_cache 1;", false, &[]).0, "pass Unstored");
+    }
+
+    #[test]
+    fn request_for_stored_pages_only_gets_504() {
+        let only = &[("Cache-Control", "only-if-cached")];
+        assert_eq!(judged("cache_rfc9111 on;", false, only).0, "error 504");
+        assert_eq!(judged("", false, only).0, "claim false");
+    }
+}

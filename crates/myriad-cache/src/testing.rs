@@ -1,0 +1,111 @@
+//! A cache before an origin that nobody listens at, for tests of the journey's steps.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_http::{RequestHead, ResponseHead, Version};
+use myriad_policy::{Lifetime, Source};
+use myriad_store::{Admission, KeyRef};
+
+use crate::complete::complete;
+use crate::next::{Held, Next};
+use crate::page;
+use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::keys::page_key;
+use myriad_page::{Page, write_variant};
+use myriad_serve::testing::TestSite;
+
+/// A site whose only location has an origin and a cache, with these directives besides.
+pub(super) fn site(directives: &str) -> TestSite {
+    site_of(&format!("fastcgi_pass unix:/nowhere/php.sock; fastcgi_cache ONE; {directives}"))
+}
+
+/// A site with a zone `ONE`, and a location with these directives.
+pub(super) fn site_of(directives: &str) -> TestSite {
+    let http =
+        "fastcgi_cache_path /nowhere/cache keys_zone=ONE:1m; fastcgi_cache_key $http_host$request_uri;";
+    TestSite::new(http, &format!("location / {{ {directives} }}"))
+}
+
+/// The origin and the cache of the place where a request is.
+pub(super) fn held(exchange: &Exchange) -> Held {
+    let origin = exchange.request.place().handler.origin().expect("an origin");
+    let cache = origin.cache.fixed().expect("a cache");
+    Held { origin: Arc::clone(origin), cache: Arc::clone(cache) }
+}
+
+/// A request for `/a` whose key has been made.
+pub(super) fn keyed(site: &TestSite, fields: &[(&str, &str)]) -> Box<Exchange> {
+    let mut exchange = site.exchange("/a", fields);
+    let held = held(&exchange);
+    page_key::of(&mut exchange, &held.cache).expect("a key");
+    exchange
+}
+
+/// Gives a request another method.
+pub(super) fn set_method(exchange: &mut Exchange, method: &str) {
+    let fields = exchange.request.received.head.fields().clone();
+    let target = exchange.request.received.head.target().to_vec();
+    exchange.request.received.head =
+        RequestHead::from_parts(method.as_bytes(), &target, Version::Http11, fields.iter());
+}
+
+/// An origin's head.
+pub(super) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
+    let mut head = ResponseHead::new(status);
+    for (name, value) in fields {
+        head.fields.push(name.as_bytes(), value.as_bytes());
+    }
+    head
+}
+
+/// Stores what an origin has answered to a request: fresh for so many milliseconds, stale from the beginning with 0.
+pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64) -> Page {
+    let held = held(exchange);
+    let key = page_key::of(exchange, &held.cache).expect("a key");
+    let now = exchange.request.received.at_ms;
+    let lifetime = Lifetime {
+        fresh_until: if fresh_ms == 0 { now - 1 } else { now + fresh_ms },
+        stale_updating_until: 0,
+        stale_error_until: 0,
+        must_revalidate: false,
+        valid_ms: fresh_ms,
+        source: Source::MaxAge,
+        born: None,
+    };
+    let marks = page::marks_of(&exchange.request, head);
+    let meta = page::meta_of(head, &held.origin, &held.cache.rules, lifetime, now, &marks);
+    let selection = page::selection(&head.fields, &held.cache.rules, &exchange.request, None, false);
+    let zone = &held.cache.zone.zone;
+    let writer = zone.fetch_alone(KeyRef::new(&key), now);
+    let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection, length: None });
+    writer.push(Bytes::from_static(b"a page"));
+    complete(exchange, writer, meta);
+    let fields = exchange.request.received.head.fields();
+    let found = zone.glance(KeyRef::new(&key), |selector, variant| write_variant(selector, fields, variant));
+    found.expect("the page that was stored")
+}
+
+/// A step in words, for assertions.
+pub(super) fn words(next: &Next) -> String {
+    match next {
+        Next::Done(Step::Answer(answer)) => format!("answer {}", answer.status),
+        Next::Done(Step::Error(status)) => format!("error {status}"),
+        Next::Done(_) => "done".to_owned(),
+        Next::LookUp => "look up".to_owned(),
+        Next::Gather => "gather".to_owned(),
+        Next::Seek => "seek".to_owned(),
+        Next::Load(_) => "load".to_owned(),
+        Next::Read(_) => "read".to_owned(),
+        Next::Serve(_, status) => format!("serve {status:?}"),
+        Next::Open(_, status) => format!("open {status:?}"),
+        Next::Refresh(_, occasion) => format!("refresh {occasion:?}"),
+        Next::Stale(page) => format!("stale {}", page.is_some()),
+        Next::Claim(page) => format!("claim {}", page.is_some()),
+        Next::Lead(page) => format!("lead {}", page.is_some()),
+        Next::Follow(follow) if follow.report.is_some() => "follow as leader".to_owned(),
+        Next::Follow(follow) => format!("follow for {:?}", follow.patience),
+        Next::Pass(reason) => format!("pass {reason:?}"),
+        Next::PassBody(_) => "pass with body".to_owned(),
+    }
+}

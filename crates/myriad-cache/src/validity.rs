@@ -1,0 +1,72 @@
+//! `*_cache_valid` with variables: the time is told once the answer is there.
+
+use std::borrow::Cow;
+
+use myriad_conf::parse_time_ms;
+use myriad_http::ResponseHead;
+use myriad_log::Level;
+use myriad_policy::Rules;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::CachePlace;
+
+/// The rules of a place for an answer with that head, its page having `status`: what holds variables is evaluated. What comes
+/// to no time stores nothing.
+pub(crate) fn rules<'a>(
+    exchange: &mut Exchange,
+    cache: &'a CachePlace,
+    head: &ResponseHead,
+    status: u16,
+) -> Cow<'a, Rules> {
+    let found = cache.valid_texts.as_ref().zip(cache.rules.valid_at(status));
+    let Some((at, text)) = found.and_then(|(texts, at)| Some((at, texts[at].as_ref()?))) else {
+        return Cow::Borrowed(&cache.rules);
+    };
+    // It may follow from what the origin says.
+    exchange.request.origin_mut().head = Some(head.clone());
+    let Exchange { request, frame } = exchange;
+    let mut time = Vec::new();
+    let evaluated = text.eval(request, frame, &mut time);
+    let ms = match evaluated {
+        Ok(()) if time.is_empty() => 0,
+        Ok(()) => std::str::from_utf8(&time).ok().and_then(parse_time_ms).unwrap_or_else(|| {
+            let time = time.escape_ascii();
+            request.log(Level::Error, format_args!("invalid time \"{time}\" for which an answer is valid"));
+            0
+        }),
+        Err(error) => {
+            request.log(Level::Error, format_args!("{error}"));
+            0
+        }
+    };
+    let mut rules = cache.rules.clone();
+    rules.valid[at].ms = ms;
+    Cow::Owned(rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, held, keyed, site};
+
+    fn ms(directives: &str, said: &str) -> u64 {
+        let mut exchange = keyed(&site(directives), &[]);
+        let cache = held(&exchange).cache;
+        let rules = rules(&mut exchange, &cache, &head(200, &[("X-Valid", said)]), 200);
+        rules.valid[rules.valid_at(200).expect("an entry")].ms
+    }
+
+    const TOLD: &str = "fastcgi_cache_valid 200 $upstream_http_x_valid;";
+
+    #[test]
+    fn time_is_what_the_answer_says() {
+        assert_eq!(ms(TOLD, "5m"), 300_000);
+        assert_eq!(ms("fastcgi_cache_valid 200 1h;", "5m"), 3_600_000);
+    }
+
+    #[test]
+    fn what_comes_to_no_time_stores_nothing() {
+        assert_eq!(ms(TOLD, ""), 0);
+        assert_eq!(ms(TOLD, "soon"), 0);
+    }
+}

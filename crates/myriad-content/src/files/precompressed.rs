@@ -1,0 +1,65 @@
+//! Files that were compressed beforehand: `gzip_static`, `brotli_static`, `zstd_static`.
+
+use std::sync::Arc;
+
+use myriad_encode::Coding;
+use myriad_files::Entry;
+use myriad_script::Frame;
+
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::paths::look;
+use myriad_page::ProxiedFacts;
+
+/// What is there in packed form.
+#[derive(Default)]
+pub(super) struct Packed {
+    /// The best that is there and that the client takes.
+    pub file: Option<(Arc<Entry>, Coding)>,
+    /// Another client could get another file.
+    pub varies: bool,
+}
+
+/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`; `path` names the one that was found. The file itself need not be
+/// there, as in nginx.
+pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Packed {
+    let place = request.place();
+    let mut packed = Packed::default();
+    if request.route.form.packed {
+        path.extend_from_slice(extension(Coding::Gzip));
+        packed.file = Some((look(request, frame, path), Coding::Gzip));
+        packed.varies = true;
+        return packed;
+    }
+    if place.files.precompressed.is_empty() {
+        return packed;
+    }
+    let accepted = myriad_output::accepted(request, ProxiedFacts::default());
+    let bare = path.len();
+    for (coding, always) in &place.files.precompressed {
+        let taken = *always || accepted.contains(*coding);
+        // What this client does not take is of interest only where `Vary` is to be said.
+        if !taken && !place.offer.vary {
+            continue;
+        }
+        path.extend_from_slice(extension(*coding));
+        let entry = look(request, frame, path);
+        if entry.file().is_some() {
+            packed.varies |= !always;
+            if taken {
+                packed.file = Some((entry, *coding));
+                return packed;
+            }
+        }
+        path.truncate(bare);
+    }
+    packed
+}
+
+fn extension(coding: Coding) -> &'static [u8] {
+    match coding {
+        Coding::Identity => b"",
+        Coding::Gzip => b".gz",
+        Coding::Brotli => b".br",
+        Coding::Zstd => b".zst",
+    }
+}

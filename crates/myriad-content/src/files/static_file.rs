@@ -1,0 +1,367 @@
+//! Files under the root.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_encode::{Coding, CodingSet, Level, compress};
+use myriad_files::{Entry, FileCache, FileEntry, Kind, SystemError, as_path};
+use myriad_http::{Known, Method};
+use myriad_log::Level as LogLevel;
+use myriad_net::ResponseBody;
+use myriad_script::Frame;
+use myriad_upstream::with_descriptor;
+
+use crate::files::precompressed;
+use myriad_exchange::answers::redirect;
+use myriad_exchange::exchange::paths::{believes_no_absence, look, look_for_certain, of_uri};
+use myriad_exchange::exchange::shortcut;
+use myriad_exchange::exchange::{Answer, MadeFrom, media_type_of};
+use myriad_exchange::exchange::{Exchange, Handler, Pending, Request, Waiting, scratch};
+use myriad_exchange::exchange::{FolderHandler, MethodHandler, Step};
+use myriad_page::ProxiedFacts;
+
+/// Files under the root: what a place has that names no other handler.
+pub struct FileHandler {
+    /// Takes what is asked by other methods than GET, HEAD and POST.
+    pub other_methods: &'static dyn MethodHandler,
+}
+
+impl Handler for FileHandler {
+    fn begin(&self, exchange: &mut Exchange) -> Step {
+        begin(exchange, self.other_methods)
+    }
+
+    fn shortcut(&self, exchange: &mut Exchange) -> Option<Step> {
+        shortcut(exchange)
+    }
+
+    fn may_shorten(&self) -> bool {
+        true
+    }
+
+    fn only_reads(&self) -> bool {
+        true
+    }
+}
+
+/// Serves the file that the URI names, the index of a directory, or a redirect to it.
+fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
+    let request = &exchange.request;
+    let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
+    let posts = request.received.head.method() == Method::Post;
+    if request.route.uri.contains(&0) || !request.route.uri.starts_with(b"/") {
+        return Step::Error(404);
+    }
+    let is_taken = !reads && !posts && other_methods.takes(request);
+    // A form may be posted to a folder: its index is a script as often as not, whose pages may be purged too.
+    if request.route.uri.ends_with(b"/") && (reads || posts || is_taken) {
+        return index(exchange);
+    }
+    if is_taken {
+        return other_methods.begin(exchange);
+    }
+    if !reads && !posts {
+        return Step::Error(405);
+    }
+    match find(exchange) {
+        // Nothing can be posted to a file; that it is not there comes first, as in nginx.
+        Ok((found, _)) if !reads && found.entry.file().is_some() => Step::Error(405),
+        Ok((found, None)) => {
+            if found.entry.file().is_some() {
+                shortcut::keep(&exchange.request);
+            }
+            serve(exchange, &found)
+        }
+        Ok((found, Some(path))) => Step::Wait(Box::new(Load { found, path })),
+        Err(error) => {
+            exchange.request.log(LogLevel::Error, format_args!("{error}"));
+            Step::Error(500)
+        }
+    }
+}
+
+/// Serves the file that the URI names, where it is in memory; the place is the one that the rules came to earlier.
+fn shortcut(exchange: &mut Exchange) -> Option<Step> {
+    match find(exchange) {
+        Ok((found, None)) if found.entry.file().is_some() => Some(serve(exchange, &found)),
+        _ => None,
+    }
+}
+
+/// What is at the path that the URI names; with the path, where it still has to be loaded.
+fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_script::EvalError> {
+    scratch::with_buffer(|file| {
+        let Exchange { request, frame } = exchange;
+        of_uri(request, &request.route.uri, frame, file)?;
+        let packed = precompressed::find(request, frame, file);
+        let varies = packed.varies;
+        let (entry, coding) = match packed.file {
+            Some(found) => found,
+            None => (look_for_certain(request, frame, file), Coding::Identity),
+        };
+        let to_load = entry.file().is_some_and(|file| !file.is_loaded()).then(|| as_path(file).to_owned());
+        Ok((Found { entry, coding, varies }, to_load))
+    })
+}
+
+/// A path and the coding of what is there: identity, but for a file that was compressed beforehand.
+struct Found {
+    entry: Arc<Entry>,
+    coding: Coding,
+    /// Another client could get another file.
+    varies: bool,
+}
+
+/// A file to be read.
+struct Load {
+    found: Found,
+    path: PathBuf,
+}
+
+impl Pending for Load {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_> {
+        Box::pin(load(exchange, self.found, self.path))
+    }
+
+    fn explain(&self, exchange: &mut Exchange) {
+        if let Some(sink) = &exchange.request.received.sink {
+            sink.note("content", format!("the file {}", self.path.display()), "", None);
+        }
+        myriad_output::explain(exchange, None);
+    }
+}
+
+/// Reads a file on the pool of blocking work, then serves it. One that was replaced meanwhile is looked at once more.
+async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step {
+    let mut loaded = read(exchange, &found, &path).await;
+    if loaded.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Other) {
+        let key = path.as_os_str().as_encoded_bytes();
+        FileCache::forget(&found.entry);
+        found.entry = look(&exchange.request, &mut exchange.frame, key);
+        loaded = read(exchange, &found, &path).await;
+    }
+    let error = match loaded {
+        Ok(()) => return serve(exchange, &found),
+        Err(error) => error,
+    };
+    not_opened(&exchange.request, path.as_os_str().as_encoded_bytes(), SystemError::of(&error))
+}
+
+/// Opens the file, and reads it where it is small. Where the process has no descriptor left, others give way first.
+async fn read(exchange: &Exchange, found: &Found, path: &std::path::Path) -> std::io::Result<()> {
+    let make_descriptors = || exchange.request.site.worker.make_descriptors();
+    with_descriptor(async || read_once(found, path).await, make_descriptors).await
+}
+
+async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()> {
+    let loading = Arc::clone(&found.entry);
+    let named = path.to_owned();
+    let loaded = tokio::task::spawn_blocking(move || match loading.file() {
+        Some(file) => file.load(&named),
+        None => Ok(()),
+    })
+    .await;
+    loaded.unwrap_or_else(|_| Err(std::io::Error::other("reading was abandoned")))
+}
+
+/// A directory: the first of `index` that is there.
+fn index(exchange: &mut Exchange) -> Step {
+    if let Some(step) = find_index(exchange, look) {
+        return step;
+    }
+    // Nobody is told that there is none without a second look.
+    let again = believes_no_absence(&exchange.request).then(|| find_index(exchange, look_for_certain));
+    again.flatten().unwrap_or_else(|| directory_without_index(exchange))
+}
+
+type Look = fn(&Request, &mut Frame, &[u8]) -> Arc<Entry>;
+
+/// Leads to the first index of the folder that is there.
+fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.route.place);
+    for template in &place.files.index {
+        let mut target = Vec::new();
+        let Exchange { request, frame } = exchange;
+        if template.eval(request, frame, &mut target).is_err() {
+            return Some(Step::Error(500));
+        }
+        if target.starts_with(b"/") {
+            let args = std::mem::take(&mut request.route.args);
+            redirect::local_redirect(request, &target);
+            request.route.args = args;
+            return Some(Step::Redirect);
+        }
+        let found = scratch::with_buffer(|file| {
+            of_uri(request, &request.route.uri, frame, file).ok()?;
+            file.extend_from_slice(&target);
+            look(request, frame, file).file().map(|_| ())
+        });
+        if found.is_some() {
+            request.route.uri.extend_from_slice(&target);
+            return Some(Step::Redirect);
+        }
+    }
+    None
+}
+
+fn directory_without_index(exchange: &mut Exchange) -> Step {
+    let Exchange { request, frame } = exchange;
+    scratch::with_buffer(|file| {
+        let _ = of_uri(request, &request.route.uri, frame, file);
+        let entry = look(request, frame, file);
+        let shown = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+        let shown = String::from_utf8_lossy(&file[..shown]);
+        match &entry.kind {
+            Kind::Directory => {
+                if let Some(folders) = folders(request) {
+                    return folders.begin(as_path(file));
+                }
+                request.log(LogLevel::Error, format_args!("directory index of \"{shown}/\" is forbidden"));
+                Step::Error(403)
+            }
+            Kind::Missing(error) => {
+                if request.place().logs.not_found || !error.is_absence() {
+                    request.log(LogLevel::Error, format_args!("\"{shown}/\" is not found ({error})"));
+                }
+                Step::Error(error.status())
+            }
+            Kind::File(_) | Kind::Other => Step::Error(404),
+        }
+    })
+}
+
+/// What answers for folders, where the request reads.
+fn folders(request: &Request) -> Option<&dyn FolderHandler> {
+    let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
+    request.place().features.get::<Box<dyn FolderHandler>>().map(|folders| &**folders).filter(|_| reads)
+}
+
+fn serve(exchange: &mut Exchange, found: &Found) -> Step {
+    match &found.entry.kind {
+        Kind::File(file) if found.coding != Coding::Identity => coded(exchange, found, file),
+        Kind::File(file) => answer(exchange, found, file),
+        Kind::Directory => redirect::add_slash(exchange),
+        Kind::Other => Step::Error(404),
+        Kind::Missing(error) => {
+            let Exchange { request, frame } = exchange;
+            let mut file = Vec::new();
+            if of_uri(request, &request.route.uri, frame, &mut file).is_err() {
+                return Step::Error(500);
+            }
+            not_opened(request, &file, *error)
+        }
+    }
+}
+
+/// Tells the error log why a file cannot be sent; the status follows from the reason.
+fn not_opened(request: &Request, file: &[u8], error: SystemError) -> Step {
+    if request.place().logs.not_found || !error.is_absence() {
+        let level = if error.status() == 500 { LogLevel::Crit } else { LogLevel::Error };
+        let file = String::from_utf8_lossy(file);
+        request.log(level, format_args!("open() \"{file}\" failed ({error})"));
+    }
+    Step::Error(error.status())
+}
+
+fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
+    let request = &exchange.request;
+    let entry = &found.entry;
+    let media_type = media_type_of(request, &request.route.uri);
+    let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
+    // What filters change on its way is compressed after them.
+    let filtered = request.place().filters.change(&media_type);
+    let whole = filtered || request.received.head.fields().has(Known::Range);
+    let encodings = myriad_output::encodings(request, &media_type, Some(file.length), facts, false);
+    let mut answer = Answer::new(200, ResponseBody::None);
+    answer.varies_by_encoding = encodings.varies || found.varies;
+    answer.media_type = Some(media_type);
+    answer.made_from = MadeFrom::File(Arc::clone(entry));
+    answer.ranges = true;
+    match file.contents() {
+        Some(contents) => {
+            let encoded = if whole { None } else { encoded(request, entry, file, contents, &encodings) };
+            answer.uncompressed = if encoded.is_some() { file.length } else { 0 };
+            let (coding, bytes) = encoded.unwrap_or_else(|| (Coding::Identity, contents.clone()));
+            answer.coding = coding;
+            answer.ranges = coding == Coding::Identity;
+            answer.body = ResponseBody::Full(bytes);
+        }
+        None => match file.descriptor() {
+            Some(descriptor) => {
+                // Too long to be kept in every encoding: compressed as it is sent.
+                answer.compressible = !whole;
+                answer.body =
+                    ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length };
+            }
+            None => return Step::Error(500),
+        },
+    }
+    Step::Answer(answer)
+}
+
+/// A file that was compressed beforehand, as it is.
+fn coded(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
+    let request = &exchange.request;
+    let mut answer = Answer::new(200, ResponseBody::None);
+    answer.media_type = Some(media_type_of(request, &request.route.uri));
+    answer.varies_by_encoding = found.varies;
+    answer.coding = found.coding;
+    answer.made_from = MadeFrom::File(Arc::clone(&found.entry));
+    answer.ranges = true;
+    answer.body = match (file.contents(), file.descriptor()) {
+        (Some(contents), _) => ResponseBody::Full(contents.clone()),
+        (None, Some(descriptor)) => {
+            ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length }
+        }
+        (None, None) => return Step::Error(500),
+    };
+    Step::Answer(answer)
+}
+
+/// The best encoding at hand; a better one that is allowed is made in the background, once.
+fn encoded(
+    request: &Request,
+    entry: &Arc<Entry>,
+    file: &FileEntry,
+    contents: &Bytes,
+    encodings: &myriad_output::Encodings,
+) -> Option<(Coding, Bytes)> {
+    let wanted = encodings.wanted();
+    if wanted == Coding::Identity {
+        return None;
+    }
+    if let Some((_, bytes)) = file.encoded(wanted) {
+        return (bytes.len() < contents.len()).then_some((wanted, bytes));
+    }
+    let kept = Arc::clone(entry);
+    let key = Arc::as_ptr(entry) as u64 ^ ((wanted as u64) << 60);
+    request.site.worker.encoder.submit(key, move || make(&kept, wanted, Level::Strong));
+    let mut available = CodingSet::EMPTY.with(Coding::Identity);
+    for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
+        if file.encoded(coding).is_some() {
+            available.insert(coding);
+        }
+    }
+    match encodings.best(available) {
+        Some(coding) if coding != Coding::Identity => file.encoded(coding).map(|(_, bytes)| (coding, bytes)),
+        // Nothing yet: gzip at its fast level costs less than sending identity to a phone.
+        _ if encodings.allowed.contains(Coding::Gzip) && contents.len() <= INLINE => {
+            make(entry, Coding::Gzip, Level::Fast);
+            file.encoded(Coding::Gzip).map(|(_, bytes)| (Coding::Gzip, bytes))
+        }
+        _ => None,
+    }
+}
+
+/// Most bytes that are compressed on the worker's own time.
+const INLINE: usize = 256 << 10;
+
+fn make(entry: &Entry, coding: Coding, level: Level) {
+    let Some(file) = entry.file() else { return };
+    let Some(contents) = file.contents() else { return };
+    if let Ok(encoded) = compress(coding, level, contents) {
+        file.attach(coding, level.number(coding), Bytes::from(encoded));
+    }
+}

@@ -1,0 +1,66 @@
+//! `stub_status`: a few counts, in nginx's words.
+
+use bytes::Bytes;
+use myriad_conf::registry::{Contexts, Directive, Set, between};
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::{Exchange, Handler};
+use myriad_exchange::feature::{Feature, PlannedHandler, planned};
+use myriad_exchange::runtime::SettingsCompiler;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("stub_status", ROWS);
+
+static ROWS: &[Directive] = &[Directive::new(
+    "stub_status",
+    Contexts::SERVER.or(Contexts::LOCATION),
+    // What older versions of nginx wanted after the word does not count.
+    between(0, 1),
+    Set::Settings(|settings, _| {
+        settings.handler = Some(planned(StubStatus));
+        Ok(())
+    }),
+    "Answers with counts of connections and requests.",
+)];
+
+/// `stub_status`.
+#[derive(Debug)]
+struct StubStatus;
+
+impl PlannedHandler for StubStatus {
+    fn make(&self, _: &mut dyn SettingsCompiler, _: &[u8]) -> Box<dyn Handler> {
+        Box::new(Self)
+    }
+}
+
+impl Handler for StubStatus {
+    fn begin(&self, exchange: &mut Exchange) -> Step {
+        begin(exchange)
+    }
+
+    fn only_reads(&self) -> bool {
+        true
+    }
+}
+
+/// Tells what all workers have under way.
+fn begin(exchange: &Exchange) -> Step {
+    if !matches!(exchange.request.received.head.method(), Method::Get | Method::Head) {
+        return Step::Error(405);
+    }
+    let now = exchange.request.site.worker.everybody();
+    let (accepted, requests) = (now.accepted, now.begun);
+    let (active, reading, writing, waiting) = (now.active(), now.reading, now.writing(), now.waiting());
+    let text = format!(
+        "Active connections: {active} \n\
+         server accepts handled requests\n \
+         {accepted} {accepted} {requests} \n\
+         Reading: {reading} Writing: {writing} Waiting: {waiting} \n"
+    );
+    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(text)));
+    answer.media_type = Some(b"text/plain"[..].into());
+    Step::Answer(answer)
+}

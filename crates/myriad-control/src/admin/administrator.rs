@@ -1,0 +1,53 @@
+//! The zones of a site in the hands of administrators.
+
+use std::sync::Arc;
+
+use myriad_admin::{Ended, Reply};
+use myriad_log::ErrorLog;
+
+use myriad_exchange::runtime::Runtime;
+use myriad_page::PageZone;
+
+/// Batches of slots that a request over HTTP looks at.
+const HTTP_BATCHES: u64 = 2000;
+
+/// The zones of a site, as administrators reach them. Made for each request, so that a reload is noticed.
+pub struct Administrator {
+    /// In the order of their names.
+    pub(super) zones: Vec<Arc<PageZone>>,
+    /// Batches that one list looks at before it says where the next goes on.
+    pub(super) patience: u64,
+    pub(super) log: ErrorLog,
+}
+
+/// Takes a line of the answer; false where nobody wants more.
+pub(super) type Tell<'a> = dyn FnMut(Reply) -> bool + 'a;
+
+impl Administrator {
+    /// Who may see and change the zones of a runtime.
+    pub fn new(runtime: &Runtime) -> Self {
+        let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
+        zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
+        Self { zones, patience: u64::MAX, log: runtime.zone_log.clone() }
+    }
+
+    /// The same for requests over HTTP, whose answers have an end: a list says where the next one goes on.
+    pub fn of_batches(runtime: &Runtime) -> Self {
+        Self { patience: HTTP_BATCHES, ..Self::new(runtime) }
+    }
+
+    /// The zone of that name, or all of them.
+    pub(super) fn named(&self, name: Option<&str>) -> Result<Vec<&Arc<PageZone>>, String> {
+        let Some(name) = name else { return Ok(self.zones.iter().collect()) };
+        let zone = self.zones.iter().find(|zone| zone.zone.name() == name);
+        zone.map(|zone| vec![zone]).ok_or_else(|| {
+            let names: Vec<String> =
+                self.zones.iter().map(|zone| format!("\"{}\"", zone.zone.name())).collect();
+            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            format!("there is no zone \"{}\"; there is {there}", myriad_admin::shown(name.as_bytes()))
+        })
+    }
+}
+
+/// How an answer ends: all told, or why not.
+pub(super) type End = Result<Ended, String>;

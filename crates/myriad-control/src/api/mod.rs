@@ -1,0 +1,19 @@
+//! `api`: what administrators see and change, over HTTP and as JSON.
+//!
+//! ```text
+//! GET  …/cache                      the figures of all zones; ?zone=
+//! GET  …/cache/pages                what is stored; ?zone= host= match= limit= after=
+//! GET  …/cache/page?page=URL|KEY    one page, every variant
+//! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"zone":…}
+//! ```
+
+mod answer;
+mod arguments;
+mod call;
+mod directives;
+mod handler;
+
+use myriad_exchange::feature::Feature;
+
+/// The feature, for the list of them.
+pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

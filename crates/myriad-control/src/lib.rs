@@ -1,0 +1,11 @@
+//! What changes and shows a running site: purges, what administrators ask, the API over HTTP.
+//!
+//! | room | what |
+//! |---|---|
+//! | `purge` | purges: by requests, by what origins answer, by administrators |
+//! | `admin` | what administrators see and change, whichever way they ask |
+//! | `api` | what they ask over HTTP |
+
+pub mod admin;
+pub mod api;
+pub mod purge;

@@ -1,0 +1,77 @@
+//! Requests that a browser makes for a page of another site, with the address of whoever sits before it.
+
+use std::borrow::Cow;
+
+use myriad_http::Known;
+use myriad_http::uri::parse_host;
+
+use crate::purge::own_host;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::runtime::behind_scheme;
+
+/// Whether a browser sends the request for a page that is not of this server: it says so itself (Fetch Metadata, RFC 6454), or
+/// the page's name is none of the server's, as where somebody has theirs lead to this machine (DNS rebinding). Programs, such
+/// as an application that purges, say neither. `behind_proxy`: the request may have come over TLS and another port to a proxy
+/// that is trusted, so that of an origin the host alone is compared.
+pub fn is_asking(request: &Request, behind_proxy: bool) -> bool {
+    let fields = request.received.head.fields();
+    let is_foreign =
+        |site: &[u8]| !site.eq_ignore_ascii_case(b"same-origin") && !site.eq_ignore_ascii_case(b"none");
+    if fields.get_all(b"sec-fetch-site").any(is_foreign) {
+        return true;
+    }
+    let mut origins = fields.get_all(b"origin").peekable();
+    if origins.peek().is_none() {
+        return fields.get_all(b"sec-fetch-site").next().is_some() && !own_host::is_known(request);
+    }
+    let host = request.received.head.known(Known::Host).unwrap_or_default();
+    let own = [request.scheme().as_bytes(), b"://", host].concat();
+    let is_own = |origin: &[u8]| {
+        origin.eq_ignore_ascii_case(&own)
+            || behind_proxy && host_of(origin).is_some_and(|host| *host == *request.route.host)
+    };
+    !origins.all(is_own) || !own_host::is_known(request)
+}
+
+/// Whether the request says that it was made on a page of another host (`Referer`). Browsers that say nothing of a page's
+/// site say that much, unless the page forbids it.
+pub fn is_led_from_elsewhere(request: &Request) -> bool {
+    let mut pages = request.received.head.fields().get_all(b"referer");
+    pages.any(|page| host_of(page).is_none_or(|host| *host != *request.route.host))
+}
+
+/// The host of an `http` or `https` URL, without user and port, as hosts of requests are written.
+fn host_of(url: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let rest = behind_scheme(url)?;
+    // A browser takes `\` for `/`.
+    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'\\' | b'?' | b'#')).unwrap_or(rest.len());
+    let authority = &rest[..end];
+    let host = &authority[authority.iter().rposition(|byte| *byte == b'@').map_or(0, |at| at + 1)..];
+    parse_host(host).ok().map(|host| host.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_urls_are_read_without_user_and_port() {
+        let host_of = |url: &str| host_of(url.as_bytes()).map(|host| String::from_utf8(host.into()).unwrap());
+        let urls = [
+            "http://a.test",
+            "https://A.test.",
+            "https://a.test.:8443/",
+            "HTTPS://a.test:8443/x?y://b.test",
+            "http://u:p@a.test/",
+            "http://b.test@a.test?c",
+        ];
+        for url in urls {
+            assert_eq!(host_of(url).as_deref(), Some("a.test"), "{url}");
+        }
+        assert_eq!(host_of("https://[::1]:443/").as_deref(), Some("[::1]"));
+        assert_eq!(host_of(r"http://b.test\@a.test/").as_deref(), Some("b.test"));
+        for url in ["", "null", "a.test", "http://", "http:///a.test", "file://a.test/", "http://a.test:b/"] {
+            assert_eq!(host_of(url), None, "{url}");
+        }
+    }
+}

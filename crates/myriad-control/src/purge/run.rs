@@ -1,0 +1,201 @@
+//! Runs a purge over zones: for requests, for the control socket, for what an application asks for in its answers.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use myriad_log::{ErrorLog, Level};
+use myriad_policy::{Command, What};
+use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError};
+
+use myriad_exchange::keys::page_key::of_other_codings;
+use myriad_page::{PageZone, covering, system_ms};
+
+/// Longest name of a purge in the log, in bytes.
+const LONGEST_NAME: usize = 500;
+
+/// Pages of a zone that are asked in one go whether a purge covers them, how many such goes there are each second, and how
+/// long a worker is at it at most.
+const TEND_BATCH: usize = 1024;
+const TEND_BATCHES: usize = 64;
+const TEND_TIME: Duration = Duration::from_millis(10);
+
+/// What a purge came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is done: that many pages are gone, or stale.
+    Done(usize),
+    /// It is done, and covered so many pages and perhaps more: files of a former process are still being found.
+    AtLeast(usize),
+    /// It holds from now on; its pages are counted in the background, and the count is logged.
+    Accepted,
+}
+
+impl Outcome {
+    /// What came of both, where a purge went to several zones.
+    #[must_use]
+    pub fn and(self, other: Outcome) -> Outcome {
+        match (self, other) {
+            (Self::Accepted, _) | (_, Self::Accepted) => Self::Accepted,
+            (Self::Done(a), Self::Done(b)) => Self::Done(a + b),
+            (Self::AtLeast(a) | Self::Done(a), Self::AtLeast(b) | Self::Done(b)) => Self::AtLeast(a + b),
+        }
+    }
+}
+
+/// Why a purge was not made.
+#[derive(Debug)]
+pub enum Refused {
+    /// Its pattern is no regex: why.
+    Pattern(String),
+    /// There is no zone of that name.
+    NoZone(String),
+    /// As many purges as are kept at once wait for all pages to be asked.
+    TooMany,
+    /// It holds, but could not be written down: a restart would forget it.
+    Unlogged(io::Error),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(why) => f.write_str(why),
+            Self::TooMany => f.write_str("too many purges at once: try again in a moment"),
+            Self::Unlogged(error) => {
+                write!(f, "it holds, but cannot be written down, and a restart would forget it: {error}")
+            }
+            Self::NoZone(name) => write!(f, "there is no cache zone \"{name}\""),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl From<PurgeError> for Refused {
+    fn from(error: PurgeError) -> Self {
+        match error {
+            PurgeError::Rule => Self::Pattern("the pattern is too long".to_owned()),
+            PurgeError::TooMany => Self::TooMany,
+            PurgeError::Unlogged(error) => Self::Unlogged(error),
+        }
+    }
+}
+
+/// Purges in all `zones`; `keys` are purged beside what the command covers, where it covers pages that labels find. It holds
+/// from when this returns on, and after a crash.
+pub async fn run(zones: &[Arc<PageZone>], command: &Command, keys: &[Vec<u8>]) -> Result<Outcome, Refused> {
+    let mut outcome = Outcome::Done(0);
+    for zone in zones {
+        outcome = outcome.and(run_in(zone, command, keys).await?.outcome);
+    }
+    Ok(outcome)
+}
+
+/// Makes the purges that an answer of an origin asks for. Those that name what they cover are one together.
+pub async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(), Refused> {
+    for soft in [false, true] {
+        let of_kind = || commands.iter().filter(|command| command.soft == soft);
+        let addresses: Vec<u64> = of_kind().flat_map(|command| command.what.addresses()).collect();
+        let labels: Vec<u64> = of_kind().flat_map(|command| command.what.labels()).collect();
+        if !addresses.is_empty() || !labels.is_empty() {
+            let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &labels };
+            zone.zone.purge_from(covered, kind(soft), stale_from()).await?;
+        }
+        for command in of_kind().filter(|command| !command.what.is_exact()) {
+            run_in(zone, command, &[]).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A purge of one zone that holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Made {
+    /// What it came to.
+    pub outcome: Outcome,
+    /// Its place in the zone's sequence ([`myriad_page::PurgeEnds`]).
+    pub number: u64,
+}
+
+/// Whether a purge would be made: its pattern is sound.
+pub fn check(what: &What) -> Result<(), String> {
+    if what.is_exact() || *what == What::All { Ok(()) } else { covering(what).map(drop) }
+}
+
+/// Purges in one zone, as [`run`] does.
+pub async fn run_in(zone: &PageZone, command: &Command, keys: &[Vec<u8>]) -> Result<Made, Refused> {
+    let (addresses, labels) = (command.what.addresses(), command.what.labels());
+    let named = match &command.what {
+        What::Keys(keys) => &keys[..],
+        _ => &[],
+    };
+    let keys = named.iter().map(|key| &**key).chain(keys.iter().map(|key| &key[..]));
+    let keys: Vec<_> = keys.flat_map(|key| [key.to_vec(), of_other_codings(key)]).collect();
+    let all_keys: Vec<_> = keys.iter().map(|key| KeyRef::new(key)).collect();
+    let (mut rule, mut name);
+    let covered = if command.what.is_exact() {
+        Covered::Exact { keys: &all_keys, addresses: &addresses, labels: &labels }
+    } else if command.what == What::All {
+        Covered::All
+    } else {
+        covering(&command.what).map(drop).map_err(Refused::Pattern)?;
+        rule = Vec::new();
+        command.encode(&mut rule);
+        name = command.what.to_string();
+        shorten(&mut name);
+        Covered::Rule { name: &name, rule: &rule }
+    };
+    let purged = zone.zone.purge_from(covered, kind(command.soft), stale_from()).await?;
+    let outcome = match purged.count {
+        Count::Exact(count) => Outcome::Done(count),
+        Count::AtLeast(count) => Outcome::AtLeast(count),
+        Count::Later => Outcome::Accepted,
+    };
+    Ok(Made { outcome, number: purged.number })
+}
+
+/// Has the pages of URLs fetched before they are shown again; they may stand in for a fetch that fails (RFC 9111 section 4.4).
+pub async fn invalidate(zone: &PageZone, urls: &[What]) -> Result<(), Refused> {
+    let addresses: Vec<u64> = urls.iter().flat_map(What::addresses).collect();
+    let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &[] };
+    zone.zone.purge(covered, Purge::Soft).await?;
+    Ok(())
+}
+
+/// From when on the pages of a soft purge are stale, ms since the epoch. A second ago: the clock of a worker is behind by as long
+/// as it is busy.
+fn stale_from() -> u64 {
+    system_ms().saturating_sub(1000)
+}
+
+fn kind(soft: bool) -> Purge {
+    if soft { Purge::Soft } else { Purge::Hard }
+}
+
+/// Looks a little further for what purges cover, and tells of those that are over.
+pub fn tend(zone: &PageZone, log: &ErrorLog) {
+    let began = Instant::now();
+    // A pattern may take its time over each page: what else this thread has to do comes in between.
+    for _ in 0..TEND_BATCHES {
+        if zone.zone.live_purges() == 0 || began.elapsed() >= TEND_TIME {
+            return;
+        }
+        for purge in zone.zone.tend_purges(TEND_BATCH) {
+            zone.ends.note(purge.number, purge.count);
+            let (name, count) = (purge.name, purge.count);
+            let (zone, plural) = (zone.zone.name(), if count == 1 { "" } else { "s" });
+            let text = format_args!("purge of {name} in zone \"{zone}\": {count} page{plural}");
+            log.write(Level::Notice, None, text);
+        }
+    }
+}
+
+/// Cuts the name of a purge to what a line of a log bears.
+pub fn shorten(name: &mut String) {
+    if name.len() > LONGEST_NAME {
+        let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+        name.truncate(end);
+        name.push_str("...");
+    }
+}

@@ -1,0 +1,4 @@
+//! What variables show: they need a compiled site.
+
+mod shown;
+mod testing;

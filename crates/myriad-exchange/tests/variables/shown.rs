@@ -1,0 +1,597 @@
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use myriad_conf::registry::Status;
+use myriad_encode::Coding;
+use myriad_http::proxy_protocol::{self, Preface};
+use myriad_http::{Fields, ResponseHead, Version};
+use myriad_net::{TlsFacts, TlsOffer};
+use myriad_policy::CacheStatus;
+use myriad_script::{Builtin, Catalogue, Role};
+use rustls::pki_types::CertificateDer;
+use rustls::{CipherSuite, NamedGroup, SignatureScheme};
+
+use super::testing::{Case, lacks, shown, shows};
+use myriad_exchange::exchange::variables::rows::rows;
+use myriad_exchange::exchange::variables::{VariableNames, documented};
+use myriad_exchange::exchange::{Gathered, LimitStatus};
+
+use myriad_exchange::runtime::{FieldRead, Reads};
+
+#[test]
+fn no_name_has_two_rows() {
+    let mut seen = HashSet::new();
+    let twice: Vec<_> = documented().into_iter().filter(|known| !seen.insert(known.name)).collect();
+    assert_eq!(twice, []);
+}
+
+#[test]
+fn every_row_is_read_by_a_test_of_this_file() {
+    let source = include_str!("shown.rs");
+    let is_read = |name: &str| {
+        let ends = if name.ends_with('_') { "" } else { "\"" };
+        source.contains(&format!("\"{name}{ends}"))
+    };
+    let unread: Vec<_> = rows().map(|row| row.name).filter(|name| !is_read(name)).collect();
+    assert_eq!(unread, [""; 0]);
+}
+
+#[test]
+fn what_nginx_has_and_the_server_has_not_is_refused_with_a_reason() {
+    let mut names = VariableNames::default();
+    for known in documented() {
+        let Status::Refused(reason) = known.status else { continue };
+        assert_eq!(names.builtin(known.name), None, "${}", known.name);
+        assert_eq!(names.refusal(known.name), Some(reason), "${}", known.name);
+    }
+    assert_eq!(names.refusal("host"), None);
+    assert_eq!(names.refusal("nothing"), None);
+}
+
+#[test]
+fn a_name_of_its_own_comes_before_a_prefix_and_aliases_have_rows_of_their_own() {
+    let mut names = VariableNames::default();
+    let role = |names: &mut VariableNames, name: &str| names.builtin(name).map(|(_, role)| role);
+    assert_eq!(role(&mut names, "http2"), Some(Role::Fixed));
+    assert_eq!(role(&mut names, "http_user_agent"), Some(Role::Shadowable));
+    assert_eq!(role(&mut names, "args"), Some(Role::Assignable));
+    assert_eq!(role(&mut names, "limit_rate"), Some(Role::Assignable));
+    assert_eq!(role(&mut names, "query_string"), Some(Role::Fixed));
+    assert_eq!(role(&mut names, "nothing"), None);
+    assert_eq!(role(&mut names, "hosts"), None);
+    assert!(names.names().contains(&"host") && !names.names().contains(&"http_"));
+}
+
+#[test]
+fn a_variable_is_collected_once_for_each_rest_of_its_name() {
+    let mut names = VariableNames::default();
+    let ids =
+        ["arg_a", "uri", "arg_b", "arg_a", "uri", "http_x_y"].map(|name| names.builtin(name).unwrap().0);
+    assert_eq!(ids, [0, 1, 2, 0, 1, 3].map(Builtin));
+    assert_eq!(names.variable(Builtin(3)).field(), Some(FieldRead::Other(b"x-y"[..].into())));
+    assert!(names.variable(Builtin(1)).reads_only(&[Reads::Uri]));
+    assert_eq!(names.into_used().len(), 4);
+}
+
+#[test]
+fn fields_and_cookies_are_known_by_what_the_name_says() {
+    let mut names = VariableNames::default();
+    let mut of = |name: &str| {
+        let (id, _) = names.builtin(name).unwrap();
+        let variable = names.variable(id);
+        let field = variable.field().map(|field| match field {
+            FieldRead::Known(known) => known.as_str().to_owned(),
+            FieldRead::Other(name) => String::from_utf8_lossy(&name).into_owned(),
+        });
+        (field, variable.cookie().map(str::to_owned))
+    };
+    assert_eq!(of("content_type"), (Some("Content-Type".to_owned()), None));
+    assert_eq!(of("http_user_agent"), (Some("User-Agent".to_owned()), None));
+    assert_eq!(of("http_x_a"), (Some("x-a".to_owned()), None));
+    assert_eq!(of("cookie_a_b"), (None, Some("a_b".to_owned())));
+    // What only follows from a field is not the field.
+    assert_eq!(of("device_class"), (None, None));
+    assert_eq!(of("sent_http_x_a"), (None, None));
+}
+
+#[test]
+fn the_request_line_is_shown_whole_and_in_parts() {
+    let line = ("POST", "/a/b?x=1&y=2", Version::Http11);
+    let mut exchange = Case { line, fields: &[("Host", "a.example:81")], ..Case::default() }.begin();
+    exchange.request.route.host.extend_from_slice(b"a.example");
+    shows(
+        &mut exchange,
+        &[
+            ("request", "POST /a/b?x=1&y=2 HTTP/1.1"),
+            ("request_method", "POST"),
+            ("request_uri", "/a/b?x=1&y=2"),
+            ("uri", "/a/b"),
+            ("document_uri", "/a/b"),
+            ("args", "x=1&y=2"),
+            ("query_string", "x=1&y=2"),
+            ("is_args", "?"),
+            ("arg_y", "2"),
+            ("host", "a.example"),
+            ("request_port", "81"),
+            ("is_request_port", ":"),
+            ("server_protocol", "HTTP/1.1"),
+            ("server_name", "a.example"),
+            ("scheme", "http"),
+            ("https", ""),
+            ("http2", ""),
+            ("http3", ""),
+        ],
+    );
+    lacks(&mut exchange, &["arg_z"]);
+    exchange.request.route.as_get = true;
+    shows(&mut exchange, &[("request_method", "GET")]);
+}
+
+#[test]
+fn what_a_request_lacks_is_empty() {
+    let mut exchange = Case::default().begin();
+    shows(&mut exchange, &[("is_args", ""), ("args", ""), ("request_port", ""), ("is_request_port", "")]);
+}
+
+#[test]
+fn versions_name_themselves() {
+    let shown_of = |version, secure: bool| {
+        let tls = secure.then(TlsFacts::imagined);
+        let mut exchange = Case { line: ("GET", "/", version), tls, ..Case::default() }.begin();
+        ["http2", "http3", "scheme", "https"].map(|name| shown(&mut exchange, name).unwrap())
+    };
+    assert_eq!(shown_of(Version::Http2, false), ["h2c", "", "http", ""]);
+    assert_eq!(shown_of(Version::Http2, true), ["h2", "", "https", "on"]);
+    assert_eq!(shown_of(Version::Http3, true), ["", "h3", "https", "on"]);
+}
+
+#[test]
+fn set_changes_arguments_and_rate() {
+    let mut exchange = Case { line: ("GET", "/?a=1", Version::Http11), ..Case::default() }.begin();
+    let assign = |name: &str| rows().find(|row| row.name == name).and_then(|row| row.assign).unwrap();
+    assign("args")(&mut exchange.request, b"b=2");
+    assign("limit_rate")(&mut exchange.request, b"4k");
+    shows(&mut exchange, &[("args", "b=2"), ("arg_b", "2"), ("limit_rate", "4096")]);
+    assert!(exchange.request.route.form.changed);
+    assign("limit_rate")(&mut exchange.request, b"no size");
+    shows(&mut exchange, &[("limit_rate", "0")]);
+}
+
+#[test]
+fn fields_are_borrowed_and_joined_where_there_are_several() {
+    let fields = [
+        ("Content-Type", "text/plain"),
+        ("X-One", "1"),
+        ("X-Two", "2"),
+        ("X-Two", "3"),
+        ("Cookie", "a=1"),
+        ("Cookie", "b=2; c=3"),
+        ("User-Agent", "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148"),
+    ];
+    let mut exchange = Case { fields: &fields, ..Case::default() }.begin();
+    shows(
+        &mut exchange,
+        &[
+            ("content_type", "text/plain"),
+            ("http_content_type", "text/plain"),
+            ("http_x_one", "1"),
+            ("http_x_two", "2, 3"),
+            ("http_cookie", "a=1; b=2; c=3"),
+            ("cookie_c", "3"),
+            ("device_class", "mobile"),
+        ],
+    );
+    lacks(&mut exchange, &["http_x_three", "http_accept", "cookie_z"]);
+}
+
+#[test]
+fn the_user_is_the_one_of_basic_credentials() {
+    let fields = [("Authorization", "Basic dXNlcjpwYXNz")];
+    shows(&mut Case { fields: &fields, ..Case::default() }.begin(), &[("remote_user", "user")]);
+    lacks(&mut Case::default().begin(), &["remote_user"]);
+}
+
+#[test]
+fn forwarded_addresses_end_with_the_client_s() {
+    let chain = |fields: &[(&str, &str)]| {
+        shown(&mut Case { fields, ..Case::default() }.begin(), "proxy_add_x_forwarded_for").unwrap()
+    };
+    assert_eq!(chain(&[]), "127.0.0.1");
+    assert_eq!(chain(&[("X-Forwarded-For", "10.0.0.1")]), "10.0.0.1, 127.0.0.1");
+}
+
+#[test]
+fn a_body_shows_its_length_and_what_lies_in_memory() {
+    let mut exchange = Case { fields: &[("Content-Length", "5")], ..Case::default() }.begin();
+    shows(&mut exchange, &[("content_length", "5")]);
+    lacks(&mut exchange, &["request_body", "request_body_file"]);
+    exchange.request.upload.length = Some(3);
+    exchange.request.upload.gathered = Some(Gathered::Memory(Bytes::from_static(b"abc")));
+    exchange.request.outcome.sent.request_bytes = 1_000;
+    shows(&mut exchange, &[("content_length", "3"), ("request_body", "abc"), ("request_length", "1000")]);
+    lacks(&mut Case::default().begin(), &["content_length"]);
+}
+
+#[test]
+fn files_are_under_the_root() {
+    let line = ("GET", "/b/c.html", Version::Http11);
+    let mut exchange = Case { line, server: "root /nowhere/$host;", ..Case::default() }.begin();
+    exchange.request.route.host.extend_from_slice(b"a");
+    shows(&mut exchange, &[("document_root", "/nowhere/a"), ("request_filename", "/nowhere/a/b/c.html")]);
+    lacks(&mut exchange, &["realpath_root"]);
+    let mut exchange = Case { server: "root /;", ..Case::default() }.begin();
+    shows(&mut exchange, &[("realpath_root", "/")]);
+}
+
+#[test]
+fn a_connection_shows_both_ends() {
+    let mut exchange = Case::default().begin();
+    exchange.request.received.number = 7;
+    shows(
+        &mut exchange,
+        &[
+            ("remote_addr", "127.0.0.1"),
+            ("binary_remote_addr", "\u{7f}\0\0\u{1}"),
+            ("remote_port", "0"),
+            ("realip_remote_addr", "127.0.0.1"),
+            ("realip_remote_port", "0"),
+            ("server_addr", "127.0.0.1"),
+            ("server_port", "8080"),
+            ("connection", "0"),
+            ("connection_requests", "7"),
+        ],
+    );
+    exchange.request.received.real = Some("10.0.0.1:0".parse().unwrap());
+    shows(
+        &mut exchange,
+        &[("remote_addr", "10.0.0.1"), ("remote_port", ""), ("realip_remote_addr", "127.0.0.1")],
+    );
+    exchange.request.received.real = Some("[::1]:9".parse().unwrap());
+    shows(&mut exchange, &[("remote_addr", "::1"), ("remote_port", "9")]);
+}
+
+#[test]
+fn the_kernel_knows_nothing_of_a_connection_that_nobody_is_on() {
+    let names = ["tcpinfo_rtt", "tcpinfo_rttvar", "tcpinfo_snd_cwnd", "tcpinfo_rcv_space"];
+    lacks(&mut Case::default().begin(), &names);
+}
+
+#[test]
+fn what_a_proxy_told_of_the_connection_is_shown() {
+    let mut exchange = Case::default().begin();
+    let names = ["proxy_protocol_addr", "proxy_protocol_port", "proxy_protocol_server_addr"];
+    lacks(&mut exchange, &names);
+    lacks(&mut exchange, &["proxy_protocol_server_port", "proxy_protocol_tlv_authority"]);
+    let mut header = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x10".to_vec();
+    header.extend([192, 0, 2, 1, 192, 0, 2, 2, 0, 123, 0x16, 0x2e, 0x02, 0, 1, b'x']);
+    let Ok(Preface::Complete(_, Some(header))) = proxy_protocol::parse(&header) else { panic!("a header") };
+    exchange.request.received.connection.proxied.set(header).unwrap();
+    shows(
+        &mut exchange,
+        &[
+            ("proxy_protocol_addr", "192.0.2.1"),
+            ("proxy_protocol_port", "123"),
+            ("proxy_protocol_server_addr", "192.0.2.2"),
+            ("proxy_protocol_server_port", "5678"),
+            ("proxy_protocol_tlv_authority", "x"),
+        ],
+    );
+    lacks(&mut exchange, &["proxy_protocol_tlv_alpn", "proxy_protocol_tlv_no_such_fact"]);
+}
+
+#[test]
+fn times_are_those_of_the_request_s_end() {
+    let mut exchange = Case::default().begin();
+    exchange.request.received.at_ms = 1_795_219_200_123;
+    exchange.request.outcome.finished_ms = 1_795_219_201_000;
+    shows(&mut exchange, &[("msec", "1795219201.000"), ("request_time", "0.877")]);
+    assert!(shown(&mut exchange, "time_iso8601").unwrap().starts_with("2026-11-2"));
+    assert!(shown(&mut exchange, "time_local").unwrap().contains("/Nov/2026:"));
+    exchange.request.outcome.finished_ms = 0;
+    shows(&mut exchange, &[("msec", "1795219200.123"), ("request_time", "0.000")]);
+    assert!(shown(&mut exchange, "connection_time").unwrap().contains('.'));
+}
+
+#[test]
+fn dates_are_written_as_pages_write_them() {
+    let mut exchange = Case::default().begin();
+    assert!(shown(&mut exchange, "date_gmt").unwrap().ends_with(" GMT"));
+    assert!(shown(&mut exchange, "date_local").unwrap().contains("day, "));
+}
+
+#[test]
+fn a_request_has_a_number_of_its_own() {
+    let mut exchange = Case::default().begin();
+    let id = shown(&mut exchange, "request_id").unwrap();
+    assert_eq!((id.len(), shown(&mut exchange, "request_id")), (32, Some(id.clone())));
+    exchange.request.received.number += 1;
+    assert_ne!(shown(&mut exchange, "request_id"), Some(id));
+}
+
+#[test]
+fn what_was_sent_is_counted() {
+    let mut exchange = Case::default().begin();
+    shows(&mut exchange, &[("request_completion", ""), ("pipe", "."), ("status", "000")]);
+    let sent = &mut exchange.request.outcome.sent;
+    (sent.bytes, sent.body_bytes, sent.complete, sent.pipelined) = (300, 200, true, true);
+    exchange.request.errors.status = Some(404);
+    shows(
+        &mut exchange,
+        &[
+            ("bytes_sent", "300"),
+            ("body_bytes_sent", "200"),
+            ("request_completion", "OK"),
+            ("pipe", "p"),
+            ("status", "404"),
+        ],
+    );
+    exchange.request.outcome.answered.status = 206;
+    shows(&mut exchange, &[("status", "206")]);
+}
+
+#[test]
+fn fields_that_were_sent_are_shown_and_those_of_the_connection_made_up() {
+    let mut exchange = Case { server: "keepalive_timeout 9 8;", ..Case::default() }.begin();
+    let outcome = &mut exchange.request.outcome;
+    outcome.answered.fields = b"X-A: 1\r\nx-a: 2\r\nContent-Type: text/html; charset=utf-8\r\n".to_vec();
+    outcome.answered.trailers = b"X-Sum: 7\r\n".to_vec();
+    (outcome.sent.bytes, outcome.sent.kept, outcome.sent.chunked) = (1, true, true);
+    shows(
+        &mut exchange,
+        &[
+            ("sent_http_x_a", "1, 2"),
+            ("sent_http_connection", "keep-alive"),
+            ("sent_http_keep_alive", "timeout=8"),
+            ("sent_http_transfer_encoding", "chunked"),
+            ("sent_http_content_type", "text/html; charset=utf-8"),
+            ("sent_trailer_x_sum", "7"),
+        ],
+    );
+    lacks(&mut exchange, &["sent_http_x_b", "sent_trailer_x_a"]);
+    exchange.request.outcome.answered.unnamed_type = Some(b"text/html"[..].into());
+    exchange.request.outcome.sent.kept = false;
+    shows(&mut exchange, &[("sent_http_content_type", "text/html"), ("sent_http_connection", "close")]);
+}
+
+#[test]
+fn a_coding_shows_how_much_it_has_saved() {
+    let mut exchange = Case::default().begin();
+    let names = ["gzip_ratio", "brotli_ratio", "zstd_ratio"];
+    lacks(&mut exchange, &names);
+    for (name, coding) in names.into_iter().zip([Coding::Gzip, Coding::Brotli, Coding::Zstd]) {
+        let outcome = &mut exchange.request.outcome;
+        (outcome.answered.coding, outcome.answered.uncompressed, outcome.sent.body_bytes) =
+            (coding, 2125, 1000);
+        shows(&mut exchange, &[(name, "2.13")]);
+    }
+    lacks(&mut exchange, &["gzip_ratio"]);
+}
+
+#[test]
+fn a_piece_is_named_where_a_place_slices() {
+    lacks(&mut Case::default().begin(), &["slice_range"]);
+    let mut exchange =
+        Case { server: "slice 10;", fields: &[("Range", "bytes=25-")], ..Case::default() }.begin();
+    shows(&mut exchange, &[("slice_range", "bytes=20-29")]);
+}
+
+#[test]
+fn the_server_tells_of_itself() {
+    let mut exchange = Case::default().begin();
+    shows(
+        &mut exchange,
+        &[
+            ("nginx_version", "1.31.4"),
+            ("pid", &std::process::id().to_string()),
+            ("connections_active", "0"),
+            ("connections_reading", "0"),
+            ("connections_writing", "0"),
+            ("connections_waiting", "0"),
+        ],
+    );
+    assert!(!shown(&mut exchange, "hostname").unwrap().is_empty());
+}
+
+#[test]
+fn checks_show_what_they_came_to() {
+    let mut exchange = Case::default().begin();
+    lacks(&mut exchange, &["limit_req_status", "limit_conn_status"]);
+    let visit = exchange.request.visit();
+    visit.requests.set(Some(LimitStatus::Passed));
+    visit.connections.set(Some(LimitStatus::Rejected));
+    shows(&mut exchange, &[("limit_req_status", "PASSED"), ("limit_conn_status", "REJECTED")]);
+}
+
+#[test]
+fn a_referer_is_invalid_where_the_place_does_not_name_it() {
+    let invalid = |server: &str, referer: &str| {
+        let fields = [("Referer", referer)];
+        shown(&mut Case { server, fields: &fields, ..Case::default() }.begin(), "invalid_referer")
+    };
+    assert_eq!(invalid("", "http://b.example/").as_deref(), Some(""));
+    assert_eq!(invalid("valid_referers b.example;", "http://b.example/").as_deref(), Some(""));
+    assert_eq!(invalid("valid_referers b.example;", "http://c.example/").as_deref(), Some("1"));
+}
+
+#[test]
+fn a_handshake_shows_what_it_came_to() {
+    let facts =
+        || TlsFacts { alpn: (*b"h2").into(), server_name: Some("b.example".into()), ..TlsFacts::imagined() };
+    let mut exchange = Case { tls: Some(facts()), ..Case::default() }.begin();
+    shows(
+        &mut exchange,
+        &[
+            ("ssl_protocol", "TLSv1.3"),
+            ("ssl_cipher", "TLS_AES_256_GCM_SHA384"),
+            ("ssl_curve", "X25519"),
+            ("ssl_session_reused", "."),
+            ("ssl_server_name", "b.example"),
+            ("ssl_alpn_protocol", "h2"),
+            ("ssl_client_verify", "NONE"),
+        ],
+    );
+    lacks(
+        &mut exchange,
+        &["ssl_early_data", "ssl_ech_status", "ssl_ech_outer_server_name", "ssl_client_cert"],
+    );
+    let mut exchange = Case { tls: Some(TlsFacts { resumed: true, ..facts() }), ..Case::default() }.begin();
+    shows(&mut exchange, &[("ssl_session_reused", "r")]);
+    let names = ["ssl_protocol", "ssl_session_reused", "ssl_client_verify", "ssl_ciphers"];
+    lacks(&mut Case::default().begin(), &names);
+}
+
+#[test]
+fn a_hello_shows_what_it_offered() {
+    let offer = || TlsOffer {
+        ciphers: vec![CipherSuite::TLS13_AES_128_GCM_SHA256, CipherSuite::TLS13_AES_256_GCM_SHA384],
+        groups: vec![NamedGroup::X25519, NamedGroup::secp256r1],
+        schemes: vec![SignatureScheme::ECDSA_NISTP256_SHA256],
+        signed: Some(SignatureScheme::ED25519),
+        client_signed: Some(SignatureScheme::ED25519),
+        session: vec![0x0a, 0xff],
+    };
+    let facts = |resumed| TlsFacts { resumed, offer: Some(Box::new(offer())), ..TlsFacts::imagined() };
+    let mut exchange = Case { tls: Some(facts(false)), ..Case::default() }.begin();
+    shows(
+        &mut exchange,
+        &[
+            ("ssl_ciphers", "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"),
+            ("ssl_curves", "X25519:prime256v1"),
+            ("ssl_sigalgs", "ecdsa_secp256r1_sha256"),
+            ("ssl_sigalg", "ed25519"),
+            ("ssl_client_sigalg", "ed25519"),
+            ("ssl_session_id", "0aff"),
+        ],
+    );
+    let mut exchange = Case { tls: Some(facts(true)), ..Case::default() }.begin();
+    lacks(&mut exchange, &["ssl_sigalg"]);
+}
+
+#[test]
+fn a_client_s_certificate_is_shown() {
+    let pem = include_str!("../../../myriad-x509/src/tests/leaf.pem");
+    let der = myriad_x509::pem::certificates(pem.as_bytes()).next().unwrap().unwrap();
+    let facts = TlsFacts { certificates: vec![CertificateDer::from(der)], ..TlsFacts::imagined() };
+    let mut exchange = Case { tls: Some(facts), ..Case::default() }.begin();
+    shows(
+        &mut exchange,
+        &[
+            ("ssl_client_s_dn", "CN=leaf,O=Example\\, Inc.,C=DE"),
+            ("ssl_client_i_dn", "CN=middle"),
+            ("ssl_client_s_dn_legacy", "/C=DE/O=Example, Inc./CN=leaf"),
+            ("ssl_client_i_dn_legacy", "/CN=middle"),
+            ("ssl_client_serial", "6C656166"),
+            ("ssl_client_fingerprint", "be36c3e57d479d93e02fcbb0fceace2c363ba078"),
+            ("ssl_client_v_start", "Nov 21 07:59:17 2026 GMT"),
+            ("ssl_client_v_end", "Nov 20 07:59:17 2096 GMT"),
+            ("ssl_client_raw_cert", pem),
+            ("ssl_client_cert", &pem.trim_end().replace('\n', "\n\t")),
+        ],
+    );
+    let escaped = shown(&mut exchange, "ssl_client_escaped_cert").unwrap();
+    assert!(escaped.starts_with("-----BEGIN%20CERTIFICATE-----%0A"), "{escaped}");
+    let remain: u32 = shown(&mut exchange, "ssl_client_v_remain").unwrap().parse().unwrap();
+    assert!(remain > 0);
+    assert!(shown(&mut exchange, "ssl_client_verify").unwrap().starts_with("FAILED:"));
+}
+
+#[test]
+fn fastcgi_splits_the_uri() {
+    let server = "fastcgi_pass 127.0.0.1:9; fastcgi_index index.php;
+                  fastcgi_split_path_info ^(.+\\.php)(/.+)$;";
+    let place = format!("location / {{ {server} }}");
+    let names_of = |target: &str| {
+        let line = ("GET", target, Version::Http11);
+        let mut exchange = Case { line, server: &place, ..Case::default() }.begin();
+        let places = &exchange.request.site.runtime.places;
+        let location = places.iter().position(|place| place.handler.origin().is_some()).unwrap();
+        exchange.request.route.place = location as u32;
+        ["fastcgi_script_name", "fastcgi_path_info"].map(|name| shown(&mut exchange, name).unwrap())
+    };
+    assert_eq!(names_of("/a.php/b"), ["/a.php", "/b"]);
+    assert_eq!(names_of("/a/"), ["/a/index.php", ""]);
+    assert_eq!(names_of("/a"), ["/a", ""]);
+    shows(&mut Case::default().begin(), &[("fastcgi_script_name", "/"), ("fastcgi_path_info", "")]);
+}
+
+#[test]
+fn the_url_of_proxy_pass_is_shown_in_parts() {
+    let server = "location / { proxy_pass http://127.0.0.1:81/base/; }";
+    let line = ("GET", "/a?b", Version::Http11);
+    let mut exchange = Case { line, server, ..Case::default() }.begin();
+    lacks(&mut exchange, &["proxy_host", "proxy_port", "proxy_internal_uri", "proxy_internal_scheme"]);
+    let places = &exchange.request.site.runtime.places;
+    let location = places.iter().position(|place| place.handler.origin().is_some()).unwrap();
+    exchange.request.route.place = location as u32;
+    shows(
+        &mut exchange,
+        &[
+            ("proxy_host", "127.0.0.1:81"),
+            ("proxy_port", "81"),
+            ("proxy_internal_uri", "/base/a?b"),
+            ("proxy_internal_scheme", "http"),
+        ],
+    );
+}
+
+#[test]
+fn tries_of_an_origin_are_listed() {
+    let mut exchange = Case::default().begin();
+    let names = ["upstream_addr", "upstream_status", "upstream_response_time"];
+    lacks(&mut exchange, &names);
+    let origin = exchange.request.origin_mut();
+    origin.attempts.unresolved("php");
+    origin.attempts.unresolved("other");
+    shows(
+        &mut exchange,
+        &[
+            ("upstream_addr", "php : other"),
+            ("upstream_status", "502 : 502"),
+            ("upstream_connect_time", "- : -"),
+            ("upstream_header_time", "- : -"),
+            ("upstream_response_length", "0 : 0"),
+            ("upstream_bytes_sent", "0 : 0"),
+            ("upstream_bytes_received", "0 : 0"),
+        ],
+    );
+    assert!(shown(&mut exchange, "upstream_response_time").unwrap().contains(" : "));
+}
+
+#[test]
+fn the_head_of_an_origin_is_shown() {
+    let mut exchange = Case::default().begin();
+    lacks(&mut exchange, &["upstream_http_x_a", "upstream_cookie_a", "upstream_trailer_x_a"]);
+    let lines =
+        [("X-A", "1"), ("X-B", "2"), ("X-B", "3"), ("Set-Cookie", "a=b; Path=/"), ("Set-Cookie", "C = d")];
+    let head = ResponseHead { fields: lines.into_iter().collect(), ..ResponseHead::default() };
+    let trailers: Fields = [("X-Sum", "7")].into_iter().collect();
+    let origin = exchange.request.origin_mut();
+    (origin.head, origin.trailers) = (Some(head), Some(Rc::new(RefCell::new(trailers))));
+    shows(
+        &mut exchange,
+        &[
+            ("upstream_http_x_a", "1"),
+            ("upstream_http_x_b", "2, 3"),
+            ("upstream_cookie_a", "b"),
+            ("upstream_cookie_c", "d"),
+            ("upstream_trailer_x_sum", "7"),
+        ],
+    );
+    lacks(&mut exchange, &["upstream_http_x_c", "upstream_cookie_b", "upstream_trailer_x_a"]);
+}
+
+#[test]
+fn the_cache_shows_what_it_did() {
+    let mut exchange = Case::default().begin();
+    lacks(&mut exchange, &["upstream_cache_status", "upstream_cache_key", "upstream_cache_age"]);
+    lacks(&mut exchange, &["upstream_cache_etag", "upstream_cache_last_modified"]);
+    let cache = &mut exchange.request.cache;
+    (cache.shown.status, cache.shown.age_s) = (Some(CacheStatus::Hit), Some(7));
+    cache.key.extend_from_slice(b"a/b");
+    shows(
+        &mut exchange,
+        &[("upstream_cache_status", "HIT"), ("upstream_cache_key", "a/b"), ("upstream_cache_age", "7")],
+    );
+}

@@ -1,0 +1,82 @@
+//! A request at a site, for tests of what its variables show.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::rc::Rc;
+
+use myriad_http::{RequestHead, Version};
+use myriad_net::{Connection, RequestBody, TlsFacts};
+use myriad_script::Catalogue;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::variables::VariableNames;
+use myriad_exchange::worker::Generation;
+use myriad_serve::testing::{compiled, generation};
+
+/// A request: its line, its fields, the directives of its server, and how it came.
+pub(super) struct Case<'a> {
+    pub line: (&'a str, &'a str, Version),
+    pub fields: &'a [(&'a str, &'a str)],
+    pub server: &'a str,
+    pub tls: Option<TlsFacts>,
+}
+
+impl Default for Case<'_> {
+    fn default() -> Self {
+        Self { line: ("GET", "/", Version::Http11), fields: &[], server: "", tls: None }
+    }
+}
+
+impl Case<'_> {
+    /// The request where its server's settings hold, before any phase has run.
+    pub(super) fn begin(self) -> Box<Exchange> {
+        let (method, target, version) = self.line;
+        let fields = self.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let mut head = RequestHead::from_parts(method.as_bytes(), target.as_bytes(), version, fields);
+        let local = SocketAddr::from(([127, 0, 0, 1], 8080));
+        let connection = Connection::imagined(0, local, self.tls);
+        let mut exchange = Exchange::begin(&site(self.server), &mut head, &connection, RequestBody::empty());
+        let route = &mut exchange.request.route;
+        route.place = exchange.request.site.runtime.servers[0].place;
+        let (path, args) = target.split_once('?').unwrap_or((target, ""));
+        route.uri.extend_from_slice(path.as_bytes());
+        route.args.extend_from_slice(args.as_bytes());
+        exchange
+    }
+}
+
+/// A site of one server, which has these directives.
+fn site(server: &str) -> Rc<Generation> {
+    let config =
+        format!("events {{}} http {{ server {{ listen 127.0.0.1:8080; server_name a.example; {server} }} }}");
+    generation(compiled(Path::new("/conf"), &config))
+}
+
+/// What a variable shows; none where it does not exist for the request. What lies ready must be what is written too.
+pub(super) fn shown(exchange: &mut Exchange, name: &str) -> Option<String> {
+    let mut names = VariableNames::default();
+    let (id, _) = names.builtin(name).unwrap_or_else(|| panic!("${name} is no variable"));
+    let variable = names.variable(id);
+    let Exchange { request, frame } = exchange;
+    let mut out = b"before".to_vec();
+    let there = variable.append(request, frame, &mut out).unwrap();
+    let written = out.strip_prefix(b"before").expect("what stood there before");
+    if let Some(ready) = variable.borrow(request) {
+        assert_eq!((ready.is_some(), ready.unwrap_or_default()), (there, written), "${name}");
+    }
+    there.then(|| String::from_utf8_lossy(written).into_owned())
+}
+
+/// Asserts what variables show.
+pub(super) fn shows(exchange: &mut Exchange, expected: &[(&str, &str)]) {
+    for (name, value) in expected {
+        assert_eq!(shown(exchange, name).as_deref(), Some(*value), "${name}");
+    }
+}
+
+/// Asserts that variables do not exist for the request.
+pub(super) fn lacks(exchange: &mut Exchange, names: &[&str]) {
+    for name in names {
+        assert_eq!(shown(exchange, name), None, "${name}");
+    }
+}

@@ -1,0 +1,60 @@
+use std::net::SocketAddr;
+
+use crate::testing::{Came, ask};
+use myriad_serve::testing::TestSite;
+
+/// What a client from an address comes to, by these rules.
+fn from(rules: &str, address: &str) -> Came {
+    let mut exchange = TestSite::new("", rules).exchange("/", &[]);
+    exchange.request.received.real = Some(SocketAddr::new(address.parse().expect("an address"), 1));
+    ask(&mut exchange).came
+}
+
+#[test]
+fn the_first_rule_that_covers_the_client_decides() {
+    let rules = "deny 192.0.2.1; allow 192.0.2.0/24; deny all;";
+    assert_eq!(from(rules, "192.0.2.1"), Came::out(403));
+    assert_eq!(from(rules, "192.0.2.2"), Came::In);
+    assert_eq!(from(rules, "192.0.3.1"), Came::out(403));
+    assert_eq!(from("allow 192.0.2.0/24; deny 192.0.2.1;", "192.0.2.1"), Came::In);
+}
+
+#[test]
+fn client_that_no_rule_covers_may_come_in() {
+    assert_eq!(from("deny 192.0.2.0/24;", "198.51.100.1"), Came::In);
+    assert_eq!(from("deny unix:;", "198.51.100.1"), Came::In);
+}
+
+#[test]
+fn addresses_of_both_kinds_are_told_apart_but_for_mapped_ones() {
+    let rules = "allow 2001:db8::/32; allow 192.0.2.0/24; deny all;";
+    assert_eq!(from(rules, "2001:db8::1"), Came::In);
+    assert_eq!(from(rules, "2001:db9::1"), Came::out(403));
+    assert_eq!(from(rules, "::ffff:192.0.2.9"), Came::In);
+    assert_eq!(from(rules, "::ffff:192.0.3.9"), Came::out(403));
+}
+
+#[test]
+fn address_is_that_of_the_connection_where_no_proxy_told_one() {
+    let site = TestSite::new("", "allow 127.0.0.1; deny all;");
+    assert_eq!(ask(&mut site.exchange("/", &[])).came, Came::In);
+}
+
+#[test]
+fn rules_speak_of_addresses_and_not_of_who_somebody_is() {
+    let exchange = TestSite::new("", "deny all;").exchange("/", &[]);
+    let gate = exchange.request.place().entry.gate.as_ref().expect("a gate");
+    assert!(gate.rules_addresses() && !gate.identifies());
+}
+
+#[test]
+fn who_is_kept_out_by_address_may_come_in_by_another_check_where_any_is_enough() {
+    let guarded = "deny all; auth_request /ok; location = /ok { auth_request off; return 204; }";
+    let came = |satisfy: &str| {
+        let mut exchange = TestSite::new("", &format!("satisfy {satisfy}; {guarded}")).exchange("/", &[]);
+        let asked = ask(&mut exchange);
+        (asked.came, asked.waits)
+    };
+    assert_eq!(came("any"), (Came::In, 1));
+    assert_eq!(came("all"), (Came::out(403), 0));
+}

@@ -1,0 +1,130 @@
+use crate::testing::{Asked, Came, ask};
+use myriad_exchange::exchange::Exchange;
+use myriad_serve::testing::{TestFolder, TestSite};
+
+const USERS: &str = "plain:{PLAIN}secret
+sha6:$6$rounds=1000$saltsalt$Z/J9iYO1iE9xnr8JPQL57ZWsVRtVjrUv3CiWc/wKWseqXgSqn3HFYJ/Ng7YXa8XlLj.wpdAwHOJJzuGFqBBRa0
+strange:$argon2id$v=19$m=65536
+";
+const PLAIN: &str = "Basic cGxhaW46c2VjcmV0";
+/// `sha6:password`.
+const SLOW: &str = "Basic c2hhNjpwYXNzd29yZA==";
+
+/// A site with a file of users; removed with its folder.
+struct Closed(TestFolder, TestSite);
+
+impl Closed {
+    fn new(name: &str, server: &str) -> Self {
+        let folder = TestFolder::new(&format!("auth-basic-{name}"));
+        folder.write("users", USERS);
+        let site = TestSite::in_folder(&folder.0, "", server);
+        Self(folder, site)
+    }
+
+    fn exchange(&self, target: &str, authorization: Option<&str>) -> Box<Exchange> {
+        let field = authorization.map(|value| ("Authorization", value));
+        self.1.exchange(target, field.as_slice())
+    }
+
+    fn ask(&self, target: &str, authorization: &str) -> Asked {
+        ask(&mut self.exchange(target, Some(authorization)))
+    }
+}
+
+const RULES: &str = "auth_basic \"closed site\"; auth_basic_user_file users;";
+
+fn challenge() -> Came {
+    Came::Out(401, "WWW-Authenticate: Basic realm=\"closed site\"\r\n".to_owned())
+}
+
+#[test]
+fn who_knows_the_password_comes_in_without_a_wait() {
+    let closed = Closed::new("known", RULES);
+    let asked = closed.ask("/", PLAIN);
+    assert_eq!((asked.came, asked.waits), (Came::In, 0));
+}
+
+#[test]
+fn who_does_not_know_it_is_asked_for_it() {
+    let closed = Closed::new("unknown", RULES);
+    assert_eq!(ask(&mut closed.exchange("/", None)).came, challenge());
+    let wrong = [
+        ("a wrong password", "Basic cGxhaW46d3Jvbmc="),
+        ("a user who is not in the file", "Basic bm9ib2R5OnNlY3JldA=="),
+        ("a hash of no known kind", "Basic c3RyYW5nZTpzZWNyZXQ="),
+        ("another scheme", "Bearer cGxhaW46c2VjcmV0"),
+        ("no base64", "Basic !!!"),
+    ];
+    for (what, authorization) in wrong {
+        assert_eq!(closed.ask("/", authorization).came, challenge(), "{what}");
+    }
+}
+
+#[test]
+fn slow_hash_is_waited_for_once_a_minute() {
+    let closed = Closed::new("slow", RULES);
+    let (first, second) = (closed.ask("/", SLOW), closed.ask("/", SLOW));
+    assert_eq!((first.came, first.waits), (Came::In, 1));
+    assert_eq!((second.came, second.waits), (Came::In, 0));
+    // `sha6:wrong`: what is wrong is computed each time.
+    for _ in 0..2 {
+        let wrong = closed.ask("/", "Basic c2hhNjp3cm9uZw==");
+        assert_eq!((wrong.came, wrong.waits), (challenge(), 1));
+    }
+}
+
+#[test]
+fn realm_of_variables_may_ask_for_nothing() {
+    let rules = "auth_basic $arg_realm; auth_basic_user_file users;";
+    let closed = Closed::new("realm", rules);
+    assert_eq!(ask(&mut closed.exchange("/?realm=off", None)).came, Came::In);
+    let line = |realm: &str| Came::Out(401, format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n"));
+    assert_eq!(ask(&mut closed.exchange("/?realm=mine", None)).came, line("mine"));
+    assert_eq!(
+        ask(&mut closed.exchange("/?realm=one\r\nX-Two:\tthree\u{7f}", None)).came,
+        line("oneX-Two:three")
+    );
+    let exchange = closed.exchange("/", None);
+    let identifies =
+        |exchange: &Exchange| exchange.request.place().entry.gate.as_ref().expect("a gate").identifies();
+    assert!(!identifies(&exchange), "it may be off for some");
+    let exchange = Closed::new("named", RULES).exchange("/", None);
+    assert!(identifies(&exchange));
+}
+
+#[test]
+fn file_is_found_by_variables_and_by_its_absolute_name() {
+    let folder = TestFolder::new("auth-basic-absolute");
+    folder.write("users", USERS);
+    let rules = format!("auth_basic x; auth_basic_user_file {}/$arg_file;", folder.0.display());
+    let site = TestSite::new("", &rules);
+    assert_eq!(ask(&mut site.exchange("/?file=users", &[("Authorization", PLAIN)])).came, Came::In);
+}
+
+#[test]
+fn file_that_cannot_be_read_lets_nobody_in() {
+    let rules = "auth_basic x; auth_basic_user_file $arg_file;";
+    let closed = Closed::new("missing", rules);
+    assert_eq!(closed.ask("/?file=users", PLAIN).came, Came::In);
+    assert_eq!(closed.ask("/?file=nothing", PLAIN).came, Came::out(403), "as nginx does");
+    assert_eq!(closed.ask("/?file=.", PLAIN).came, Came::out(500), "a folder");
+    assert_eq!(closed.ask("/?file=users\0", PLAIN).came, Came::out(500), "no name of a file");
+}
+
+#[test]
+fn file_counts_as_it_is_now() {
+    let closed = Closed::new("changed", RULES);
+    assert_eq!(closed.ask("/", PLAIN).came, Came::In);
+    closed.0.write("users", "plain:{PLAIN}another one\n");
+    assert_eq!(closed.ask("/", PLAIN).came, challenge());
+}
+
+#[test]
+fn either_directive_alone_asks_for_nothing() {
+    for rules in
+        ["auth_basic x;", "auth_basic_user_file users;", "auth_basic off; auth_basic_user_file users;"]
+    {
+        let exchange = TestSite::new("", rules).exchange("/", &[]);
+        assert!(exchange.request.place().entry.gate.is_none(), "{rules}");
+    }
+}

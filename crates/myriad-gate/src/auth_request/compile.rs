@@ -1,0 +1,29 @@
+//! `auth_request` and `auth_request_set` of a place, compiled.
+
+use myriad_conf::Text;
+use myriad_conf::settings::Settings;
+
+use super::check::AuthRequest;
+use super::settings::AuthRequestSettings;
+use myriad_exchange::exchange::Check;
+use myriad_exchange::runtime::SettingsCompiler;
+
+/// The variables that the `auth_request_set` of a level give values to, named with their `$`.
+pub fn assigned(settings: &Settings) -> impl Iterator<Item = &Text> {
+    settings.feature::<AuthRequestSettings>().sets.iter().map(|set| &set.variable)
+}
+
+/// The values of those that nobody is asked for.
+pub fn unasked(settings: &Settings) -> impl Iterator<Item = &Text> {
+    let settings = settings.feature::<AuthRequestSettings>();
+    settings.sets.iter().filter(|_| settings.uri.is_none()).map(|set| &set.value)
+}
+
+/// The check of a place; none where it asks nobody.
+pub(crate) fn check(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<Box<dyn Check>> {
+    let settings = settings.feature::<AuthRequestSettings>();
+    let uri = settings.uri.as_ref()?.bytes().into();
+    let sets = settings.sets.iter();
+    let sets = sets.filter_map(|set| compile.assignment(&set.variable, &set.value)).collect();
+    Some(Box::new(AuthRequest { uri, sets }))
+}

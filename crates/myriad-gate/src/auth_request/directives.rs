@@ -1,0 +1,41 @@
+//! The directives.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, TWO};
+use myriad_conf::settings::Settings;
+
+use super::settings::{Assigned, AuthRequestSettings};
+
+/// The directives of `auth_request`.
+pub static ROWS: &[Directive] = &[
+    Directive::new(
+        "auth_request",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(auth_request),
+        "The URI of a subrequest that lets visitors in by 2xx and keeps them out by 401 or 403.",
+    )
+    .default("off"),
+    Directive::new(
+        "auth_request_set",
+        Contexts::HSL,
+        TWO,
+        Set::Settings(auth_request_set),
+        "Sets a variable from what that subrequest came to.",
+    )
+    .repeats(),
+];
+
+fn auth_request(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let uri = args.text(0)?;
+    settings.feature_mut::<AuthRequestSettings>().uri = (uri.bytes() != b"off").then_some(uri);
+    Ok(())
+}
+
+fn auth_request_set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let sets = &mut settings.feature_mut::<AuthRequestSettings>().sets;
+    args.start(sets);
+    // Read for its check alone: the script compiler wants the name with its `$`.
+    args.variable(0)?;
+    sets.push(Assigned { variable: args.text(0)?, value: args.text(1)? });
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! `auth_request`: a subrequest says whether the visitor may come in.
+
+mod check;
+mod compile;
+mod directives;
+mod settings;
+
+pub(super) use compile::check;
+pub use compile::{assigned, unasked};
+pub use directives::ROWS;
+
+#[cfg(test)]
+mod tests;

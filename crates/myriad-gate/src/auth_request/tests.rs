@@ -1,0 +1,90 @@
+use crate::testing::{Came, ask};
+use myriad_serve::testing::TestSite;
+
+/// A site that asks `/auth`, which answers so.
+fn site(answer: &str) -> TestSite {
+    TestSite::new("", &format!("auth_request /auth; location = /auth {{ auth_request off; {answer} }}"))
+}
+
+fn came(answer: &str) -> Came {
+    ask(&mut site(answer).exchange("/", &[])).came
+}
+
+#[test]
+fn any_success_lets_in() {
+    for status in [200, 201, 204] {
+        assert_eq!(came(&format!("return {status};")), Came::In, "{status}");
+    }
+}
+
+#[test]
+fn only_the_two_statuses_of_refusal_keep_out_by_themselves() {
+    assert_eq!(came("return 403;"), Came::out(403));
+    assert_eq!(came("return 401;"), Came::out(401));
+    for status in [302, 404, 500, 503] {
+        assert_eq!(came(&format!("return {status} /x;")), Came::out(500), "{status} is an error of the site");
+    }
+}
+
+#[test]
+fn subrequest_that_closes_closes_the_connection() {
+    assert_eq!(came("return 444;"), Came::out(444));
+}
+
+#[test]
+fn every_wait_is_one_subrequest() {
+    let asked = ask(&mut site("return 204;").exchange("/", &[]));
+    assert_eq!((asked.came, asked.waits), (Came::In, 1));
+}
+
+#[test]
+fn subrequest_of_a_subrequest_is_not_asked_again() {
+    let site = site("return 403;");
+    let mut parent = site.exchange("/", &[]);
+    let mut child = parent.child(b"/", b"").expect("the first subrequest");
+    assert_eq!(ask(&mut child).came, Came::In, "access is judged for the request that it belongs to");
+}
+
+#[test]
+fn whom_it_lets_in_is_known() {
+    let exchange = site("return 204;").exchange("/", &[]);
+    let gate = exchange.request.place().entry.gate.as_ref().expect("a gate");
+    assert!(gate.identifies() && !gate.rules_addresses());
+}
+
+#[test]
+fn explained_request_names_the_uri_and_asks_nobody() {
+    let exchange = site("return 403;").exchange("/", &[]);
+    let gate = exchange.request.place().entry.gate.clone().expect("a gate");
+    let (told, verdict) = gate.checks[0].explain(&exchange.request);
+    assert_eq!(told, "would ask /auth; taken as let in");
+    assert!(matches!(verdict, myriad_exchange::exchange::Verdict::Allow));
+}
+
+#[test]
+fn values_of_the_subrequest_are_taken_whatever_it_says() {
+    let who = |status: u16| {
+        let site = TestSite::new(
+            "",
+            &format!(
+                "auth_request /auth; auth_request_set $who \"$status of $uri\"; auth_request_set $again \"$who, $args\";
+                 add_header X-Who $who; add_header X-Again $again;
+                 location = /auth {{ auth_request off; return {status}; }}"
+            ),
+        );
+        let mut exchange = site.exchange("/?mine", &[]);
+        let came = ask(&mut exchange).came;
+        let site = std::rc::Rc::clone(&exchange.request.site);
+        let place = site.runtime.place(exchange.request.route.place);
+        let values = place.headers.add.iter().map(|field| {
+            let mut value = Vec::new();
+            let myriad_exchange::exchange::Exchange { request, frame } = &mut *exchange;
+            field.value.eval(request, frame, &mut value).expect("a value");
+            String::from_utf8(value).expect("text")
+        });
+        (came, values.collect::<Vec<_>>())
+    };
+    let values = |status: u16| vec![format!("{status} of /auth"), ", ".to_owned()];
+    assert_eq!(who(204), (Came::In, values(204)));
+    assert_eq!(who(403), (Came::out(403), values(403)));
+}

@@ -1,0 +1,77 @@
+//! From settings to gates: which checks there are, and in which order they are asked.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use myriad_conf::model::{LimitKind, LimitZoneConf};
+use myriad_conf::settings::{Satisfy, Settings};
+use myriad_script::Template;
+
+use super::auth_basic::{self, Passwords};
+use super::limit_zone::Tables;
+use super::{access, auth_request, limit_conn, limit_req};
+use myriad_exchange::exchange::Gate;
+use myriad_exchange::runtime::SettingsCompiler;
+
+/// What checks know that outlives a reload.
+#[derive(Default)]
+pub struct Kept {
+    requests: Tables<limit_req::RequestTable>,
+    connections: Tables<limit_conn::ConnectionTable>,
+    passwords: Arc<Passwords>,
+}
+
+impl Kept {
+    /// The configuration with these zones runs: tables take its sizes, those of zones that are gone go.
+    pub fn settle(&mut self, zones: &[LimitZoneConf]) {
+        self.requests.settle(zones);
+        self.connections.settle(zones);
+    }
+}
+
+/// Makes the gates of a configuration's places.
+#[derive(Default)]
+pub struct Gates {
+    requests: limit_req::Zones,
+    connections: limit_conn::Zones,
+    passwords: Arc<Passwords>,
+    folder: PathBuf,
+}
+
+impl Gates {
+    /// With the zones of a configuration and their keys, compiled. Relative names of password files start from `folder`.
+    pub fn new<'a>(
+        zones: impl Iterator<Item = (&'a LimitZoneConf, Template)>,
+        kept: &mut Kept,
+        folder: &Path,
+    ) -> Self {
+        let mut gates =
+            Self { folder: folder.to_owned(), passwords: Arc::clone(&kept.passwords), ..Self::default() };
+        for (conf, key) in zones {
+            match conf.kind {
+                LimitKind::Requests { rate } => gates.requests.add(kept.requests.zone(conf, key), rate),
+                LimitKind::Connections => gates.connections.add(kept.connections.zone(conf, key)),
+            }
+        }
+        gates
+    }
+
+    /// The gate of a place; none where everybody may come in.
+    pub fn gate(&self, settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<Arc<Gate>> {
+        let Settings { access, limits, .. } = settings;
+        // nginx's order.
+        let checks = [
+            limit_req::check(limits, &self.requests),
+            limit_conn::check(limits, &self.connections),
+            access::check(access),
+            auth_basic::check(access, &self.folder, &self.passwords, compile),
+            auth_request::check(settings, compile),
+        ];
+        let checks: Vec<_> = checks.into_iter().flatten().collect();
+        let any = access.satisfy == Satisfy::Any;
+        (!checks.is_empty()).then(|| Arc::new(Gate { checks, any, delay_ms: access.auth_delay }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

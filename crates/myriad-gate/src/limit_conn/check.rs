@@ -1,0 +1,90 @@
+//! The check: counts a request against every limit until it is over, or refuses it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_conf::settings::LimitAnswer;
+use myriad_log::Level;
+use myriad_script::EvalError;
+
+use super::table::{ConnectionTable, Held};
+use crate::limit_zone::LimitZone;
+use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict, scratch};
+
+/// The longest key, bytes, as in nginx.
+const LONGEST_KEY: usize = 255;
+
+/// `limit_conn` of a place.
+pub(super) struct LimitConn {
+    /// The limits, in order, each with the most that one visitor may have under way.
+    pub limits: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
+    /// What is done beyond them.
+    pub answer: LimitAnswer,
+}
+
+impl Check for LimitConn {
+    fn name(&self) -> &'static str {
+        "limit_conn"
+    }
+
+    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+        let visit = Rc::clone(exchange.request.visit());
+        let status = &visit.connections;
+        if status.get().is_some() {
+            return Verdict::Pass;
+        }
+        let held = match self.hold(exchange) {
+            Ok(held) => held,
+            Err(error) => {
+                exchange.request.log(Level::Error, format_args!("{error}"));
+                return Verdict::Fail(500);
+            }
+        };
+        match held {
+            None if self.answer.dry_run => status.set(Some(LimitStatus::RejectedDryRun)),
+            None => {
+                status.set(Some(LimitStatus::Rejected));
+                return Verdict::Fail(self.answer.status);
+            }
+            Some(held) if held.is_empty() => {}
+            Some(held) => {
+                status.set(Some(LimitStatus::Passed));
+                *visit.held.borrow_mut() = Some(Box::new(held));
+            }
+        }
+        Verdict::Pass
+    }
+
+    fn explain(&self, _: &Request) -> (String, Verdict) {
+        ("would count this connection".to_owned(), Verdict::Pass)
+    }
+
+    fn judges_subrequests(&self) -> bool {
+        true
+    }
+}
+
+impl LimitConn {
+    /// Counts the request in every zone that has a key for it; none where one of them is full, which the error log is told.
+    fn hold(&self, exchange: &mut Exchange) -> Result<Option<Vec<Held>>, EvalError> {
+        let mut held = Vec::with_capacity(self.limits.len());
+        for (zone, most) in &self.limits {
+            let found = scratch::with_buffer(|key| {
+                zone.key(exchange, LONGEST_KEY, key)?;
+                Ok((!key.is_empty()).then(|| zone.table.hold(key, *most)))
+            })?;
+            match found {
+                None => {}
+                Some(Some(counted)) => held.push(counted),
+                Some(None) => {
+                    let dry = if self.answer.dry_run { ", dry run," } else { "" };
+                    let name = &zone.name;
+                    let message = format_args!("limiting connections{dry} by zone \"{name}\"");
+                    exchange.request.log(self.answer.level, message);
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(held))
+    }
+}

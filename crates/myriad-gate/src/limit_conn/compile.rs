@@ -1,0 +1,31 @@
+//! `limit_conn_zone` and the `limit_conn*` of a place, compiled.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use myriad_conf::settings::LimitSettings;
+
+use super::check::LimitConn;
+use super::table::ConnectionTable;
+use crate::limit_zone::LimitZone;
+use myriad_exchange::exchange::Check;
+
+/// The zones of a configuration, by name.
+#[derive(Default)]
+pub(crate) struct Zones(HashMap<Box<str>, Arc<LimitZone<ConnectionTable>>>);
+
+impl Zones {
+    /// Adds a zone.
+    pub(crate) fn add(&mut self, zone: Arc<LimitZone<ConnectionTable>>) {
+        self.0.insert(zone.name.clone(), zone);
+    }
+}
+
+/// The check of a place; none where nothing is limited. The zones are there: the configuration was checked for that.
+pub(crate) fn check(settings: &LimitSettings, zones: &Zones) -> Option<Box<dyn Check>> {
+    let limits = settings.connections.iter();
+    let limits = limits.filter_map(|limit| Some((Arc::clone(zones.0.get(&*limit.zone)?), limit.most)));
+    let limits: Vec<_> = limits.collect();
+    let answer = settings.connections_answer;
+    (!limits.is_empty()).then(|| Box::new(LimitConn { limits, answer }) as _)
+}

@@ -1,0 +1,91 @@
+use crate::testing::{Came, ask};
+use myriad_exchange::exchange::{Exchange, LimitStatus};
+use myriad_serve::testing::TestSite;
+
+const ZONE: &str = "limit_conn_zone $arg_key zone=one:1m;";
+
+fn status(exchange: &Exchange) -> Option<LimitStatus> {
+    exchange.request.outcome.visit.as_ref().and_then(|visit| visit.connections.get())
+}
+
+/// A request that has been asked, and what it came to.
+fn asked(site: &TestSite, target: &str) -> (Box<Exchange>, Came) {
+    let mut exchange = site.exchange(target, &[]);
+    let came = ask(&mut exchange).came;
+    (exchange, came)
+}
+
+#[test]
+fn request_counts_until_it_is_over() {
+    let site = TestSite::new(ZONE, "limit_conn one 2;");
+    let (first, came) = asked(&site, "/?key=a");
+    assert_eq!((came, status(&first)), (Came::In, Some(LimitStatus::Passed)));
+    let (_second, came) = asked(&site, "/?key=a");
+    assert_eq!(came, Came::In);
+    let (third, came) = asked(&site, "/?key=a");
+    assert_eq!((came, status(&third)), (Came::out(503), Some(LimitStatus::Rejected)));
+    assert_eq!(asked(&site, "/?key=b").1, Came::In);
+    drop(first);
+    assert_eq!(asked(&site, "/?key=a").1, Came::In);
+}
+
+#[test]
+fn what_is_held_outlives_the_request_in_its_subrequests() {
+    let site = TestSite::new(ZONE, "limit_conn one 1;");
+    let (mut parent, _) = asked(&site, "/?key=a");
+    let mut child = parent.child(b"/", b"key=a").expect("the first subrequest");
+    drop(parent);
+    assert_eq!(ask(&mut child).came, Came::In, "it was counted with the request that it belongs to");
+    assert_eq!(asked(&site, "/?key=a").1, Came::out(503));
+    drop(child);
+    assert_eq!(asked(&site, "/?key=a").1, Came::In);
+}
+
+#[test]
+fn full_zone_gives_back_what_the_other_zones_had_counted() {
+    let zones = "limit_conn_zone $arg_a zone=a:1m; limit_conn_zone $arg_b zone=b:1m;";
+    let site = TestSite::new(zones, "limit_conn a 1; limit_conn b 1;");
+    let (_first, came) = asked(&site, "/?b=1");
+    assert_eq!(came, Came::In);
+    let (_refused, came) = asked(&site, "/?a=1&b=1");
+    assert_eq!(came, Came::out(503));
+    assert_eq!(asked(&site, "/?a=1").1, Came::In, "the refused request counts nowhere");
+}
+
+#[test]
+fn request_without_a_key_or_with_too_long_a_key_is_not_counted() {
+    let site = TestSite::new(ZONE, "limit_conn one 1;");
+    let long = format!("/?key={}", "x".repeat(256));
+    for target in ["/", &long] {
+        let held = [(); 3].map(|()| asked(&site, target));
+        assert!(held.iter().all(|(exchange, came)| *came == Came::In && status(exchange).is_none()));
+    }
+    let longest = &long[..long.len() - 1];
+    let _held = asked(&site, longest);
+    assert_eq!(asked(&site, longest).1, Came::out(503));
+}
+
+#[test]
+fn dry_run_tells_what_it_would_have_done_and_lets_in() {
+    let site = TestSite::new(ZONE, "limit_conn one 1; limit_conn_dry_run on; limit_conn_status 429;");
+    let _first = asked(&site, "/?key=a");
+    let (second, came) = asked(&site, "/?key=a");
+    assert_eq!((came, status(&second)), (Came::In, Some(LimitStatus::RejectedDryRun)));
+}
+
+#[test]
+fn refusal_has_the_status_that_is_written() {
+    let site = TestSite::new(ZONE, "limit_conn one 1; limit_conn_status 429;");
+    let _first = asked(&site, "/?key=a");
+    assert_eq!(asked(&site, "/?key=a").1, Came::out(429));
+}
+
+#[test]
+fn request_is_counted_once_wherever_it_is_redirected_to() {
+    let site = TestSite::new(ZONE, "limit_conn one 2; location /other { limit_conn one 2; }");
+    let (mut exchange, _) = asked(&site, "/?key=a");
+    assert_eq!(ask(&mut exchange).came, Came::In);
+    let (_second, came) = asked(&site, "/other?key=a");
+    assert_eq!(came, Came::In);
+    assert_eq!(asked(&site, "/?key=a").1, Came::out(503));
+}

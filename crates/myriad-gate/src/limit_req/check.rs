@@ -1,0 +1,167 @@
+//! The check: a request is let in, held back, or refused.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use myriad_conf::settings::LimitAnswer;
+use myriad_log::Level;
+use myriad_script::EvalError;
+
+use super::table::{Asked, Limit, RequestTable};
+use crate::limit_zone::LimitZone;
+use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict};
+
+/// The longest key, bytes (nginx counts its length in sixteen bits).
+const LONGEST_KEY: usize = 65_535;
+
+/// `limit_req` of a place.
+pub(super) struct LimitReq {
+    /// The limits, in order.
+    pub limits: Vec<(Arc<LimitZone<RequestTable>>, Limit)>,
+    /// What is done beyond them.
+    pub answer: LimitAnswer,
+    /// How a delay is logged.
+    pub delay_level: Level,
+}
+
+/// The request is beyond a limit, which the error log was told.
+struct Beyond;
+
+/// The longest wait that the limits ask for.
+struct Wait<'a> {
+    ms: u64,
+    /// Thousandths of requests beyond the rate.
+    excess: u64,
+    zone: &'a str,
+}
+
+impl Check for LimitReq {
+    fn name(&self) -> &'static str {
+        "limit_req"
+    }
+
+    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+        let visit = Rc::clone(exchange.request.visit());
+        let status = &visit.requests;
+        if status.get().is_some() {
+            return Verdict::Pass;
+        }
+        let keys = match self.keys(exchange) {
+            Ok(keys) => keys,
+            Err(error) => {
+                exchange.request.log(Level::Error, format_args!("{error}"));
+                return Verdict::Fail(500);
+            }
+        };
+        if keys.is_empty() {
+            return Verdict::Pass;
+        }
+        // The clock of this moment: requests of one connection may have been received together.
+        let now = myriad_net::clock::now_ms();
+        let (found, verdict) = match self.ask(&exchange.request, &keys, now) {
+            Ok(None) => (LimitStatus::Passed, Verdict::Pass),
+            Ok(Some(wait)) => self.delay(&exchange.request, &wait),
+            Err(Beyond) if self.answer.dry_run => (LimitStatus::RejectedDryRun, Verdict::Pass),
+            Err(Beyond) => (LimitStatus::Rejected, Verdict::Fail(self.answer.status)),
+        };
+        status.set(Some(found));
+        verdict
+    }
+
+    fn explain(&self, _: &Request) -> (String, Verdict) {
+        ("would count this request".to_owned(), Verdict::Pass)
+    }
+
+    fn judges_subrequests(&self) -> bool {
+        true
+    }
+}
+
+impl LimitReq {
+    /// The keys of the limits that have one for this request, by the limit's index.
+    fn keys(&self, exchange: &mut Exchange) -> Result<Vec<(usize, Vec<u8>)>, EvalError> {
+        let mut keys = Vec::with_capacity(self.limits.len());
+        for (index, (zone, _)) in self.limits.iter().enumerate() {
+            let mut key = Vec::new();
+            zone.key(exchange, LONGEST_KEY, &mut key)?;
+            if !key.is_empty() {
+                keys.push((index, key));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Asks every limit, and counts the request only where all let it in. `keys` has one at least.
+    fn ask(
+        &self,
+        request: &Request,
+        keys: &[(usize, Vec<u8>)],
+        now: u64,
+    ) -> Result<Option<Wait<'_>>, Beyond> {
+        let mut longest: Option<Wait<'_>> = None;
+        let mut consider = |index: usize, excess: u64| {
+            let (zone, limit) = &self.limits[index];
+            let ms = limit.wait_ms(excess);
+            if ms > longest.as_ref().map_or(0, |longest| longest.ms) {
+                longest = Some(Wait { ms, excess, zone: &zone.name });
+            }
+        };
+        let (last, others) = keys.split_last().ok_or(Beyond)?;
+        for (index, key) in others {
+            let (zone, limit) = &self.limits[*index];
+            self.within(request, &zone.name, zone.table.ask(key, *limit, now))?;
+        }
+        let (zone, limit) = &self.limits[last.0];
+        let excess = self.within(request, &zone.name, zone.table.ask_and_count(&last.1, *limit, now))?;
+        consider(last.0, excess);
+        for (index, key) in others.iter().rev() {
+            let (zone, limit) = &self.limits[*index];
+            consider(*index, zone.table.count(key, *limit, now));
+        }
+        Ok(longest)
+    }
+
+    /// The excess of a request that is within a limit.
+    fn within(&self, request: &Request, zone: &str, asked: Asked) -> Result<u64, Beyond> {
+        match asked {
+            Asked::Within(excess) => Ok(excess),
+            Asked::Beyond(excess) => {
+                let (whole, part) = (excess / 1000, excess % 1000);
+                let dry = self.dry();
+                request.log(
+                    self.answer.level,
+                    format_args!("limiting requests{dry}, excess: {whole}.{part:03} by zone \"{zone}\""),
+                );
+                Err(Beyond)
+            }
+            Asked::NoRoom => {
+                request.log(Level::Alert, format_args!("could not allocate node in zone \"{zone}\""));
+                Err(Beyond)
+            }
+        }
+    }
+
+    /// Holds a request back, or tells only that it would be.
+    fn delay(&self, request: &Request, wait: &Wait<'_>) -> (LimitStatus, Verdict) {
+        let Wait { ms, excess, zone } = *wait;
+        let (whole, part) = (excess / 1000, excess % 1000);
+        let dry = self.dry();
+        request.log(
+            self.delay_level,
+            format_args!("delaying request{dry}, excess: {whole}.{part:03}, by zone \"{zone}\""),
+        );
+        if self.answer.dry_run {
+            return (LimitStatus::DelayedDryRun, Verdict::Pass);
+        }
+        let pause = async move |_: &mut Exchange| {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            Verdict::Pass
+        };
+        (LimitStatus::Delayed, Verdict::wait(pause))
+    }
+
+    fn dry(&self) -> &'static str {
+        if self.answer.dry_run { ", dry run" } else { "" }
+    }
+}

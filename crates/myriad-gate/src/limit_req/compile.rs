@@ -1,0 +1,43 @@
+//! `limit_req_zone` and the `limit_req*` of a place, compiled.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use myriad_conf::settings::{Level, LimitSettings};
+
+use super::check::LimitReq;
+use super::table::{Limit, RequestTable};
+use crate::limit_zone::LimitZone;
+use myriad_exchange::exchange::Check;
+
+/// The zones of a configuration, by name, with their rates: thousandths of a request a second.
+#[derive(Default)]
+pub(crate) struct Zones(HashMap<Box<str>, (Arc<LimitZone<RequestTable>>, u64)>);
+
+impl Zones {
+    /// Adds a zone.
+    pub(crate) fn add(&mut self, zone: Arc<LimitZone<RequestTable>>, rate: u64) {
+        self.0.insert(zone.name.clone(), (zone, rate));
+    }
+}
+
+/// The check of a place; none where nothing is limited. The zones are there: the configuration was checked for that.
+pub(crate) fn check(settings: &LimitSettings, zones: &Zones) -> Option<Box<dyn Check>> {
+    let limits = settings.requests.iter().filter_map(|limit| {
+        let (zone, rate) = zones.0.get(&*limit.zone)?;
+        Some((Arc::clone(zone), Limit { rate: *rate, burst: limit.burst, delay: limit.delay }))
+    });
+    let limits: Vec<_> = limits.collect();
+    let answer = settings.requests_answer;
+    (!limits.is_empty())
+        .then(|| Box::new(LimitReq { limits, answer, delay_level: milder(answer.level) }) as _)
+}
+
+/// The level of a delay: one below that of a refusal, as in nginx.
+fn milder(level: Level) -> Level {
+    match level {
+        Level::Error => Level::Warn,
+        Level::Warn => Level::Notice,
+        _ => Level::Info,
+    }
+}

@@ -1,0 +1,54 @@
+//! What a request comes to at the gate of its place, for tests of the checks.
+
+use myriad_exchange::exchange::{Exchange, Step};
+use myriad_serve::testing::block_on;
+
+/// What a request came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Came {
+    /// It may come in.
+    In,
+    /// It is kept out with this status, and these field lines.
+    Out(u16, String),
+}
+
+impl Came {
+    /// It is kept out with this status, and nothing is said about how to come in.
+    pub(super) fn out(status: u16) -> Self {
+        Self::Out(status, String::new())
+    }
+}
+
+/// What an exchange came to, and how often it had to wait.
+pub(super) struct Asked {
+    pub came: Came,
+    pub waits: u32,
+}
+
+/// Takes an exchange through the gate of its place.
+pub(super) fn ask(exchange: &mut Exchange) -> Asked {
+    let gate = exchange.request.place().entry.gate.clone().expect("the place has a gate");
+    finish(exchange, |exchange| super::begin(exchange, &gate))
+}
+
+/// Waits for what the steps from this one on wait for.
+pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) -> Step) -> Asked {
+    let mut step = begin(exchange);
+    let mut waits = 0;
+    loop {
+        let came = match step {
+            Step::Wait(pending) => {
+                waits += 1;
+                step = block_on(pending.wait(exchange));
+                continue;
+            }
+            Step::Enter => Came::In,
+            Step::Error(status) => {
+                let lines = exchange.request.errors.carried.take().map(|carried| carried.lines);
+                Came::Out(status, String::from_utf8(lines.unwrap_or_default()).expect("text"))
+            }
+            _ => panic!("a gate lets in or keeps out"),
+        };
+        return Asked { came, waits };
+    }
+}

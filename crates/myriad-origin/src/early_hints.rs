@@ -1,0 +1,50 @@
+//! `early_hints`: 103 of an origin for the client.
+
+use myriad_conf::Text;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::settings::Settings;
+use myriad_script::Predicates;
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+/// `early_hints`: values of which one must be neither empty nor `0`.
+#[derive(Clone, Debug, Default)]
+struct EarlyHintSettings(Vec<Text>);
+
+myriad_conf::feature_settings!(EarlyHintSettings);
+
+/// The directive.
+pub static ROWS: &[Directive] = &[Directive::new(
+    "early_hints",
+    Contexts::HSL,
+    at_least(1),
+    Set::Settings(early_hints),
+    "When 103 (Early Hints) of an HTTP origin is passed on: if one of the values is neither empty nor 0.",
+)];
+
+fn early_hints(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.feature_mut::<EarlyHintSettings>().0 =
+        (0..args.len()).map(|index| args.text(index)).collect::<Result<_, _>>()?;
+    Ok(())
+}
+
+/// The same, compiled.
+struct EarlyHints(Predicates);
+
+/// Compiles `early_hints`.
+pub fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let texts = &settings.feature::<EarlyHintSettings>().0;
+    if !texts.is_empty() {
+        features.keep(EarlyHints(Predicates::new(
+            texts.iter().map(|text| compiler.apart_template(text)).collect(),
+        )));
+    }
+}
+
+/// Whether the client is told of 103 of an origin.
+pub(super) fn are_wanted(exchange: &mut Exchange) -> bool {
+    let Exchange { request, frame } = exchange;
+    let rules = request.place().features.get::<EarlyHints>();
+    rules.is_some_and(|rules| rules.0.any_true(request, frame).unwrap_or(false))
+}

@@ -1,0 +1,106 @@
+//! How a FastCGI origin is asked.
+
+use std::cell::RefCell;
+
+use bytes::Bytes;
+use myriad_fastcgi::Params;
+use myriad_http::Known;
+use myriad_script::{EvalError, Frame, Regex, Template};
+use myriad_upstream::{Protocol, RequestPayload};
+
+use crate::cgi::{CgiPlace, environment};
+use crate::group;
+use myriad_exchange::exchange::{Exchange, Purpose, Request};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, PassVariable, ProtocolRequest, RequestRules, Who};
+
+/// `fastcgi_*` of a place, beyond what all protocols share.
+pub(super) struct FastCgiPlace {
+    /// `fastcgi_param`.
+    pub environment: CgiPlace,
+    /// `fastcgi_index`.
+    pub index: Box<[u8]>,
+    /// `fastcgi_split_path_info`.
+    pub split_path_info: Option<Regex>,
+    /// `fastcgi_keep_conn`.
+    pub keep_conn: bool,
+    /// `fastcgi_catch_stderr`.
+    pub catch_stderr: Vec<Box<[u8]>>,
+}
+
+impl OriginProtocol for FastCgiPlace {
+    fn make(
+        &self,
+        exchange: &mut Exchange,
+        rules: RequestRules,
+        purpose: Purpose<'_>,
+        body: RequestPayload,
+    ) -> Result<ProtocolRequest, MakeError> {
+        let mut params = Params::with_capacity(2048);
+        environment::write(exchange, rules, &self.environment, purpose, &mut params)?;
+        let method = environment::method(exchange, purpose);
+        let params = Bytes::from(params.into_bytes());
+        let protocol = Protocol::FastCgi { params, keep_conn: self.keep_conn };
+        Ok(ProtocolRequest { protocol, method, body, tls: None })
+    }
+
+    fn show(&self, _: &Request, peer: &str) -> String {
+        format!("fastcgi://{peer}")
+    }
+
+    fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
+        group::named(exchange, target)
+    }
+
+    fn replaces(&self, field: Known) -> bool {
+        self.environment.replaces(field)
+    }
+
+    /// A `Status` is in the status line.
+    fn ends(&self, known: Known) -> bool {
+        known == Known::Status
+    }
+
+    fn spoils(&self, text: &[u8]) -> bool {
+        let has = |word: &[u8]| !word.is_empty() && text.windows(word.len()).any(|part| part == word);
+        self.catch_stderr.iter().any(|word| has(word))
+    }
+
+    fn scripts(&self) -> Vec<&Template> {
+        self.environment.scripts()
+    }
+
+    fn variable(&self, request: &Request, name: PassVariable, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+        match name {
+            PassVariable::PathInfo => self.split_uri(request, 2, out),
+            PassVariable::ScriptName => {
+                if !self.split_uri(request, 1, out)? {
+                    out.extend_from_slice(&request.route.uri);
+                }
+                if out.ends_with(b"/") {
+                    out.extend_from_slice(&self.index);
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+thread_local! {
+    /// A frame for what is matched beside the rules: the location's captures must survive, for they may stand in other parameters.
+    static SPLIT: RefCell<Frame> = RefCell::new(Frame::new());
+}
+
+impl FastCgiPlace {
+    /// Appends a group of `fastcgi_split_path_info`, applied to the URI. Returns whether it matched.
+    fn split_uri(&self, request: &Request, group: usize, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+        let Some(regex) = &self.split_path_info else { return Ok(false) };
+        SPLIT.with_borrow_mut(|frame| {
+            let matched = regex.matches(&request.route.uri, frame)?;
+            if matched {
+                out.extend_from_slice(frame.capture(group).unwrap_or_default());
+            }
+            Ok(matched)
+        })
+    }
+}

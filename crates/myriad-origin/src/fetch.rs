@@ -1,0 +1,80 @@
+//! A request sent to an origin.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use myriad_log::Level;
+use myriad_upstream::{OriginError, OriginRequest, OriginResponse};
+use tokio::sync::oneshot;
+
+use crate::bind;
+use crate::group;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::runtime::{OriginGroup, OriginPlace};
+
+/// As [`fetch`], but goes on when the client has gone (`*_ignore_client_abort`), up to the answer's last byte. What no peer has
+/// begun with ends with its client all the same: it would only keep others waiting.
+pub async fn fetch_to_the_end(
+    exchange: &mut Exchange,
+    origin: &Arc<OriginPlace>,
+    group: &Arc<OriginGroup>,
+    mut request: OriginRequest,
+) -> Result<OriginResponse, OriginError> {
+    prepare(exchange, origin, group, &mut request, true);
+    let (group, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
+    let (mut sender, receiver) = oneshot::channel();
+    let sent = request.attempts.sent();
+    tokio::task::spawn_local(async move {
+        let mut fetching = pin!(group.group.fetch(&pool, request));
+        let fetched = poll_fn(|cx| match fetching.as_mut().poll(cx) {
+            Poll::Ready(fetched) => Poll::Ready(Some(fetched)),
+            Poll::Pending if !sent.has_begun() && sender.poll_closed(cx).is_ready() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        if let Some(fetched) = fetched.await
+            && let Err(Ok(mut response)) = sender.send(fetched)
+        {
+            while let Some(Ok(_)) = poll_fn(|cx| response.body.as_mut().poll_data(cx)).await {}
+        }
+    });
+    match receiver.await {
+        Ok(fetched) => fetched,
+        // The task goes only with the worker, which then asks nobody any more.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Sends a request to a group, with what goes wrong on the way told to the error log of the exchange. `waits` says that
+/// the client waits for its head.
+pub async fn fetch(
+    exchange: &mut Exchange,
+    origin: &Arc<OriginPlace>,
+    group: &OriginGroup,
+    mut request: OriginRequest,
+    waits: bool,
+) -> Result<OriginResponse, OriginError> {
+    prepare(exchange, origin, group, &mut request, waits);
+    let site = std::rc::Rc::clone(&exchange.request.site);
+    group.group.fetch(&site.pool, request).await
+}
+
+fn prepare(
+    exchange: &mut Exchange,
+    origin: &Arc<OriginPlace>,
+    group: &OriginGroup,
+    request: &mut OriginRequest,
+    waits: bool,
+) {
+    request.affinity = group::affinity(exchange, group);
+    request.bind = bind::address(exchange, origin);
+    request.observer = Some(crate::observer::Observer::of(exchange, origin, waits));
+}
+
+/// No answer: the error log says why, the client gets the status.
+pub fn fail(exchange: &Exchange, error: &OriginError) -> Step {
+    exchange.request.log(Level::Error, format_args!("{error}"));
+    Step::Error(error.status())
+}

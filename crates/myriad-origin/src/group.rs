@@ -1,0 +1,111 @@
+//! Which origins are asked: the group that a place names, or that a variable names.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_conf::model::Balance;
+use myriad_log::Level;
+use myriad_script::Template;
+use myriad_upstream::{Address, Affinity, Group, GroupConfig, KeepAlive, PeerConfig, Registry};
+
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::{OriginGroup, OriginPlace, Target, Who};
+
+/// Idle connections that a worker keeps to an HTTP origin without an `upstream` block.
+pub const HTTP_IDLE: usize = 32;
+
+/// The group that the place's target names; the error is the status to answer.
+pub fn of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Who, u16> {
+    let template = match &origin.target {
+        Target::Group(group) => return Ok(Who::Group(Arc::clone(group))),
+        Target::Variable(template) => template,
+    };
+    origin.protocol.who(exchange, template)
+}
+
+/// The group or address that a target with variables comes to; the error is the status to answer.
+pub(super) fn named(exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
+    let mut name = Vec::new();
+    let Exchange { request, frame } = exchange;
+    let named = target.eval(request, frame, &mut name).is_ok();
+    let name = String::from_utf8_lossy(&name);
+    if let Some(group) = named.then(|| named_group(exchange, &name)).flatten() {
+        Ok(Who::Group(group))
+    } else {
+        exchange.request.log(Level::Error, format_args!("no upstream group or address \"{name}\""));
+        Err(502)
+    }
+}
+
+/// Looks the name up, where there is one; the error is the status to answer.
+pub async fn settle(exchange: &mut Exchange, chosen: Who) -> Result<Arc<OriginGroup>, u16> {
+    let (name, port, place) = match chosen {
+        Who::Group(group) => return Ok(group),
+        Who::Name { name, port, resolver } => (name, port, resolver),
+    };
+    let resolver = exchange.request.site.resolvers[place.index].clone();
+    match resolver.resolve(&name, place.timeout_ms).await {
+        Ok(addresses) => Ok(resolved_group(exchange, &name, port, &addresses)),
+        Err(error) => {
+            exchange.request.log(Level::Error, format_args!("{name} could not be resolved ({error})"));
+            exchange.request.origin_mut().attempts.unresolved(&name);
+            Err(502)
+        }
+    }
+}
+
+/// The group of a name's addresses. They come and go, so none is remembered to have failed.
+fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAddr]) -> Arc<OriginGroup> {
+    let identity = format!("{name}:{port} {addresses:?}");
+    let site = &exchange.request.site;
+    if let Some(group) = site.addressed.borrow_mut().get_mut(&identity) {
+        return Arc::clone(group);
+    }
+    let peers = addresses.iter().map(|address| PeerConfig {
+        max_fails: 0,
+        ..PeerConfig::new(Address::Tcp(SocketAddr::new(*address, port)))
+    });
+    let config = GroupConfig {
+        name: name.to_owned(),
+        peers: peers.collect(),
+        balance: Balance::default(),
+        keepalive: KeepAlive { http: HTTP_IDLE, ..KeepAlive::default() },
+        queue: None,
+    };
+    let group = Arc::new(OriginGroup { group: Group::new(config, &Registry::default()), key: None });
+    site.addressed.borrow_mut().insert(identity, Arc::clone(&group), 1);
+    group
+}
+
+/// An `upstream` block, else an address; host names are not looked up while a request waits.
+pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginGroup>> {
+    let site = &exchange.request.site;
+    if let Some(group) = site.runtime.group(name) {
+        return Some(group);
+    }
+    if let Some(group) = site.addressed.borrow_mut().get_mut(name) {
+        return Some(Arc::clone(group));
+    }
+    let mut config = GroupConfig::single(Address::parse(name, None).ok()?);
+    config.keepalive.http = HTTP_IDLE;
+    let group = Arc::new(OriginGroup { group: Group::new(config, &Registry::default()), key: None });
+    site.addressed.borrow_mut().insert(name.to_owned(), Arc::clone(&group), 1);
+    Some(group)
+}
+
+/// What `hash` and `ip_hash` choose a peer by.
+pub fn affinity(exchange: &mut Exchange, group: &OriginGroup) -> Affinity {
+    let Some(key) = &group.key else {
+        // Clients on unix sockets are one to nginx: they all stay with one peer.
+        let client = exchange.request.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        return Affinity::Client(client);
+    };
+    let mut text = Vec::new();
+    let Exchange { request, frame } = exchange;
+    match key.eval(request, frame, &mut text) {
+        Ok(()) => Affinity::Key(Bytes::from(text)),
+        // Any peer will do for a key that cannot be told.
+        Err(_) => Affinity::None,
+    }
+}

@@ -1,0 +1,123 @@
+//! `proxy_pass` and the fields of its requests.
+
+use myriad_conf::settings::{HttpVersion, Protocol, Settings};
+use myriad_conf::{Diagnostic, Text};
+use myriad_http::Known;
+use myriad_http::token::is_tchar;
+
+use super::compile_rewriting;
+use super::place::{HttpPlace, ReplacedFields};
+use super::rewriting::Rewriting;
+use crate::compiled::{CompiledProtocol, Spoken};
+use crate::upgrade;
+use crate::upgrade_protocols::UpgradeProtocols;
+use myriad_exchange::runtime::{OriginCompiler, Param, PassUrl, Target};
+
+/// Fields of the client that concern its own connection, or are written anew.
+const NOT_PASSED: [Known; 9] = [
+    Known::Host,
+    Known::Connection,
+    Known::ProxyConnection,
+    Known::ContentLength,
+    Known::TransferEncoding,
+    Known::Te,
+    Known::KeepAlive,
+    Known::Expect,
+    Known::Upgrade,
+];
+
+pub(crate) static COMPILED: CompiledProtocol = CompiledProtocol { protocol: Protocol::Http, compile };
+
+fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, prefix: &Text) -> Spoken {
+    let place = place(compile, settings, target, prefix);
+    (who(compile, target, &place), Box::new(place))
+}
+
+fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, prefix: &Text) -> HttpPlace {
+    let origin = settings.origin(Protocol::Http);
+    let mut place = HttpPlace {
+        url: pass_url(compile, url),
+        tls: None,
+        resolver: None,
+        prefix: prefix.bytes().into(),
+        http_1_1: origin.http_version == HttpVersion::Http11,
+        upgrade: None,
+        host: None,
+        fields: Vec::new(),
+        no_length: false,
+        replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
+        upgrade_protocols: settings.feature::<UpgradeProtocols>().0.clone(),
+        method: origin.method.as_ref().map(|method| compile.apart_template(method)),
+        body: origin.body.as_ref().map(|body| compile.apart_template(body)),
+        redirects: Vec::new(),
+        plain_redirects: false,
+        cookies: compile_rewriting::cookies(compile, origin),
+    };
+    if place.url.as_ref().is_none_or(PassUrl::is_secure) {
+        place.tls = compile.tls(&origin.tls, url.span).map(Box::new);
+    }
+    place.redirects = compile_rewriting::redirects(compile, origin, url, &place);
+    place.plain_redirects = place.redirects.iter().all(Rewriting::is_plain);
+    if place.url.is_none() {
+        place.resolver = compile.name_resolver(settings);
+    }
+    for field in &origin.parameters {
+        let name = field.name.bytes();
+        if !is_token(name) {
+            compile.report(Diagnostic::error(
+                field.name.span,
+                format!("\"{}\" is no name of a header field", field.name.lossy()),
+            ));
+        }
+        let value = compile.apart_template(&field.value);
+        place.replaced.add(name);
+        match Known::from_bytes(name) {
+            Some(Known::Host) => place.host = Some(value),
+            Some(Known::ContentLength) => place.no_length |= value.as_static() == Some(b""),
+            Some(Known::TransferEncoding) => {}
+            Some(Known::Upgrade) => {
+                // What the configuration itself asks for is on the list.
+                let named = value.as_static().map(upgrade::names).into_iter().flatten();
+                place.upgrade_protocols.extend(named.map(|name| name.to_ascii_lowercase().into()));
+                place.upgrade = Some(value);
+            }
+            _ => place.fields.push(Param { name: name.into(), value, if_not_empty: true }),
+        }
+    }
+    place
+}
+
+/// The URL, where it is the same for every request.
+fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
+    if url.has_variables() {
+        return None;
+    }
+    match PassUrl::parse(url.bytes()) {
+        Ok(url) => Some(url),
+        Err(error) => {
+            let message = format!("{error} in \"proxy_pass\"");
+            compile.report(
+                Diagnostic::error(url.span, message)
+                    .help("write http://HOST[:PORT][/path] or https://HOST[:PORT][/path]"),
+            );
+            None
+        }
+    }
+}
+
+/// Who answers to a URL: the `upstream` of that name, else the host itself.
+fn who(compile: &mut dyn OriginCompiler, url: &Text, place: &HttpPlace) -> Target {
+    let Some(parsed) = &place.url else {
+        // The key of a stored page names who was asked, so what the name is made of are rules.
+        return Target::Variable(compile.rule_template(url));
+    };
+    if let Some(group) = parsed.group_name().and_then(|name| compile.named_upstream(&name)) {
+        return Target::Group(group);
+    }
+    compile.address(&parsed.address(), url)
+}
+
+/// RFC 9110 section 5.1: a name is a token.
+fn is_token(name: &[u8]) -> bool {
+    !name.is_empty() && name.iter().copied().all(is_tchar)
+}

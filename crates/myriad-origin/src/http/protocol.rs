@@ -1,0 +1,111 @@
+//! HTTP as an origin is asked by it.
+
+use myriad_http::Known;
+use myriad_net::RequestBody;
+use myriad_script::{EvalError, Template};
+use myriad_upstream::RequestPayload;
+
+use super::place::HttpPlace;
+use super::{fields, request, uri, url};
+use crate::nominated::Nominated;
+use crate::tls;
+use myriad_exchange::exchange::{Answer, Exchange, Purpose, Request, Step};
+use myriad_exchange::runtime::{
+    MakeError, OriginProtocol, PassUrl, PassVariable, ProtocolRequest, RequestRules, Who,
+};
+
+/// The most of an URI that the error log shows, bytes.
+const SHOWN_URI: usize = 2048;
+
+impl OriginProtocol for HttpPlace {
+    fn make(
+        &self,
+        exchange: &mut Exchange,
+        rules: RequestRules,
+        purpose: Purpose<'_>,
+        payload: RequestPayload,
+    ) -> Result<ProtocolRequest, MakeError> {
+        let (protocol, method, body) = request::make(exchange, rules, self, purpose, payload)?;
+        let secured =
+            uri::url(&exchange.request, self).filter(|url| url.is_secure()).map(PassUrl::proxy_host);
+        let tls = match (&self.tls, secured) {
+            (Some(place), Some(host)) => Some(tls::of_request(exchange, place, host)?),
+            _ => None,
+        };
+        Ok(ProtocolRequest { protocol, method, body, tls })
+    }
+
+    fn show(&self, request: &Request, peer: &str) -> String {
+        let mut shown = Vec::new();
+        // As nginx shows a socket in the file system: a colon before the URI.
+        if peer.starts_with("unix:") {
+            shown.push(b':');
+        }
+        uri::write_uri(request, self, &mut shown);
+        shown.truncate(SHOWN_URI);
+        let scheme = uri::url(request, self).map_or("http", PassUrl::scheme);
+        format!("{scheme}://{peer}{}", String::from_utf8_lossy(&shown))
+    }
+
+    fn prepare(&self, exchange: &mut Exchange, target: &Template) -> Option<Step> {
+        url::prepare(exchange, target)
+    }
+
+    fn who(&self, exchange: &mut Exchange, _: &Template) -> Result<Who, u16> {
+        url::who(exchange, self)
+    }
+
+    fn is_prepared(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// Not where something else is sent, nor in a coding that HTTP/1.0 does not know.
+    fn takes_stream(&self, body: &RequestBody) -> bool {
+        self.body.is_none() && (self.http_1_1 || body.length().is_some())
+    }
+
+    fn replaces(&self, field: Known) -> bool {
+        self.replaced.has(Some(field), field.as_str().as_bytes())
+    }
+
+    fn hides_nominated(&self, request: &Request) -> bool {
+        let fields = request.received.head.fields();
+        let nominated = Nominated::of(fields);
+        !nominated.is_empty()
+            && fields
+                .iter_known()
+                .any(|(known, name, _)| !self.replaced.has(known, name) && nominated.has(name))
+    }
+
+    fn hides(&self, name: &[u8]) -> bool {
+        name.eq_ignore_ascii_case(b"x-pad")
+    }
+
+    fn has_interim(&self) -> bool {
+        true
+    }
+
+    fn rewrites_redirects(&self) -> bool {
+        !self.redirects.is_empty()
+    }
+
+    fn has_plain_redirects(&self) -> bool {
+        self.plain_redirects
+    }
+
+    fn rewrite(&self, exchange: &mut Exchange, answer: &mut Answer) {
+        fields::rewrite(exchange, self, answer);
+    }
+
+    fn variable(&self, request: &Request, name: PassVariable, out: &mut Vec<u8>) -> Result<bool, EvalError> {
+        let Some(url) = uri::url(request, self) else { return Ok(false) };
+        match name {
+            PassVariable::Host => out.extend_from_slice(url.proxy_host().as_bytes()),
+            PassVariable::Port => out.extend_from_slice(url.proxy_port().as_bytes()),
+            PassVariable::Uri => uri::write_uri(request, self, out),
+            PassVariable::Scheme => out.extend_from_slice(url.scheme().as_bytes()),
+            PassVariable::ScriptName | PassVariable::PathInfo => return Ok(false),
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,219 @@
+//! A request in the form that an HTTP origin is asked in (`proxy_*`).
+//!
+//! Whatever the configuration says, the head that leaves here is read one way only: this server says how the body is
+//! framed, and nothing that a variable holds can end a line.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use myriad_http::h1::connection_options;
+use myriad_http::{Known, Method, Version};
+use myriad_script::{EvalError, Template};
+use myriad_upstream::{Protocol, RequestPayload};
+
+use super::place::HttpPlace;
+use super::uri::{url, write_uri};
+use crate::nominated::Nominated;
+use crate::upgrade;
+use myriad_exchange::exchange::{Exchange, Purpose, Request, scratch};
+use myriad_exchange::runtime::{PassUrl, RequestRules};
+
+/// Makes the HTTP request of the current place: its head, method, and the body that is sent.
+pub(crate) fn make(
+    exchange: &mut Exchange,
+    rules: RequestRules,
+    http: &HttpPlace,
+    purpose: Purpose<'_>,
+    payload: RequestPayload,
+) -> Result<(Protocol, Method, RequestPayload), EvalError> {
+    let mut head = Vec::with_capacity(1024);
+    let method = write_line(exchange, http, &mut head)?;
+    write_host(exchange, http, &mut head)?;
+    let options = write_fields(exchange, http, &mut head)?;
+    let asked = write_upgrade(exchange, http, &mut head)?;
+    // 101 is an answer only to a client that can take it.
+    let fields = exchange.request.received.head.fields();
+    let can_take = fields.has(Known::Upgrade) && exchange.request.received.head.version() == Version::Http11;
+    let upgrade = if options.upgrade && can_take { asked } else { Bytes::new() };
+    let payload = own_body(exchange, http, payload)?;
+    write_framing(exchange, http, &payload, &mut head);
+    if rules.pass_fields {
+        write_client_fields(&exchange.request, http, purpose, &mut head);
+    }
+    if let Some(codings) = purpose.codings(&exchange.request) {
+        for part in [b"Accept-Encoding: ", codings, b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    }
+    write_conditions(http, purpose, &mut head);
+    head.extend_from_slice(b"\r\n");
+    let keep_alive = if http.http_1_1 { !options.close } else { options.keep_alive };
+    let protocol = Protocol::Http { head: Bytes::from(head), keep_alive, upgrade };
+    Ok((protocol, method, payload))
+}
+
+fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Method, EvalError> {
+    let Exchange { request, frame } = exchange;
+    match &http.method {
+        _ if request.route.as_get => head.extend_from_slice(b"GET"),
+        Some(template) => scratch::with_buffer(|method| {
+            template.eval(request, frame, method)?;
+            head.extend(method.iter().filter(|byte| byte.is_ascii_graphic()));
+            Ok::<_, EvalError>(())
+        })?,
+        None => {}
+    }
+    if head.is_empty() {
+        head.extend_from_slice(request.received.head.method_bytes());
+    }
+    let method = Method::from_bytes(head);
+    head.push(b' ');
+    write_uri(request, http, head);
+    head.extend_from_slice(if http.http_1_1 { b" HTTP/1.1\r\n" } else { b" HTTP/1.0\r\n" });
+    Ok(method)
+}
+
+/// HTTP/1.1 has no request without `Host` (RFC 9112 section 3.2): an empty value gives way to the URL's.
+fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<(), EvalError> {
+    let Exchange { request, frame } = exchange;
+    let before = head.len();
+    head.extend_from_slice(b"Host: ");
+    let value_at = head.len();
+    if let Some(template) = &http.host {
+        write_value(template, request, frame, head)?;
+    }
+    if head.len() == value_at && (http.host.is_none() || http.http_1_1) {
+        let host = url(request, http).map_or_else(String::new, PassUrl::proxy_host);
+        head.extend_from_slice(host.as_bytes());
+    }
+    if head.len() == value_at {
+        head.truncate(before);
+    } else {
+        head.extend_from_slice(b"\r\n");
+    }
+    Ok(())
+}
+
+/// Writes a value so that it stays on its line (RFC 9110 section 5.5).
+fn write_value(
+    template: &Template,
+    request: &Request,
+    frame: &mut myriad_script::Frame,
+    head: &mut Vec<u8>,
+) -> Result<(), EvalError> {
+    let from = head.len();
+    template.eval(request, frame, head)?;
+    for byte in &mut head[from..] {
+        if matches!(byte, b'\r' | b'\n' | 0) {
+            *byte = b' ';
+        }
+    }
+    Ok(())
+}
+
+/// What the `Connection` that the configuration writes says of the connection.
+#[derive(Default)]
+struct Options {
+    close: bool,
+    keep_alive: bool,
+    upgrade: bool,
+}
+
+fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Options, EvalError> {
+    let Exchange { request, frame } = exchange;
+    let mut options = Options::default();
+    for field in &http.fields {
+        let before = head.len();
+        head.extend_from_slice(&field.name);
+        head.extend_from_slice(b": ");
+        let value_at = head.len();
+        write_value(&field.value, request, frame, head)?;
+        if head.len() == value_at {
+            head.truncate(before);
+            continue;
+        }
+        if field.name.eq_ignore_ascii_case(b"connection") {
+            let said = connection_options(&head[value_at..]);
+            options.close |= said.close;
+            options.keep_alive |= said.keep_alive;
+            options.upgrade |= said.upgrade;
+        }
+        head.extend_from_slice(b"\r\n");
+    }
+    Ok(options)
+}
+
+/// Writes `Upgrade` with what is listed of its protocols (`upgrade_protocols`); tells which these are.
+fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Bytes, EvalError> {
+    let Some(template) = &http.upgrade else { return Ok(Bytes::new()) };
+    let Exchange { request, frame } = exchange;
+    let mut value = Vec::new();
+    write_value(template, request, frame, &mut value)?;
+    let allowed = upgrade::allowed(&value, &http.upgrade_protocols);
+    if !allowed.is_empty() {
+        for part in [b"Upgrade: ", &allowed[..], b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    }
+    Ok(Bytes::from(allowed))
+}
+
+/// `proxy_set_body` in the place of the client's.
+fn own_body(
+    exchange: &mut Exchange,
+    http: &HttpPlace,
+    payload: RequestPayload,
+) -> Result<RequestPayload, EvalError> {
+    let Some(template) = &http.body else { return Ok(payload) };
+    let Exchange { request, frame } = exchange;
+    let mut body = Vec::new();
+    template.eval(request, frame, &mut body)?;
+    Ok(RequestPayload::Bytes(Bytes::from(body)))
+}
+
+/// The framing follows from the body that is sent, and from nothing else.
+fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload, head: &mut Vec<u8>) {
+    let fields = exchange.request.received.head.fields();
+    let sent_empty = fields.has(Known::ContentLength)
+        || fields.has(Known::TransferEncoding)
+        || exchange.request.upload.body.is_on_stream();
+    let length = match payload {
+        RequestPayload::Empty => (sent_empty && !http.no_length).then_some(0),
+        RequestPayload::Bytes(bytes) => Some(bytes.len() as u64),
+        RequestPayload::Stream(_, None) => {
+            head.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+            return;
+        }
+        RequestPayload::Again(_, length) => Some(*length),
+        RequestPayload::Stream(_, length) => *length,
+    };
+    if let Some(length) = length {
+        let _ = write!(head, "Content-Length: {length}\r\n");
+    }
+}
+
+/// The client's own fields, but for those that the configuration writes and those that end at this server.
+fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
+    let fields = purpose.fields(request);
+    let nominated = Nominated::of(fields);
+    for (known, name, value) in fields.iter_known() {
+        if purpose.leaves_out(known) || http.replaced.has(known, name) || nominated.has(name) {
+            continue;
+        }
+        for part in [name, b": ", value, b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    }
+}
+
+/// What the origin is asked to confirm; `proxy_set_header` of that name has the last word, as in nginx.
+fn write_conditions(http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
+    for (condition, value) in purpose.conditions() {
+        let name = condition.field();
+        if !http.replaced.has(Some(condition.known()), name) {
+            for part in [name, b": ", &value, b"\r\n"] {
+                head.extend_from_slice(part);
+            }
+        }
+    }
+}

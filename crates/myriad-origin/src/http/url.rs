@@ -1,0 +1,48 @@
+//! The URL of `proxy_pass` where variables make it: once for each request, before anything asks for it.
+
+use myriad_log::Level;
+use myriad_script::Template;
+
+use super::place::HttpPlace;
+use crate::group::named_group;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::runtime::{PassUrl, Who};
+
+/// Makes the URL; the step is the answer where there is none to be made.
+pub(super) fn prepare(exchange: &mut Exchange, template: &Template) -> Option<Step> {
+    let Exchange { request, frame } = exchange;
+    let mut text = Vec::new();
+    if let Err(error) = template.eval(request, frame, &mut text) {
+        request.log(Level::Error, format_args!("{error}"));
+        return Some(Step::Error(500));
+    }
+    match PassUrl::parse(&text) {
+        Ok(url) => {
+            request.origin_mut().url = Some(url);
+            None
+        }
+        Err(error) => {
+            let text = String::from_utf8_lossy(&text);
+            request.log(Level::Error, format_args!("{error} in \"{text}\""));
+            Some(Step::Error(500))
+        }
+    }
+}
+
+/// The `upstream` block that the URL names, else its address, else a name that has to be looked up.
+pub(super) fn who(exchange: &Exchange, http: &HttpPlace) -> Result<Who, u16> {
+    let Some(url) = exchange.request.origin.as_ref().and_then(|facts| facts.url.as_ref()) else {
+        return Err(500);
+    };
+    let upstream = url.group_name().and_then(|name| exchange.request.site.runtime.upstream(&name));
+    if let Some(group) = upstream.or_else(|| named_group(exchange, &url.address())) {
+        return Ok(Who::Group(group));
+    }
+    let Some((name, port)) = url.name() else { return Err(502) };
+    if let Some(resolver) = http.resolver {
+        return Ok(Who::Name { name: name.to_owned(), port, resolver });
+    }
+    exchange.request.log(Level::Error, format_args!("no resolver defined to resolve {name}"));
+    Err(502)
+}

@@ -1,0 +1,26 @@
+//! How an origin is asked, and what of its answer goes to the visitor.
+
+pub mod answer;
+pub mod bind;
+mod cgi;
+mod compiled;
+pub mod early_hints;
+mod fastcgi;
+pub mod fetch;
+pub mod group;
+mod http;
+pub mod make;
+pub mod nominated;
+pub mod observer;
+pub mod pace;
+pub mod protocols;
+pub mod read_ahead;
+pub mod respond;
+pub mod rewrite;
+mod scgi;
+mod tls;
+pub mod unbuffered;
+pub mod upgrade;
+pub mod upgrade_protocols;
+pub mod upload;
+pub mod uwsgi;

@@ -1,0 +1,31 @@
+//! A request in the form that an origin is asked in.
+
+use myriad_upstream::{Affinity, Attempts, OriginRequest, RequestPayload};
+
+use myriad_exchange::exchange::{Exchange, Purpose};
+use myriad_exchange::runtime::{MakeError, OriginPlace};
+
+/// Makes the request of the current place, in the protocol that its origin speaks.
+pub fn make(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    purpose: Purpose<'_>,
+    payload: RequestPayload,
+    attempts: Attempts,
+) -> Result<OriginRequest, MakeError> {
+    let made = origin.protocol.make(exchange, origin.request, purpose, payload)?;
+    Ok(OriginRequest {
+        protocol: made.protocol,
+        method: made.method,
+        body: made.body,
+        timeouts: origin.timeouts,
+        retry: origin.next,
+        max_head: origin.head_bytes,
+        affinity: Affinity::None,
+        bind: None,
+        tls: made.tls,
+        queues: true,
+        observer: None,
+        attempts,
+    })
+}

@@ -1,0 +1,58 @@
+//! Fields that `Connection` names: they were meant for this hop alone (RFC 9110 section 7.6.1).
+
+use std::cmp::Ordering;
+
+use myriad_http::{Fields, Known};
+
+/// The names in a head's `Connection`, sorted: a client may send as many of them as it sends fields.
+pub struct Nominated<'a>(Vec<&'a [u8]>);
+
+impl<'a> Nominated<'a> {
+    /// Those of a head; most name nothing but what becomes of the connection.
+    pub fn of(fields: &'a Fields) -> Self {
+        let options = fields.known_all(Known::Connection).flat_map(|value| value.split(|byte| *byte == b','));
+        let mut names: Vec<_> = options.map(<[u8]>::trim_ascii).filter(|name| !is_usual(name)).collect();
+        names.sort_unstable_by(|left, right| compare(left, right));
+        Self(names)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a field is among them.
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.0.binary_search_by(|known| compare(known, name)).is_ok()
+    }
+}
+
+/// What names no field that would be passed on.
+fn is_usual(option: &[u8]) -> bool {
+    [&b""[..], b"close", b"keep-alive", b"upgrade"].iter().any(|usual| option.eq_ignore_ascii_case(usual))
+}
+
+/// Names compare without regard to case (RFC 9110 section 5.1).
+fn compare(left: &[u8], right: &[u8]) -> Ordering {
+    left.iter().map(u8::to_ascii_lowercase).cmp(right.iter().map(u8::to_ascii_lowercase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_connection_field_counts() {
+        let mut fields = Fields::new();
+        assert!(!Nominated::of(&fields).has(b"X-A"));
+        fields.push(b"Connection", b"keep-alive");
+        assert!(!Nominated::of(&fields).has(b"Keep-Alive"));
+        fields.push(b"connection", b"X-A , x-b");
+        let nominated = Nominated::of(&fields);
+        assert!(nominated.has(b"x-a") && nominated.has(b"X-B") && !nominated.has(b"X-C"));
+        fields.push(b"Connection", b"x-c,,Close,a,b,X-,z,m");
+        let nominated = Nominated::of(&fields);
+        assert!([&b"X-A"[..], b"X-B", b"x-C", b"A", b"x-", b"Z"].iter().all(|name| nominated.has(name)));
+        assert!([&b""[..], b"X", b"x-d", b"n"].iter().all(|name| !nominated.has(name)));
+    }
+}

@@ -1,0 +1,127 @@
+//! What an origin says on the side goes to the error log.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_http::head::reason_phrase;
+use myriad_http::{ResponseHead, Version};
+use myriad_log::Level;
+use myriad_net::Connection;
+use myriad_upstream::{Address, OriginError};
+
+use crate::early_hints;
+use crate::nominated::Nominated;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::{OriginPlace, PlaceId};
+use myriad_exchange::worker::Generation;
+
+/// Writes to the error log of the exchange that asked.
+pub struct Observer {
+    site: Rc<Generation>,
+    place: PlaceId,
+    origin: Arc<OriginPlace>,
+    connection: u64,
+    /// What is told of the request, before and behind the peer.
+    account: (String, String),
+    /// Where interim responses go, if they go anywhere.
+    client: Option<Hearer>,
+}
+
+/// A client that is told of interim responses.
+struct Hearer {
+    connection: Rc<Connection>,
+    /// The number of its request.
+    number: u32,
+    /// Of every one (RFC 9110 section 15.2 wants a proxy to pass them on), not of 103 alone.
+    all: bool,
+}
+
+/// Most bytes of fields in an interim response that is passed on.
+const INTERIM_MAX: usize = 8 << 10;
+
+impl Observer {
+    /// The observer of one exchange's origin request.
+    ///
+    /// `waits` says that the client waits for the head of what is asked for here, and for nothing else.
+    pub fn of(
+        exchange: &mut Exchange,
+        origin: &Arc<OriginPlace>,
+        waits: bool,
+    ) -> Rc<dyn myriad_upstream::Observer> {
+        let client = if waits { hearer(exchange, origin) } else { None };
+        let request = &exchange.request;
+        Rc::new(Self {
+            site: Rc::clone(&request.site),
+            place: request.route.place,
+            origin: Arc::clone(origin),
+            connection: request.received.connection.id,
+            account: request.account(),
+            client,
+        })
+    }
+
+    fn write(&self, level: Level, peer: Option<&Address>, message: fmt::Arguments<'_>) {
+        let log = &self.site.runtime.place(self.place).logs.errors;
+        let (who, host) = &self.account;
+        let peer = peer.map_or_else(String::new, |peer| format!(", upstream: \"{peer}\""));
+        log.write(level, Some(self.connection), format_args!("{message}{who}{peer}{host}"));
+    }
+}
+
+impl myriad_upstream::Observer for Observer {
+    fn stderr(&self, peer: &Address, text: &[u8]) {
+        let text = String::from_utf8_lossy(text);
+        let text = text.trim_end();
+        let message =
+            format_args!("FastCGI sent in stderr: \"{text}\" while reading response header from upstream");
+        self.write(Level::Error, Some(peer), message);
+    }
+
+    fn spoils(&self, text: &[u8]) -> bool {
+        self.origin.protocol.spoils(text)
+    }
+
+    fn interim(&self, head: &ResponseHead) {
+        // 100 is for this server alone, who did not ask for it.
+        let told = |client: &&Hearer| head.status == 103 || client.all && head.status != 100;
+        let Some(client) = self.client.as_ref().filter(told) else { return };
+        let mut lines = Vec::new();
+        let nominated = Nominated::of(&head.fields);
+        for (known, name, value) in head.fields.iter_known() {
+            if !nominated.has(name) && self.origin.passes_behind(known, name) {
+                for part in [name, b": ", value, b"\r\n"] {
+                    lines.extend_from_slice(part);
+                }
+            }
+        }
+        if lines.len() <= INTERIM_MAX {
+            client.connection.send_interim(client.number, head.status, reason_phrase(head.status), &lines);
+        }
+    }
+
+    fn warning(&self, peer: &Address, text: &str) {
+        self.write(Level::Warn, Some(peer), format_args!("{text}"));
+    }
+
+    fn retried(&self, error: &OriginError) {
+        self.write(Level::Error, error.peer(), format_args!("{error}"));
+    }
+}
+
+/// The client, where `early_hints` or `cache_rfc9111` says so and it can be told: HTTP/1.0 knows no interim responses.
+fn hearer(exchange: &mut Exchange, origin: &OriginPlace) -> Option<Hearer> {
+    if !origin.protocol.has_interim() {
+        return None;
+    }
+    let all = origin.passes_interim;
+    let wanted = exchange.request.received.head.version() != Version::Http10
+        && !exchange.request.is_subrequest()
+        && (all || early_hints::are_wanted(exchange));
+    let request = &exchange.request;
+    wanted.then(|| Hearer {
+        connection: Rc::clone(&request.received.connection),
+        number: request.received.number,
+        all,
+    })
+}

@@ -1,0 +1,275 @@
+//! An origin's answer read ahead of the client (`*_buffering`), so that a slow client does not hold a php-fpm child.
+//!
+//! ```text
+//! origin --pump--> memory, up to the size of the buffers ----------> client
+//!            \---> file, while memory is full or the file is read --/
+//! ```
+//!
+//! What there is goes to the client at once. The pump is a task of its own; it ends with its reader, unless
+//! `*_ignore_client_abort` wants the origin read to its end.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::Bytes;
+use myriad_files::{Reading, TempFile};
+use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_net::ResponseBody;
+
+use crate::pace::Pace;
+
+/// How far ahead an answer is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    /// Bytes in memory.
+    pub memory: u64,
+    /// Bytes in a file (`*_max_temp_file_size`), 0 for none.
+    pub file: u64,
+    /// Whether the origin is read to its end when the client has gone.
+    pub to_the_end: bool,
+    /// Bytes a second, 0 for any.
+    pub rate: u64,
+}
+
+/// Reads a body ahead of whoever pulls what is returned. `length` is what its sender said of it. An answer that is all
+/// there is a stretch of memory: it needs no task, and is compressed whole.
+pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: Ahead) -> ResponseBody {
+    let mut state = State::default();
+    if ahead.rate == 0 {
+        state.fill(&mut body, ahead.memory);
+    }
+    if matches!(state.end, Some(Ok(()))) {
+        return state.whole();
+    }
+    ResponseBody::Stream(state.go_on(body, ahead), length)
+}
+
+/// As [`read_ahead`], for a body that is under way.
+pub fn ahead_of(body: BoxBody, ahead: Ahead) -> BoxBody {
+    State::default().go_on(body, ahead)
+}
+
+/// What was read and not yet taken. Memory comes before the file; while the file holds something, what is new goes there.
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Bytes>,
+    queued: u64,
+    file: Option<TempFile>,
+    written: u64,
+    read: u64,
+    end: Option<Result<(), BodyError>>,
+    /// The reader was dropped.
+    gone: bool,
+    reader: Option<Waker>,
+    pump: Option<Waker>,
+}
+
+type Shared = Rc<RefCell<State>>;
+
+impl State {
+    /// Takes what is there already, so that a short answer leaves in one piece and needs no task.
+    fn fill(&mut self, body: &mut BoxBody, memory: u64) {
+        let mut cx = Context::from_waker(Waker::noop());
+        while self.queued < memory {
+            match body.as_mut().poll_data(&mut cx) {
+                Poll::Pending => return,
+                Poll::Ready(Some(Ok(piece))) => self.push(piece),
+                Poll::Ready(Some(Err(error))) => return self.end = Some(Err(error)),
+                Poll::Ready(None) => return self.end = Some(Ok(())),
+            }
+        }
+    }
+
+    /// What was read, and behind it the rest of the body.
+    fn go_on(self, body: BoxBody, ahead: Ahead) -> BoxBody {
+        let ended = self.end.is_some();
+        let shared = Rc::new(RefCell::new(self));
+        if !ended {
+            tokio::task::spawn_local(pump(body, ahead, Rc::clone(&shared)));
+        }
+        Box::pin(Reader { shared, reading: None })
+    }
+
+    /// All that was read, as one stretch.
+    fn whole(self) -> ResponseBody {
+        let mut pieces = self.queue;
+        if pieces.len() == 1 {
+            return ResponseBody::Full(pieces.pop_front().unwrap_or_default());
+        }
+        let mut all = Vec::with_capacity(self.queued as usize);
+        for piece in pieces {
+            all.extend_from_slice(&piece);
+        }
+        ResponseBody::Full(all.into())
+    }
+
+    fn push(&mut self, piece: Bytes) {
+        self.queued += piece.len() as u64;
+        self.queue.push_back(piece);
+    }
+
+    fn file_is_drained(&self) -> bool {
+        self.read == self.written
+    }
+
+    fn has_room(&self, ahead: Ahead) -> bool {
+        self.gone || self.written < ahead.file || self.file_is_drained() && self.queued < ahead.memory
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+async fn pump(mut body: BoxBody, ahead: Ahead, shared: Shared) {
+    let mut pace = Pace::new(ahead.rate);
+    let end = loop {
+        room(&shared, ahead).await;
+        pace.wait().await;
+        let Some(piece) = next(&mut body, ahead, &shared).await else { return };
+        match piece {
+            None => break Ok(()),
+            Some(Err(error)) => break Err(error),
+            Some(Ok(piece)) => {
+                pace.took(piece.len());
+                if let Err(error) = keep(piece, ahead, &shared).await {
+                    break Err(error);
+                }
+            }
+        }
+    };
+    let mut state = shared.borrow_mut();
+    state.end = Some(end);
+    let reader = state.reader.take();
+    drop(state);
+    wake(reader);
+}
+
+async fn room(shared: &Shared, ahead: Ahead) {
+    poll_fn(|cx| {
+        let mut state = shared.borrow_mut();
+        if state.has_room(ahead) {
+            return Poll::Ready(());
+        }
+        state.pump = Some(cx.waker().clone());
+        Poll::Pending
+    })
+    .await;
+}
+
+/// The next piece of the body; none where nobody wants it any more.
+async fn next(body: &mut BoxBody, ahead: Ahead, shared: &Shared) -> Option<Option<Result<Bytes, BodyError>>> {
+    poll_fn(|cx| {
+        let mut state = shared.borrow_mut();
+        if state.gone && !ahead.to_the_end {
+            return Poll::Ready(None);
+        }
+        state.pump = Some(cx.waker().clone());
+        drop(state);
+        body.as_mut().poll_data(cx).map(Some)
+    })
+    .await
+}
+
+/// Puts a piece where the reader finds it in its turn.
+async fn keep(piece: Bytes, ahead: Ahead, shared: &Shared) -> Result<(), BodyError> {
+    let (file, at) = {
+        let mut state = shared.borrow_mut();
+        if state.gone {
+            return Ok(());
+        }
+        let fits = state.queued + piece.len() as u64 <= ahead.memory || ahead.file == 0;
+        if state.file_is_drained() && fits {
+            state.push(piece);
+            let reader = state.reader.take();
+            drop(state);
+            wake(reader);
+            return Ok(());
+        }
+        if state.file_is_drained() {
+            (state.written, state.read) = (0, 0);
+        }
+        (state.file.clone(), state.written)
+    };
+    let failed = |error: std::io::Error| BodyError::Io(format!("temporary file: {error}"));
+    let file = match file {
+        Some(file) => file,
+        None => TempFile::create().await.map_err(failed)?,
+    };
+    let length = piece.len() as u64;
+    file.write(vec![piece], at).await.map_err(failed)?;
+    let mut state = shared.borrow_mut();
+    state.file = Some(file);
+    state.written = at + length;
+    let reader = state.reader.take();
+    drop(state);
+    wake(reader);
+    Ok(())
+}
+
+struct Reader {
+    shared: Shared,
+    reading: Option<Reading>,
+}
+
+impl Body for Reader {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = &mut *self;
+        loop {
+            if let Some(reading) = &mut this.reading {
+                let read = ready!(reading.poll(cx));
+                this.reading = None;
+                let mut state = this.shared.borrow_mut();
+                state.read += read.as_ref().map_or(0, Bytes::len) as u64;
+                let pump = state.pump.take();
+                drop(state);
+                wake(pump);
+                return Poll::Ready(Some(read));
+            }
+            let mut state = this.shared.borrow_mut();
+            if let Some(piece) = state.queue.pop_front() {
+                state.queued -= piece.len() as u64;
+                let pump = state.pump.take();
+                drop(state);
+                wake(pump);
+                return Poll::Ready(Some(Ok(piece)));
+            }
+            match (&state.file, &state.end) {
+                (Some(file), _) if !state.file_is_drained() => {
+                    let reading = file.read(state.read, state.written);
+                    drop(state);
+                    this.reading = Some(reading);
+                }
+                (_, Some(end)) => return Poll::Ready(end.clone().err().map(Err)),
+                (_, None) => {
+                    state.reader = Some(cx.waker().clone());
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.shared.borrow_mut();
+        state.gone = true;
+        state.queue.clear();
+        let pump = state.pump.take();
+        drop(state);
+        wake(pump);
+    }
+}
+
+#[cfg(test)]
+mod tests;

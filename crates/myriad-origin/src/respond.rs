@@ -1,0 +1,177 @@
+//! What an origin has answered goes to the visitor.
+
+use myriad_http::body::BoxBody;
+use myriad_http::{Fields, Known, Method, ResponseHead};
+use myriad_log::Level;
+use myriad_net::{RequestBody, ResponseBody};
+use myriad_upstream::OriginResponse;
+
+use crate::answer::{accel_rate, answer};
+use crate::read_ahead::{Ahead, read_ahead};
+use crate::rewrite;
+use crate::upgrade;
+use myriad_exchange::answers::error_pages;
+use myriad_exchange::answers::redirect;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::{Carried, Exchange};
+use myriad_exchange::runtime::OriginPlace;
+use myriad_exchange::subrequest;
+
+/// Passes an origin's answer on: `X-Accel-Redirect`, intercepted errors, fields, body.
+pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginResponse) -> Step {
+    let OriginResponse { head, body, upgraded, trailers, .. } = response;
+    exchange.request.origin_mut().trailers = trailers;
+    if let Some(upgraded) = upgraded {
+        return upgrade::tunnel(exchange, origin, head, upgraded);
+    }
+    let step = redirected(exchange, origin, &head);
+    let intercepted =
+        origin.intercept_errors && head.status >= 300 && error_pages::has_page_now(exchange, head.status);
+    let status = head.status;
+    let step = match step {
+        Some(step) => step,
+        None if intercepted => {
+            keep_challenge(exchange, &head);
+            Step::Error(status)
+        }
+        None => {
+            let length = head.known(Known::ContentLength).and_then(parse_length);
+            let mut answer = answer(&head, origin, true);
+            answer.unsized_by_origin = length.is_none();
+            rewrite::rewrite(exchange, origin, &mut answer);
+            let bodiless = exchange.request.received.head.method() == Method::Head;
+            answer.length = if bodiless { length } else { None };
+            let ahead = is_read_ahead(origin, &head);
+            // What follows may read it: `*_limit_rate` may hold `$upstream_http_*`.
+            exchange.request.origin_mut().head = Some(head);
+            answer.body = if bodiless {
+                ResponseBody::Stream(body, None)
+            } else {
+                buffered(exchange, origin, ahead, body, length)
+            };
+            answer.passes_trailers = origin.pass_trailers && length.is_none();
+            if origin.force_ranges && status == 200 && length.is_some() {
+                answer.without(&[b"accept-ranges", b"content-range"]);
+                answer.ranges = true;
+            }
+            return Step::Answer(answer);
+        }
+    };
+    exchange.request.origin_mut().head = Some(head);
+    step
+}
+
+/// An intercepted 401 still says how to authenticate, as in nginx.
+fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
+    if head.status != 401 {
+        return;
+    }
+    let mut carried = Carried::default();
+    for challenge in head.fields.known_all(Known::WwwAuthenticate) {
+        for part in [&b"WWW-Authenticate: "[..], challenge, b"\r\n"] {
+            carried.lines.extend_from_slice(part);
+        }
+    }
+    exchange.request.errors.carried = Some(Box::new(carried));
+}
+
+/// `*_buffering`, which `X-Accel-Buffering` may overrule.
+fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
+    let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.ignore_accel.buffering);
+    match said {
+        Some(value) if value.eq_ignore_ascii_case(b"no") => false,
+        Some(value) if value.eq_ignore_ascii_case(b"yes") => true,
+        _ => origin.buffering,
+    }
+}
+
+/// The body as it goes to the visitor, read ahead or not; `*_limit_rate` holds with read-ahead only, as in nginx.
+fn buffered(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    on: bool,
+    body: BoxBody,
+    length: Option<u64>,
+) -> ResponseBody {
+    let to_the_end = origin.ignore_client_abort;
+    if on {
+        let ahead = Ahead {
+            memory: origin.ahead_memory,
+            file: origin.ahead_file,
+            to_the_end,
+            rate: limit_rate(exchange, origin),
+        };
+        read_ahead(body, length, ahead)
+    } else if to_the_end {
+        read_ahead(body, length, Ahead { memory: 1, file: 0, to_the_end, rate: 0 })
+    } else {
+        ResponseBody::Stream(body, length)
+    }
+}
+
+/// How far ahead of its readers a page may be read that is too long for the zone; none with `*_buffering off`. The fetch itself
+/// is as fast as `*_limit_rate` says, and goes on as `*_ignore_client_abort` says.
+pub fn ahead(origin: &OriginPlace) -> Option<Ahead> {
+    let ahead = Ahead { memory: origin.ahead_memory, file: origin.ahead_file, to_the_end: false, rate: 0 };
+    origin.buffering.then_some(ahead)
+}
+
+/// `*_limit_rate`, bytes a second, 0 for any.
+pub fn limit_rate(exchange: &mut Exchange, origin: &OriginPlace) -> u64 {
+    let Some(template) = &origin.limit_rate else { return 0 };
+    let Exchange { request, frame } = exchange;
+    let mut text = Vec::new();
+    match template.eval(request, frame, &mut text) {
+        Ok(()) => myriad_exchange::exchange::size::parse_size(&text).unwrap_or(0),
+        Err(_) => 0,
+    }
+}
+
+/// `X-Accel-Redirect`: the answer is at another place of this server.
+pub fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead) -> Option<Step> {
+    let target = head.known(Known::XAccelRedirect).filter(|_| !origin.ignore_accel.redirect)?;
+    let rate = accel_rate(origin, &head.fields);
+    exchange.request.outcome.limit_rate = rate.or(exchange.request.outcome.limit_rate);
+    exchange.request.shortcut.strayed.set(true);
+    exchange.request.errors.carried = Some(Box::new(carried(&head.fields)));
+    if target.starts_with(b"@") {
+        return Some(Step::Named(target.into()));
+    }
+    // The application names a path; what is not one must not lead the server anywhere.
+    let Some((path, args)) = subrequest::target(target) else {
+        exchange.request.log(Level::Error, format_args!("X-Accel-Redirect to an unsafe path"));
+        return Some(Step::Error(404));
+    };
+    let request = &mut exchange.request;
+    redirect::local_redirect_to(request, &path, args);
+    // As nginx: what was posted was for the application; the place it names is asked by GET.
+    request.route.as_get |= !matches!(request.received.head.method(), Method::Get | Method::Head);
+    request.upload.body = RequestBody::empty();
+    request.upload.gathered = None;
+    if request.upload.length.is_some() || request.received.head.fields().has(Known::ContentLength) {
+        request.upload.length = Some(0);
+    }
+    Some(Step::Redirect)
+}
+
+/// What nginx takes along to the place that `X-Accel-Redirect` names.
+fn carried(fields: &Fields) -> Carried {
+    let mut carried = Carried::default();
+    for (known, name, value) in fields.iter_known() {
+        match known {
+            Some(Known::ContentType) => carried.media_type = Some(value.to_vec()),
+            Some(Known::SetCookie | Known::ContentDisposition | Known::CacheControl | Known::Expires) => {
+                for part in [name, b": ", value, b"\r\n"] {
+                    carried.lines.extend_from_slice(part);
+                }
+            }
+            _ => {}
+        }
+    }
+    carried
+}
+
+/// The value of `Content-Length` (RFC 9110 section 8.6); none where it is no number.
+pub fn parse_length(value: &[u8]) -> Option<u64> {
+    std::str::from_utf8(value).ok()?.parse().ok()
+}

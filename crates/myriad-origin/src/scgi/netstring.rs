@@ -1,0 +1,64 @@
+//! The head of an SCGI request: a netstring of names and values, each ended by NUL.
+
+use std::io::Write;
+
+use crate::cgi::Pairs;
+
+/// The pairs, as they are gathered.
+pub(super) struct Netstring(Vec<u8>);
+
+impl Netstring {
+    /// Begins with the two pairs that the protocol demands, the length of the body first.
+    pub(super) fn new(length: u64) -> Self {
+        let mut pairs = Vec::with_capacity(2048);
+        let _ = write!(pairs, "CONTENT_LENGTH\0{length}\0SCGI\x001\0");
+        Self(pairs)
+    }
+
+    /// The head: the length of the pairs, a colon, the pairs, a comma.
+    pub(super) fn finish(self) -> Vec<u8> {
+        let mut head = Vec::with_capacity(self.0.len() + 16);
+        let _ = write!(head, "{}:", self.0.len());
+        head.extend_from_slice(&self.0);
+        head.push(b',');
+        head
+    }
+}
+
+impl Pairs for Netstring {
+    /// What the protocol demands has been told; a NUL would end the text, and is left out.
+    fn push(&mut self, name: &[u8], value: &[u8]) {
+        if name == b"CONTENT_LENGTH" || name == b"SCGI" {
+            return;
+        }
+        for text in [name, value] {
+            self.0.extend(text.iter().filter(|byte| **byte != 0));
+            self.0.push(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_comes_first_and_is_told_once() {
+        let mut pairs = Netstring::new(27);
+        pairs.push(b"REQUEST_METHOD", b"POST");
+        pairs.push(b"CONTENT_LENGTH", b"1");
+        pairs.push(b"SCGI", b"2");
+        pairs.push(b"REQUEST_URI", b"/deepthought");
+        // The example of the protocol's text.
+        let expected =
+            b"70:CONTENT_LENGTH\x0027\0SCGI\x001\0REQUEST_METHOD\0POST\0REQUEST_URI\0/deepthought\0,";
+        assert_eq!(pairs.finish(), expected);
+    }
+
+    #[test]
+    fn no_value_ends_early() {
+        let mut pairs = Netstring::new(0);
+        pairs.push(b"A", b"1\0B\x002");
+        assert_eq!(pairs.finish(), b"30:CONTENT_LENGTH\x000\0SCGI\x001\0A\x001B2\0,");
+    }
+}

@@ -1,0 +1,92 @@
+//! A request's body that goes to an origin as it comes (`*_request_buffering off`).
+//!
+//! What has come with the head is taken at once: a body that is all there is kept, so that it can be read and sent again.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use myriad_http::body::{Body, BodyError};
+use myriad_log::Level;
+use myriad_net::RequestBody;
+use myriad_upstream::RequestPayload;
+
+use myriad_exchange::exchange::{Exchange, Gathered};
+
+/// Most bytes that are taken before the origin is asked.
+const AT_ONCE: usize = 64 << 10;
+
+/// The body as it goes to the origin; the error is the status to answer.
+pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
+    let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
+    let length = body.length();
+    let mut first = VecDeque::new();
+    match poll_fn(|cx| Poll::Ready(take_ready(&mut body, &mut first, cx))).await {
+        Ok(true) => {
+            let gathered = Gathered::Memory(joined(first));
+            exchange.request.upload.length = Some(gathered.length());
+            let payload = gathered.payload();
+            exchange.request.upload.gathered = Some(gathered);
+            Ok(payload)
+        }
+        Ok(false) => Ok(RequestPayload::Stream(Box::pin(Begun { first, body }), length)),
+        Err(error) => {
+            exchange.request.log(Level::Error, format_args!("request body failed ({error})"));
+            Err(error.status())
+        }
+    }
+}
+
+/// Takes what is there without waiting; whether that is all.
+fn take_ready(
+    body: &mut RequestBody,
+    first: &mut VecDeque<Bytes>,
+    cx: &mut Context<'_>,
+) -> Result<bool, BodyError> {
+    let mut taken = 0;
+    while taken < AT_ONCE {
+        match Pin::new(&mut *body).poll_data(cx) {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(None) => return Ok(true),
+            Poll::Ready(Some(piece)) => {
+                let piece = piece?;
+                taken += piece.len();
+                first.push_back(piece);
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
+    if pieces.len() <= 1 {
+        return pieces.pop_front().unwrap_or_default();
+    }
+    let mut whole = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+    for piece in &pieces {
+        whole.extend_from_slice(piece);
+    }
+    whole.freeze()
+}
+
+/// A body whose first pieces have been taken.
+struct Begun {
+    first: VecDeque<Bytes>,
+    body: RequestBody,
+}
+
+impl Body for Begun {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        match self.first.pop_front() {
+            Some(piece) => Poll::Ready(Some(Ok(piece))),
+            None => Pin::new(&mut self.body).poll_data(cx),
+        }
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        let first: u64 = self.first.iter().map(|piece| piece.len() as u64).sum();
+        self.body.length().map(|left| left + first)
+    }
+}

@@ -1,0 +1,75 @@
+//! 101 from an origin: the connection speaks another protocol from now on, as WebSocket does (RFC 9110 section 7.8).
+
+use myriad_http::{Known, ResponseHead};
+use myriad_log::Level;
+use myriad_net::{ResponseBody, Tunnel};
+use myriad_upstream::Upgraded;
+
+use crate::answer;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::Step;
+use myriad_exchange::runtime::OriginPlace;
+
+/// The protocols that a value of `Upgrade` names (RFC 9110 section 7.8).
+pub fn names(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty())
+}
+
+/// What is left of a value of `Upgrade` where only listed protocols are asked for: `h2c` never, since its requests would reach
+/// the origin past every rule. A protocol is listed by its name, with or without a version.
+pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
+    let is_listed = |name: &&[u8]| {
+        let bare = name.split(|byte| *byte == b'/').next().unwrap_or_default();
+        !bare.eq_ignore_ascii_case(b"h2c")
+            && list
+                .iter()
+                .any(|listed| listed.eq_ignore_ascii_case(name) || listed.eq_ignore_ascii_case(bare))
+    };
+    names(value).filter(is_listed).collect::<Vec<_>>().join(&b", "[..])
+}
+
+/// The answer that lets client and origin speak to each other.
+pub fn tunnel(exchange: &mut Exchange, place: &OriginPlace, head: ResponseHead, upgraded: Upgraded) -> Step {
+    if exchange.request.is_subrequest() {
+        exchange.request.log(Level::Error, format_args!("connection upgrade in subrequest"));
+        return Step::Error(502);
+    }
+    let mut answer = answer::answer(&head, place, true);
+    for protocol in head.fields.known_all(Known::Upgrade) {
+        answer.field(b"Upgrade", protocol);
+    }
+    answer.field(b"Connection", b"upgrade");
+    answer.compressible = false;
+    answer.close = true;
+    answer.body = ResponseBody::Tunnel(Box::new(Tunnel {
+        stream: Box::pin(upgraded.stream),
+        leftover: upgraded.leftover,
+        read_ms: place.timeouts.read_ms,
+        send_ms: place.timeouts.send_ms,
+    }));
+    exchange.request.origin_mut().head = Some(head);
+    Step::Answer(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_listed_protocols_are_asked_for_and_h2c_never() {
+        let list: Vec<Box<[u8]>> = [&b"websocket"[..], b"irc/6.9", b"h2c"].map(Into::into).into();
+        for (value, left) in [
+            ("websocket", "websocket"),
+            ("WebSocket", "WebSocket"),
+            ("websocket/13", "websocket/13"),
+            ("h2c", ""),
+            ("H2C , websocket,foo", "websocket"),
+            ("irc/6.9, irc/6.8, irc", "irc/6.9"),
+            ("websockets", ""),
+            (", ,", ""),
+        ] {
+            assert_eq!(allowed(value.as_bytes(), &list), left.as_bytes(), "{value}");
+        }
+        assert!(allowed(b"websocket", &[]).is_empty());
+    }
+}

@@ -1,0 +1,41 @@
+//! `upgrade_protocols`: what a connection to an origin may become.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::settings::Settings;
+
+/// `upgrade_protocols`, in lower case.
+#[derive(Clone, Debug, Default)]
+pub struct UpgradeProtocols(pub Vec<Box<[u8]>>);
+
+myriad_conf::feature_settings!(UpgradeProtocols);
+
+/// The directive.
+pub static ROWS: &[Directive] = &[Directive::new(
+    "upgrade_protocols",
+    Contexts::HSL,
+    at_least(1),
+    Set::Settings(upgrade_protocols),
+    "Protocols that an HTTP origin may switch a connection to (101), or `off`; `h2c` never, and any that `proxy_set_header Upgrade` names without variables.",
+)
+.default("websocket")
+.own()];
+
+fn upgrade_protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let mut protocols = Vec::new();
+    for index in 0..args.len() {
+        let name = args.bytes(index);
+        if name == b"off" && args.len() == 1 {
+            break;
+        }
+        if name.eq_ignore_ascii_case(b"h2c") {
+            let message = "h2c is never passed through: its requests would reach the origin past every rule";
+            return Err(args.error(index, message).help("use \"http2 on\" for HTTP/2 from clients"));
+        }
+        if name.is_empty() || !name.iter().all(|byte| byte.is_ascii_graphic() && !b",;\"".contains(byte)) {
+            return Err(args.invalid(index, "the name of a protocol, such as websocket"));
+        }
+        protocols.push(name.to_ascii_lowercase().into());
+    }
+    settings.feature_mut::<UpgradeProtocols>().0 = protocols;
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! The request's body on its way to an origin (`*_request_buffering`).
+//!
+//! A php-fpm child serves one request at a time: one that reads a body as a slow client sends it is taken from everybody
+//! else meanwhile. So the body is gathered first, in memory up to `client_body_buffer_size`, then in a file.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+
+use bytes::{Bytes, BytesMut};
+use myriad_files::{Naming, TempFile};
+use myriad_http::body::{Body, BodyError};
+use myriad_log::Level;
+use myriad_net::RequestBody;
+use myriad_upstream::RequestPayload;
+
+use crate::unbuffered;
+use myriad_exchange::exchange::{Exchange, Gathered};
+use myriad_exchange::runtime::{BodyRules, OriginPlace};
+
+/// Least that is written to a file at a time, bytes.
+const LEAST_WRITE: u64 = 64 << 10;
+
+/// Shorter pieces than this are joined as they come, bytes: a body of chunks of one byte would cost a hundred times its
+/// length.
+const SHORT: usize = 1024;
+
+/// The body as it goes to the origin; the error is the status to answer.
+pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
+    let request = &mut exchange.request;
+    request.upload.body.send_continue();
+    if request.upload.gathered.is_none() && !request.upload.body.is_empty() {
+        if origin.streams(&request.upload.body) {
+            return unbuffered::payload(exchange).await;
+        }
+        gather(exchange).await?;
+    }
+    match &exchange.request.upload.gathered {
+        Some(gathered) if origin.request.pass_body => Ok(gathered.payload()),
+        _ => Ok(RequestPayload::Empty),
+    }
+}
+
+/// Reads the body to its end, for whoever wants it; the error is the status to answer.
+pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
+    let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
+    let request = &exchange.request;
+    let rules = &request.place().upload.body;
+    let naming =
+        if request.runtime().names_bodies { rules.naming.max(Naming::WhileUsed) } else { rules.naming };
+    match read(&mut body, rules, naming).await {
+        Ok(gathered) => {
+            if let Gathered::File(file, _) = &gathered {
+                let level = if rules.in_memory > 0 { Level::Warn } else { Level::Notice };
+                let name = file.name().map(|path| format!(" {}", path.display())).unwrap_or_default();
+                request
+                    .log(level, format_args!("a client request body is buffered to a temporary file{name}"));
+            }
+            exchange.request.upload.length = Some(gathered.length());
+            exchange.request.upload.gathered = Some(gathered);
+            Ok(())
+        }
+        Err(Unread::Failed(error)) => {
+            exchange.request.log(Level::Error, format_args!("request body failed ({error})"));
+            Err(error.status())
+        }
+        Err(Unread::NoRoom) => {
+            let most = exchange.request.place().upload.body.most_in_files;
+            let what = format_args!(
+                "request body refused: those in temporary files may take {most} bytes together (client_body_temp_max_size)"
+            );
+            exchange.request.log(Level::Error, what);
+            Err(503)
+        }
+    }
+}
+
+/// Why a body was not read.
+enum Unread {
+    /// It broke off, or could not be kept.
+    Failed(BodyError),
+    /// Bodies in files take as much as they may (`client_body_temp_max_size`).
+    NoRoom,
+}
+
+impl From<BodyError> for Unread {
+    fn from(error: BodyError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Reads a body to its end; at most `rules.in_memory` bytes, or one write, are held in memory.
+async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Result<Gathered, Unread> {
+    let folder = (rules.folder_is_written || naming != Naming::Nameless).then_some(&rules.folder);
+    let failed = |error: std::io::Error| BodyError::Io(format!("temporary file: {error}"));
+    let mut held = Held::default();
+    let mut file: Option<TempFile> = None;
+    let mut written = 0;
+    loop {
+        let piece = poll_fn(|cx| Pin::new(&mut *body).poll_data(cx)).await.transpose()?;
+        let ended = piece.is_none();
+        if let Some(piece) = piece {
+            held.push(piece);
+        }
+        let spills = match &file {
+            Some(_) => ended || held.length >= LEAST_WRITE,
+            None => held.length > rules.in_memory,
+        };
+        if spills && held.length > 0 {
+            let file = match &mut file {
+                Some(file) => file,
+                None => file.insert(TempFile::create_in(folder, naming).await.map_err(failed)?),
+            };
+            let length = held.length;
+            if !file.charge(length, rules.most_in_files) {
+                return Err(Unread::NoRoom);
+            }
+            file.write(held.take(), written).await.map_err(failed)?;
+            written += length;
+        }
+        if ended {
+            break;
+        }
+    }
+    Ok(match file {
+        Some(file) => Gathered::File(file, written),
+        None => Gathered::Memory(joined(held.take())),
+    })
+}
+
+/// What of a body is in memory.
+#[derive(Default)]
+struct Held {
+    pieces: Vec<Bytes>,
+    /// Short pieces behind them, in one.
+    tail: BytesMut,
+    length: u64,
+}
+
+impl Held {
+    fn push(&mut self, piece: Bytes) {
+        self.length += piece.len() as u64;
+        if piece.len() < SHORT {
+            return self.tail.extend_from_slice(&piece);
+        }
+        self.end_tail();
+        self.pieces.push(piece);
+    }
+
+    fn end_tail(&mut self) {
+        if !self.tail.is_empty() {
+            self.pieces.push(self.tail.split().freeze());
+        }
+    }
+
+    fn take(&mut self) -> Vec<Bytes> {
+        self.end_tail();
+        self.length = 0;
+        std::mem::take(&mut self.pieces)
+    }
+}
+
+fn joined(mut pieces: Vec<Bytes>) -> Bytes {
+    match (pieces.pop(), pieces.is_empty()) {
+        (None, _) => Bytes::new(),
+        (Some(only), true) => only,
+        (Some(last), false) => {
+            let mut whole = BytesMut::new();
+            pieces.iter().chain([&last]).for_each(|piece| whole.extend_from_slice(piece));
+            whole.freeze()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_pieces_are_held_as_one_and_in_their_order() {
+        let mut held = Held::default();
+        let mut all = Vec::new();
+        for number in 0..5000u32 {
+            let length = if number % 1000 == 999 { SHORT } else { 1 };
+            let piece = vec![number as u8; length];
+            all.extend_from_slice(&piece);
+            held.push(piece.into());
+        }
+        assert_eq!(held.length, all.len() as u64);
+        let pieces = held.take();
+        assert_eq!(pieces.len(), 10);
+        assert_eq!(joined(pieces), all);
+        assert_eq!((held.length, held.take().len()), (0, 0));
+    }
+}

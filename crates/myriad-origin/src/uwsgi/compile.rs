@@ -1,0 +1,27 @@
+//! What `uwsgi_*` are compiled to.
+
+use myriad_conf::Text;
+use myriad_conf::settings::{Protocol, Settings};
+
+use super::place::UwsgiPlace;
+use super::settings::Modifiers;
+use crate::cgi::{CgiOrigin, CgiPlace};
+use crate::compiled::{CompiledProtocol, Spoken};
+use myriad_exchange::runtime::OriginCompiler;
+
+pub(crate) static COMPILED: CompiledProtocol = CompiledProtocol { protocol: Protocol::Uwsgi, compile };
+
+fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> Spoken {
+    let origin = settings.origin(Protocol::Uwsgi);
+    let written = target.lossy();
+    let (scheme, rest) = Protocol::Uwsgi.split(&written).unwrap_or((None, &written));
+    let rest = Text::new(rest.as_bytes(), target.span);
+    let is_secure = scheme.is_some_and(|scheme| scheme.secure);
+    let place = UwsgiPlace {
+        environment: CgiPlace::compiled(compile, origin),
+        modifiers: *settings.feature::<Modifiers>(),
+        tls: if is_secure { compile.tls(&origin.tls, target.span).map(Box::new) } else { None },
+        host: compile.apart_template(&rest),
+    };
+    (compile.target(&rest), Box::new(CgiOrigin(place)))
+}

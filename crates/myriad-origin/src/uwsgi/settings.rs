@@ -1,0 +1,40 @@
+//! `uwsgi_modifier1`, `uwsgi_modifier2`: what kind of packet is sent, and to which plugin of the server.
+
+use myriad_conf::registry::{Contexts, Directive, ONE, Set};
+
+/// The two bytes; 0 and 0 are a WSGI request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Modifiers {
+    /// `uwsgi_modifier1`.
+    pub first: u8,
+    /// `uwsgi_modifier2`.
+    pub second: u8,
+}
+
+myriad_conf::feature_settings!(Modifiers);
+
+/// The directives that uwsgi alone has.
+pub static ROWS: &[Directive] = &[
+    Directive::new(
+        "uwsgi_modifier1",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            settings.feature_mut::<Modifiers>().first = args.within(0, 0, u8::MAX)?;
+            Ok(())
+        }),
+        "The kind of a uwsgi packet, from 0 to 255.",
+    )
+    .default("0"),
+    Directive::new(
+        "uwsgi_modifier2",
+        Contexts::HSL,
+        ONE,
+        Set::Settings(|settings, args| {
+            settings.feature_mut::<Modifiers>().second = args.within(0, 0, u8::MAX)?;
+            Ok(())
+        }),
+        "What a uwsgi packet of that kind says, from 0 to 255.",
+    )
+    .default("0"),
+];

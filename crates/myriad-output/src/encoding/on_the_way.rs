@@ -1,0 +1,133 @@
+//! Bodies that are compressed for one visitor: what is not stored, and what is still arriving.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use myriad_encode::{Coding, Level, StreamEncoder, compress};
+use myriad_http::body::BodyError;
+use myriad_net::ResponseBody;
+
+use super::choice::encodings;
+use super::proxied::proxied_facts;
+use crate::transform::{Transform, transformed};
+use myriad_exchange::exchange::{Answer, Request, Tally, line_named, pulled};
+
+/// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
+pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
+    if !answer.compressible || !matches!(answer.status, 200 | 403 | 404) {
+        return;
+    }
+    let length = match &answer.body {
+        ResponseBody::Stream(_, length) => *length,
+        ResponseBody::File { length, .. } => Some(*length),
+        ResponseBody::Full(bytes) if !bytes.is_empty() => Some(bytes.len() as u64),
+        _ => return,
+    };
+    let facts = proxied_facts(request, answer);
+    let length = length.filter(|_| !answer.unsized_by_origin);
+    let encodings = encodings(request, answer.bare_media_type(), length, facts, false);
+    answer.varies_by_encoding |= encodings.varies;
+    let no_transform = line_named(&answer.lines, b"cache-control")
+        .is_some_and(|value| value.to_ascii_lowercase().windows(12).any(|part| part == b"no-transform"));
+    let coding = encodings.wanted();
+    if coding == Coding::Identity || no_transform {
+        return;
+    }
+    let offer = &request.place().offer;
+    let rules = match coding {
+        Coding::Gzip => &offer.gzip,
+        Coding::Brotli => &offer.brotli,
+        Coding::Zstd | Coding::Identity => &offer.zstd,
+    };
+    let level = Level::Number(rules.as_ref().map_or(1, |rules| rules.level));
+    let bodiless = request.received.head.method() == myriad_http::Method::Head;
+    let encoded = match std::mem::replace(&mut answer.body, ResponseBody::None) {
+        // What a GET would be told of: not the length of the bytes before they are encoded.
+        ResponseBody::Stream(body, _) if bodiless => Ok(ResponseBody::Stream(body, None)),
+        body @ (ResponseBody::Stream(..) | ResponseBody::File { .. }) => {
+            let tally = request.outcome.answered.tally.insert(Rc::default());
+            in_passing(body, coding, level, tally)
+        }
+        ResponseBody::Full(bytes) => {
+            answer.uncompressed = bytes.len() as u64;
+            whole(bytes, coding, level)
+        }
+        body => Err(body),
+    };
+    match encoded {
+        Ok(body) => {
+            answer.body = body;
+            answer.coding = coding;
+            answer.length = None;
+            answer.ranges = false;
+            answer.detach(request.place().files.etag);
+            answer.weaken_tag();
+            answer.without(&[b"accept-ranges"]);
+        }
+        Err(body) => answer.body = body,
+    }
+}
+
+/// Wraps a body in an encoder; gives it back where there is none to be had.
+fn in_passing(
+    body: ResponseBody,
+    coding: Coding,
+    level: Level,
+    tally: &Rc<Tally>,
+) -> Result<ResponseBody, ResponseBody> {
+    match StreamEncoder::new(coding, level) {
+        Ok(encoder) => {
+            let encoder = Encoder { inner: Some(encoder), tally: Rc::clone(tally) };
+            Ok(ResponseBody::Stream(transformed(pulled(body), encoder), None))
+        }
+        Err(_) => Err(body),
+    }
+}
+
+/// Encodes a body that is all there, which is cheaper than in passing; gives it back where that fails.
+fn whole(bytes: Bytes, coding: Coding, level: Level) -> Result<ResponseBody, ResponseBody> {
+    match compress(coding, level, &bytes) {
+        Ok(encoded) => Ok(ResponseBody::Full(encoded.into())),
+        Err(_) => Err(ResponseBody::Full(bytes)),
+    }
+}
+
+/// Compresses what passes; gives out what it holds when the origin pauses.
+struct Encoder {
+    inner: Option<StreamEncoder>,
+    tally: Rc<Tally>,
+}
+
+impl Encoder {
+    fn count(&self, taken: usize, given: usize) {
+        self.tally.taken.set(self.tally.taken.get() + taken as u64);
+        self.tally.given.set(self.tally.given.get() + given as u64);
+    }
+}
+
+fn failed(_: myriad_encode::EncodeError) -> BodyError {
+    BodyError::Aborted
+}
+
+impl Transform for Encoder {
+    fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
+        let (bytes, before) = (std::mem::take(input), out.len());
+        self.inner.as_mut().map_or(Ok(()), |encoder| encoder.push(bytes, out)).map_err(failed)?;
+        self.count(bytes.len(), out.len() - before);
+        Ok(true)
+    }
+
+    fn pause(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
+        let before = out.len();
+        self.inner.as_mut().map_or(Ok(()), |encoder| encoder.flush(out)).map_err(failed)?;
+        self.count(0, out.len() - before);
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
+        let before = out.len();
+        self.inner.take().map_or(Ok(()), |encoder| encoder.finish(out)).map_err(failed)?;
+        self.count(0, out.len() - before);
+        Ok(())
+    }
+}

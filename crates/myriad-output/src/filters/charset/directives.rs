@@ -1,0 +1,125 @@
+//! The directives.
+
+use myriad_conf::model::{CharsetMapConf, HttpConf};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least, block,
+};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Node, Word, set};
+
+use super::settings::CharsetSettings;
+
+const HSL: Contexts = Contexts::HSL;
+const HSL_IF: Contexts = Contexts::HSL_IF;
+/// A character of two bytes' number, which is the most that a table knows, takes three bytes.
+const LONGEST_CHARACTER: usize = 3;
+
+/// The directives of `charset`.
+pub static ROWS: &[Directive] = &[
+    Directive::new("charset", HSL_IF, ONE, Set::Settings(charset), "The charset that media types name.")
+        .default("off"),
+    Directive::new(
+        "source_charset",
+        HSL_IF,
+        ONE,
+        set!(Feature<CharsetSettings>.text => Some source),
+        "The charset that answers are in.",
+    ),
+    Directive::new(
+        "charset_types",
+        HSL,
+        at_least(1),
+        Set::Settings(charset_types),
+        "Media types that name it.",
+    )
+    .default("text/html text/xml text/plain text/vnd.wap.wml application/javascript application/rss+xml")
+    .repeats(),
+    Directive::new(
+        "override_charset",
+        HSL_IF,
+        FLAG,
+        set!(Feature<CharsetSettings>.flag => override_named),
+        "Whether a charset that the origin names is converted too.",
+    )
+    .default("off"),
+    Directive::new(
+        "charset_map",
+        Contexts::HTTP,
+        block(2, 2),
+        Set::Http(charset_map),
+        "How one charset is converted to another.",
+    )
+    .repeats(),
+];
+
+fn charset(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    settings.feature_mut::<CharsetSettings>().name =
+        if args.bytes(0) == b"off" { None } else { Some(args.text(0)?) };
+    Ok(())
+}
+
+fn charset_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    add_types(&mut settings.feature_mut::<CharsetSettings>().types, args)
+}
+
+fn charset_map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+    let mut map =
+        CharsetMapConf { from: args.name(0)?, to: args.name(1)?, pairs: Vec::new(), span: args.node.span };
+    let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
+    if same(&map.from, &map.to) {
+        return Err(args.error(1, format!("\"charset_map\" between the same charsets \"{}\"", map.to)));
+    }
+    if same(&map.from, "utf-8") {
+        let message = "\"charset_map\" with \"utf-8\" charset should be given in the second column";
+        return Err(args.error(0, message));
+    }
+    let twin = http.charset_maps.iter().find(|other| {
+        same(&other.from, &map.from) && same(&other.to, &map.to)
+            || same(&other.from, &map.to) && same(&other.to, &map.from)
+    });
+    if let Some(twin) = twin {
+        let message = format!("duplicate \"charset_map\" between \"{}\" and \"{}\"", map.from, map.to);
+        return Err(args.error(0, message).related(twin.span, "first defined here"));
+    }
+    for line in args.node.block.as_deref().unwrap_or_default() {
+        let pair = pair(line, map.is_to_utf8())?;
+        map.pairs.push(pair);
+    }
+    http.charset_maps.push(map);
+    Ok(())
+}
+
+fn pair(line: &Node, is_to_utf8: bool) -> Result<(u8, Vec<u8>), Diagnostic> {
+    let [to] = line.args.as_slice() else {
+        return Err(Diagnostic::error(line.span, "invalid number of the charset_map parameters")
+            .help("each line is a byte in hexadecimal, what it becomes, and `;`"));
+    };
+    let from = hexadecimal(&line.name, 1)?[0];
+    let bytes = hexadecimal(to, if is_to_utf8 { LONGEST_CHARACTER } else { 1 })?;
+    if is_to_utf8 && std::str::from_utf8(&bytes).map_or(0, |text| text.chars().count()) != 1 {
+        return Err(Diagnostic::error(to.span, format!("\"{}\" is no character of UTF-8", shown(to))));
+    }
+    Ok((from, bytes))
+}
+
+/// One to `most` bytes in hexadecimal.
+fn hexadecimal(word: &Word, most: usize) -> Result<Vec<u8>, Diagnostic> {
+    let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    // A single digit is a byte too.
+    let padded = if word.text.len() == 1 { [b"0", &word.text[..]].concat() } else { word.text.clone() };
+    let bytes: Option<Vec<u8>> = padded
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+            _ => None,
+        })
+        .collect();
+    bytes.filter(|bytes| (1..=most).contains(&bytes.len())).ok_or_else(|| {
+        Diagnostic::error(word.span, format!("invalid value \"{}\" in \"charset_map\"", shown(word)))
+            .help(format!("it must be 1 to {most} bytes in hexadecimal"))
+    })
+}
+
+fn shown(word: &Word) -> String {
+    String::from_utf8_lossy(&word.text).into_owned()
+}

@@ -1,0 +1,208 @@
+//! `charset*` at a place.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Text};
+use myriad_log::Level;
+use myriad_net::ResponseBody;
+use myriad_script::{Frame, Template};
+
+use super::converter::Converter;
+use super::settings::CharsetSettings;
+use super::tables::{Charsets, Recode};
+use crate::filters::wrap::{is_packed, wrap};
+use crate::transform::transformed;
+use myriad_exchange::exchange::{Answer, Exchange, Filter, Request, pulled};
+use myriad_exchange::runtime::{SettingsCompiler, TypeSet};
+
+/// `charset*`.
+struct Charset {
+    /// The name.
+    name: Template,
+    /// `source_charset`.
+    source: Option<Template>,
+    /// `override_charset`.
+    override_named: bool,
+    /// `charset_types`.
+    types: TypeSet,
+    /// Whether bodies may have to be converted.
+    converts: bool,
+    /// What lies between charsets.
+    charsets: Arc<Charsets>,
+}
+
+/// Compiles `charset*`; none where no charset is to be named.
+pub(crate) fn compiled(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+) -> Option<Box<dyn Filter<Exchange>>> {
+    let written = settings.feature::<CharsetSettings>();
+    let name = written.name.as_ref()?;
+    let charsets = compiler.share(Charsets::of);
+    if let Some(source) = &written.source {
+        check_table(compiler, &charsets, source, name);
+    }
+    let is_told = written.source.is_some() || written.override_named;
+    Some(Box::new(Charset {
+        name: compiler.answer_template(name),
+        source: written.source.as_ref().map(|source| compiler.answer_template(source)),
+        override_named: written.override_named,
+        types: TypeSet::new(&written.types),
+        converts: is_told && !compiler.model().charset_maps.is_empty(),
+        charsets,
+    }))
+}
+
+fn check_table(compiler: &mut dyn SettingsCompiler, charsets: &Charsets, from: &Text, to: &Text) {
+    let plain = !from.has_variables() && !to.has_variables();
+    if plain
+        && !from.bytes().eq_ignore_ascii_case(to.bytes())
+        && charsets.table(from.bytes(), to.bytes()).is_none()
+    {
+        let message =
+            format!("no \"charset_map\" between the charsets \"{}\" and \"{}\"", from.lossy(), to.lossy());
+        compiler.report(
+            Diagnostic::error(from.span, message)
+                .help("write `charset_map FROM TO { … }` in `http`, or leave `source_charset` out"),
+        );
+    }
+}
+
+impl Filter<Exchange> for Charset {
+    fn name(&self) -> &'static str {
+        "charset_map"
+    }
+
+    fn changes(&self, _: &[u8]) -> bool {
+        self.converts
+    }
+
+    fn changes_bodies(&self) -> bool {
+        self.converts
+    }
+
+    /// `charset $map` may ask for the type that it names one for.
+    fn asks_of_head(&self) -> bool {
+        true
+    }
+
+    fn may_shorten(&self) -> bool {
+        true
+    }
+
+    /// Names the charset of the place, and converts the body where it is known to be in another one.
+    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+        let Some(media_type) = answer.media_type() else { return };
+        let (bare, named) = split(media_type);
+        let wanted = if named.is_some() { self.override_named } else { self.types.cover(bare) };
+        if !wanted || matches!(answer.status, 301 | 302) {
+            return;
+        }
+        if let (None, None, Some(name)) = (named, &self.source, self.name.as_static()) {
+            if !matches!(name, b"" | b"off") {
+                answer.media_type = Some(Cow::Owned([bare, b"; charset=", name].concat()));
+            }
+            return;
+        }
+        let (bare, named) = (bare.to_vec(), named.map(<[u8]>::to_vec));
+        let Exchange { request, frame } = exchange;
+        let Some(to) = evaluated(request, frame, &self.name) else { return };
+        let from = match (named, &self.source) {
+            (Some(named), _) => Some(named),
+            (None, Some(source)) => evaluated(request, frame, source),
+            (None, None) => None,
+        };
+        if let Some(from) = from
+            && !from.eq_ignore_ascii_case(&to)
+            && !self.convert(request, answer, &from, &to)
+        {
+            return;
+        }
+        answer.media_type = Some(Cow::Owned([&bare[..], b"; charset=", &to[..]].concat()));
+    }
+}
+
+impl Charset {
+    /// Returns whether the body is now in the charset that is to be named.
+    fn convert(&self, request: &Request, answer: &mut Answer, from: &[u8], to: &[u8]) -> bool {
+        let known = self.charsets.knows(from) && self.charsets.knows(to);
+        if known && is_packed(answer) {
+            return false;
+        }
+        let Some(table) = self.charsets.table(from, to) else {
+            let (from, to) = (String::from_utf8_lossy(from), String::from_utf8_lossy(to));
+            let message = format_args!("no \"charset_map\" between the charsets \"{from}\" and \"{to}\"");
+            request.log(Level::Error, message);
+            return false;
+        };
+        lay_over(answer, table, request.place().files.etag);
+        true
+    }
+}
+
+/// Lays the conversion by a table over an answer.
+fn lay_over(answer: &mut Answer, table: &Recode, etags: bool) {
+    let converter = Converter::new(table.clone());
+    let length = answer.known_length();
+    if table.keeps_length() && length.is_some() {
+        // A byte for a byte: nobody but the reader of the text can tell, and parts may still be cut out.
+        answer.body = match std::mem::replace(&mut answer.body, ResponseBody::None) {
+            ResponseBody::Full(bytes) => ResponseBody::Full(converter.whole(&bytes)),
+            body => ResponseBody::Stream(transformed(pulled(body), converter), length),
+        };
+        answer.compressible = true;
+        return;
+    }
+    answer.detach(etags);
+    wrap(answer, converter);
+}
+
+/// Whether an answer of that media type, which names no charset, is going to be in UTF-8.
+pub fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
+    let Exchange { request, frame } = exchange;
+    let site = Rc::clone(&request.site);
+    let Some(charset) = site.runtime.place(request.route.place).filters.get::<Charset>() else {
+        return false;
+    };
+    charset.types.cover(media_type)
+        && evaluated(request, frame, &charset.name).is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
+}
+
+/// The value of a directive; none for `off` and nothing.
+fn evaluated(request: &Request, frame: &mut Frame, template: &Template) -> Option<Vec<u8>> {
+    let mut name = Vec::new();
+    // One that cannot be told is none: the answer itself is sound.
+    template.eval(request, frame, &mut name).ok()?;
+    name.retain(|byte| !byte.is_ascii_control());
+    (!name.is_empty() && name != b"off").then_some(name)
+}
+
+/// The media type without its parameters, and the charset among these.
+fn split(media_type: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let mut parts = media_type.split(|byte| *byte == b';');
+    let bare = parts.next().unwrap_or_default().trim_ascii();
+    let charset = parts.find_map(|part| {
+        let part = part.trim_ascii();
+        let value =
+            part.get(..8).filter(|name| name.eq_ignore_ascii_case(b"charset=")).map(|_| &part[8..])?;
+        let unquoted = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
+        Some(unquoted.unwrap_or(value))
+    });
+    (bare, charset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn charset_is_found_among_the_parameters_of_a_media_type() {
+        assert_eq!(split(b"text/html"), (&b"text/html"[..], None));
+        assert_eq!(split(b"Text/HTML ; x=y"), (&b"Text/HTML"[..], None));
+        assert_eq!(split(b"text/html; x=y; Charset=utf-8"), (&b"text/html"[..], Some(&b"utf-8"[..])));
+        assert_eq!(split(b"text/html;charset=\"koi8-r\""), (&b"text/html"[..], Some(&b"koi8-r"[..])));
+    }
+}

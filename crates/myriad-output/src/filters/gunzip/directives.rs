@@ -1,0 +1,23 @@
+//! The directive.
+
+use myriad_conf::registry::{Contexts, Directive, FLAG};
+use myriad_conf::set;
+
+/// Whether answers in gzip are unpacked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GunzipSettings {
+    /// `gunzip`.
+    pub on: bool,
+}
+
+myriad_conf::feature_settings!(GunzipSettings);
+
+/// The directives of `gunzip`.
+pub static ROWS: &[Directive] = &[Directive::new(
+    "gunzip",
+    Contexts::HSL,
+    FLAG,
+    set!(Feature<GunzipSettings>.flag => on),
+    "Unpacks gzip for clients without it.",
+)
+.default("off")];

@@ -1,0 +1,65 @@
+//! `gunzip` at a place.
+
+use myriad_conf::settings::Settings;
+use myriad_encode::Coding;
+
+use super::directives::GunzipSettings;
+use super::unpack::Gunzip;
+use crate::encoding::{accepted, proxied_facts};
+use crate::filters::wrap::{is_bodiless, wrap};
+use myriad_exchange::exchange::{Answer, Exchange, Filter, Request, line_named};
+use myriad_exchange::runtime::SettingsCompiler;
+
+/// `gunzip on`.
+struct Unpacking;
+
+/// Compiles `gunzip`.
+pub(crate) fn compiled(
+    _: &mut dyn SettingsCompiler,
+    settings: &Settings,
+) -> Option<Box<dyn Filter<Exchange>>> {
+    settings.feature::<GunzipSettings>().on.then(|| Box::new(Unpacking) as _)
+}
+
+impl Filter<Exchange> for Unpacking {
+    fn name(&self) -> &'static str {
+        "gunzip"
+    }
+
+    fn changes(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn reads(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn may_shorten(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+        if !is_bodiless(answer) {
+            unpack(&exchange.request, answer);
+        }
+    }
+}
+
+/// Unpacks an answer that comes in gzip, where its client does not take that.
+pub(crate) fn unpack(request: &Request, answer: &mut Answer) {
+    let by_origin = line_named(&answer.lines, b"content-encoding")
+        .is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
+    // A part of what is packed cannot be unpacked.
+    if answer.coding != Coding::Gzip && !by_origin || answer.status == 206 {
+        return;
+    }
+    answer.varies_by_encoding = true;
+    if accepted(request, proxied_facts(request, answer)).contains(Coding::Gzip) {
+        return;
+    }
+    answer.detach(request.place().files.etag);
+    answer.coding = Coding::Identity;
+    answer.without(&[b"content-encoding"]);
+    answer.weaken_tag();
+    wrap(answer, Gunzip::new());
+}

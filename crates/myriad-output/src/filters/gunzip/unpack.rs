@@ -1,0 +1,67 @@
+//! The transformation: gzip in, bytes out.
+
+use myriad_encode::{Coding, StreamDecoder};
+use myriad_http::body::BodyError;
+
+use crate::transform::{Transform, WINDOW};
+
+/// Unpacks gzip, a window at a time, however much a few bytes come to.
+pub(crate) struct Gunzip(Option<StreamDecoder>);
+
+impl Gunzip {
+    pub(crate) fn new() -> Self {
+        // What comes out is held nowhere, so that nothing bounds its length but the client's patience.
+        Self(StreamDecoder::new(Coding::Gzip, u64::MAX).ok())
+    }
+}
+
+fn corrupt(error: myriad_encode::DecodeError) -> BodyError {
+    BodyError::Origin(format!("gunzip: {error}"))
+}
+
+impl Transform for Gunzip {
+    fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
+        let Some(decoder) = &mut self.0 else { return Err(BodyError::Aborted) };
+        let (taken, drained) = decoder.push_up_to(input, out, WINDOW).map_err(corrupt)?;
+        *input = &input[taken..];
+        Ok(drained)
+    }
+
+    fn finish(&mut self, _: &mut Vec<u8>) -> Result<(), BodyError> {
+        self.0.take().map_or(Err(BodyError::Aborted), |decoder| decoder.finish().map_err(corrupt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transform::tests::{Pieces, read, run};
+    use crate::transform::transformed;
+    use myriad_encode::{Level, compress};
+
+    #[test]
+    fn unpacks_several_members_in_pieces_of_any_size() {
+        let packed = |text: &[u8]| compress(Coding::Gzip, Level::Fast, text).unwrap();
+        let both = [packed(b"one, "), packed(b"two")].concat();
+        for size in [1, 2, 7, 1000] {
+            assert_eq!(run(Gunzip::new(), &both, size), b"one, two");
+        }
+    }
+
+    #[test]
+    fn bomb_comes_out_a_window_at_a_time() {
+        let bomb = compress(Coding::Gzip, Level::Fast, &vec![0; 20 << 20]).unwrap();
+        let (all, longest) = read(transformed(Box::pin(Pieces(vec![bomb])), Gunzip::new())).unwrap();
+        assert_eq!(all.len(), 20 << 20);
+        assert!(longest <= 2 * WINDOW, "{longest}");
+    }
+
+    #[test]
+    fn cut_or_corrupt_body_is_an_error() {
+        let mut packed = compress(Coding::Gzip, Level::Fast, b"some text that is long enough").unwrap();
+        let cut = packed[..packed.len() - 3].to_vec();
+        assert!(read(transformed(Box::pin(Pieces(vec![cut])), Gunzip::new())).is_err());
+        packed[0] = 0;
+        assert!(read(transformed(Box::pin(Pieces(vec![packed])), Gunzip::new())).is_err());
+    }
+}

@@ -1,0 +1,37 @@
+//! An answer on its way through the filters of its place.
+
+use std::rc::Rc;
+
+use myriad_http::body::BoxBody;
+use myriad_net::ResponseBody;
+
+use super::gunzip;
+use crate::head;
+use myriad_exchange::exchange::{Answer, Exchange, pulled};
+use myriad_exchange::runtime::Place;
+
+/// Lays the filters of the place over an answer that is about to be sent.
+pub fn apply(exchange: &mut Exchange, place: &Place, answer: &mut Answer) {
+    for filter in place.filters.iter() {
+        if exchange.request.runtime().reads_sent_fields && filter.asks_of_head() {
+            head::tell(&mut exchange.request, place, answer);
+            exchange.request.outcome.answered.unnamed_type = head::media_type(answer).map(Into::into);
+        }
+        filter.apply(exchange, answer);
+    }
+}
+
+/// What of an answer its parent gets, where it is a subrequest's: the body, changed by the filters of its place, and
+/// never packed.
+pub fn body_of_subrequest(exchange: &mut Exchange, mut answer: Answer) -> BoxBody {
+    let site = Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.route.place);
+    if matches!(answer.status, 204 | 304) {
+        return pulled(ResponseBody::None);
+    }
+    gunzip::unpack(&exchange.request, &mut answer);
+    for filter in place.filters.iter() {
+        filter.apply(exchange, &mut answer);
+    }
+    pulled(answer.body)
+}

@@ -1,0 +1,96 @@
+//! The directives.
+
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least};
+use myriad_conf::set;
+use myriad_conf::settings::Settings;
+
+use super::settings::SsiSettings;
+
+const HSL: Contexts = Contexts::HSL;
+/// Longest value that a parameter of a command may have, bytes: each page under way may hold sixteen.
+const LONGEST_VALUE: u64 = 64 << 10;
+
+/// The directives of `ssi`.
+pub static ROWS: &[Directive] = &[
+    Directive::new(
+        "ssi",
+        Contexts::HSL_IF,
+        FLAG,
+        set!(Feature<SsiSettings>.flag => on),
+        "Whether SSI commands in answers are obeyed.",
+    )
+    .default("off")
+    .differs(
+        "what a page includes is asked for whole: not what part, date, or coding the client asks for of the page, and without \
+         the body of the request",
+    ),
+    Directive::new(
+        "ssi_silent_errors",
+        HSL,
+        FLAG,
+        set!(Feature<SsiSettings>.flag => silent_errors),
+        "Whether nothing is shown where an SSI command failed.",
+    )
+    .default("off"),
+    Directive::new(
+        "ssi_types",
+        HSL,
+        at_least(1),
+        Set::Settings(ssi_types),
+        "Media types that SSI commands are looked for in.",
+    )
+    .default("text/html")
+    .repeats(),
+    Directive::new(
+        "ssi_last_modified",
+        HSL,
+        FLAG,
+        set!(Feature<SsiSettings>.flag => last_modified),
+        "Whether a page with SSI keeps Last-Modified.",
+    )
+    .default("off"),
+    Directive::new(
+        "ssi_value_length",
+        HSL,
+        ONE,
+        Set::Settings(ssi_value_length),
+        "The longest value of a parameter of an SSI command.",
+    )
+    .default("255"),
+    Directive::new(
+        "ssi_min_file_chunk",
+        HSL,
+        ONE,
+        Set::Settings(min_file_chunk),
+        "When text is sent from the file.",
+    )
+    .default("1k")
+    .no_effect("a page is read as it is sent; text between commands is not sent from the file"),
+    Directive::new(
+        "ssi_ignore_recycled_buffers",
+        HSL,
+        FLAG,
+        Set::Nothing,
+        "How buffers of origins are used again.",
+    )
+    .default("off")
+    .no_effect("pieces of a page are handed on as they come"),
+];
+
+fn ssi_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    add_types(&mut settings.feature_mut::<SsiSettings>().types, args)
+}
+
+fn ssi_value_length(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let length = args.size(0)?;
+    if length > LONGEST_VALUE {
+        return Err(args.invalid(0, "at most 64k"));
+    }
+    settings.feature_mut::<SsiSettings>().value_length = length;
+    Ok(())
+}
+
+/// Checked for its form alone.
+fn min_file_chunk(_: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    args.size(0).map(drop)
+}

@@ -1,0 +1,69 @@
+//! Includes, laid over the pages of a place.
+
+use myriad_conf::settings::Settings;
+use myriad_http::Method;
+use myriad_http::body::{BoxBody, Empty};
+use myriad_net::ResponseBody;
+
+use super::body::SsiBody;
+use super::rules::Ssi;
+use super::settings::SsiSettings;
+use crate::filters::wrap::{begin_text, is_bodiless, is_packed};
+use myriad_exchange::exchange::{Answer, Exchange, Filter, pulled};
+use myriad_exchange::runtime::{SettingsCompiler, TypeSet};
+
+/// Compiles `ssi*`.
+pub(crate) fn compiled(
+    _: &mut dyn SettingsCompiler,
+    settings: &Settings,
+) -> Option<Box<dyn Filter<Exchange>>> {
+    let settings = settings.feature::<SsiSettings>();
+    let made = settings.on.then(|| Ssi {
+        page: myriad_ssi::Rules {
+            value_length: usize::try_from(settings.value_length).unwrap_or(usize::MAX),
+            silent_errors: settings.silent_errors,
+        },
+        last_modified: settings.last_modified,
+        types: TypeSet::new(&settings.types),
+    })?;
+    Some(Box::new(made))
+}
+
+impl Filter<Exchange> for Ssi {
+    fn name(&self) -> &'static str {
+        "ssi"
+    }
+
+    fn changes(&self, media_type: &[u8]) -> bool {
+        self.types.cover(media_type)
+    }
+
+    fn reads_by_name(&self) -> bool {
+        true
+    }
+
+    /// A page names what it reads only when it is sent.
+    fn may_shorten(&self) -> bool {
+        false
+    }
+
+    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+        let empty = answer.known_length() == Some(0);
+        if is_packed(answer) || is_bodiless(answer) || empty || !self.types.cover(answer.bare_media_type()) {
+            return;
+        }
+        begin_text(answer, exchange.request.place().files.etag, self.last_modified);
+        answer.without(&[b"accept-ranges"]);
+        answer.length = None;
+        answer.ranges = false;
+        answer.compressible = true;
+        answer.postponed = true;
+        let body = std::mem::replace(&mut answer.body, ResponseBody::None);
+        let body: BoxBody = if exchange.request.received.head.method() == Method::Head {
+            Box::pin(Empty)
+        } else {
+            Box::pin(SsiBody::new(exchange.companion(), self.page, pulled(body)))
+        };
+        answer.body = ResponseBody::Stream(body, None);
+    }
+}

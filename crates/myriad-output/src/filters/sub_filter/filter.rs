@@ -1,0 +1,89 @@
+//! `sub_filter*` at a place.
+
+use myriad_conf::settings::Settings;
+use myriad_log::Level;
+use myriad_script::{Frame, Template};
+
+use super::settings::SubFilterSettings;
+use super::substitute::{Pair, Substitute};
+use crate::filters::wrap::{begin_text, is_bodiless, is_packed, wrap};
+use myriad_exchange::exchange::{Answer, Exchange, Filter, Request};
+use myriad_exchange::runtime::{SettingsCompiler, TypeSet};
+
+/// `sub_filter*`.
+struct SubFilter {
+    /// What is looked for, and what stands in its place.
+    pairs: Vec<(Template, Template)>,
+    /// `sub_filter_once`.
+    once: bool,
+    /// `sub_filter_last_modified`.
+    last_modified: bool,
+    /// `sub_filter_types`.
+    types: TypeSet,
+}
+
+/// Compiles `sub_filter*`.
+pub(crate) fn compiled(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+) -> Option<Box<dyn Filter<Exchange>>> {
+    let settings = settings.feature::<SubFilterSettings>();
+    let pairs: Vec<_> = settings
+        .replacements
+        .iter()
+        .map(|pair| (compiler.answer_template(&pair.pattern), compiler.answer_template(&pair.replacement)))
+        .collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    Some(Box::new(SubFilter {
+        pairs,
+        once: settings.once,
+        last_modified: settings.last_modified,
+        types: TypeSet::new(&settings.types),
+    }))
+}
+
+impl Filter<Exchange> for SubFilter {
+    fn name(&self) -> &'static str {
+        "sub_filter"
+    }
+
+    fn changes(&self, media_type: &[u8]) -> bool {
+        self.types.cover(media_type)
+    }
+
+    fn may_shorten(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+        let empty = answer.known_length() == Some(0);
+        // What is packed holds no text to be found.
+        if is_bodiless(answer) || empty || is_packed(answer) || !self.types.cover(answer.bare_media_type()) {
+            return;
+        }
+        let Exchange { request, frame } = exchange;
+        let Some(substitute) = Substitute::new(self.evaluated(request, frame), self.once) else { return };
+        begin_text(answer, request.place().files.etag, self.last_modified);
+        wrap(answer, substitute);
+    }
+}
+
+impl SubFilter {
+    /// The pairs for one request; one that cannot be evaluated is left out, for the page itself is sound.
+    fn evaluated(&self, request: &Request, frame: &mut Frame) -> Vec<Pair> {
+        let mut pairs = Vec::with_capacity(self.pairs.len());
+        for (pattern, replacement) in &self.pairs {
+            let mut pair = Pair { pattern: Vec::new(), replacement: Vec::new() };
+            let evaluated = pattern
+                .eval(request, frame, &mut pair.pattern)
+                .and_then(|()| replacement.eval(request, frame, &mut pair.replacement));
+            match evaluated {
+                Ok(()) => pairs.push(pair),
+                Err(error) => request.log(Level::Error, format_args!("sub_filter: {error}")),
+            }
+        }
+        pairs
+    }
+}

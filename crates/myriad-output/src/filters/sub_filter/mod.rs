@@ -1,0 +1,12 @@
+//! `sub_filter`: texts replaced by others.
+
+mod directives;
+mod filter;
+mod settings;
+mod substitute;
+
+pub use directives::ROWS;
+pub(super) use filter::compiled;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+use crate::testing::{Trial, text};
+use myriad_exchange::exchange::Answer;
+
+fn page() -> Answer {
+    let mut answer = text("text/html", "a cat");
+    answer.field(b"Last-Modified", b"Tue, 01 Nov 1994 12:00:00 GMT");
+    answer.field(b"ETag", b"\"a\"");
+    answer
+}
+
+#[test]
+fn texts_are_replaced_once_or_everywhere_by_what_variables_say() {
+    let trial = Trial::of(
+        "location / { sub_filter A $arg_by; return 200 x; }
+         location /all { sub_filter a $arg_by; sub_filter_once off; return 200 x; }",
+    );
+    assert_eq!(trial.answered("GET /?by=the", &[], page()).body, b"the cat");
+    assert_eq!(trial.answered("GET /all?by=o", &[], page()).body, b"o cot");
+    assert_eq!(trial.answered("GET /all", &[], page()).body, b" ct");
+}
+
+#[test]
+fn validators_stay_only_where_the_directive_says_so() {
+    let trial = Trial::of(
+        "location / { sub_filter a b; return 200 x; }
+         location /m { sub_filter a b; sub_filter_last_modified on; return 200 x; }",
+    );
+    let plain = trial.answered("GET /", &[], page()).head;
+    assert!(!plain.contains("Last-Modified") && !plain.contains("ETag"), "{plain}");
+    let kept = trial.answered("GET /m", &[], page()).head;
+    assert!(kept.contains("Last-Modified: Tue, 01 Nov") && kept.contains("ETag: W/\"a\"\r\n"), "{kept}");
+}
+
+#[test]
+fn other_types_and_what_is_packed_or_empty_stay_as_they_are() {
+    let trial = Trial::of("location / { sub_filter a b; sub_filter $arg_nothing c; return 200 x; }");
+    let mut css = page();
+    css.media_type = Some(b"text/css"[..].into());
+    assert_eq!(trial.answered("GET /", &[], css).body, b"a cat");
+    let mut packed = page();
+    packed.field(b"Content-Encoding", b"br");
+    assert!(trial.answered("GET /", &[], packed).head.contains("ETag: \"a\"\r\n"));
+    assert!(trial.answered("GET /", &[], text("text/html", "")).head.contains("Content-Length: 0\r\n"));
+}

@@ -1,0 +1,119 @@
+//! What filters ask of an answer, and how they wrap its body.
+
+use myriad_encode::Coding;
+use myriad_net::ResponseBody;
+
+use crate::transform::{Transform, transformed};
+use myriad_exchange::exchange::{Answer, line_named, pulled};
+
+/// Whether the answer has no body by its status (RFC 9110 section 6.4.1), or none that filters are for: a tunnel.
+pub(super) fn is_bodiless(answer: &Answer) -> bool {
+    matches!(answer.status, 204 | 304)
+        || answer.status < 200
+        || matches!(answer.body, ResponseBody::Tunnel(_))
+}
+
+/// Whether the body comes in a coding, be it this server's or the origin's: then no text can be found in it.
+pub(super) fn is_packed(answer: &Answer) -> bool {
+    answer.coding != Coding::Identity || line_named(&answer.lines, b"content-encoding").is_some()
+}
+
+/// Takes the answer off what it was made from, and its validators back to what still holds of a text that is not the same
+/// for all. `keeps_dates` is `*_last_modified`: then the date stays, and the tag as a weak one.
+pub(super) fn begin_text(answer: &mut Answer, etags: bool, keeps_dates: bool) {
+    answer.detach(etags);
+    if keeps_dates {
+        answer.weaken_tag();
+    } else {
+        answer.without(&[b"last-modified", b"etag"]);
+    }
+}
+
+/// Wraps the body of an answer whose head says what it now is, but for its length.
+pub(super) fn wrap(answer: &mut Answer, transform: impl Transform + 'static) {
+    let body = std::mem::replace(&mut answer.body, ResponseBody::None);
+    answer.body = ResponseBody::Stream(transformed(pulled(body), transform), None);
+    answer.length = None;
+    answer.ranges = false;
+    answer.compressible = !is_packed(answer);
+    answer.without(&[b"accept-ranges"]);
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// An answer of four bytes with a date, a tag and ranges.
+    fn answer() -> Answer {
+        let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from_static(b"text")));
+        answer.field(b"Last-Modified", b"Mon, 23 Nov 2026 00:00:00 GMT");
+        answer.field(b"ETag", b"\"a\"");
+        answer.field(b"Accept-Ranges", b"bytes");
+        answer.ranges = true;
+        answer
+    }
+
+    fn lines(answer: &Answer) -> &str {
+        std::str::from_utf8(&answer.lines).unwrap()
+    }
+
+    #[test]
+    fn answers_without_a_body_are_told_by_their_status() {
+        for (status, bodiless) in
+            [(101, true), (200, false), (204, true), (206, false), (304, true), (404, false)]
+        {
+            assert_eq!(is_bodiless(&Answer::new(status, ResponseBody::None)), bodiless, "{status}");
+        }
+    }
+
+    #[test]
+    fn coding_of_the_origin_packs_as_that_of_this_server_does() {
+        let mut answer = answer();
+        assert!(!is_packed(&answer));
+        answer.coding = Coding::Gzip;
+        assert!(is_packed(&answer));
+        answer.coding = Coding::Identity;
+        answer.field(b"Content-Encoding", b"deflate");
+        assert!(is_packed(&answer));
+    }
+
+    #[test]
+    fn validators_go_where_a_text_is_not_the_same_for_all() {
+        let mut dropped = answer();
+        begin_text(&mut dropped, true, false);
+        assert_eq!(lines(&dropped), "Accept-Ranges: bytes\r\n");
+        let mut kept = answer();
+        begin_text(&mut kept, true, true);
+        assert!(lines(&kept).contains("Last-Modified: Mon, ") && lines(&kept).contains("ETag: W/\"a\"\r\n"));
+    }
+
+    #[test]
+    fn wrapped_body_has_no_length_and_no_ranges() {
+        struct Same;
+        impl Transform for Same {
+            fn push(
+                &mut self,
+                input: &mut &[u8],
+                out: &mut Vec<u8>,
+            ) -> Result<bool, myriad_http::body::BodyError> {
+                out.extend_from_slice(std::mem::take(input));
+                Ok(true)
+            }
+
+            fn finish(&mut self, _: &mut Vec<u8>) -> Result<(), myriad_http::body::BodyError> {
+                Ok(())
+            }
+        }
+        let mut answer = answer();
+        answer.length = Some(4);
+        wrap(&mut answer, Same);
+        assert!(matches!(answer.body, ResponseBody::Stream(_, None)) && answer.known_length().is_none());
+        assert!(!answer.ranges && answer.compressible && !lines(&answer).contains("Accept-Ranges"));
+        let mut packed = self::answer();
+        packed.coding = Coding::Gzip;
+        wrap(&mut packed, Same);
+        assert!(!packed.compressible, "nothing is packed twice");
+    }
+}

@@ -1,0 +1,33 @@
+//! From an answer to a response: conditions, filters, the coding, ranges, the head.
+
+mod add_header;
+pub mod allow;
+mod cache_debug;
+mod conditions;
+mod cut;
+mod date;
+mod encoding;
+mod error_answer;
+mod expires;
+mod explained;
+pub mod filters;
+mod head;
+mod keepalive;
+mod ranges;
+mod rate;
+mod refusal;
+mod send;
+pub mod slice;
+mod trailers;
+mod transform;
+
+pub use encoding::{Encodings, accepted, encodings};
+pub use explained::explain;
+pub use filters::{body_of_subrequest, compiled as compiled_filters, names_utf8};
+pub use refusal::refusal;
+pub use send::send;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Answers that the request's own conditions or ranges refuse, where an `error_page` speaks for the refusal.
+
+use myriad_http::ranges::Ranges;
+use myriad_http::{Known, Method};
+use myriad_policy::{Condition, judge_conditions};
+
+use super::ranges;
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Request;
+
+/// A refusal: 412 or 416.
+pub struct Refusal {
+    /// The status.
+    pub status: u16,
+    /// The field lines that go with it.
+    pub lines: Vec<u8>,
+}
+
+/// What the answer is about to be refused with. Without an `error_page` at the place nobody
+/// needs to know before the answer is sent.
+pub fn refusal(request: &Request, answer: &Answer) -> Option<Refusal> {
+    let place = request.place();
+    let fields = request.received.head.fields();
+    let asks =
+        || [Known::IfMatch, Known::IfUnmodifiedSince, Known::Range].into_iter().any(|name| fields.has(name));
+    if place.errors.pages.is_empty() || !asks() {
+        return None;
+    }
+    let reads = matches!(request.received.head.method(), Method::Get | Method::Head);
+    if !reads
+        || request.received.lineage.is_some()
+        || request.errors.forced_status.unwrap_or(answer.status) != 200
+    {
+        return None;
+    }
+    let now_s = request.received.at_ms / 1000;
+    let own = answer.own_tag();
+    let tag = own.as_ref().or_else(|| answer.tag(place.files.etag));
+    let validators = ranges::validators(answer, tag, now_s);
+    if !answer.judged {
+        match judge_conditions(fields, &validators, place.files.if_modified_since, now_s) {
+            Condition::Failed => return Some(Refusal { status: 412, lines: Vec::new() }),
+            Condition::NotModified => return None,
+            Condition::Pass => {}
+        }
+    }
+    if place.filters.change(answer.bare_media_type()) {
+        return None;
+    }
+    match ranges::plan(request, answer, &validators) {
+        Ranges::Unsatisfiable => {
+            let length = answer.body.length().unwrap_or(0);
+            Some(Refusal { status: 416, lines: format!("Content-Range: bytes */{length}\r\n").into_bytes() })
+        }
+        _ => None,
+    }
+}

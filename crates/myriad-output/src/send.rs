@@ -1,0 +1,113 @@
+//! The last step of every exchange: an answer becomes the response that the driver sends.
+//!
+//! ```text
+//! slices to a whole -> conditions -> filters -> coding -> ranges -> trailers -> head
+//! ```
+
+use std::rc::Rc;
+
+use myriad_http::Version;
+use myriad_net::{Head, Response, ResponseBody};
+
+use super::encoding::encode;
+use super::expires::{is_decorated, write_expires};
+use super::{
+    add_header, allow, cache_debug, conditions, cut, filters, head, keepalive, rate, slice, trailers,
+};
+use myriad_exchange::exchange::{Answer, Exchange, Request};
+use myriad_exchange::runtime::Place;
+
+/// Turns an answer into the response that the driver sends.
+pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exchange>> {
+    let site = Rc::clone(&exchange.request.site);
+    let place = site.runtime.place(exchange.request.route.place);
+    // A request whose first piece was asked for by one place may be answered by another (`X-Accel-Redirect`).
+    if exchange.request.cache.slice.get().is_some() {
+        slice::assemble(&mut exchange, &mut answer);
+    }
+    if answer.dropped {
+        return dropped(exchange, place, &answer);
+    }
+    carry(&mut exchange.request, &mut answer);
+    conditions::judge(&exchange.request, place, &mut answer);
+    let now_s = exchange.request.received.at_ms / 1000;
+    let modified_s = if place.headers.expires.reads_change() { answer.modified_s(now_s) } else { None };
+    filters::apply(&mut exchange, place, &mut answer);
+    let Exchange { frame, request } = &mut *exchange;
+    encode(request, &mut answer);
+    let uncut = answer.status;
+    cut::cut(request, frame, place, &mut answer);
+    let wants_trailers = answer.passes_trailers || !place.headers.trailers.is_empty();
+    let has_trailers = wants_trailers && trailers::expect(request, place, &mut answer);
+    let mut head = head::begin(request, place, &answer);
+    if site.runtime.reads_sent_fields {
+        // `expires $map` and `add_header` may ask for fields of the answer itself.
+        head::tell(request, place, &answer);
+    }
+    request.outcome.answered.status = answer.status;
+    let expires =
+        is_decorated(answer.status) && write_expires(request, frame, modified_s, now_s, head.text());
+    if expires || place.headers.says_freshness {
+        // It counts from now on, whatever the age of the page.
+        answer.age_s = None;
+    }
+    head::write_fields(place, &answer, expires, &mut head);
+    // As nginx, which adds fields before it looks at ranges.
+    let decorated = if answer.status == 416 { uncut } else { answer.status };
+    add_header::add(request, frame, place, decorated, &mut head);
+    allow::add(request, &answer, &mut head);
+    if let Some(rules) = &place.headers.debug {
+        cache_debug::add(request, rules, &mut head);
+    }
+    keep_facts(request, &answer, &head);
+    let rate = rate::rate(request, frame, place, &answer);
+    let close =
+        answer.close && !shares_connection(request) || keepalive::ends(request, &place.connection.keepalive);
+    let mut response = Response::new(head, answer.body, exchange);
+    response.close = close;
+    response.chunked = place.connection.chunked;
+    response.keepalive_header_s = place.connection.keepalive_header_s;
+    response.timeouts = place.connection.timeouts;
+    response.rate = rate;
+    response.frame = place.connection.frame;
+    response.postponed = answer.postponed;
+    response.trailers = has_trailers.then_some(trailers::write);
+    response
+}
+
+/// The connection ends without an answer.
+fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &Answer) -> Response<Box<Exchange>> {
+    exchange.request.outcome.answered.status = answer.status;
+    let mut response = Response::new(Head::new(answer.status, ""), ResponseBody::None, exchange);
+    response.drop_connection = true;
+    response.close = true;
+    response.timeouts = place.connection.timeouts;
+    response
+}
+
+/// Takes over what the answer that redirected here has left (`X-Accel-Redirect`).
+fn carry(request: &mut Request, answer: &mut Answer) {
+    let Some(carried) = request.errors.carried.take() else { return };
+    answer.media_type = carried.media_type.map(Into::into).or(answer.media_type.take());
+    answer.lines.extend_from_slice(&carried.lines);
+    if let Some(location) = carried.location.filter(|_| !answer.has(b"location")) {
+        answer.field(b"Location", &location);
+    }
+}
+
+/// Whether other requests are under way on the connection, which need not end with this one whatever it was.
+fn shares_connection(request: &Request) -> bool {
+    matches!(request.received.head.version(), Version::Http2 | Version::Http3)
+}
+
+/// Keeps what is told of the answer when it was sent.
+fn keep_facts(request: &mut Request, answer: &Answer, head: &Head) {
+    request.outcome.answered.coding = answer.coding;
+    request.outcome.answered.uncompressed = answer.uncompressed;
+    // Logs and trailers may read them, if only through a map.
+    if request.site.runtime.reads_sent_fields {
+        request.outcome.answered.fields = head.fields().to_vec();
+        // As nginx, whose logs see the charset too.
+        request.outcome.answered.unnamed_type = None;
+    }
+}

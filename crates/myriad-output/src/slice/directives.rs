@@ -1,0 +1,23 @@
+//! The directive.
+
+use myriad_conf::registry::{Contexts, Directive, ONE};
+use myriad_conf::set;
+
+/// Whether, and how, long answers are sliced.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SliceSettings {
+    /// `slice`, bytes; 0 for off.
+    pub size: u64,
+}
+
+myriad_conf::feature_settings!(SliceSettings);
+
+/// The directive of `slice`.
+pub static ROWS: &[Directive] = &[Directive::new(
+    "slice",
+    Contexts::HSL,
+    ONE,
+    set!(Feature<SliceSettings>.size => size),
+    "Bytes of the pieces that a long answer is asked for in, by $slice_range.",
+)
+.default("0")];

@@ -1,0 +1,107 @@
+//! `slice` at a place.
+
+use myriad_conf::settings::Settings;
+use myriad_http::Method;
+use myriad_log::Level;
+use myriad_net::ResponseBody;
+
+use super::body::{Piece, SliceBody, Whole};
+use super::directives::SliceSettings;
+use super::part::part;
+use super::wanted::{Wanted, judge};
+use crate::error_answer::error_answer;
+use myriad_exchange::exchange::{Answer, Exchange, Filter, pulled};
+use myriad_exchange::runtime::SettingsCompiler;
+
+/// `slice`.
+struct Slicing {
+    /// Bytes of each piece but the last, above 0.
+    size: u64,
+}
+
+/// Compiles `slice`.
+pub(crate) fn compiled(
+    _: &mut dyn SettingsCompiler,
+    settings: &Settings,
+) -> Option<Box<dyn Filter<Exchange>>> {
+    let size = settings.feature::<SliceSettings>().size;
+    (size > 0).then(|| Box::new(Slicing { size }) as _)
+}
+
+impl Filter<Exchange> for Slicing {
+    fn name(&self) -> &'static str {
+        "slice"
+    }
+
+    /// The whole is what its pieces are.
+    fn changes(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn changes_bodies(&self) -> bool {
+        false
+    }
+
+    /// A piece of an answer is not the whole.
+    fn may_shorten(&self) -> bool {
+        false
+    }
+
+    fn piece_size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// Makes the answer that the client gets of the first piece. What is no piece stays as it is.
+pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut Answer) {
+    let Some(slice) = exchange.request.cache.slice.get() else { return };
+    if answer.status != 206 || exchange.request.is_subrequest() {
+        return;
+    }
+    let part = match part(answer, slice, true) {
+        Ok(part) => part,
+        Err(reason) => {
+            exchange.request.log(Level::Error, format_args!("{reason}"));
+            answer.dropped = true;
+            return;
+        }
+    };
+    answer.detach(exchange.request.place().files.etag);
+    answer.without(&[b"content-range", b"accept-ranges"]);
+    answer.status = 200;
+    answer.reason = None;
+    answer.length = None;
+    answer.ranges = false;
+    answer.judged = true;
+    answer.compressible = false;
+    let first = std::mem::replace(&mut answer.body, ResponseBody::None);
+    let wanted = match judge(&exchange.request, answer, part.complete) {
+        Wanted::Bytes(range) => range,
+        Wanted::Nothing(status) => return refuse(exchange, answer, status, part.complete),
+    };
+    if wanted == (0..part.complete) && answer.status == 200 {
+        answer.field(b"Accept-Ranges", b"bytes");
+    }
+    let length = wanted.end - wanted.start;
+    if exchange.request.received.head.method() == Method::Head {
+        answer.length = Some(length);
+        return;
+    }
+    let whole = Whole { size: slice.size, complete: part.complete, tag: part.tag };
+    let first = Piece::new(pulled(first), part.range.range);
+    let body = SliceBody::new(exchange.companion(), whole, wanted, first);
+    answer.body = ResponseBody::Stream(Box::pin(body), Some(length));
+    answer.postponed = true;
+}
+
+/// Sends nothing of the whole: 304, 412 or 416.
+fn refuse(exchange: &Exchange, answer: &mut Answer, status: u16, complete: u64) {
+    if status == 304 {
+        answer.status = 304;
+        return;
+    }
+    *answer = error_answer(exchange.request.place(), status);
+    if status == 416 {
+        answer.field(b"Content-Range", format!("bytes */{complete}").as_bytes());
+    }
+}

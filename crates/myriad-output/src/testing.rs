@@ -1,0 +1,100 @@
+//! For unit tests: what a site answers, as its client would get it.
+
+use std::task::{Context, Poll, Waker};
+
+use myriad_http::Version;
+use myriad_net::{Response, ResponseBody};
+
+use crate::send;
+use myriad_exchange::exchange::{Answer, Exchange, pulled};
+use myriad_serve::testing::{TestSite, answered_at_once};
+
+/// When requests come: milliseconds since the epoch, Sun, 06 Nov 1994 08:49:37 GMT.
+const NOW_MS: u64 = 784_111_777_000;
+
+/// A site whose answers are sent.
+pub(crate) struct Trial(TestSite);
+
+/// A response as its client would get it.
+pub(crate) struct Sent {
+    /// The status.
+    pub status: u16,
+    /// The field lines.
+    pub head: String,
+    /// The body, whole.
+    pub body: Vec<u8>,
+    /// The response, whose body was taken.
+    pub response: Response<Box<Exchange>>,
+}
+
+impl Trial {
+    /// A site with one server, whose directives these are.
+    pub(crate) fn of(server: &str) -> Self {
+        Self::with("", server)
+    }
+
+    /// As [`of`](Self::of), with directives in `http`.
+    pub(crate) fn with(http: &str, server: &str) -> Self {
+        Self(TestSite::new(&format!("access_log off; root /nowhere; {http}"), server))
+    }
+
+    /// A request, `GET /path` or `HEAD /path`, taken to its place; and what that answers.
+    pub(crate) fn asked(&self, request: &str, fields: &[(&str, &str)]) -> (Box<Exchange>, Answer) {
+        self.asked_in(Version::Http11, request, fields)
+    }
+
+    /// As [`asked`](Self::asked), in a version of HTTP.
+    pub(crate) fn asked_in(
+        &self,
+        version: Version,
+        request: &str,
+        fields: &[(&str, &str)],
+    ) -> (Box<Exchange>, Answer) {
+        let line = request.split_once(' ').expect("a method and a target");
+        let mut fields = fields.to_vec();
+        fields.push(("Host", "localhost"));
+        let mut exchange = self.0.received(version, line, &fields);
+        exchange.request.received.at_ms = NOW_MS;
+        let answer = answered_at_once(&mut exchange).unwrap_or_else(|| panic!("{request} has to wait"));
+        (exchange, answer)
+    }
+
+    /// What a client gets.
+    pub(crate) fn get(&self, request: &str, fields: &[(&str, &str)]) -> Sent {
+        let (exchange, answer) = self.asked(request, fields);
+        sent(exchange, answer)
+    }
+
+    /// What a client gets where the place has answered this.
+    pub(crate) fn answered(&self, request: &str, fields: &[(&str, &str)], answer: Answer) -> Sent {
+        sent(self.asked(request, fields).0, answer)
+    }
+}
+
+/// Sends an answer, and takes its body.
+pub(crate) fn sent(exchange: Box<Exchange>, answer: Answer) -> Sent {
+    let mut response = send(exchange, answer);
+    let body = whole(std::mem::replace(&mut response.body, ResponseBody::None));
+    let head = String::from_utf8(response.head.fields().to_vec()).expect("text");
+    Sent { status: response.head.status(), head, body, response }
+}
+
+/// An answer with a body of text.
+pub(crate) fn text(media_type: &'static str, body: &'static str) -> Answer {
+    let mut answer = Answer::new(200, ResponseBody::Full(body.as_bytes().into()));
+    answer.media_type = Some(media_type.as_bytes().into());
+    answer
+}
+
+/// All of a body; it must not have to be waited for.
+pub(crate) fn whole(body: ResponseBody) -> Vec<u8> {
+    let mut body = pulled(body);
+    let mut all = Vec::new();
+    loop {
+        match body.as_mut().poll_data(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(piece)) => all.extend_from_slice(&piece.expect("a whole body")),
+            Poll::Ready(None) => return all,
+            Poll::Pending => panic!("the body has to be waited for"),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+use super::super::*;
+use crate::testing::{Trial, sent, text};
+use myriad_exchange::exchange::Answer;
+
+/// An answer that was changed at noon of the first of November.
+fn dated() -> Answer {
+    let mut answer = text("text/html", "text");
+    answer.field(b"Last-Modified", b"Tue, 01 Nov 1994 12:00:00 GMT");
+    answer
+}
+
+const SERVER: &str = "location / { return 200 x; }";
+
+#[test]
+fn what_the_client_has_is_confirmed_without_a_body() {
+    let since = [("If-Modified-Since", "Tue, 01 Nov 1994 12:00:00 GMT")];
+    let answer = Trial::of(SERVER).answered("GET /", &since, dated());
+    assert_eq!((answer.status, answer.body.len()), (304, 0));
+    assert!(answer.head.contains("Last-Modified: Tue, 01 Nov 1994 12:00:00 GMT\r\n"), "{}", answer.head);
+    assert!(
+        !answer.head.contains("Content-Type") && !answer.head.contains("Content-Length"),
+        "{}",
+        answer.head
+    );
+}
+
+#[test]
+fn condition_that_fails_is_answered_by_the_built_in_page() {
+    let since = [("If-Unmodified-Since", "Mon, 31 Oct 1994 12:00:00 GMT")];
+    let answer = Trial::of(SERVER).answered("GET /", &since, dated());
+    assert_eq!(answer.status, 412);
+    assert!(answer.body.starts_with(b"<html>\r\n<head><title>412 Precondition Failed"));
+    assert!(!answer.head.contains("Last-Modified"), "{}", answer.head);
+}
+
+#[test]
+fn conditions_are_for_whole_answers_that_nobody_has_judged() {
+    let trial = Trial::of(SERVER);
+    let since = [("If-Modified-Since", "Tue, 01 Nov 1994 12:00:00 GMT")];
+    let mut missing = dated();
+    missing.status = 404;
+    assert_eq!(trial.answered("GET /", &since, missing).status, 404);
+    let mut judged = dated();
+    judged.judged = true;
+    assert_eq!(trial.answered("GET /", &since, judged).status, 200);
+    assert_eq!(trial.answered("POST /", &since, dated()).status, 200);
+    assert_eq!(trial.answered("HEAD /", &since, dated()).status, 304);
+}
+
+#[test]
+fn status_of_an_error_page_takes_the_place_of_its_own() {
+    let since = [("If-Modified-Since", "Tue, 01 Nov 1994 12:00:00 GMT")];
+    let (mut exchange, _) = Trial::of(SERVER).asked("GET /", &since);
+    exchange.request.errors.forced_status = Some(503);
+    let mut page = dated();
+    page.reason = Some("Fine".into());
+    let answer = sent(exchange, page);
+    assert_eq!((answer.status, &answer.body[..]), (503, &b"text"[..]));
+}
+
+#[test]
+fn refusal_is_told_ahead_only_where_an_error_page_speaks_for_it() {
+    let (fields, plain) = ([("If-Unmodified-Since", "Mon, 31 Oct 1994 12:00:00 GMT")], Trial::of(SERVER));
+    let asked = plain.asked("GET /", &fields).0;
+    assert!(refusal(&asked.request, &dated()).is_none());
+    let paged = Trial::of("error_page 412 416 /e; location / { return 200 x; }");
+    let asked = paged.asked("GET /", &fields).0;
+    assert_eq!(refusal(&asked.request, &dated()).map(|refusal| refusal.status), Some(412));
+    let asked = paged.asked("GET /", &[("If-Modified-Since", "Tue, 01 Nov 1994 12:00:00 GMT")]).0;
+    assert!(refusal(&asked.request, &dated()).is_none(), "a confirmation is no refusal");
+}
+
+#[test]
+fn range_beyond_the_end_is_told_ahead_unless_a_filter_changes_the_body() {
+    let range = [("Range", "bytes=9-")];
+    let ranged = || {
+        let mut answer = dated();
+        answer.ranges = true;
+        answer
+    };
+    let trial = Trial::of(
+        "error_page 416 /e; location / { return 200 x; } location /f { sub_filter a b; return 200 x; }",
+    );
+    let refused = refusal(&trial.asked("GET /", &range).0.request, &ranged()).expect("a refusal");
+    assert_eq!((refused.status, &refused.lines[..]), (416, &b"Content-Range: bytes */4\r\n"[..]));
+    assert!(refusal(&trial.asked("GET /f", &range).0.request, &ranged()).is_none());
+    assert!(refusal(&trial.asked("GET /", &[("Range", "bytes=1-2")]).0.request, &ranged()).is_none());
+}

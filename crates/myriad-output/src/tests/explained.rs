@@ -1,0 +1,43 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::super::explain;
+use crate::testing::Trial;
+use myriad_exchange::exchange::{Line, Sink};
+
+#[derive(Default)]
+struct Lines(RefCell<Vec<String>>);
+
+impl Sink for Lines {
+    fn take(&self, line: Line) {
+        self.0.borrow_mut().push(format!("{}: {} ({})", line.topic, line.text, line.outcome));
+    }
+}
+
+fn explained(server: &str, path: &str, media_type: Option<&[u8]>) -> Vec<String> {
+    let lines = Rc::new(Lines::default());
+    let (mut exchange, _) = Trial::of(server).asked(&format!("GET {path}"), &[("Accept-Encoding", "gzip")]);
+    exchange.request.received.sink = Some(Rc::clone(&lines) as Rc<dyn Sink>);
+    explain(&exchange, media_type);
+    lines.0.take()
+}
+
+#[test]
+fn codings_are_told_for_the_media_type_of_the_answer() {
+    let server = "gzip on; gzip_min_length 20; brotli off; zstd off; location / { return 200 x; }";
+    let found = explained(server, "/", Some(b"Text/HTML; charset=utf-8"));
+    assert_eq!(found, ["encoding: gzip from 20 bytes on (for text/html; the client accepts \"gzip\")"]);
+    let found = explained(server, "/", Some(b"image/png"));
+    assert_eq!(found, ["encoding: none (for image/png; the client accepts \"gzip\")"]);
+}
+
+#[test]
+fn filters_are_told_where_the_place_has_one_that_changes_bodies() {
+    let server = "location / { gzip off; sub_filter a b; ssi on; charset utf-8; slice 1k; return 200 x; }";
+    let found = explained(server, "/", Some(b"text/html"));
+    assert!(found[0].starts_with("filters: sub_filter, ssi (for text/html; "), "{found:?}");
+    let found = explained(server, "/", Some(b"image/png"));
+    assert!(found[0].starts_with("filters: none (for image/png; "), "{found:?}");
+    let found = explained("location / { charset utf-8; slice 1k; return 200 x; }", "/", Some(b"text/html"));
+    assert!(found[0].starts_with("encoding: "), "{found:?}");
+}

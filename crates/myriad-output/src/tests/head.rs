@@ -1,0 +1,95 @@
+use myriad_net::ResponseBody;
+
+use crate::testing::{Trial, text};
+use myriad_exchange::exchange::Answer;
+
+const SERVER: &str = "location / { return 200 x; }";
+
+#[test]
+fn head_says_who_answers_when_and_what() {
+    let answer = Trial::of(SERVER).get("GET /", &[]);
+    let lines: Vec<_> = answer.head.lines().map(|line| line.split(':').next().unwrap()).collect();
+    assert_eq!(lines, ["Server", "Date", "Content-Type", "Content-Length"], "{}", answer.head);
+    assert!(answer.head.contains("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"), "{}", answer.head);
+}
+
+#[test]
+fn origins_own_server_and_date_take_the_place_of_ours() {
+    let mut answer = text("text/html", "x");
+    answer.field(b"Server", b"theirs");
+    answer.field(b"Date", b"then");
+    answer.own_head = true;
+    let answer = Trial::of(SERVER).answered("GET /", &[], answer);
+    assert_eq!(answer.head.matches("Server: ").count(), 1, "{}", answer.head);
+    assert!(answer.head.contains("Server: theirs\r\nDate: then\r\n"), "{}", answer.head);
+}
+
+#[test]
+fn length_that_the_origin_told_for_head_is_passed_on() {
+    let mut answer = Answer::new(200, ResponseBody::None);
+    answer.length = Some(1234);
+    let answer = Trial::of(SERVER).answered("HEAD /", &[], answer);
+    assert!(answer.head.contains("Content-Length: 1234\r\n"), "{}", answer.head);
+}
+
+#[test]
+fn what_depends_on_the_coding_says_so_where_the_place_wants_that() {
+    let varying = || {
+        let mut answer = text("image/png", "x");
+        answer.varies_by_encoding = true;
+        answer
+    };
+    let trial =
+        Trial::of("location / { gzip_vary on; return 200 x; } location /n { gzip_vary off; return 200 x; }");
+    assert!(trial.answered("GET /", &[], varying()).head.contains("Vary: Accept-Encoding\r\n"));
+    assert!(!trial.answered("GET /n", &[], varying()).head.contains("Vary"));
+    assert!(!trial.answered("GET /", &[], text("image/png", "x")).head.contains("Vary"));
+}
+
+#[test]
+fn age_counts_until_the_place_says_how_fresh_an_answer_is() {
+    let aged = || {
+        let mut answer = text("text/html", "x");
+        answer.age_s = Some(7);
+        answer
+    };
+    let trial = Trial::of(
+        "location / { return 200 x; } location /e { expires 1h; return 200 x; }
+         location /h { add_header Cache-Control max-age=9; return 200 x; }",
+    );
+    assert!(trial.answered("GET /", &[], aged()).head.contains("Age: 7\r\n"));
+    assert!(!trial.answered("GET /e", &[], aged()).head.contains("Age"));
+    assert!(!trial.answered("GET /h", &[], aged()).head.contains("Age"));
+}
+
+#[test]
+fn answer_that_is_dropped_has_no_head() {
+    let answer = Trial::of("location / { return 444; }").get("GET /", &[]);
+    assert!(answer.response.drop_connection && answer.response.close && answer.head.is_empty());
+    assert_eq!(answer.response.ticket.request.outcome.answered.status, 444);
+}
+
+#[test]
+fn what_an_internal_redirect_carried_is_said_beside_the_answers_own() {
+    let trial = Trial::of(SERVER);
+    let (mut exchange, _) = trial.asked("GET /", &[]);
+    exchange.request.errors.carried = Some(Box::new(myriad_exchange::exchange::Carried {
+        media_type: Some(b"text/x".to_vec()),
+        location: Some(b"/there".to_vec()),
+        lines: b"Set-Cookie: a=b\r\n".to_vec(),
+    }));
+    let answer = crate::testing::sent(exchange, text("text/html", "x"));
+    for line in ["Content-Type: text/x\r\n", "Location: /there\r\n", "Set-Cookie: a=b\r\n"] {
+        assert!(answer.head.contains(line), "{}", answer.head);
+    }
+}
+
+#[test]
+fn method_that_is_not_taken_is_told_those_that_are() {
+    let trial =
+        Trial::of("location / { return 405; } location /a { add_header Allow X always; return 405; }");
+    let answer = trial.get("PUT /", &[]);
+    assert!(answer.head.contains("Allow: GET, HEAD\r\n"), "{}", answer.head);
+    let answer = trial.get("PUT /a", &[]);
+    assert!(answer.head.contains("Allow: X\r\n") && !answer.head.contains("GET"), "{}", answer.head);
+}

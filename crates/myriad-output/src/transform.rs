@@ -1,0 +1,202 @@
+//! A change of bytes on their way, and the body that it makes of another body.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use myriad_http::body::{Body, BodyError, BoxBody};
+
+/// Bytes that a transformation should give out at most before it comes back: what one client can make a worker hold.
+pub(crate) const WINDOW: usize = 64 << 10;
+
+/// Changes the bytes of a body, piece by piece. It never keeps more than a fixed window of them.
+pub(crate) trait Transform {
+    /// Takes bytes off `input` and appends what they become. Comes back early once `out` holds [`WINDOW`] bytes;
+    /// returns true when `input` is empty and nothing more can be said before the next piece.
+    fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError>;
+
+    /// Whoever makes the body pauses: what can be given out now should be.
+    fn pause(&mut self, _out: &mut Vec<u8>) -> Result<(), BodyError> {
+        Ok(())
+    }
+
+    /// The body is over.
+    fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError>;
+
+    /// From now on the bytes stay as they are, so that pieces need not be copied.
+    fn is_idle(&self) -> bool {
+        false
+    }
+}
+
+/// Makes a transformed body of a body.
+pub(crate) fn transformed(body: BoxBody, transform: impl Transform + 'static) -> BoxBody {
+    Box::pin(Transformed { body, transform, input: Bytes::new(), drained: true, fed: false, ended: false })
+}
+
+struct Transformed<T> {
+    body: BoxBody,
+    transform: T,
+    /// What the transformation has not taken yet.
+    input: Bytes,
+    /// Nothing more comes out before the next piece.
+    drained: bool,
+    /// Something was taken in since the last pause, all of which may not have come out yet.
+    fed: bool,
+    ended: bool,
+}
+
+impl<T: Transform> Transformed<T> {
+    /// Takes in what there is. Returns whether more may come of it.
+    fn work(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
+        let mut rest = &self.input[..];
+        self.drained = self.transform.push(&mut rest, out)?;
+        let taken = self.input.len() - rest.len();
+        self.input.advance(taken);
+        self.fed = true;
+        Ok(())
+    }
+}
+
+// Nothing in it is pinned but the body, which is pinned on the heap.
+impl<T> Unpin for Transformed<T> {}
+
+impl<T: Transform> Body for Transformed<T> {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let this = &mut *self;
+        let mut out = Vec::new();
+        while !this.ended {
+            let step = if this.drained {
+                match this.body.as_mut().poll_data(cx) {
+                    Poll::Pending if this.fed => {
+                        this.fed = false;
+                        this.transform.pause(&mut out)
+                    }
+                    pending @ Poll::Pending => {
+                        ready!(pending.map(drop));
+                        Ok(())
+                    }
+                    Poll::Ready(Some(Ok(piece))) if this.transform.is_idle() => {
+                        return Poll::Ready(Some(Ok(piece)));
+                    }
+                    Poll::Ready(Some(Ok(piece))) => {
+                        this.input = piece;
+                        this.work(&mut out)
+                    }
+                    Poll::Ready(Some(Err(error))) => Err(error),
+                    Poll::Ready(None) => {
+                        this.ended = true;
+                        this.transform.finish(&mut out)
+                    }
+                }
+            } else {
+                this.work(&mut out)
+            };
+            if let Err(error) = step {
+                this.ended = true;
+                return Poll::Ready(Some(Err(error)));
+            }
+            if !out.is_empty() {
+                return Poll::Ready(Some(Ok(Bytes::from(out))));
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// A body in the given pieces.
+    pub(crate) struct Pieces(pub Vec<Vec<u8>>);
+
+    impl Body for Pieces {
+        fn poll_data(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Bytes, BodyError>>> {
+            let next = if self.0.is_empty() { None } else { Some(Ok(Bytes::from(self.0.remove(0)))) };
+            Poll::Ready(next)
+        }
+
+        fn size_hint(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    /// Everything that a body gives, and the longest piece of it.
+    pub(crate) fn read(mut body: BoxBody) -> Result<(Vec<u8>, usize), BodyError> {
+        let (mut all, mut longest) = (Vec::new(), 0);
+        let mut cx = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(piece)) = body.as_mut().poll_data(&mut cx) {
+            let piece = piece?;
+            assert!(!piece.is_empty(), "a piece is never empty");
+            longest = longest.max(piece.len());
+            all.extend_from_slice(&piece);
+        }
+        Ok((all, longest))
+    }
+
+    /// A body that says one thing and then pauses.
+    struct Pausing(Option<Bytes>);
+
+    impl Body for Pausing {
+        fn poll_data(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Bytes, BodyError>>> {
+            self.0.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(Ok(piece))))
+        }
+
+        fn size_hint(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    /// Says a beginning at once, as an encoder does, and keeps the rest until the pause.
+    struct Keeper(Vec<u8>);
+
+    impl Transform for Keeper {
+        fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
+            out.extend_from_slice(b"begun:");
+            self.0.extend_from_slice(std::mem::take(input));
+            Ok(true)
+        }
+
+        fn pause(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
+            out.append(&mut self.0);
+            Ok(())
+        }
+
+        fn finish(&mut self, _: &mut Vec<u8>) -> Result<(), BodyError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_held_comes_out_when_the_source_pauses_once() {
+        let source = Box::pin(Pausing(Some(Bytes::from_static(b"text"))));
+        // Nothing is kept twice: the second filter sees the pause too.
+        let mut body = transformed(transformed(source, Keeper(Vec::new())), Keeper(Vec::new()));
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut all = Vec::new();
+        while let Poll::Ready(Some(Ok(piece))) = body.as_mut().poll_data(&mut cx) {
+            all.extend_from_slice(&piece);
+        }
+        assert_eq!(all, b"begun:begun:begun:text");
+        assert!(body.as_mut().poll_data(&mut cx).is_pending());
+    }
+
+    /// `text` in pieces of `size` bytes, transformed.
+    pub(crate) fn run(transform: impl Transform + 'static, text: &[u8], size: usize) -> Vec<u8> {
+        let pieces = text.chunks(size.max(1)).map(<[u8]>::to_vec).collect();
+        read(transformed(Box::pin(Pieces(pieces)), transform)).expect("no error").0
+    }
+}

@@ -1,8 +1,0 @@
-//! Content that this server has itself: files.
-
-mod precompressed;
-mod static_file;
-#[cfg(test)]
-mod tests;
-
-pub(crate) use static_file::FileHandler;

@@ -1,9 +1,0 @@
-//! Which coding an answer comes in, and the coding of what is not stored in it.
-
-mod choice;
-mod on_the_way;
-mod proxied;
-
-pub(crate) use choice::{Encodings, accepted, encodings};
-pub(super) use on_the_way::encode;
-pub(super) use proxied::proxied_facts;

@@ -1,0 +1,26 @@
+//! A folder of one test.
+
+use std::path::PathBuf;
+
+/// A folder of one test, removed when it is over.
+pub struct TestFolder(pub PathBuf);
+
+impl TestFolder {
+    /// An empty folder; `name` tells it from those of other tests.
+    pub fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    /// Writes a file.
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).expect("a file");
+    }
+}
+
+impl Drop for TestFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

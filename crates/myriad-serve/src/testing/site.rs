@@ -1,0 +1,106 @@
+//! A site without sockets: compiled from a configuration, and asked by requests that no client sent.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_conf::{MemoryLoader, parse, survey};
+use myriad_http::{RequestHead, Version};
+use myriad_log::Logs;
+use myriad_net::{Connection, RequestBody};
+use myriad_script::Frame;
+
+use crate::compile::{Kept, Surroundings, address_name, compile};
+use crate::phases::Phases;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::{Found, Runtime};
+use myriad_exchange::worker::{Generation, WorkerState};
+
+/// A site of one server, as one worker runs it.
+pub struct TestSite {
+    generation: Rc<Generation>,
+    connection: Rc<Connection>,
+}
+
+impl TestSite {
+    /// A site with these directives at the levels `http` and `server`.
+    pub fn new(http: &str, server: &str) -> Self {
+        Self::in_folder(Path::new("/nowhere"), http, server)
+    }
+
+    /// As [`TestSite::new`], with its configuration in a folder.
+    pub fn in_folder(folder: &Path, http: &str, server: &str) -> Self {
+        let text = format!(
+            "events {{}} http {{ error_log off; {http} server {{ listen 127.0.0.1:8080; {server} }} }}"
+        );
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
+        Self {
+            generation: generation(compiled(folder, &text)),
+            connection: Connection::imagined(0, local, None),
+        }
+    }
+
+    /// A request from 127.0.0.1 whose head has been read, and no more.
+    pub fn received(
+        &self,
+        version: Version,
+        (method, target): (&str, &str),
+        fields: &[(&str, &str)],
+    ) -> Box<Exchange> {
+        let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let mut head = RequestHead::from_parts(method.as_bytes(), target.as_bytes(), version, fields);
+        // Most tests ask without a host.
+        let _ = head.settle_host();
+        Exchange::begin(&self.generation, &mut head, &self.connection, RequestBody::empty())
+    }
+
+    /// A request by GET from 127.0.0.1 that has come to the location of its target, with these fields.
+    pub fn exchange(&self, target: &str, fields: &[(&str, &str)]) -> Box<Exchange> {
+        let mut exchange = self.received(Version::Http11, ("GET", target), fields);
+        let (uri, args) = target.split_once('?').unwrap_or((target, ""));
+        let runtime = &self.generation.runtime;
+        let server = runtime.server(0);
+        let found = server.locations.find(uri.as_bytes(), &mut Frame::default()).expect("no script fails");
+        let route = &mut exchange.request.route;
+        route.place = if let Found::Place(place) = found { place } else { server.place };
+        (route.uri, route.args, route.host) = (uri.into(), args.into(), b"localhost".to_vec());
+        exchange
+    }
+}
+
+/// A configuration whose file is in a folder, compiled. What it logs goes nowhere, all that it listens on is listener 0.
+///
+/// # Panics
+/// It has an error.
+pub fn compiled(folder: &Path, text: &str) -> Runtime {
+    let file = folder.join("nginx.conf");
+    let loader = MemoryLoader::with(&file, text);
+    let survey = survey(&parse(&loader, &file, b""), crate::registry());
+    let listens = survey.model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
+    let listeners = listens.map(|listen| (address_name(listen), 0)).collect();
+    let (logs, mut kept) = (Logs::nowhere(), Kept::default());
+    let surroundings = Surroundings {
+        prefix: folder,
+        folder,
+        tls_files: &HashMap::new(),
+        listeners: &listeners,
+        logs: &logs,
+        kept: &mut kept,
+    };
+    compile(&survey.model, surroundings).unwrap_or_else(|errors| panic!("{:?} {errors:?}", survey.findings))
+}
+
+/// A site as a worker of its own runs it.
+pub fn generation(runtime: Runtime) -> Rc<Generation> {
+    let worker = WorkerState::alone().expect("threads");
+    Rc::new(Generation::new(Arc::new(runtime), Rc::new(worker), &Phases))
+}
+
+/// Runs a future to its end on this thread.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    runtime.expect("a runtime").block_on(future)
+}
