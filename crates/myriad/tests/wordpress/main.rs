@@ -1,0 +1,91 @@
+//! `myriad wordpress` as far as it goes without PHP.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod configuration;
+mod running;
+mod sites;
+mod user;
+
+use std::fs;
+use std::process::Child;
+
+use support::{Site, myriad, wait_for};
+
+fn site_with_wordpress() -> Site {
+    let site = Site::new();
+    fs::create_dir_all(site.path("html/wp-includes")).expect("folders");
+    site.write("html/index.php", "<?php\n");
+    site
+}
+
+/// An address that nobody else listens at, as a test of a configuration needs one.
+fn free_address(site: &Site) -> String {
+    format!("127.0.0.1:{}", site.port)
+}
+
+fn command(site: &Site, arguments: &[&str]) -> std::process::Command {
+    let mut command = myriad();
+    command
+        .args(["wordpress", "--root"])
+        .arg(site.path("html"))
+        .arg("--prefix")
+        .arg(&site.folder)
+        .args(arguments);
+    command
+}
+
+/// A server that ends with its test, however that ends.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl std::ops::Deref for Server {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Server {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+/// What a start says that is refused; its status is 1.
+fn refused(site: &Site, command: &mut std::process::Command) -> String {
+    let errors = fs::File::create(site.path("refused")).expect("a file");
+    let mut child = Server(command.stderr(errors).spawn().expect("start"));
+    let mut status = None;
+    wait_for("a start to be refused", || {
+        status = child.try_wait().expect("wait");
+        status.is_some()
+    });
+    assert_eq!(status.and_then(|status| status.code()), Some(1));
+    site.read("refused")
+}
+
+/// A server on the site's folder as its prefix, once it has its pid file; its output goes to `out` and `err`.
+fn started(site: &Site, arguments: &[&str]) -> Server {
+    let output = |name: &str| fs::File::create(site.path(name)).expect(name);
+    let mut server = command(site, arguments);
+    server.args(["--listen", &format!("127.0.0.1:{}", site.port)]);
+    let mut child = Server(server.stdout(output("out")).stderr(output("err")).spawn().expect("start"));
+    wait_for("a server", || {
+        assert!(child.try_wait().expect("wait").is_none(), "it ended: {}", site.read("err"));
+        site.read("myriad.pid") == format!("{}\n", child.id()) && site.read("err").contains("  stop ")
+    });
+    child
+}
+
+fn asked(site: &Site, word: &str) -> std::process::Output {
+    myriad().args(["wordpress", word, "--prefix"]).arg(&site.folder).output().expect(word)
+}

@@ -1,0 +1,99 @@
+//! A server on its folder: status, reload, stop, a second start, an upgrade.
+
+use super::{asked, command, refused, site_with_wordpress, started};
+use crate::support::{self, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
+
+#[test]
+fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
+    let site = site_with_wordpress();
+    let none = asked(&site, "status");
+    assert_eq!(none.status.code(), Some(3));
+    assert!(stderr(&none).contains("no server runs on"), "{}", stderr(&none));
+
+    let mut child = started(&site, &["--php", "127.0.0.1:9"]);
+    let said = site.read("err");
+    let facts = [
+        format!("running as process {}\n", child.id()),
+        format!("  listens  http://127.0.0.1:{}\n", site.port),
+        format!("  cache    {}/cache/wordpress\n", site.folder.display()),
+        format!("Ctrl-C, or: myriad wordpress stop --prefix {}\n", site.folder.display()),
+    ];
+    for fact in &facts {
+        assert!(said.contains(fact), "{fact}: {said}");
+    }
+    assert!(said.contains("  user     "), "{said}");
+    assert_eq!(site.read("out"), "");
+
+    assert_eq!(support::get_path(site.port, "/index.php"), Some(502));
+    let status = asked(&site, "status");
+    assert!(status.status.success(), "{}", stderr(&status));
+    let told = stdout(&status);
+    assert!(told.starts_with(&format!("runs     process {}, for ", child.id())), "{told}");
+    assert!(told.contains(&facts[1][2..]) && told.contains(&facts[2][2..]), "{told}");
+    assert!(told.contains("hits     0 of 1 pages from the cache (0.0 %), 0 past it"), "{told}");
+
+    let worker = support::children_of(child.id());
+    assert!(asked(&site, "reload").status.success());
+    assert!(asked(&site, "status").status.success());
+    assert_eq!(support::children_of(child.id()), worker);
+
+    let stopped = asked(&site, "stop");
+    assert!(stopped.status.success(), "{}", stderr(&stopped));
+    assert!(!is_alive(child.id()), "it returns when the server has ended");
+    assert!(child.wait().expect("end").success());
+    assert!(!site.path("myriad.pid").exists());
+    for word in ["stop", "reload", "status"] {
+        assert_eq!(asked(&site, word).status.code(), Some(3), "{word}");
+    }
+    let wrong = myriad().args(["wordpress", "stop", "now"]).output().expect("stop");
+    assert!(stderr(&wrong).contains("\"now\" is too much"), "{}", stderr(&wrong));
+}
+
+#[test]
+fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
+    let site = site_with_wordpress();
+    let mut first = started(&site, &["--php", "127.0.0.1:9"]);
+    let port = format!("127.0.0.1:{}", support::free_port());
+    let said = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9", "--listen", &port]));
+    assert!(said.contains(&format!("is in use by process {}: stop that by", first.id())), "{said}");
+    assert_eq!(site.read("myriad.pid"), format!("{}\n", first.id()));
+    assert!(asked(&site, "status").status.success(), "the control socket is the first one's");
+    let tested = command(&site, &["--php", "127.0.0.1:9", "--listen", &port, "-t"]).output().expect("test");
+    assert!(tested.status.success(), "a test takes nothing: {}", stderr(&tested));
+
+    // What a crash leaves is no obstacle.
+    first.kill().expect("kill");
+    first.wait().expect("end");
+    assert_eq!(site.read("myriad.pid"), format!("{}\n", first.id()));
+    let mut next = started(&site, &["--php", "127.0.0.1:9"]);
+    send("TERM", next.id());
+    assert!(next.wait().expect("end").success());
+}
+
+#[test]
+fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
+    let site = site_with_wordpress();
+    let mut old = started(&site, &["--php", "127.0.0.1:9"]);
+    let told = |pid: u32| stdout(&asked(&site, "status")).starts_with(&format!("runs     process {pid},"));
+    let another_is_refused = || {
+        let said = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9"]));
+        assert!(said.contains("is in use by process"), "{said}");
+    };
+    let upgrade = |old: u32| {
+        let new = upgraded(&site, "myriad.pid", old);
+        wait_for("the new one to be told", || told(new));
+        new
+    };
+    let new = upgrade(old.id());
+    another_is_refused();
+    send("QUIT", new);
+    wait_for("the old one to be told again", || told(old.id()));
+    another_is_refused();
+    let new = upgrade(old.id());
+    send("QUIT", old.id());
+    assert!(old.wait().expect("end").success());
+    assert!(told(new), "the lock is the new one's now");
+    another_is_refused();
+    assert!(asked(&site, "stop").status.success());
+    assert_eq!(asked(&site, "status").status.code(), Some(3));
+}

@@ -1,0 +1,124 @@
+//! Several sites in one process: `--site` and `--sites`.
+
+use std::fs;
+
+use super::{Server, asked, free_address};
+use crate::support::origin::Origin;
+use crate::support::{self, Site, myriad, stderr, stdout, wait_for};
+
+/// A folder of WordPress below the site's.
+fn root(site: &Site, name: &str) -> String {
+    fs::create_dir_all(site.path(name).join("wp-includes")).expect("folders");
+    site.write(&format!("{name}/index.php"), "<?php\n");
+    site.path(name).display().to_string()
+}
+
+fn php(text: &str) -> Origin {
+    Origin::answering(format!("Content-Type: text/plain\r\nCache-Control: max-age=60\r\n\r\n{text}"))
+}
+
+/// What a visitor of this host sees of a page.
+fn seen(site: &Site, host: &str) -> (u16, String, Option<String>) {
+    let host = format!("Host: {host}");
+    let mut stream = support::answer::connect(("127.0.0.1", site.port));
+    let request = format!("GET /page/ HTTP/1.1\r\n{host}\r\nConnection: close\r\n\r\n");
+    std::io::Write::write_all(&mut stream, request.as_bytes()).expect("a request");
+    let answer = support::answer::read(stream);
+    (answer.status, answer.text(), answer.field("X-Cache").map(str::to_owned))
+}
+
+fn several(site: &Site, arguments: &[&str]) -> std::process::Command {
+    let mut command = myriad();
+    command.arg("wordpress").arg("--prefix").arg(&site.folder).args(arguments);
+    command
+}
+
+#[test]
+fn several_sites_have_names_folders_php_and_caches_of_their_own() {
+    let site = Site::new();
+    let (a, b, c) = (php("of a"), php("of b"), php("of c"));
+    let line = |name: &str, folder: &str, php: &Origin| {
+        format!("{name} {} 127.0.0.1:{}\n", root(&site, folder), php.port)
+    };
+    let two = format!("# the sites\n{}\n{}", line("a.test,www.a.test", "a", &a), line("*.b.test", "b", &b));
+    site.write("sites", &two);
+    let file = site.path("sites").display().to_string();
+    let listen = format!("127.0.0.1:{}", site.port);
+    let errors = fs::File::create(site.path("err")).expect("err");
+    let mut server = several(&site, &["--sites", &file, "--listen", &listen]);
+    let mut child = Server(server.stderr(errors).spawn().expect("start"));
+    wait_for("a server", || site.read("err").contains("  stop "));
+
+    for (host, text) in [("a.test", "of a"), ("x.b.test", "of b")] {
+        for status in ["MISS", "HIT"] {
+            assert_eq!(seen(&site, host), (200, text.to_owned(), Some(status.to_owned())), "{host}");
+        }
+    }
+    assert_eq!(seen(&site, "www.a.test").1, "of a");
+    assert_eq!((seen(&site, "c.test").0, seen(&site, "127.0.0.1").0), (421, 421), "nobody's");
+    let listed = |zone: &str| {
+        let mut command = myriad();
+        command.args(["cache", "ls", "--zone", zone, "-p"]).arg(&site.folder);
+        stdout(&command.output().expect("a list")).lines().skip(1).count()
+    };
+    assert_eq!((listed("a.test"), listed("_.b.test")), (2, 1));
+    assert!(site.path("cache/a.test").is_dir() && site.path("cache/_.b.test").is_dir());
+
+    site.write("sites", &format!("{two}c.test\n"));
+    assert!(asked(&site, "reload").status.success());
+    wait_for("the wrong line to be told", || site.read("err").contains("sites:5: something is missing"));
+    assert_eq!((seen(&site, "a.test").1, seen(&site, "c.test").0), ("of a".to_owned(), 421));
+    site.write("sites", &format!("{two}{}", line("c.test", "c", &c)));
+    assert!(asked(&site, "reload").status.success());
+    wait_for("the third site", || seen(&site, "c.test").1 == "of c");
+    assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the others keep their pages");
+    assert!(asked(&site, "stop").status.success());
+    assert!(child.wait().expect("end").success());
+}
+
+#[test]
+fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
+    let site = Site::new();
+    let (a, b) = (root(&site, "a"), root(&site, "b"));
+    let one = format!("a.test,www.a.test {a} 127.0.0.1:9001 https");
+    let other = format!("b.test {b} 127.0.0.1:9002");
+    let (listen, https) = (free_address(&site), format!("127.0.0.1:{}", support::free_port()));
+    let listens = ["--listen", &listen, "--https-listen", &https];
+    let sites = ["--site", &one, "--site", &other, "--email", "me@a.test", "--print"];
+    let printed = several(&site, &[&sites[..], &listens].concat());
+    let printed = { printed }.output().expect("print");
+    assert!(printed.status.success(), "{}", stderr(&printed));
+    let text = stdout(&printed);
+    let count = |part: &str| text.matches(part).count();
+    assert_eq!((count("\n    server {"), count(" default_server;") > 2, count("return 421;")), (3, true, 1));
+    assert_eq!(
+        (count("acme_issuer letsencrypt {"), count("acme_certificate letsencrypt a.test www.a.test;")),
+        (1, 1)
+    );
+    assert_eq!(count("ssl_reject_handshake on;"), 1);
+    assert_eq!((count("keys_zone=a.test:"), count("keys_zone=b.test:")), (1, 1));
+    assert_eq!((count("fastcgi_cache a.test;"), count("fastcgi_cache b.test;")), (1, 1));
+    assert!(!text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains("{{")), "{text}");
+    site.write("site.conf", &text);
+    let tested =
+        myriad().arg("-t").arg("-p").arg(&site.folder).args(["-c", "site.conf"]).output().expect("test");
+    assert!(tested.status.success(), "{}", stderr(&tested));
+
+    site.write("sites", &format!("{one}\n\n{other}\nc.test /nowhere 127.0.0.1:9003\n"));
+    let file = site.path("sites").display().to_string();
+    for (arguments, said) in [
+        (&["--sites", &file][..], format!("wordpress: {file}:4: folder /nowhere: No such file")),
+        (&["--sites", "/nowhere/sites"], "--sites /nowhere/sites: No such file".to_owned()),
+        (&["--site", "a.test /a"], "wordpress: --site 1: something is missing".to_owned()),
+        (&["--site", &one, "--site", &one], "--site 2: \"a.test\" is the name of --site 1, too".to_owned()),
+        (&["--site", &one, "--root", &a], "--root is for one site".to_owned()),
+        (
+            &["--site", &other, "--email", "me@a.test"],
+            "--email goes with --domain, or `https` in a line".to_owned(),
+        ),
+    ] {
+        let output = several(&site, arguments).arg("-t").output().expect("run");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains(&said), "{arguments:?}: {}", stderr(&output));
+    }
+}

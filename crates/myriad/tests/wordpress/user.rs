@@ -1,0 +1,138 @@
+//! The user who serves where root starts the server.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use super::{command, site_with_wordpress, started};
+use crate::support::{self, Site, send, stderr, stdout, wait_for};
+
+/// `www-data` of Debian; the tests that name it need root, and no such user.
+const PHP: u32 = 33;
+
+/// A site with php-fpm's socket as Debian has it, `www-data`'s with the mode 0660; none where the tests' user is not root.
+fn site_of_php() -> Option<(Site, UnixListener)> {
+    let site = site_with_wordpress();
+    let php = UnixListener::bind(site.path("php.sock")).expect("socket");
+    if chown(site.path("php.sock"), Some(PHP), Some(PHP)).is_err() {
+        eprintln!("skipped: only root becomes another user");
+        return None;
+    }
+    chmod(&site.path("php.sock"), 0o660);
+    Some((site, php))
+}
+
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
+}
+
+/// Name and number of who serves where nothing stands against it.
+fn own_user() -> (String, u32) {
+    let users = fs::read_to_string("/etc/passwd").expect("users");
+    let id = |name: &str| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        Some((name.to_owned(), line.split(':').nth(2)?.parse().ok()?))
+    };
+    id("myriad").or_else(|| id("nobody")).expect("nobody")
+}
+
+fn name_of_php(file: &str) -> String {
+    let known = fs::read_to_string(file).expect(file);
+    let line = known.lines().find(|line| line.split(':').nth(2) == Some("33"));
+    line.and_then(|line| line.split(':').next()).unwrap_or("33").to_owned()
+}
+
+fn ids(pid: u32, field: &str) -> Vec<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("status");
+    let line = status.lines().find(|line| line.starts_with(field)).expect(field);
+    line.split_whitespace().skip(1).map(|id| id.parse().expect("id")).collect()
+}
+
+#[test]
+fn worker_is_another_user_than_php_who_may_connect_to_it() {
+    let Some((site, php)) = site_of_php() else { return };
+    let (_, own) = own_user();
+    let mut server = started(&site, &["--php", site.path("php.sock").to_str().expect("path")]);
+    let worker = support::children_of(server.id())[0];
+    assert_eq!((ids(worker, "Uid:"), ids(worker, "Gid:")), (vec![own; 4], vec![PHP; 4]));
+    let cache = fs::metadata(site.path("cache/wordpress")).expect("cache");
+    assert_eq!((cache.uid(), cache.mode() & 0o777), (own, 0o700), "PHP cannot write it");
+    let port = site.port;
+    let visitor = std::thread::spawn(move || support::get_path(port, "/index.php"));
+    drop(php.accept().expect("a connection of the worker"));
+    assert_eq!(visitor.join().expect("an answer"), Some(502));
+    send("TERM", server.id());
+    assert!(server.wait().expect("end").success());
+}
+
+#[test]
+fn user_that_cannot_do_its_work_is_not_taken_and_that_is_said() {
+    let Some((site, _php)) = site_of_php() else { return };
+    let socket = site.path("php.sock");
+    let php = name_of_php("/etc/passwd");
+    let group = name_of_php("/etc/group");
+    let (own, _) = own_user();
+    let printed = |arguments: &[&str]| {
+        let socket = socket.to_str().expect("path");
+        command(&site, &[&["--php", socket, "--print"], arguments].concat()).output().expect("print")
+    };
+    let user = |output: &std::process::Output| {
+        let text = stdout(output);
+        text.lines().find_map(|line| line.strip_prefix("user ")).expect("a user").to_owned()
+    };
+    let output = printed(&[]);
+    assert_eq!(user(&output), format!("{own} {group};"));
+    assert_eq!(stderr(&output).contains("useradd --system"), own == "nobody", "{}", stderr(&output));
+
+    chmod(&socket, 0o666);
+    assert_eq!(user(&printed(&[])), format!("{own};"), "a group is taken where it is needed alone");
+    chmod(&socket, 0o600);
+    let output = printed(&[]);
+    assert_eq!(user(&output), format!("{php};"));
+    let said = format!("php.sock is not open to {own}: serving as {php}, as PHP does");
+    assert!(stderr(&output).contains(&said), "{}", stderr(&output));
+
+    chmod(&socket, 0o666);
+    chown(site.path("html/index.php"), Some(PHP), Some(0)).expect("chown");
+    chmod(&site.path("html/index.php"), 0o640);
+    let output = printed(&[]);
+    assert_eq!(user(&output), format!("{php};"));
+    assert!(stderr(&output).contains("index.php is not readable for"), "{}", stderr(&output));
+    chmod(&socket, 0o660);
+    chown(site.path("html/index.php"), Some(PHP), Some(PHP)).expect("chown");
+    assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the group may read it");
+    assert_eq!(user(&printed(&["--user", &php])), format!("{php};"));
+    fs::remove_file(&socket).expect("remove");
+    assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the site's group is the likely one");
+}
+
+#[test]
+fn cache_of_another_user_begins_anew() {
+    let Some((site, _php)) = site_of_php() else { return };
+    let zone = site.path("cache/wordpress");
+    fs::create_dir_all(zone.join("a/bc")).expect("folders");
+    site.write("cache/wordpress/a/bc/page", "of an earlier server");
+    fs::create_dir_all(site.path("cache/.old-0/a")).expect("a folder that was left over");
+    site.write("victim", "");
+    fs::hard_link(site.path("victim"), zone.join("a/bc/hard")).expect("a link");
+    for path in ["cache/wordpress", "cache/wordpress/a", "cache/wordpress/a/bc", "cache/wordpress/a/bc/page"]
+    {
+        chown(site.path(path), Some(PHP), Some(PHP)).expect("chown");
+    }
+    let mut server = started(&site, &["--php", site.path("php.sock").to_str().expect("path")]);
+    let said = format!("the cache {} was {}'s: it begins anew", zone.display(), name_of_php("/etc/passwd"));
+    assert!(site.read("err").contains(&said), "{}", site.read("err"));
+    assert_eq!(fs::metadata(&zone).expect("cache").uid(), own_user().1);
+    assert!(!zone.join("a/bc/page").exists());
+    wait_for("what was there to go", || {
+        fs::read_dir(site.path("cache")).expect("folder").flatten().all(|entry| entry.path() == zone)
+    });
+    assert_eq!(fs::metadata(site.path("victim")).expect("a file").uid(), 0);
+    send("TERM", server.id());
+    assert!(server.wait().expect("end").success());
+    let mut again = started(&site, &["--php", site.path("php.sock").to_str().expect("path")]);
+    assert!(!site.read("err").contains("begins anew"), "{}", site.read("err"));
+    send("TERM", again.id());
+    assert!(again.wait().expect("end").success());
+}
