@@ -1,0 +1,130 @@
+//! What is closed to visitors: files, links out of the site, passwords to be guessed.
+
+use myriad_tests::{Request, Visitor};
+
+use super::{page, start};
+
+#[test]
+fn what_is_nobody_s_business_is_not_there() {
+    let (site, server) = start();
+    std::fs::write(site.root().join(".htaccess"), "secret rules").expect("write");
+    let evil = "<?php echo 'owned';";
+    std::fs::write(site.root().join("wp-content/uploads/evil.php"), evil).expect("write");
+    for name in ["x.php.txt", "x.php_old", "x.php copy", "x.php.1", "x.php5", "X.PHP.txt"] {
+        std::fs::write(site.root().join(name), evil).expect("write");
+    }
+    let left_behind = [
+        "error_log",
+        "wp-admin/error_log",
+        "server.pem",
+        "site.key",
+        "site.crt",
+        "site.p12",
+        "id_rsa",
+        "id_ed25519.pub",
+        "wp-content/database/site.sqlite",
+        "site.sqlite3-wal",
+        "site.db",
+        "site.zip",
+        "site.tar.gz",
+        "site.sql.gz",
+        "wp-content/site.wpress",
+        "wp-content/updraft/backup_2026.zip",
+        "wp-content/uploads/backwpup-1/site.tar",
+        "auth.json",
+        "Dockerfile",
+        "docker-compose.override.yml",
+        "web.config",
+        ".user.ini",
+        "prod.env",
+    ];
+    for name in left_behind {
+        let path = site.root().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
+        std::fs::write(path, "secret rules").expect("write");
+        let answer = page(&server, &format!("/{name}"));
+        assert_eq!(answer.status, 404, "{name}");
+        assert!(!answer.text().contains("secret rules"), "{name}");
+    }
+    for target in [
+        "/wp-config.php",
+        "/wp-config.php.bak",
+        "/wp-config.php/",
+        "/wp-config.php/x",
+        "/wp-config-sample.php/x",
+        "/x.php.txt",
+        "/x.php_old",
+        "/x.php%20copy",
+        "/x.php.1",
+        "/x.php5",
+        "/X.PHP.txt",
+        "/wp-content/uploads/evil.php/x",
+        "/.htaccess",
+        "/.git/config",
+        "/wp-content/uploads/evil.php",
+        "/wp-content/debug.log",
+        "/wp-includes/functions.php",
+        "/wp-admin/setup-config.php",
+        "/wp-admin/includes/file.php",
+        "/readme.html",
+    ] {
+        let answer = page(&server, target);
+        assert!(matches!(answer.status, 403 | 404), "{target}: {}", answer.status);
+        assert!(!answer.text().contains("owned") && !answer.text().contains("secret rules"), "{target}");
+    }
+    for name in ["notes.php_.pdf", "a.place_.pdf", "paper.zip", "papers.tar.gz", "talk.key"] {
+        std::fs::write(site.root().join("wp-content/uploads").join(name), "a paper").expect("write");
+        let answer = page(&server, &format!("/wp-content/uploads/{name}"));
+        assert_eq!(
+            (answer.status, &*answer.text()),
+            (200, "a paper"),
+            "{name}, as WordPress renames uploads"
+        );
+    }
+    let tips = page(&server, "/wp-config-tips/");
+    assert!(
+        tips.text().contains("<html") && tips.cache() == "MISS",
+        "WordPress is asked for a post of this name"
+    );
+    let xmlrpc = page(&server, "/xmlrpc.php");
+    assert!(matches!(xmlrpc.status, 403..=405), "{}", xmlrpc.status);
+    assert_ne!(xmlrpc.cache(), "HIT");
+}
+
+#[test]
+fn a_link_below_uploads_leads_only_to_what_its_owner_owns() {
+    let (site, server) = start();
+    let uploads = site.root().join("wp-content/uploads");
+    std::fs::write(uploads.join("real.txt"), "a paper").expect("write");
+    let link = |name: &str, target: &std::path::Path| {
+        let path = uploads.join(name);
+        let _ = std::fs::remove_file(&path);
+        std::os::unix::fs::symlink(target, &path).expect("link");
+        path
+    };
+    link("own.txt", &uploads.join("real.txt"));
+    let foreign = link("foreign.txt", "/etc/passwd".as_ref());
+    // As whoever got a script to run would leave it there. (Not as root, the owner of the link is another than root anyway.)
+    let _ = std::os::unix::fs::lchown(&foreign, Some(65534), None);
+    assert_eq!(page(&server, "/wp-content/uploads/own.txt").text(), "a paper");
+    let answer = page(&server, "/wp-content/uploads/foreign.txt");
+    assert!(answer.status >= 400 && !answer.text().contains("root:"), "{}", answer.status);
+}
+
+#[test]
+fn passwords_are_not_guessed_faster_than_people_type() {
+    let (_site, server) = start();
+    let form = [("log", "nobody"), ("pwd", "guess"), ("wp-submit", "Log In")];
+    let mut visitor = Visitor::new(server.port);
+    for number in 0..20 {
+        assert_eq!(visitor.post("/wp-login.php", &form).status, 200, "{number}");
+    }
+    // The zone lets 20 more in a minute: a machine slow enough to be let in once or twice more is refused soon after.
+    let refused = (0..40).find(|_| visitor.post("/wp-login.php", &form).status == 429);
+    assert!(refused.is_some(), "guessing goes on without end");
+    assert_eq!(visitor.get("/wp-login.php").status, 200, "the page itself is not counted");
+    let call =
+        Request::post("/xmlrpc.php", "<methodCall><methodName>demo.sayHello</methodName></methodCall>");
+    assert_ne!(server.fetch(&call).status, 429, "counted apart from the log-in page");
+    assert!((0..400).any(|_| server.fetch(&call).status == 429), "XML-RPC is a way to guess, too");
+}

@@ -1,0 +1,53 @@
+//! `myriad wordpress` in front of a real WordPress with its own MariaDB and php-fpm.
+
+mod closed;
+mod load;
+mod pages;
+mod people;
+mod shared;
+
+use std::sync::Arc;
+
+use myriad_tests::{Answer, Request, Server, Visitor, WordPress};
+
+fn start() -> (Arc<WordPress>, Server) {
+    let site = WordPress::shared();
+    let server = site.serve();
+    (site, server)
+}
+
+/// The request of a visitor's browser: WordPress builds its links from the host.
+fn browser(server: &Server, target: &str) -> Request {
+    Request::get(target).host(&format!("127.0.0.1:{}", server.port))
+}
+
+fn page(server: &Server, target: &str) -> Answer {
+    server.fetch(&browser(server, target))
+}
+
+/// The administrator, logged in through the form as a browser does it.
+fn administrator(site: &WordPress, server: &Server) -> Visitor {
+    let (name, password) = site.administrator();
+    let mut visitor = Visitor::new(server.port);
+    assert_eq!(visitor.get("/wp-login.php").status, 200);
+    assert!(visitor.has_cookie("wordpress_test_cookie"));
+    let form = [
+        ("log", name.as_str()),
+        ("pwd", &password),
+        ("wp-submit", "Log In"),
+        ("testcookie", "1"),
+        ("redirect_to", "/wp-admin/"),
+    ];
+    let answer = visitor.post("/wp-login.php", &form);
+    assert_eq!(answer.status, 302, "{}", answer.text());
+    assert!(visitor.has_cookie("wordpress_logged_in_"));
+    visitor
+}
+
+/// The address of the newest post, from the home page.
+fn newest_post(server: &Server) -> String {
+    let home = page(server, "/").text();
+    let link = home.split("wp-block-post-title\"><a href=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let link = link.expect("a post on the home page");
+    link.splitn(4, '/').nth(3).map(|path| format!("/{path}")).expect("a path")
+}

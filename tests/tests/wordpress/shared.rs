@@ -1,0 +1,327 @@
+//! What is no page for all: what must not be stored, and what a visitor says that would reach others.
+
+use myriad_tests::{Request, Visitor, WordPress};
+
+use super::{browser, page, start};
+
+#[test]
+fn what_must_not_be_cached_is_not() {
+    let (_site, server) = start();
+    for target in [
+        "/?s=bread",
+        "/search/bread/",
+        "/wp-json/wp/v2/posts?per_page=1",
+        "/?rest_route=/",
+        "/?preview=true",
+        "/?preview_nonce=1",
+        "/?unapproved=1&moderation-hash=2",
+        "/?customize_changeset_uuid=1",
+        "/wp-cron.php",
+        "/?add-to-cart=1",
+        "/?download_file=1",
+        "/?wc-ajax=get_refreshed_fragments",
+        "/cart/",
+        "/checkout/",
+        "/my-account/",
+        "/panier/",
+        // The same, as PHP understands it all the same.
+        "/%77p-json/wp/v2/posts?per_page=1",
+        "/wp%2Djson/wp/v2/posts?per_page=1",
+        "/%77p-admin/",
+        "/wp-admin%2f",
+        "/%63art/",
+        "/c%61rt/",
+        "/?rest%5Froute=/",
+        "/?rest.route=/",
+        "/?rest[route=/",
+        "/?rest+route=/",
+        "/?%73=bread",
+        "/?+s=bread",
+        "/?a=b&s[]=bread",
+        "/?s%5B%5D=bread",
+    ] {
+        for _ in 0..2 {
+            let answer = page(&server, target);
+            assert_eq!(answer.cache(), "BYPASS", "{target}: {}", answer.status);
+        }
+    }
+    for target in [
+        format!("/?a=%73&slug=1&rest-route={}", server.port),
+        "/slow.php/1/%E6%97%A5%E6%9C%AC%e8%aa%9e/".to_owned(),
+        "/slow.php/1/my-cart/%20/".to_owned(),
+    ] {
+        assert_eq!(page(&server, &target).cache(), "MISS", "{target}");
+        assert_eq!(page(&server, &target).cache(), "HIT", "{target} may be shared");
+    }
+    let script = browser(&server, "/").field("X-Requested-With", "XMLHttpRequest");
+    assert_eq!(server.fetch(&script).cache(), "BYPASS");
+    let posted = Visitor::new(server.port).post("/", &[("a", "b")]);
+    assert_eq!(posted.status, 200, "shops post to the front page: POST /?wc-ajax=...");
+    assert_ne!(posted.cache(), "HIT");
+}
+
+/// A page of the site that shows everything with which PHP was asked.
+fn echo(site: &WordPress) {
+    let script =
+        "<?php foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value\\n\";";
+    std::fs::write(site.root().join("echo.php"), script).expect("write");
+}
+
+#[test]
+fn what_a_visitor_says_of_proxies_and_methods_reaches_no_shared_page() {
+    let (site, server) = start();
+    echo(&site);
+    let fields = [
+        "Forwarded",
+        "X-Forwarded-Host",
+        "X-Forwarded-Port",
+        "X-Forwarded-Prefix",
+        "X-Forwarded-Scheme",
+        "X-Forwarded-Server",
+        "X-Forwarded-SSL",
+        "X-Forwarded-Proto",
+        "X-Original-Host",
+        "X-Original-URL",
+        "X-Rewrite-URL",
+        "X-HTTP-Method-Override",
+        "X-HTTP-Method",
+        "X-Method-Override",
+        "Front-End-HTTPS",
+        "Proxy",
+        "X_Forwarded_Host",
+        "X.Forwarded.Host",
+    ];
+    let target = format!("/echo.php/{}", server.port);
+    let request = browser(&server, &target);
+    let forged = fields.iter().fold(request.clone(), |request, name| request.field(name, "forged.example"));
+    for (request, status) in [(&forged, "MISS"), (&request, "HIT"), (&forged, "HIT")] {
+        let answer = server.fetch(request);
+        assert_eq!((answer.status, answer.cache()), (200, status));
+        let text = answer.text();
+        assert!(text.contains("HTTP_HOST=127.0.0.1"), "{text}");
+        assert!(!text.contains("forged.example"), "{text}");
+        for name in fields {
+            let name = format!("HTTP_{}=", name.to_uppercase().replace(['-', '.'], "_"));
+            assert!(!text.contains(&name), "{name} is there, though empty: isset() would take it for one");
+        }
+    }
+    let changing = Request::post(&target, "").field("X-HTTP-Method-Override", "DELETE");
+    let text = server.fetch(&changing).text();
+    assert!(
+        text.contains("HTTP_X_HTTP_METHOD_OVERRIDE=DELETE"),
+        "WordPress's editor deletes like that: {text}"
+    );
+}
+
+/// Fields that applications, plugins and frameworks are known to look at, and some that nobody does.
+const MADE_UP: [&str; 112] = [
+    "Accept",
+    "Accept-Charset",
+    "Accept-CH",
+    "Accept-Datetime",
+    "Accept-Language",
+    "A-IM",
+    "Akamai-Origin-Hop",
+    "Ali-CDN-Real-IP",
+    "Base-URL",
+    "Cache-Control",
+    "CDN-Loop",
+    "CDN-Real-IP",
+    "CF-Connecting-IP",
+    "CF-Connecting-IPv6",
+    "CF-Device-Type",
+    "CF-EW-Via",
+    "CF-IPCity",
+    "CF-IPContinent",
+    "CF-IPCountry",
+    "CF-Pseudo-IPv4",
+    "CF-RAY",
+    "CF-Region",
+    "CF-Timezone",
+    "CF-Visitor",
+    "CF-Worker",
+    "Client-IP",
+    "CloudFront-Forwarded-Proto",
+    "CloudFront-Is-Mobile-Viewer",
+    "CloudFront-Viewer-Country",
+    "Cluster-Client-IP",
+    "Contact",
+    "Device-Memory",
+    "Destination",
+    "DNT",
+    "DPR",
+    "Downlink",
+    "Early-Data",
+    "ECT",
+    "Expect-CT",
+    "Fastly-Client-IP",
+    "Fastly-SSL",
+    "Forwarded",
+    "Forwarded-For",
+    "From",
+    "Front-End-Https",
+    "GeoIP-Country-Code",
+    "Http-Host",
+    "Https",
+    "Incap-Client-IP",
+    "Max-Forwards",
+    "Origin",
+    "Pragma",
+    "Prefer",
+    "Priority",
+    "Profile",
+    "Purpose",
+    "Redirect",
+    "Referer",
+    "Request-Uri",
+    "RTT",
+    "Save-Data",
+    "Sec-CH-Prefers-Color-Scheme",
+    "Sec-CH-UA",
+    "Sec-CH-UA-Mobile",
+    "Sec-CH-UA-Platform",
+    "Sec-Fetch-Dest",
+    "Sec-Fetch-Mode",
+    "Sec-Fetch-Site",
+    "Sec-GPC",
+    "Sec-Purpose",
+    "Service-Worker",
+    "SSL",
+    "Surrogate-Control",
+    "True-Client-IP",
+    "Uri",
+    "Upgrade-Insecure-Requests",
+    "Viewport-Width",
+    "Wap-Connection",
+    "Width",
+    "X-Arbitrary",
+    "X-Azure-ClientIP",
+    "X-Client-IP",
+    "X-Cluster-Client-IP",
+    "X-Country-Code",
+    "X-Custom-IP-Authorization",
+    "X-Device-Accept",
+    "X-Forwarded",
+    "X-Forwarded-By",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Path",
+    "X-Forwarded-Port",
+    "X-Forwarded-Prefix",
+    "X-Forwarded-Protocol",
+    "X-Forwarded-Scheme",
+    "X-Forwarded-Server",
+    "X-Forwarded-SSL",
+    "X-GeoIP-Country",
+    "X-Host",
+    "X-HTTP-Host-Override",
+    "X-HTTP-Method-Override",
+    "X-Original-Host",
+    "X-Original-URL",
+    "X-Original-Uri",
+    "X-Proxy-URL",
+    "X-ProxyUser-IP",
+    "X-Real-IP",
+    "X-Requested-With",
+    "X-Rewrite-URL",
+    "X-Scheme",
+    "X-UA-Device",
+    "X-Wap-Profile",
+];
+
+#[test]
+fn nothing_that_a_visitor_makes_up_reaches_a_shared_page_and_everything_a_page_of_their_own() {
+    let (site, server) = start();
+    echo(&site);
+    let target = format!("/echo.php/made-up-{}", server.port);
+    let plain = browser(&server, &target).field("Cookie", "_ga=forged.1; theme=forged.2");
+    let plain = plain.field("User-Agent", "sqlmap/forged").field("Content-Type", "forged/json");
+    let forged = MADE_UP.iter().fold(plain, |request, name| request.field(name, "forged.example"));
+    for (request, status) in [(&forged, "MISS"), (&browser(&server, &target), "HIT")] {
+        let answer = server.fetch(request);
+        assert_eq!((answer.status, answer.cache()), (200, status));
+        let text = answer.text();
+        assert!(text.contains("HTTP_USER_AGENT=Mozilla/5.0 (X11;"), "{text}");
+        assert!(!text.contains("forged"), "{text}");
+    }
+    let own = server.fetch(&forged.clone().field("Cookie", "PHPSESSID=1"));
+    assert_eq!((own.status, own.cache()), (200, "BYPASS"));
+    let text = own.text();
+    for name in MADE_UP {
+        let shown = format!("HTTP_{}=forged.example", name.to_uppercase().replace('-', "_"));
+        assert!(text.contains(&shown), "{name} is missing on a page of one's own: {text}");
+    }
+    for value in ["theme=forged.2", "sqlmap/forged", "CONTENT_TYPE=forged/json"] {
+        assert!(text.contains(value), "{value}");
+    }
+}
+
+#[test]
+fn a_page_that_varies_by_cookies_is_one_page_for_all_who_are_nobody() {
+    let (site, server) = start();
+    let script = "<?php header('Vary: Accept-Encoding, Cookie'); echo $_SERVER['HTTP_COOKIE'] ?? 'none';";
+    std::fs::write(site.root().join("varies.php"), script).expect("write");
+    let request = browser(&server, &format!("/varies.php/{}", server.port));
+    for (cookie, status) in [("_ga=1", "MISS"), ("_ga=2", "HIT"), ("theme=dark", "HIT")] {
+        let answer = server.fetch(&request.clone().field("Cookie", cookie));
+        assert_eq!((answer.cache(), &*answer.text()), (status, "none"), "{cookie}");
+    }
+    let own = server.fetch(&request.field("Cookie", "comment_author_1=me"));
+    assert_eq!((own.cache(), &*own.text()), ("BYPASS", "comment_author_1=me"));
+}
+
+#[test]
+fn what_plugins_say_to_a_cache_is_obeyed_and_shown_to_no_visitor() {
+    let (site, server) = start();
+    // As LiteSpeed Cache finds out that its fields are of use, and as Proxy Cache Purge does for tags.
+    let script = "<?php header('Cache-Control: no-cache');
+        $asked = explode('/', $_SERVER['PATH_INFO'])[1];
+        $litespeed = !empty($_SERVER['X-LSCACHE']) && strpos($_SERVER['LSWS_EDITION'] ?? '', 'Openlitespeed') === 0;
+        $surrogate = str_contains($_SERVER['HTTP_SURROGATE_CAPABILITY'] ?? '', 'Surrogate/1.0');
+        if ($litespeed && str_starts_with($asked, 'ls-'))
+            header('X-LiteSpeed-Cache-Control: ' . ['public' => 'public,max-age=600', 'none' => 'no-cache',
+                'private' => 'private,max-age=600'][substr($asked, 3)]);
+        if ($surrogate && $asked === 'stored') header('Surrogate-Control: max-age=600');
+        if ($surrogate && $asked === 'forbidden') { header('Surrogate-Control: no-store'); header('Cache-Control: max-age=60'); }
+        header('X-LiteSpeed-Tag: a');
+        echo isset($_SERVER['HTTP_X_LSCACHE']) ? 'a visitor says it' : 'fine';";
+    std::fs::write(site.root().join("says.php"), script).expect("write");
+    for (path, second) in [
+        ("ls-public", "HIT"),
+        ("ls-none", "MISS"),
+        ("ls-private", "MISS"),
+        ("stored", "HIT"),
+        ("forbidden", "MISS"),
+    ] {
+        let request =
+            browser(&server, &format!("/says.php/{path}/{}", server.port)).field("X-LSCACHE", "on,esi");
+        for status in ["MISS", second] {
+            let answer = server.fetch(&request);
+            assert_eq!((answer.cache(), &*answer.text()), (status, "fine"), "{path}");
+            for name in ["X-LiteSpeed-Cache-Control", "X-LiteSpeed-Tag", "Surrogate-Control"] {
+                assert_eq!(answer.field(name), None, "{path}");
+            }
+        }
+    }
+    let own =
+        browser(&server, "/says.php/ls-public/own").field("Cookie", "PHPSESSID=1").field("X-LSCACHE", "on");
+    assert_eq!(server.fetch(&own).text(), "fine");
+}
+
+#[test]
+fn who_comes_by_https_through_a_proxy_has_a_page_of_its_own() {
+    let (site, server) = start();
+    echo(&site);
+    let request = browser(&server, &format!("/echo.php/proto-{}", server.port));
+    let secure = request.clone().field("X-Forwarded-Proto", "https");
+    let invented = request.clone().field("X-Forwarded-Proto", "gopher");
+    let asked =
+        [(&secure, "MISS"), (&request, "MISS"), (&secure, "HIT"), (&request, "HIT"), (&invented, "HIT")];
+    for (request, status) in asked {
+        let answer = server.fetch(request);
+        assert_eq!((answer.status, answer.cache()), (200, status));
+        let told = answer.text().contains("HTTP_X_FORWARDED_PROTO=https\n");
+        assert_eq!(told, std::ptr::eq(request, &raw const secure), "{}", answer.text());
+        assert!(!answer.text().contains("gopher"));
+    }
+}
