@@ -1,6 +1,11 @@
 //! Requests before the handshake is over, and what an address is shown by.
 
-use super::*;
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use myriad_tests::{BareQuic, Network, QuicVisitor, Request, Server, wait_for};
+
+use super::{GET, POST, connect, has, headers, start, text};
 
 #[test]
 fn early_requests_are_answered_and_those_that_change_something_wait_for_the_handshake() {

@@ -1,6 +1,10 @@
 //! Fields by the table (QPACK): requests that wait for them, and clients that break its rules.
 
-use super::*;
+use std::time::Duration;
+
+use myriad_tests::wait_for;
+
+use super::{GET, connect, connect_bare, has, headers, round_trip, start};
 
 #[test]
 fn requests_refer_to_fields_that_were_put_into_the_table_before_or_will_be() {
