@@ -1,11 +1,13 @@
 //! The loop of a connection.
 
+mod watch;
+
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use myriad_http::h2::{Config, ErrorCode, Over};
+use myriad_http::h2::{Config, Over};
 use myriad_http::{RequestHead, h2};
 
 use super::exchange::{self, Exchange, Stage};
@@ -14,7 +16,7 @@ use super::wake::Woken;
 use crate::clock::now_ms;
 use crate::connection::Connection;
 use crate::deadline::{self, Deadline};
-use crate::patience::{AS_MOVED, Lapse, Patience, Terms};
+use crate::patience::{Lapse, Patience};
 use crate::service::{Service, StreamLimits};
 use crate::timeouts::Timeouts;
 
@@ -24,9 +26,6 @@ const BATCH: usize = 64 * 1024;
 const SLICES: usize = 64;
 /// Bytes of output from which on nothing more is read: heads of answers, answers to control frames.
 const BACKLOG: usize = 256 * 1024;
-/// How long the end of a body that nobody needs is waited for at least before its stream is reset, milliseconds: a client
-/// that is about to end it is spared the reset.
-const TAILS_MS: u64 = 1000;
 /// Bytes that a client may send ahead of the reader of one stream's body, once somebody reads it.
 pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
 /// Reads after which other connections have their turn.
@@ -48,11 +47,6 @@ pub(super) enum End {
 enum WriteEnd {
     Gone,
     TooSlow,
-}
-
-/// What the client has had of all that was written to its connection.
-fn taken(connection: &Connection) -> impl Fn() -> Option<u64> {
-    || connection.tcp_info()?.bytes_acked
 }
 
 /// What the deadline of the connection is set for.
@@ -276,153 +270,6 @@ impl<S: Service> Driver<S> {
         // A stream ends by itself: no client waits for a close.
         drop(self.service.finish(&RequestHead::new(), &self.connection, response.ticket, &sent));
         crate::request_buffers::give_head(response.head.text);
-    }
-
-    /// Gives up the streams whose clients have kept their windows shut for too long, or open them too little; whether there
-    /// were any.
-    fn reset_stalled(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut stalled = Vec::new();
-        for exchange in &mut self.exchanges {
-            let Stage::Sending(sending) = &exchange.stage else { continue };
-            let is_shut = self.codec.is_stalled(exchange.stream);
-            if !is_shut && exchange.stalled.is_none() {
-                continue;
-            }
-            let sent = self.codec.sent_so_far(exchange.stream).body;
-            let timeouts = &sending.response.timeouts;
-            let terms = Terms { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
-            let lapse = exchange.stalled.get_or_insert_default().look(sent, is_shut, terms, cx);
-            stalled.extend(lapse.map(|lapse| (exchange.stream, lapse)));
-        }
-        for (stream, lapse) in &stalled {
-            self.late(*lapse);
-            self.codec.reset(*stream, ErrorCode::Protocol);
-        }
-        !stalled.is_empty()
-    }
-
-    /// Tells of a client that is waited for no more.
-    fn late(&self, lapse: Lapse) {
-        match lapse {
-            Lapse::Silent => self.service.http2_failed(&self.connection, "client timed out"),
-            Lapse::Slow => self.service.client_too_slow(&self.connection),
-        }
-    }
-
-    /// Nothing moves: sets the deadline, and looks whether it has passed.
-    fn watch(&mut self, cx: &mut Context<'_>) -> Poll<End> {
-        let clock = if !self.codec.output().is_empty() {
-            Clock::Sending
-        } else if let Some(stream) = self.codec.late_stream(&self.partial) {
-            Clock::Head(stream)
-        } else if self.codec.is_lingering() {
-            Clock::Tails
-        } else if !self.exchanges.is_empty() {
-            Clock::Off
-        } else if self.codec.is_fresh() {
-            Clock::First
-        } else {
-            Clock::Idle
-        };
-        if clock != self.clock {
-            self.clock = clock;
-            self.wind(clock);
-        }
-        self.stand(clock);
-        if self.connection.has_given_way() && clock == Clock::Sending {
-            return Poll::Ready(End::TimedOut);
-        }
-        if clock == Clock::Sending {
-            return self.await_taking(cx);
-        }
-        if matches!(clock, Clock::Head(_)) && self.head_is_slow(cx) {
-            // As one that takes too long.
-        } else if self.connection.deadline.poll_expired(cx).is_pending() {
-            return Poll::Pending;
-        }
-        self.clock = Clock::Off;
-        match clock {
-            Clock::Sending => return Poll::Ready(End::TimedOut),
-            Clock::Head(stream) => {
-                self.service.http2_failed(&self.connection, "client timed out");
-                self.codec.reset_late(stream);
-            }
-            Clock::Tails => self.codec.reset_lingering(),
-            Clock::Off | Clock::First | Clock::Idle if self.partial.is_empty() => {
-                self.codec.shut_down();
-                self.fail();
-            }
-            Clock::Off | Clock::First | Clock::Idle => {
-                self.service.http2_failed(&self.connection, "client timed out");
-                self.codec.give_up(ErrorCode::Protocol);
-                self.fail();
-            }
-        }
-        self.poll(cx)
-    }
-
-    /// Whether a client that was waited for, and takes so much now, took too little.
-    fn has_taken_too_little(&mut self, written: usize) -> bool {
-        let rate = self.timeouts().min_rate;
-        let (deadline, taken) = (&self.connection.deadline, taken(&self.connection));
-        self.sending.moved(written as u64, deadline, rate, &taken)
-    }
-
-    /// Waits for the client to take what is written.
-    fn await_taking(&mut self, cx: &Context<'_>) -> Poll<End> {
-        let timeouts = self.timeouts();
-        let terms = Terms { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
-        let (deadline, taken) = (&self.connection.deadline, taken(&self.connection));
-        self.sending.poll(deadline, terms, &taken, cx).map(|lapse| {
-            self.late(lapse);
-            if lapse == Lapse::Slow { End::TooSlow } else { End::TimedOut }
-        })
-    }
-
-    /// Whether a header block comes too slowly; what comes of anything else meanwhile counts for it.
-    fn head_is_slow(&mut self, cx: &Context<'_>) -> bool {
-        let terms = Terms { silence_ms: 0, rate: self.timeouts().min_rate };
-        let head = self.head.get_or_insert_default();
-        head.1.poll(&head.0, terms, AS_MOVED, cx).is_ready()
-    }
-
-    /// Tells others whether the connection waits for its client.
-    fn stand(&self, clock: Clock) {
-        let connection = &self.connection;
-        match clock {
-            Clock::First | Clock::Idle | Clock::Tails => connection.rest(),
-            Clock::Head(_) | Clock::Sending => connection.stall(),
-            Clock::Off if self.exchanges.iter().all(Exchange::awaits_client) => connection.stall(),
-            Clock::Off => connection.go_on(),
-        }
-    }
-
-    fn wind(&mut self, clock: Clock) {
-        let limits = self.service.limits(&self.connection);
-        self.connection.deadline.set(match clock {
-            // The time for taking what is written is set as the client is waited for.
-            Clock::Off | Clock::Sending => 0,
-            Clock::Tails => TAILS_MS,
-            Clock::First | Clock::Head(_) => limits.header_timeout_ms,
-            // 0 closes at once, by the GOAWAY that was said with the first request.
-            Clock::Idle => limits.timeouts.keepalive_ms,
-        });
-        self.head = None;
-        match clock {
-            Clock::Tails => self.codec.await_lingering(),
-            Clock::Idle => self.rest(),
-            Clock::Off | Clock::First | Clock::Head(_) | Clock::Sending => {}
-        }
-    }
-
-    /// The connection is idle: what only a busy one needs is freed.
-    fn rest(&mut self) {
-        self.codec.rest();
-        self.exchanges.shrink_to_fit();
-        self.leaving.shrink_to_fit();
-        self.partial.shrink_to_fit();
-        self.streams = Vec::new();
-        self.woken = None;
     }
 
     /// Whether the connection takes no more requests after this one.

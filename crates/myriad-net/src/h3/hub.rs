@@ -1,10 +1,10 @@
 //! A worker's share of a listener: its sockets, its connections, and the task that looks after them.
 
-use std::cell::Cell;
+mod arrivals;
+
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -12,76 +12,31 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
 use myriad_http::RequestHead;
-use quinn_proto::{
-    ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit,
-};
+use quinn_proto::{ConnectionHandle, Endpoint, EndpointConfig, ServerConfig, Transmit};
 use tokio::time::Sleep;
 
 use super::address_proof::AddressProof;
-use super::cid::{LENGTH, Names, Owner, destination};
+use super::cid::{Names, Owner};
 use super::client::{Around, Client};
-use super::crossing::Datagram;
 use super::datagram_socket::{Buffers, DatagramSocket};
-use super::handshakes::{Handshakes, Reception};
+use super::handshakes::Handshakes;
 use super::place::QuicPlace;
 use super::sending::Scratch;
-use super::settings::QuicSettings;
 use super::stream_wakes::StreamWakes;
 use super::timers::Timers;
 use super::tls::{ChooseTls, Crypto, Refusal, VERSION};
-use crate::connection::{Connection, Peer, next_serial};
+use super::users::{Users, WeakUsers};
 use crate::containment::{attempt, spawn_vital};
 use crate::deadline::{self, Deadline};
-use crate::seats::{Guard, Seats};
-use crate::service::{ConnectionEvent, Service};
+use crate::seats::Seats;
+use crate::service::Service;
 use crate::test_panic::test_panic;
 
 /// Batches of datagrams that are read before connections get their turn, and turns before others on this thread get theirs.
 const ROUNDS: usize = 8;
 /// Stateless resets are sent no more often than this (RFC 9000 section 10.3.3).
 const RESETS_APART: Duration = Duration::from_millis(1);
-
-/// The acceptors of a listener; the last to be dropped sends its clients away.
-#[derive(Clone)]
-pub(crate) struct Users(Rc<UsersInner>);
-
-struct UsersInner {
-    gone: Rc<Cell<bool>>,
-    task: std::sync::Mutex<Option<std::task::Waker>>,
-}
-
-impl Users {
-    fn new() -> Self {
-        Self(Rc::new(UsersInner { gone: Rc::default(), task: std::sync::Mutex::default() }))
-    }
-
-    /// Whether clients have been sent away: nobody can be joined any more.
-    pub(crate) fn downgrade(&self) -> WeakUsers {
-        WeakUsers(Rc::downgrade(&self.0))
-    }
-}
-
-/// Knows whether somebody accepts.
-pub(crate) struct WeakUsers(std::rc::Weak<UsersInner>);
-
-impl WeakUsers {
-    /// Joins those who accept, if there are any.
-    pub(crate) fn join(&self) -> Option<Users> {
-        self.0.upgrade().map(Users)
-    }
-}
-
-impl Drop for UsersInner {
-    fn drop(&mut self) {
-        self.gone.set(true);
-        let task = self.task.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        if let Some(task) = task {
-            task.wake();
-        }
-    }
-}
 
 /// A worker's share of a listener.
 pub(crate) struct Hub<S: Service> {
@@ -107,8 +62,7 @@ pub(crate) struct Hub<S: Service> {
     out: Vec<u8>,
     head: RequestHead,
     scratch: Scratch,
-    gone: Rc<Cell<bool>>,
-    users: std::rc::Weak<UsersInner>,
+    users: WeakUsers,
     leaving: bool,
     /// Rung by reloads, never by time.
     renewed: Deadline,
@@ -172,8 +126,7 @@ impl<S: Service> Hub<S> {
             out: Vec::new(),
             head: RequestHead::new(),
             scratch: Scratch::default(),
-            gone: Rc::clone(&users.0.gone),
-            users: Rc::downgrade(&users.0),
+            users: users.downgrade(),
             leaving: false,
             renewed: Deadline::new(),
             epoch: deadline::epoch(),
@@ -187,16 +140,14 @@ impl<S: Service> Hub<S> {
         test_panic("quic");
         self.wakes.attend(cx.waker());
         self.place.crossing.attend(self.place.worker, cx.waker());
-        if let Some(users) = self.users.upgrade() {
-            *users.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(cx.waker().clone());
-        }
+        self.users.attend(cx.waker());
         let _ = self.renewed.poll_expired(cx);
         for _ in 0..ROUNDS {
             let now = Instant::now();
             let received = self.receive(now, cx);
             self.look_at_woken(now);
             self.keep_time(now, cx);
-            if self.gone.get() && !self.leaving {
+            if self.users.are_gone() && !self.leaving {
                 self.leaving = true;
                 self.send_away(now, |_| true);
             }
@@ -225,137 +176,6 @@ impl<S: Service> Hub<S> {
             }
         }
         Poll::Pending
-    }
-
-    /// Reads datagrams. Whether there may be more.
-    fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
-        let mut more = false;
-        let mut datagrams = Vec::new();
-        for socket in &self.sockets {
-            // An error is one of an earlier datagram that could not be delivered.
-            if let Poll::Ready(outcome) =
-                socket.poll_receive(cx, &mut self.buffers, |datagram| datagrams.push(datagram))
-            {
-                more |= outcome.is_ok();
-            }
-        }
-        for datagram in datagrams {
-            match self.other_owner(&datagram.bytes) {
-                Some(worker) => self.place.crossing.pass(worker, datagram),
-                None => self.handle(now, datagram, cx),
-            }
-        }
-        for datagram in self.place.crossing.take(self.place.worker) {
-            self.handle(now, datagram, cx);
-        }
-        more
-    }
-
-    /// The worker that a datagram is for, where that is not this one.
-    fn other_owner(&self, datagram: &BytesMut) -> Option<u8> {
-        let (id, is_long) = destination(datagram)?;
-        let own = self.place.worker;
-        let worker = match self.names.owner(id) {
-            Some(owner) if owner.process == self.place.process => owner.worker,
-            // An ID that the client has invented for its first datagrams: all of them to one worker.
-            None if is_long && !self.place.alone => first_worker(id, self.place.crossing.workers()),
-            // What is of a process that is no more gets a reset, which any worker can make.
-            _ => own,
-        };
-        (worker != own).then_some(worker)
-    }
-
-    fn handle(&mut self, now: Instant, datagram: Datagram, cx: &mut Context<'_>) {
-        let Datagram { bytes, from, to, ecn } = datagram;
-        let came = bytes.len();
-        let mut out = std::mem::take(&mut self.out);
-        out.clear();
-        match self.endpoint.handle(now, from, to, ecn, bytes, &mut out) {
-            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some(Some(client)) = self.clients.get_mut(handle.0) {
-                    client.received(came);
-                    client.quic.handle_event(event);
-                    self.mark(handle.0);
-                }
-            }
-            Some(DatagramEvent::NewConnection(incoming)) => {
-                if let Some(transmit) = self.incoming(now, incoming, came, &mut out) {
-                    self.send_once(&transmit, &out, cx);
-                }
-            }
-            Some(DatagramEvent::Response(transmit)) => self.send_once(&transmit, &out, cx),
-            None => {}
-        }
-        self.out = out;
-    }
-
-    /// Sends what is no connection's: where there is no room, it is lost.
-    fn send_once(&self, transmit: &Transmit, bytes: &[u8], cx: &mut Context<'_>) {
-        let _ = self.sockets[0].poll_send(cx, transmit, bytes);
-    }
-
-    /// A client asks for a connection. Gives what it is told instead of one.
-    fn incoming(
-        &mut self,
-        now: Instant,
-        incoming: Incoming,
-        came: usize,
-        out: &mut Vec<u8>,
-    ) -> Option<Transmit> {
-        let from = incoming.remote_address();
-        let bound = self.sockets[0].local;
-        let local = SocketAddr::new(incoming.local_ip().unwrap_or(bound.ip()), bound.port());
-        let connection =
-            Connection::without_socket(next_serial(), self.place.number, (Peer::Inet(from), local), None);
-        let settings = self.service.quic(&connection).filter(|_| !self.leaving);
-        let Some(settings) = settings.filter(|_| self.seats.make_room()) else {
-            return Some(self.endpoint.refuse(incoming, out));
-        };
-        let shown = incoming.remote_address_validated();
-        match self.handshakes.receive(from.ip(), shown) {
-            Reception::Accept if settings.retry && !shown => return self.retry(incoming, out),
-            Reception::Retry => return self.retry(incoming, out),
-            Reception::Refuse => return Some(self.endpoint.refuse(incoming, out)),
-            Reception::Accept => {}
-        }
-        self.accept(now, (incoming, came), connection, &settings, out)
-    }
-
-    fn retry(&mut self, incoming: Incoming, out: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.retry(incoming, out).ok()
-    }
-
-    fn accept(
-        &mut self,
-        now: Instant,
-        (incoming, came): (Incoming, usize),
-        connection: Rc<Connection>,
-        settings: &QuicSettings,
-        out: &mut Vec<u8>,
-    ) -> Option<Transmit> {
-        let proof = AddressProof::default();
-        let config = settings.server_config(&self.place.tokens, &proof);
-        let shown = incoming.remote_address_validated();
-        let (handle, quic) = match self.endpoint.accept(incoming, now, out, Some(config)) {
-            Ok(accepted) => accepted,
-            Err(error) => return error.response,
-        };
-        let guard = Guard::new(&self.seats, &connection);
-        self.service.note(ConnectionEvent::Accepted);
-        let from = quic.remote_address().ip();
-        let mut client =
-            Box::new(Client::new((quic, handle.0), (shown, proof), connection, guard, settings, now));
-        client.counted = Some(from);
-        client.wake_by(&self.wakes);
-        client.received(came);
-        self.handshakes.begin(from);
-        if self.clients.len() <= handle.0 {
-            self.clients.resize_with(handle.0 + 1, || None);
-        }
-        self.clients[handle.0] = Some(client);
-        self.open += 1;
-        self.mark(handle.0);
-        None
     }
 
     fn mark(&mut self, place: usize) {
@@ -498,9 +318,4 @@ impl<S: Service> Hub<S> {
         self.mark(place);
         true
     }
-}
-
-/// Which worker takes the first datagrams of a client.
-fn first_worker(id: &[u8], workers: usize) -> u8 {
-    (xxhash_rust::xxh3::xxh3_64(&id[..id.len().min(2 * LENGTH)]) % workers as u64) as u8
 }

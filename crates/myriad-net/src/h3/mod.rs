@@ -31,11 +31,13 @@ mod stream_wakes;
 mod timers;
 mod tls;
 mod tokens;
+mod users;
 
 pub use crossing::Crossing;
-pub(crate) use hub::{Hub, Users, WeakUsers};
+pub(crate) use hub::Hub;
 pub use place::QuicPlace;
 pub use secret::QuicSecret;
 pub use settings::QuicSettings;
 pub use tls::{ChooseTls, Refusal};
 pub use tokens::QuicTokens;
+pub(crate) use users::{Users, WeakUsers};

@@ -1,0 +1,106 @@
+//! When a connection is to be looked at though nothing has happened, and what has become too late by then.
+
+use std::time::{Duration, Instant};
+
+use myriad_http::h3::Code;
+use quinn_proto::StreamId;
+
+use super::{Around, Client};
+use crate::h3::request::{RequestStream, Work};
+use crate::service::Service;
+
+/// How long a request of a kind that has no body as a rule waits for its end: it is taken for one with a body then.
+const END_PATIENCE: Duration = Duration::from_millis(200);
+
+impl<S: Service> Client<S> {
+    /// When it wants to be looked at without anything having happened.
+    pub(in crate::h3) fn wake_at(&mut self) -> Option<Instant> {
+        let own = self.own_time();
+        match (self.quic.poll_timeout(), own) {
+            (Some(quic), Some(own)) => Some(quic.min(own)),
+            (quic, own) => quic.or(own),
+        }
+    }
+
+    fn own_time(&self) -> Option<Instant> {
+        if self.is_over() {
+            return None;
+        }
+        if self.handshake_until.is_some() {
+            return self.handshake_until;
+        }
+        if self.streams.is_empty() {
+            let over = |told: Instant| told.max(self.looked) + self.farewell();
+            return Some(self.leaving.map_or(self.active + self.idle, over));
+        }
+        if self.held_until.is_some() {
+            return self.held_until;
+        }
+        let apart =
+            [self.head_timeout, self.head_grace].into_iter().flatten().fold(self.idle / 2, Duration::min);
+        Some(self.looked + apart)
+    }
+
+    /// Its time has come, perhaps.
+    pub(in crate::h3) fn tick(&mut self, around: &mut Around<'_, S>) {
+        let now = around.now;
+        if self.quic.poll_timeout().is_some_and(|at| at <= now) {
+            self.quic.handle_timeout(now);
+        }
+        if self.own_time().is_none_or(|at| at > now) {
+            return;
+        }
+        if self.handshake_until.is_some() {
+            self.close(now, Code::NoError, "handshake took too long");
+        } else if self.streams.is_empty() {
+            self.leave(now);
+            self.looked = now;
+        } else {
+            self.looked = now;
+            self.release_held(around);
+            self.end_late_heads(around);
+            if self.streams.values().any(|stream| matches!(stream.work, Work::Waiting(_) | Work::Sending(_)))
+            {
+                // An answer that takes long must not look like a connection that is gone.
+                self.quic.ping();
+            }
+        }
+    }
+
+    /// Asks for what has waited for its end long enough.
+    fn release_held(&mut self, around: &mut Around<'_, S>) {
+        let is_due = |stream: &RequestStream<S::Ticket>| {
+            stream.is_held_for_its_end() && stream.opened + END_PATIENCE <= around.now
+        };
+        let due: Vec<StreamId> =
+            self.streams.iter().filter(|(_, stream)| is_due(stream)).map(|(id, _)| *id).collect();
+        for id in due {
+            self.release(id, around);
+        }
+        let held = self.streams.values().filter(|stream| stream.is_held_for_its_end());
+        self.held_until = held.map(|stream| stream.opened + END_PATIENCE).min();
+    }
+
+    /// A request waits for its end that came with this stream.
+    pub(super) fn hold(&mut self, opened: Instant) {
+        let until = opened + END_PATIENCE;
+        self.held_until = Some(self.held_until.map_or(until, |known| known.min(until)));
+    }
+
+    /// Ends requests whose heads have not come within `client_header_timeout`, or come slower than `client_min_rate`.
+    fn end_late_heads(&mut self, around: &mut Around<'_, S>) {
+        let rate = self.min_rate;
+        let is_late = |stream: &RequestStream<S::Ticket>| {
+            let age = around.now.saturating_duration_since(stream.opened);
+            let is_over = self.head_timeout.is_some_and(|timeout| timeout <= age);
+            let is_slow = matches!(stream.work, Work::Reading)
+                && rate.is_missed(stream.head_bytes, age.as_millis() as u64);
+            matches!(stream.work, Work::Reading | Work::Held(_)) && (is_over || is_slow)
+        };
+        let late: Vec<StreamId> =
+            self.streams.iter().filter(|(_, stream)| is_late(stream)).map(|(id, _)| *id).collect();
+        for id in late {
+            self.too_late(id, around);
+        }
+    }
+}

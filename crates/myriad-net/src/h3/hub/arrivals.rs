@@ -1,0 +1,158 @@
+//! What comes in at a hub's sockets: datagrams of its connections, of other workers', and of clients that ask for a connection.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use quinn_proto::{DatagramEvent, Incoming, Transmit};
+
+use super::Hub;
+use crate::connection::{Connection, Peer, next_serial};
+use crate::h3::address_proof::AddressProof;
+use crate::h3::cid::{LENGTH, destination};
+use crate::h3::client::Client;
+use crate::h3::crossing::Datagram;
+use crate::h3::handshakes::Reception;
+use crate::h3::settings::QuicSettings;
+use crate::seats::Guard;
+use crate::service::{ConnectionEvent, Service};
+
+impl<S: Service> Hub<S> {
+    /// Reads datagrams. Whether there may be more.
+    pub(super) fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
+        let mut more = false;
+        let mut datagrams = Vec::new();
+        for socket in &self.sockets {
+            // An error is one of an earlier datagram that could not be delivered.
+            if let Poll::Ready(outcome) =
+                socket.poll_receive(cx, &mut self.buffers, |datagram| datagrams.push(datagram))
+            {
+                more |= outcome.is_ok();
+            }
+        }
+        for datagram in datagrams {
+            match self.other_owner(&datagram.bytes) {
+                Some(worker) => self.place.crossing.pass(worker, datagram),
+                None => self.handle(now, datagram, cx),
+            }
+        }
+        for datagram in self.place.crossing.take(self.place.worker) {
+            self.handle(now, datagram, cx);
+        }
+        more
+    }
+
+    /// The worker that a datagram is for, where that is not this one.
+    fn other_owner(&self, datagram: &BytesMut) -> Option<u8> {
+        let (id, is_long) = destination(datagram)?;
+        let own = self.place.worker;
+        let worker = match self.names.owner(id) {
+            Some(owner) if owner.process == self.place.process => owner.worker,
+            // An ID that the client has invented for its first datagrams: all of them to one worker.
+            None if is_long && !self.place.alone => first_worker(id, self.place.crossing.workers()),
+            // What is of a process that is no more gets a reset, which any worker can make.
+            _ => own,
+        };
+        (worker != own).then_some(worker)
+    }
+
+    fn handle(&mut self, now: Instant, datagram: Datagram, cx: &mut Context<'_>) {
+        let Datagram { bytes, from, to, ecn } = datagram;
+        let came = bytes.len();
+        let mut out = std::mem::take(&mut self.out);
+        out.clear();
+        match self.endpoint.handle(now, from, to, ecn, bytes, &mut out) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some(Some(client)) = self.clients.get_mut(handle.0) {
+                    client.received(came);
+                    client.quic.handle_event(event);
+                    self.mark(handle.0);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                if let Some(transmit) = self.incoming(now, incoming, came, &mut out) {
+                    self.send_once(&transmit, &out, cx);
+                }
+            }
+            Some(DatagramEvent::Response(transmit)) => self.send_once(&transmit, &out, cx),
+            None => {}
+        }
+        self.out = out;
+    }
+
+    /// Sends what is no connection's: where there is no room, it is lost.
+    fn send_once(&self, transmit: &Transmit, bytes: &[u8], cx: &mut Context<'_>) {
+        let _ = self.sockets[0].poll_send(cx, transmit, bytes);
+    }
+
+    /// A client asks for a connection. Gives what it is told instead of one.
+    fn incoming(
+        &mut self,
+        now: Instant,
+        incoming: Incoming,
+        came: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let from = incoming.remote_address();
+        let bound = self.sockets[0].local;
+        let local = SocketAddr::new(incoming.local_ip().unwrap_or(bound.ip()), bound.port());
+        let connection =
+            Connection::without_socket(next_serial(), self.place.number, (Peer::Inet(from), local), None);
+        let settings = self.service.quic(&connection).filter(|_| !self.leaving);
+        let Some(settings) = settings.filter(|_| self.seats.make_room()) else {
+            return Some(self.endpoint.refuse(incoming, out));
+        };
+        let shown = incoming.remote_address_validated();
+        match self.handshakes.receive(from.ip(), shown) {
+            Reception::Accept if settings.retry && !shown => return self.retry(incoming, out),
+            Reception::Retry => return self.retry(incoming, out),
+            Reception::Refuse => return Some(self.endpoint.refuse(incoming, out)),
+            Reception::Accept => {}
+        }
+        self.accept(now, (incoming, came), connection, &settings, out)
+    }
+
+    fn retry(&mut self, incoming: Incoming, out: &mut Vec<u8>) -> Option<Transmit> {
+        self.endpoint.retry(incoming, out).ok()
+    }
+
+    fn accept(
+        &mut self,
+        now: Instant,
+        (incoming, came): (Incoming, usize),
+        connection: Rc<Connection>,
+        settings: &QuicSettings,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let proof = AddressProof::default();
+        let config = settings.server_config(&self.place.tokens, &proof);
+        let shown = incoming.remote_address_validated();
+        let (handle, quic) = match self.endpoint.accept(incoming, now, out, Some(config)) {
+            Ok(accepted) => accepted,
+            Err(error) => return error.response,
+        };
+        let guard = Guard::new(&self.seats, &connection);
+        self.service.note(ConnectionEvent::Accepted);
+        let from = quic.remote_address().ip();
+        let mut client =
+            Box::new(Client::new((quic, handle.0), (shown, proof), connection, guard, settings, now));
+        client.counted = Some(from);
+        client.wake_by(&self.wakes);
+        client.received(came);
+        self.handshakes.begin(from);
+        if self.clients.len() <= handle.0 {
+            self.clients.resize_with(handle.0 + 1, || None);
+        }
+        self.clients[handle.0] = Some(client);
+        self.open += 1;
+        self.mark(handle.0);
+        None
+    }
+}
+
+/// Which worker takes the first datagrams of a client.
+fn first_worker(id: &[u8], workers: usize) -> u8 {
+    (xxhash_rust::xxh3::xxh3_64(&id[..id.len().min(2 * LENGTH)]) % workers as u64) as u8
+}

@@ -1,0 +1,108 @@
+use super::*;
+use crate::connection::Peer;
+use crate::socket::Socket;
+
+fn client(id: u64) -> Rc<Connection> {
+    Connection::new(id, 0, Peer::Unix, Socket::none())
+}
+
+/// Clients of these numbers, the first of which began to wait first.
+fn clients(seats: &Seats, ids: std::ops::Range<u64>) -> Vec<(Rc<Connection>, Guard)> {
+    ids.map(|id| {
+        let connection = client(id);
+        connection.activity.set(Activity::idle(id as u32, 0));
+        let guard = Guard::new(seats, &connection);
+        (connection, guard)
+    })
+    .collect()
+}
+
+fn gone(all: &[(Rc<Connection>, Guard)]) -> Vec<u64> {
+    all.iter().filter(|(it, _)| it.has_given_way()).map(|(it, _)| it.id).collect()
+}
+
+#[test]
+fn clients_and_origins_share_the_seats_and_give_them_back() {
+    let seats = Seats::new(2);
+    let connection = client(1);
+    connection.go_on();
+    let guard = Guard::new(&seats, &connection);
+    let origin = seats.take().expect("a seat");
+    assert!(seats.take().is_none());
+    assert_eq!(seats.clients(), 1);
+    drop(origin);
+    let origin = seats.take().expect("the seat that was given back");
+    drop(guard);
+    assert_eq!(seats.clients(), 0);
+    let second = seats.take().expect("the client's seat");
+    assert!(seats.take().is_none());
+    drop((origin, second));
+    assert!(!seats.is_full());
+}
+
+#[test]
+fn oldest_idle_connections_give_way_and_busy_ones_never_do() {
+    let seats = Seats::new(100);
+    let all = clients(&seats, 0..100);
+    all[3].0.go_on();
+    // A request has begun on it since it was idle.
+    all[5].0.requests.set(1);
+    let origins: Vec<_> = (0..5).map(|_| seats.take().expect("somebody gives way")).collect();
+    assert_eq!(gone(&all), [0, 1, 2, 4, 6]);
+    assert_eq!(seats.take_shortage(), Some(Shortage { idle: 5, ..Shortage::default() }));
+    assert_eq!(seats.take_shortage(), None);
+    // What waits again since it was found is not the oldest any more.
+    all[7].0.activity.set(Activity::idle(1000, 0));
+    let more = seats.take();
+    assert_eq!(gone(&all), [0, 1, 2, 4, 6, 8]);
+    drop((origins, more));
+}
+
+#[test]
+fn the_seat_of_who_gave_way_is_given_back_once() {
+    let seats = Seats::new(1);
+    let mut all = clients(&seats, 0..1);
+    let origin = seats.take().expect("the client gives way");
+    all.clear();
+    assert!(seats.take().is_none(), "the origin has the only seat");
+    drop(origin);
+    assert!(seats.take().is_some());
+}
+
+#[test]
+fn who_stalls_gives_way_behind_all_that_are_idle_and_not_at_once() {
+    let seats = Seats::new(3);
+    let all = clients(&seats, 0..3);
+    let long_ago = deadline::tick().wrapping_sub(STALL_TICKS.cast_unsigned());
+    all[0].0.activity.set(Activity::stalled(long_ago, 0));
+    all[1].0.activity.set(Activity::stalled(deadline::tick().wrapping_add(STALL_TICKS.cast_unsigned()), 0));
+    let first = seats.take();
+    assert_eq!(gone(&all), [2]);
+    let second = seats.take();
+    assert_eq!(gone(&all), [0, 2]);
+    assert!(seats.take().is_none());
+    let noted = Shortage { idle: 1, stalled: 1, refused: true, descriptors: false };
+    assert_eq!(seats.take_shortage(), Some(noted));
+    drop((first, second));
+}
+
+#[test]
+fn clients_leave_an_eighth_to_origins() {
+    let seats = Seats::new(16);
+    let all = clients(&seats, 0..14);
+    for (connection, _) in &all {
+        connection.go_on();
+    }
+    assert!(seats.is_full() && !seats.has_room());
+    assert!(seats.take().is_some());
+}
+
+#[test]
+fn only_connections_that_are_open_are_visited() {
+    let seats = Seats::new(9);
+    let mut all = clients(&seats, 1..3);
+    all.remove(0);
+    let mut seen = Vec::new();
+    seats.each_client(|connection| seen.push(connection.id));
+    assert_eq!(seen, [2]);
+}
