@@ -1,0 +1,48 @@
+use super::*;
+
+#[test]
+fn alternate_chains_are_found_in_links() {
+    assert_eq!(alternate(b"<https://ca.test/1>;rel=\"alternate\""), Some("https://ca.test/1"));
+    assert_eq!(alternate(b" <https://ca.test/2>; title=x; rel=alternate"), Some("https://ca.test/2"));
+    for link in [&b"<https://ca.test/1>;rel=\"up\""[..], b"https://ca.test/1;rel=alternate", b"<x", b""] {
+        assert_eq!(alternate(link), None);
+    }
+}
+
+#[test]
+fn only_names_of_the_order_are_answered_for() {
+    let ordered = [AcmeIdentifier::Dns("a.test".into()), AcmeIdentifier::Ip([192, 0, 2, 1].into())];
+    let of = |kind: &str, value: &str| {
+        let state = json!({ "identifier": { "type": kind, "value": value } });
+        identifier(&state, &ordered).ok().cloned()
+    };
+    assert_eq!(of("dns", "A.test").as_ref(), Some(&ordered[0]));
+    assert_eq!(of("ip", "192.0.2.1").as_ref(), Some(&ordered[1]));
+    for (kind, value) in
+        [("dns", "b.test"), ("dns", "192.0.2.1"), ("ip", "a.test"), ("ip", "192.0.2.2"), ("dns", "")]
+    {
+        assert_eq!(of(kind, value), None, "{kind} {value}");
+    }
+    let error = identifier(&json!({ "identifier": { "type": "dns", "value": "b.test" } }), &ordered);
+    assert!(error.unwrap_err().to_string().contains("\"b.test\", which was not ordered"));
+    assert!(identifier(&json!({}), &ordered).is_err());
+}
+
+#[test]
+fn tokens_are_of_the_alphabet_that_the_standard_gives_them() {
+    assert!(is_token("aZ09-_"));
+    for token in ["", "a/b", "a.b", "a b", "ä", &"x".repeat(257)] {
+        assert!(!is_token(token), "{token}");
+    }
+}
+
+#[test]
+fn failed_challenge_is_told_with_the_authoritys_words_and_where_it_looked() {
+    let state = json!({ "status": "invalid", "challenges": [
+        { "type": "dns-01" },
+        { "type": "http-01", "error": { "detail": "Connection refused" } } ] });
+    let told = not_valid(&state, "a.test", AcmeChallenge::Http01).to_string();
+    assert!(told.contains("\"a.test\": Connection refused") && told.contains("port 80"), "{told}");
+    let silent = not_valid(&json!({ "status": "expired" }), "a.test", AcmeChallenge::TlsAlpn01).to_string();
+    assert!(silent.contains("is expired") && silent.contains("port 443"), "{silent}");
+}

@@ -1,0 +1,121 @@
+use super::*;
+
+#[test]
+fn a_good_answer_is_asked_for_again_before_it_ends() {
+    let in_s = |next_update| refresh(&OcspAnswer { this_update: 0, next_update }, 1000).as_secs();
+    assert_eq!((in_s(None), in_s(Some(1_000_000))), (3600, 3600));
+    assert_eq!((in_s(Some(2000)), in_s(Some(1600)), in_s(Some(1598))), (700, 300, 299));
+    assert_eq!((in_s(Some(1015)), in_s(Some(1001)), in_s(Some(0))), (7, 5, 5));
+    for pause in PAUSES {
+        let less = with_jitter(pause);
+        assert!(less <= pause && less >= pause.mul_f64(0.9), "{less:?}");
+    }
+}
+
+fn question() -> Question {
+    Question {
+        name: "one.crt".to_owned(),
+        certificate: Vec::new(),
+        issuer: Vec::new(),
+        url: "http://ocsp.test".to_owned(),
+        verify: false,
+    }
+}
+
+/// A state in which these URLs are to be asked, the first first.
+fn asking(urls: &[&str], since: Instant) -> (State, Vec<Arc<Staple>>) {
+    let resolve: Resolve = Arc::new(|_| Ok(Vec::new()));
+    let entries = (0..).zip(urls).map(|(number, url)| {
+        let question = Question { url: (*url).to_owned(), ..question() };
+        Entry {
+            stapled: Stapled { staple: Staple::new(question), resolve: Arc::clone(&resolve) },
+            host: plain_host(url),
+            failures: 0,
+            due: since + Duration::from_millis(number),
+        }
+    });
+    let entries: Vec<Entry> = entries.collect();
+    let staples = entries.iter().map(|entry| Arc::clone(&entry.stapled.staple)).collect();
+    (State { entries, silent: HashMap::new(), log: Arc::new(|_, _| {}), stopped: false }, staples)
+}
+
+/// Which is asked at a time; else how long nothing is.
+fn asked(state: &State, staples: &[Arc<Staple>], now: Instant) -> Result<usize, Duration> {
+    match state.next(now) {
+        Next::Now(Stapled { staple, .. }) => {
+            Ok(staples.iter().position(|known| Arc::ptr_eq(known, &staple)).expect("known"))
+        }
+        Next::At(due) => Err(due - now),
+        Next::Never => panic!("there is something to ask"),
+    }
+}
+
+const SILENT: Result<OcspAnswer, Failure> = Err(Failure::Connection(String::new()));
+const GOOD: Result<OcspAnswer, Failure> = Ok(OcspAnswer { this_update: 0, next_update: None });
+
+#[test]
+fn a_responder_that_says_nothing_holds_up_no_other_and_is_asked_once_for_all() {
+    let mut now = Instant::now();
+    let dead = ["http://dead.test/", "http://DEAD.test:80/path", "http://dead.test/more"];
+    let (mut state, staples) = asking(&[&dead[..], &["http://well.test/"]].concat(), now);
+    now += Duration::from_secs(1);
+    assert_eq!(asked(&state, &staples, now), Ok(0));
+    now += Duration::from_secs(10);
+    assert!(state.settle(&staples[0], &SILENT, now));
+    assert_eq!(asked(&state, &staples, now), Ok(3), "the one of another is not held up");
+    assert!(!state.settle(&staples[3], &GOOD, now));
+    let mut pauses = Vec::new();
+    let mut probes = Vec::new();
+    for _ in 0..9 {
+        let pause = asked(&state, &staples, now).expect_err("all questions to it pause");
+        pauses.push(pause.as_secs_f64());
+        now += pause;
+        let probe = asked(&state, &staples, now).expect("its time has come");
+        probes.push(probe);
+        now += Duration::from_secs(10);
+        state.settle(&staples[probe], &SILENT, now);
+    }
+    assert_eq!(&probes[..3], [1, 2, 0], "they take turns");
+    assert!(pauses[0] <= 0.2 && pauses[1] > 0.8 && pauses[4..].iter().all(|pause| *pause > 26.0));
+    now += Duration::from_mins(5);
+    let probe = asked(&state, &staples, now).expect("due");
+    state.settle(&staples[probe], &GOOD, now);
+    let next = asked(&state, &staples, now).expect("it answers again: nobody waits");
+    assert_ne!(next, probe);
+}
+
+#[test]
+fn a_responder_that_says_nothing_is_told_of_once_for_all() {
+    let now = Instant::now();
+    let urls = ["http://dead.test/"; 3];
+    let (mut state, staples) = asking(&urls, now);
+    let at = |state: &mut State, number: usize, s| {
+        state.settle(&staples[number], &SILENT, now + Duration::from_secs(s))
+    };
+    assert!(at(&mut state, 0, 0));
+    assert!(!at(&mut state, 1, 1));
+    assert!(at(&mut state, 2, 600));
+    // What one certificate is answered has nothing to do with the others.
+    let refused = Err(Failure::Answer(OcspError::Revoked));
+    assert!(!state.settle(&staples[0], &refused, now), "its second failure in a row");
+    assert!(state.silent.is_empty());
+}
+
+#[test]
+fn what_is_shown_goes_when_it_is_old_or_replaced() {
+    let staple = Staple::new(question());
+    let show = |text: &[u8], until_s| staple.show(Some(Shown { der: text.into(), until_s }));
+    let until_s = now_s() + 1000;
+    show(b"one", Some(until_s));
+    staple.expire(until_s);
+    assert_eq!((staple.number(), staple.answer().as_deref()), (1, Some(&b"one"[..])));
+    staple.expire(until_s + 1);
+    assert_eq!((staple.number(), staple.answer()), (2, None));
+    staple.show(None);
+    assert_eq!(staple.number(), 2, "nothing has changed");
+    show(b"two", None);
+    staple.expire(i64::MAX);
+    assert_eq!((staple.number(), staple.answer().as_deref()), (3, Some(&b"two"[..])));
+    show(b"over", Some(now_s() - 1));
+    assert_eq!((staple.number(), staple.answer()), (5, None), "whoever shows it sees that its time is over");
+}
