@@ -1,16 +1,13 @@
-//! A directive: what it is called, where it may stand, what it takes and what it sets, and its arguments as its setter reads
-//! them.
+//! A directive: what it is called, where it may stand, what it takes and what it sets, and how its setter sees it.
 
-use std::{borrow::Cow, fmt::Display};
+use std::borrow::Cow;
 
-use super::contexts::Contexts;
+use super::{arity::Arity, contexts::Contexts, used::Use};
 use crate::{
     diagnostic::Diagnostic,
     model::{AcmeIssuerConf, HttpConf, MainConf, RewriteStep, ServerConf, UpstreamConf},
-    number::{NumberError, parse_millis, parse_number, parse_size},
-    parsed::{Node, Word},
+    parsed::Node,
     settings::{OriginSettings, Protocol, Settings},
-    text::Text,
 };
 
 /// How a directive of nginx fares here.
@@ -40,46 +37,6 @@ pub enum DefaultValue {
     Text(&'static str),
     /// No text of its own says it; the sentence, in Markdown, tells the docs what follows from what.
     Computed(&'static str),
-}
-
-/// How many arguments, and whether a block follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arity {
-    /// At least so many.
-    pub min: usize,
-    /// At most so many; `usize::MAX` for any number.
-    pub max: usize,
-    /// Its one argument is `on` or `off`.
-    pub flag: bool,
-    /// Whether it ends with a block rather than `;`.
-    pub block: bool,
-}
-
-/// `on` or `off`.
-pub const FLAG: Arity = Arity { min: 1, max: 1, flag: true, block: false };
-/// One argument.
-pub const ONE: Arity = exactly(1);
-/// Two arguments.
-pub const TWO: Arity = exactly(2);
-
-/// So many arguments.
-pub const fn exactly(count: usize) -> Arity {
-    between(count, count)
-}
-
-/// From so many arguments to so many.
-pub const fn between(min: usize, max: usize) -> Arity {
-    Arity { min, max, flag: false, block: false }
-}
-
-/// So many arguments or more.
-pub const fn at_least(min: usize) -> Arity {
-    between(min, usize::MAX)
-}
-
-/// From so many arguments to so many, and a block.
-pub const fn block(min: usize, max: usize) -> Arity {
-    Arity { min, max, flag: false, block: true }
 }
 
 /// A block that the builder walks itself.
@@ -126,36 +83,6 @@ pub enum Set {
     Rewrite(fn(&mut Arguments<'_>) -> Result<RewriteStep, Diagnostic>),
     /// A block that the builder walks.
     Block(Block),
-}
-
-/// `set!(Settings.flag => client.tcp_nodelay)`: the one argument, read by that method of [`Arguments`], goes to that field.
-/// `set!(Feature<Autoindex>.flag => on)`: the field is one of a feature's settings.
-#[macro_export]
-macro_rules! set {
-    (Feature<$feature:ty>.$read:ident => $($field:ident).+) => {
-        $crate::registry::Set::Settings(|settings, args| {
-            settings.feature_mut::<$feature>().$($field).+ = args.$read(0)?;
-            Ok(())
-        })
-    };
-    (Feature<$feature:ty>.$read:ident => Some $($field:ident).+) => {
-        $crate::registry::Set::Settings(|settings, args| {
-            settings.feature_mut::<$feature>().$($field).+ = Some(args.$read(0)?);
-            Ok(())
-        })
-    };
-    ($part:ident . $read:ident => $($field:ident).+) => {
-        $crate::registry::Set::$part(|conf, args| {
-            conf.$($field).+ = args.$read(0)?;
-            Ok(())
-        })
-    };
-    ($part:ident . $read:ident => Some $($field:ident).+) => {
-        $crate::registry::Set::$part(|conf, args| {
-            conf.$($field).+ = Some(args.$read(0)?);
-            Ok(())
-        })
-    };
 }
 
 /// One directive.
@@ -328,16 +255,6 @@ impl FamilyRow {
 /// What a setter returns.
 pub type Done = Result<(), Diagnostic>;
 
-/// A name that must be defined somewhere; checked when everything has been read.
-pub enum Use {
-    /// A `log_format`.
-    LogFormat(Text),
-    /// A cache zone.
-    CacheZone(Text),
-    /// A zone of limits, and the directive that would define it.
-    LimitZone(Text, &'static str),
-}
-
 /// One directive as its setter sees it. Indexes count arguments from 0; the arity was checked before.
 pub struct Arguments<'a> {
     /// The directive as it stands in the file.
@@ -351,157 +268,3 @@ pub struct Arguments<'a> {
     /// What is worth a warning.
     pub warnings: &'a mut Vec<Diagnostic>,
 }
-
-impl<'a> Arguments<'a> {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.node.args.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.node.args.is_empty()
-    }
-
-    /// The arguments as they stand in the file.
-    pub fn words(&self) -> &'a [Word] {
-        &self.node.args
-    }
-
-    /// An argument, unquoted.
-    pub fn bytes(&self, index: usize) -> &'a [u8] {
-        &self.node.args[index].text
-    }
-
-    /// Which member of the upstream family the directive belongs to.
-    pub fn protocol(&self) -> Protocol {
-        self.directive.protocol.unwrap_or(Protocol::Http)
-    }
-
-    /// Empties an inherited list where this level starts its own.
-    pub fn start<T>(&self, list: &mut Vec<T>) {
-        if self.first {
-            list.clear();
-        }
-    }
-
-    /// An error at an argument.
-    pub fn error(&self, index: usize, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(self.node.args[index].span, message)
-    }
-
-    /// Adds a warning at an argument.
-    pub fn warn(&mut self, index: usize, message: impl Into<String>) {
-        self.warnings.push(Diagnostic::warning(self.node.args[index].span, message));
-    }
-
-    /// `invalid value "x"`, with the directive's name and what it must be.
-    pub fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
-        let value = String::from_utf8_lossy(self.bytes(index));
-        self.error(index, format!("invalid value \"{value}\" in \"{}\" directive", self.directive.name))
-            .help(format!("it must be {must_be}"))
-    }
-
-    /// An argument as text that may hold variables.
-    pub fn text(&self, index: usize) -> Result<Text, Diagnostic> {
-        Ok(self.node.args[index].to_text())
-    }
-
-    /// A name of the configuration's own: UTF-8, not empty.
-    pub fn name(&self, index: usize) -> Result<String, Diagnostic> {
-        match std::str::from_utf8(self.bytes(index)) {
-            Ok("") | Err(_) => Err(self.invalid(index, "a name")),
-            Ok(name) => Ok(name.to_owned()),
-        }
-    }
-
-    /// `$name`, without the `$`.
-    pub fn variable(&self, index: usize) -> Result<Text, Diagnostic> {
-        let mut text = self.node.args[index].to_text();
-        let name = text.value.strip_prefix(b"$").unwrap_or_default();
-        if name.is_empty() {
-            return Err(self
-                .error(index, format!("invalid variable name \"{}\"", text.lossy()))
-                .help("it starts with `$`"));
-        }
-        text.value = name.to_vec();
-        Ok(text)
-    }
-
-    /// `on` or `off`.
-    pub fn flag(&self, index: usize) -> Result<bool, Diagnostic> {
-        self.choice(index, &[("on", true), ("off", false)])
-    }
-
-    /// One of a few words, regardless of case as in nginx.
-    pub fn choice<T: Copy>(&self, index: usize, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
-        let word = self.bytes(index);
-        let found = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let names: Vec<_> = choices.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-            self.invalid(index, names.join(" or "))
-        })
-    }
-
-    /// A number.
-    pub fn number(&self, index: usize) -> Result<u64, Diagnostic> {
-        self.read(index, 0, "a number", parse_number)
-    }
-
-    /// A number that fits 32 bits.
-    pub fn count(&self, index: usize) -> Result<u32, Diagnostic> {
-        self.small(index, 0)
-    }
-
-    /// Bytes: `k`, `m`, `g` are understood.
-    pub fn size(&self, index: usize) -> Result<u64, Diagnostic> {
-        self.read(index, 0, "a size: a number, `k`, `m` or `g` after it", parse_size)
-    }
-
-    /// A time, in milliseconds; seconds without a unit.
-    pub fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
-        self.read(index, 0, TIME, parse_millis)
-    }
-
-    /// The number after the first `skip` bytes of the word, as in `weight=5`.
-    pub fn small(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
-        let number = self.read(index, skip, "a number", parse_number)?;
-        u32::try_from(number).map_err(|_| self.invalid(index, "less than 4294967296"))
-    }
-
-    /// A number behind the first `skip` bytes.
-    pub fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
-        self.read(index, skip, "a number", parse_number)
-    }
-
-    /// Bytes behind the first `skip` bytes, as in `size=10m`.
-    pub fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
-        self.read(index, skip, "a size: a number, `k`, `m` or `g` after it", parse_size)
-    }
-
-    /// A time behind the first `skip` bytes, as in `inactive=60s`, in milliseconds.
-    pub fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
-        self.read(index, skip, TIME, parse_millis)
-    }
-
-    /// A number from `low` to `high`.
-    pub fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
-        let number = u8::try_from(self.number(index)?).ok().filter(|number| (low..=high).contains(number));
-        number.ok_or_else(|| self.invalid(index, format!("between {low} and {high}")))
-    }
-
-    fn read<T>(
-        &self,
-        index: usize,
-        skip: usize,
-        form: &str,
-        parse: fn(&[u8]) -> Result<T, NumberError>,
-    ) -> Result<T, Diagnostic> {
-        parse(&self.bytes(index)[skip..]).map_err(|error| match error {
-            NumberError::Invalid => self.invalid(index, form),
-            NumberError::TooLarge => self.invalid(index, "smaller: it is too large"),
-        })
-    }
-}
-
-const TIME: &str = "a time: numbers with `ms`, `s`, `m`, `h`, `d`, `w`, `M` or `y`, seconds without a unit";

@@ -6,6 +6,8 @@
 
 mod access;
 mod acme;
+mod arguments;
+mod arity;
 mod blocks;
 mod cache;
 mod client;
@@ -35,6 +37,7 @@ mod realip;
 mod resolver;
 mod rewrite;
 mod server;
+mod set;
 mod shared_fetch;
 mod suggest;
 mod syslog;
@@ -42,17 +45,16 @@ mod table;
 mod tls;
 mod tuning;
 mod upstream;
+mod used;
 mod zone;
 
 pub(crate) use crate::set;
+pub use arity::{Arity, FLAG, ONE, TWO, at_least, between, block, exactly};
 pub(crate) use condition::parse_condition;
 pub use contexts::Contexts;
 use directive::FamilyRow;
 pub use directive::NOT_YET;
-pub use directive::{
-    Arguments, Arity, Block, DefaultValue, Directive, Done, FLAG, ONE, Set, Status, TWO, Use, at_least,
-    between, block, exactly,
-};
+pub use directive::{Arguments, Block, DefaultValue, Directive, Done, Set, Status};
 pub use family::Family;
 pub use headers::parse_expires;
 pub(crate) use known::known;
@@ -60,3 +62,4 @@ pub use listen::{BadListenAddress, listen_addresses};
 pub use media_types::add_types;
 pub use suggest::nearest;
 pub use table::{Registry, Row};
+pub use used::Use;
