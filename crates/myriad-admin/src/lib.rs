@@ -25,8 +25,8 @@ pub use bytes::{from_shown, shown};
 pub use pattern::Pattern;
 pub use reply::{Ended, Reply};
 pub use report::{
-    BanReport, DiskReport, EncodingReport, MemoryReport, PageReport, PurgeReport, RequestCounts, Tier,
-    ZoneReport,
+    DiskReport, EncodingReport, MemoryReport, PageReport, PurgeReport, RequestCounts, RunningPurgeReport,
+    Tier, ZoneReport,
 };
 pub use request::{
     MOST_PURGES, MOST_REQUEST_BYTES, PageRequest, PagesRequest, PurgeRequest, Request, RequestError,

@@ -25,7 +25,7 @@ pub struct ZoneReport {
     /// Pages that purges took out of memory.
     pub purged: u64,
     /// Purges by pattern whose pages are still being looked for.
-    pub bans: Vec<BanReport>,
+    pub running_purges: Vec<RunningPurgeReport>,
 }
 
 /// A tier in memory.
@@ -71,7 +71,7 @@ pub struct DiskReport {
     /// Files that somebody else removed.
     pub vanished: u64,
     /// Files removed because they were damaged, cut short, foreign or of another version.
-    pub set_aside: u64,
+    pub quarantined: u64,
 }
 
 /// Requests by `$upstream_cache_status`.
@@ -128,7 +128,7 @@ impl RequestCounts {
 /// A purge by pattern that is not over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct BanReport {
+pub struct RunningPurgeReport {
     /// Its place in the zone's sequence.
     pub number: u64,
     /// What it covers, for people.

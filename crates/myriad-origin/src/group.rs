@@ -7,7 +7,7 @@ use bytes::Bytes;
 use myriad_conf::model::Balance;
 use myriad_log::Level;
 use myriad_script::Template;
-use myriad_upstream::{Address, Affinity, Group, GroupConfig, KeepAlive, PeerConfig, Registry};
+use myriad_upstream::{Address, Affinity, Group, GroupConfig, KeepAlive, PeerConfig, PeerStates};
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace, Target, Who};
@@ -73,7 +73,7 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
         keepalive: KeepAlive { http: HTTP_IDLE, ..KeepAlive::default() },
         queue: None,
     };
-    let group = Arc::new(OriginGroup { group: Group::new(config, &Registry::default()), key: None });
+    let group = Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None });
     site.addressed.borrow_mut().insert(identity, Arc::clone(&group), 1);
     group
 }
@@ -89,7 +89,7 @@ pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginG
     }
     let mut config = GroupConfig::single(Address::parse(name, None).ok()?);
     config.keepalive.http = HTTP_IDLE;
-    let group = Arc::new(OriginGroup { group: Group::new(config, &Registry::default()), key: None });
+    let group = Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None });
     site.addressed.borrow_mut().insert(name.to_owned(), Arc::clone(&group), 1);
     Some(group)
 }

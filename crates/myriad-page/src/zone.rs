@@ -252,7 +252,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
             );
         }
         DiskEvent::Quarantined { path, is_kept, why, count } => {
-            let done = if *is_kept { "set aside" } else { "removed" };
+            let done = if *is_kept { "quarantined" } else { "removed" };
             let path = path.display();
             let text = format_args!("cache zone \"{zone}\": \"{path}\" is {done}: {why} ({count} so far)");
             log.write(Level::Warn, None, text);

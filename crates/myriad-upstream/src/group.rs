@@ -8,7 +8,7 @@ use crate::clock;
 use crate::config::{GroupConfig, PeerConfig};
 use crate::line::Line;
 use crate::peer::{Active, PeerSnapshot, PeerState};
-use crate::registry::Registry;
+use crate::peer_states::PeerStates;
 use crate::request::Affinity;
 
 /// A group of peers, ready for requests; workers share it.
@@ -51,16 +51,15 @@ pub(crate) struct Pick<'a> {
 }
 
 impl Group {
-    /// A group whose peers keep the health that `registry` has for them.
-    pub fn new(config: GroupConfig, registry: &Registry) -> Self {
+    /// A group whose peers keep the health that `states` has for them.
+    pub fn new(config: GroupConfig, states: &PeerStates) -> Self {
         let occurrence = |index: usize| {
             let peers = &config.peers;
             peers[..index].iter().filter(|peer| peer.address == peers[index].address).count()
         };
         let peers = config.peers.iter().enumerate();
-        let states: Vec<_> = peers
-            .map(|(index, peer)| registry.peer(&config.name, &peer.address, occurrence(index)))
-            .collect();
+        let states: Vec<_> =
+            peers.map(|(index, peer)| states.peer(&config.name, &peer.address, occurrence(index))).collect();
         let line = Line::new();
         if config.queue.is_some() {
             for state in &states {

@@ -8,7 +8,7 @@
 //!
 //! Everything runs on the worker's current-thread tokio runtime, with I/O and time enabled, and stays there. What
 //! workers share is the health of peers and the idle FastCGI connections, both behind `Arc`, both kept by name in a
-//! [`Registry`] that outlives a reload.
+//! [`PeerStates`] that outlives a reload.
 
 #![forbid(unsafe_code)]
 
@@ -29,8 +29,8 @@ mod http;
 mod line;
 mod link;
 mod peer;
+mod peer_states;
 mod pool;
-mod registry;
 mod request;
 mod resolver;
 mod response;
@@ -48,8 +48,8 @@ pub use error::{ErrorKind, OriginError, Phase};
 pub use group::Group;
 pub use line::{Line, Turn};
 pub use peer::PeerSnapshot;
+pub use peer_states::PeerStates;
 pub use pool::HttpPool;
-pub use registry::Registry;
 pub use request::{Affinity, Observer, OriginRequest, Protocol, RequestPayload, Timeouts};
 pub use resolver::{ResolveError, Resolver, ResolverConfig, message as dns};
 pub use response::{OriginResponse, Trailers, Upgraded, UpgradedStream};

@@ -4,7 +4,7 @@ mod support;
 
 use myriad_conf::{model::Balance, settings::NextUpstream};
 use myriad_http::Method;
-use myriad_upstream::{ErrorKind, Group, GroupConfig, OriginRequest, PeerConfig, Registry, RequestPayload};
+use myriad_upstream::{ErrorKind, Group, GroupConfig, OriginRequest, PeerConfig, PeerStates, RequestPayload};
 use support::fastcgi::{answer, read_request, serve};
 use support::{Folder, Made, Notes, Origin, ask, fastcgi, group, refused, run};
 
@@ -199,7 +199,7 @@ fn a_lone_peer_is_asked_however_often_it_failed() {
 #[test]
 fn health_outlives_the_group_it_was_learnt_in() {
     let folder = Folder::new();
-    let (dead, good, registry) = (refused(), good(&folder), Registry::new());
+    let (dead, good, registry) = (refused(), good(&folder), PeerStates::new());
     let config = GroupConfig {
         name: "php".to_owned(),
         peers: vec![PeerConfig::new(dead.address.clone()), PeerConfig::new(good.address.clone())],

@@ -10,7 +10,8 @@ use std::task::Poll;
 
 use myriad_http::Method;
 use myriad_upstream::{
-    ErrorKind, Group, GroupConfig, HttpPool, OriginError, OriginRequest, OriginResponse, PeerConfig, Registry,
+    ErrorKind, Group, GroupConfig, HttpPool, OriginError, OriginRequest, OriginResponse, PeerConfig,
+    PeerStates,
 };
 use support::{Origin, http, run};
 
@@ -45,7 +46,7 @@ impl Endless {
     }
 
     /// A group of this peer alone, which takes one request at a time.
-    fn group(&self, queue: Option<UpstreamQueue>, registry: &Registry) -> Group {
+    fn group(&self, queue: Option<UpstreamQueue>, registry: &PeerStates) -> Group {
         let peer = PeerConfig { max_conns: 1, ..PeerConfig::new(self.origin.address.clone()) };
         let single = GroupConfig::single(self.origin.address.clone());
         Group::new(GroupConfig { peers: vec![peer], queue, ..single }, registry)
@@ -74,7 +75,7 @@ async fn waits(answered: &mut Answered<'_>) -> bool {
 #[test]
 fn requests_wait_in_order_and_nobody_overtakes() {
     let endless = Endless::start();
-    let (group, pool) = (endless.group(Some(queue(3)), &Registry::new()), HttpPool::new());
+    let (group, pool) = (endless.group(Some(queue(3)), &PeerStates::new()), HttpPool::new());
     run(async {
         let busy = begin(&group, &pool, 0).await.unwrap();
         let (mut first, mut second) = (begin(&group, &pool, 1), begin(&group, &pool, 2));
@@ -93,7 +94,7 @@ fn requests_wait_in_order_and_nobody_overtakes() {
 #[test]
 fn a_full_queue_refuses_and_whoever_leaves_makes_room() {
     let endless = Endless::start();
-    let (group, pool) = (endless.group(Some(queue(1)), &Registry::new()), HttpPool::new());
+    let (group, pool) = (endless.group(Some(queue(1)), &PeerStates::new()), HttpPool::new());
     run(async {
         let busy = begin(&group, &pool, 0).await.unwrap();
         let mut gone = begin(&group, &pool, 1);
@@ -114,7 +115,7 @@ fn a_full_queue_refuses_and_whoever_leaves_makes_room() {
 fn a_wait_ends_with_its_time() {
     let endless = Endless::start();
     let most = Some(UpstreamQueue { most: 9, timeout_ms: 1 });
-    let (group, pool) = (endless.group(most, &Registry::new()), HttpPool::new());
+    let (group, pool) = (endless.group(most, &PeerStates::new()), HttpPool::new());
     run(async {
         let busy = begin(&group, &pool, 0).await.unwrap();
         let late = begin(&group, &pool, 1).await.unwrap_err();
@@ -128,7 +129,7 @@ fn a_wait_ends_with_its_time() {
 #[test]
 fn without_a_queue_a_busy_peer_is_no_peer() {
     let endless = Endless::start();
-    let (group, pool) = (endless.group(None, &Registry::new()), HttpPool::new());
+    let (group, pool) = (endless.group(None, &PeerStates::new()), HttpPool::new());
     run(async {
         let busy = begin(&group, &pool, 0).await.unwrap();
         let refused = begin(&group, &pool, 1).await.unwrap_err();
@@ -142,7 +143,7 @@ fn without_a_queue_a_busy_peer_is_no_peer() {
 #[test]
 fn who_may_not_wait_is_told_so() {
     let endless = Endless::start();
-    let (group, pool) = (endless.group(Some(queue(9)), &Registry::new()), HttpPool::new());
+    let (group, pool) = (endless.group(Some(queue(9)), &PeerStates::new()), HttpPool::new());
     run(async {
         let busy = begin(&group, &pool, 0).await.unwrap();
         let hasty = OriginRequest { queues: false, ..numbered(1) };
@@ -157,7 +158,7 @@ fn who_may_not_wait_is_told_so() {
 #[test]
 fn what_ends_in_one_configuration_lets_in_who_waits_in_the_next() {
     let endless = Endless::start();
-    let (registry, pool) = (Registry::new(), HttpPool::new());
+    let (registry, pool) = (PeerStates::new(), HttpPool::new());
     let (before, after) =
         (endless.group(Some(queue(9)), &registry), endless.group(Some(queue(9)), &registry));
     run(async {

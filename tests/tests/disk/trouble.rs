@@ -46,7 +46,7 @@ fn inactive_files_go() {
 }
 
 #[test]
-fn a_damaged_or_foreign_file_is_set_aside_and_never_served() {
+fn a_damaged_or_foreign_file_is_quarantined_and_never_served() {
     let (mut server, _origin) = SITE.start(numbered);
     for target in ["/damaged", "/cut", "/foreign", "/sound"] {
         server.get(target);
@@ -66,7 +66,7 @@ fn a_damaged_or_foreign_file_is_set_aside_and_never_served() {
     server.start_again();
     let served = ["/damaged", "/cut", "/foreign", "/sound"].map(|target| server.get(target).text());
     assert_eq!(served, ["page 5", "page 6", "page 7", "page 4"]);
-    server.log_has("is set aside");
+    server.log_has("is quarantined");
     wait_for_files(&server, 4);
     let aside = fs::read_dir(server.path("cache/.damaged")).expect("the folder of such files");
     let mut kept: Vec<_> =

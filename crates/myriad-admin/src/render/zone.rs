@@ -29,17 +29,17 @@ pub fn zone(zone: &ZoneReport) -> String {
     row("evicted", &removed(zone, |zone| zone.memory.evicted, |disk| disk.evicted));
     row("inactive", &removed(zone, |zone| zone.memory.inactive, |disk| disk.inactive));
     row("purged", &format!("{} pages from memory, {}", count(zone.purged), pending(zone)));
-    for ban in &zone.bans {
-        row("", &format!("#{} {}: {} pages so far", ban.number, ban.name, count(ban.count as u64)));
+    for purge in &zone.running_purges {
+        row("", &format!("#{} {}: {} pages so far", purge.number, purge.name, count(purge.count as u64)));
     }
     if let Some(disk) = &zone.disk {
         let trouble = format!(
-            "{} files damaged or foreign, {} gone by other hands, {} pages not written",
-            count(disk.set_aside),
+            "{} files quarantined, {} gone by other hands, {} pages not written",
+            count(disk.quarantined),
             count(disk.vanished),
             count(disk.dropped)
         );
-        row("set aside", &trouble);
+        row("trouble", &trouble);
     }
     out
 }
@@ -97,17 +97,17 @@ fn removed(
 }
 
 fn pending(zone: &ZoneReport) -> String {
-    match zone.bans.len() {
+    match zone.running_purges.len() {
         0 => "no pattern under way".to_owned(),
         1 => "1 pattern under way".to_owned(),
-        bans => format!("{bans} patterns under way"),
+        purges => format!("{purges} patterns under way"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BanReport, DiskReport, MemoryReport, RequestCounts};
+    use crate::{DiskReport, MemoryReport, RequestCounts, RunningPurgeReport};
 
     #[test]
     fn a_zone_says_what_it_holds_and_what_it_did() {
@@ -120,9 +120,9 @@ mod tests {
                 limit_bytes: 256 << 20,
                 ..MemoryReport::default()
             },
-            disk: Some(DiskReport { files: 5331, bytes: 310 << 20, set_aside: 2, ..DiskReport::default() }),
+            disk: Some(DiskReport { files: 5331, bytes: 310 << 20, quarantined: 2, ..DiskReport::default() }),
             requests: RequestCounts { hit: 98, miss: 1, stale: 1, bypass: 7, ..RequestCounts::default() },
-            bans: vec![BanReport { number: 9, name: "a/*".into(), count: 3 }],
+            running_purges: vec![RunningPurgeReport { number: 9, name: "a/*".into(), count: 3 }],
             ..ZoneReport::default()
         };
         let text = zone(&report);
@@ -133,7 +133,7 @@ mod tests {
             "  requests  HIT 98  MISS 1  STALE 1  BYPASS 7  (99.0 % answered from the cache)",
             "  purged    0 pages from memory, 1 pattern under way",
             "            #9 a/*: 3 pages so far",
-            "  set aside 2 files damaged or foreign, 0 gone by other hands, 0 pages not written",
+            "  trouble   2 files quarantined, 0 gone by other hands, 0 pages not written",
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line}\n{text}");
         }

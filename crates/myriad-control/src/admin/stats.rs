@@ -1,7 +1,7 @@
 //! The figures of zones.
 
 use myriad_admin::{
-    BanReport, DiskReport, Ended, MemoryReport, Reply, RequestCounts, StatsRequest, ZoneReport,
+    DiskReport, Ended, MemoryReport, Reply, RequestCounts, RunningPurgeReport, StatsRequest, ZoneReport,
 };
 
 use myriad_policy::CacheStatus;
@@ -22,7 +22,7 @@ impl Administrator {
 
 fn report(zone: &PageZone) -> ZoneReport {
     let stats = zone.zone.stats();
-    let bans = zone.zone.purges_by_rule().into_iter();
+    let running = zone.zone.purges_by_rule().into_iter();
     ZoneReport {
         zone: zone.zone.name().to_owned(),
         path: zone.folder.path.to_string_lossy().into_owned(),
@@ -40,11 +40,11 @@ fn report(zone: &PageZone) -> ZoneReport {
         stored: stats.stored,
         rejected: stats.rejected,
         purged: stats.purged,
-        bans: bans
-            .map(|ban| BanReport {
-                number: ban.number,
-                name: myriad_admin::shown(ban.name.as_bytes()),
-                count: ban.count,
+        running_purges: running
+            .map(|purge| RunningPurgeReport {
+                number: purge.number,
+                name: myriad_admin::shown(purge.name.as_bytes()),
+                count: purge.count,
             })
             .collect(),
     }
@@ -77,6 +77,6 @@ fn disk(zone: &PageZone) -> Option<DiskReport> {
         evicted: stats.evictions,
         inactive: stats.expired,
         vanished: stats.vanished,
-        set_aside: stats.quarantined,
+        quarantined: stats.quarantined,
     })
 }

@@ -33,7 +33,7 @@ use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_log::{Format, Logs};
 use myriad_script::{Compiler, Scope, ScriptError, Template};
 use myriad_tls::TlsFiles;
-use myriad_upstream::{Registry, ResolverConfig};
+use myriad_upstream::{PeerStates, ResolverConfig};
 
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{
@@ -50,7 +50,7 @@ pub(crate) struct Kept {
     /// Cache zones.
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Health of peers.
-    pub peers: Registry,
+    pub peers: PeerStates,
     /// What the checks of visitors know of them.
     pub gate: gates::Kept,
     /// Sessions of TLS.

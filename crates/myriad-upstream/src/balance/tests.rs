@@ -4,7 +4,7 @@ use super::*;
 use crate::address::Address;
 use crate::config::{GroupConfig, KeepAlive};
 use crate::group::Group;
-use crate::registry::Registry;
+use crate::peer_states::PeerStates;
 
 fn peer(port: u16) -> PeerConfig {
     PeerConfig::new(Address::Tcp(([127, 0, 0, 1], port).into()))
@@ -13,7 +13,7 @@ fn peer(port: u16) -> PeerConfig {
 fn group(balance: Balance, peers: Vec<PeerConfig>) -> Group {
     let config =
         GroupConfig { name: "g".to_owned(), peers, balance, keepalive: KeepAlive::default(), queue: None };
-    Group::new(config, &Registry::new())
+    Group::new(config, &PeerStates::new())
 }
 
 /// The peer that a new request gets, which it is done with at once.

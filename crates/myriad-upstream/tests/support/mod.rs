@@ -24,7 +24,7 @@ use myriad_http::Method;
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_upstream::{
     Address, Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, Observer, OriginError,
-    OriginRequest, OriginResponse, PeerConfig, Protocol, Registry, RequestPayload, Timeouts,
+    OriginRequest, OriginResponse, PeerConfig, PeerStates, Protocol, RequestPayload, Timeouts,
 };
 
 pub mod fastcgi;
@@ -122,7 +122,7 @@ pub fn run<T>(test: impl Future<Output = T>) -> T {
 pub fn group(addresses: &[&Address]) -> Group {
     let peers = addresses.iter().map(|address| PeerConfig::new((*address).clone())).collect();
     let config = GroupConfig { name: "php".to_owned(), peers, ..GroupConfig::single(addresses[0].clone()) };
-    Group::new(config, &Registry::new())
+    Group::new(config, &PeerStates::new())
 }
 
 /// A group of one that keeps up to `connections` for a minute.
@@ -138,7 +138,7 @@ pub fn most(connections: usize) -> KeepAlive {
 
 /// A group of one that keeps connections in this way.
 pub fn keeping_as(address: &Address, keepalive: KeepAlive) -> Group {
-    Group::new(GroupConfig { keepalive, ..GroupConfig::single(address.clone()) }, &Registry::new())
+    Group::new(GroupConfig { keepalive, ..GroupConfig::single(address.clone()) }, &PeerStates::new())
 }
 
 pub fn fastcgi(method: Method, keep_conn: bool) -> OriginRequest {

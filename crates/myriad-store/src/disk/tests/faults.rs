@@ -60,7 +60,7 @@ fn damage_is_never_served_whatever_byte_it_strikes() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.put(b"/", 1, 300);
-    // Another process that writes would be left to set aside what is damaged.
+    // Another process that writes would be left to quarantine what is damaged.
     drop(fixture);
     let path = folder.files().remove(0);
     let bytes = fs::read(&path).unwrap();

@@ -8,12 +8,12 @@ use crate::peer::PeerState;
 
 /// The states of all peers; the embedder keeps one for the life of the process.
 #[derive(Debug, Default)]
-pub struct Registry {
+pub struct PeerStates {
     peers: Mutex<HashMap<(String, Address, usize), Arc<PeerState>>>,
 }
 
-impl Registry {
-    /// An empty registry.
+impl PeerStates {
+    /// No peers yet.
     pub fn new() -> Self {
         Self::default()
     }
