@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use myriad_conf::{MemoryLoader, build, parse, render};
+use myriad_conf::{MemoryLoader, build, render};
 
 fuzz_target!(|text: &[u8]| {
     let path = Path::new("/etc/myriad.conf");
     let loader = MemoryLoader::with(path, text);
-    let parsed = parse(&loader, path, b"");
+    let parsed = myriad_serve::registry().parse(&loader, path, b"");
     if let Err(findings) = build(&parsed, myriad_serve::registry()) {
         assert!(!findings.is_empty());
         for finding in &findings {

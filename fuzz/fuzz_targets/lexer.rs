@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use myriad_conf::{MemoryLoader, parse};
+use myriad_conf::MemoryLoader;
+use myriad_conf::registry::Registry;
 
 #[path = "../../crates/myriad-serve/tests/words/mod.rs"]
 mod words;
 
 fuzz_target!(|text: &[u8]| {
     let path = Path::new("/etc/myriad.conf");
-    let parsed = parse(&MemoryLoader::with(path, text), path, b"");
+    let parsed = Registry::language().parse(&MemoryLoader::with(path, text), path, b"");
     words::check(&parsed, &parsed.nodes);
 });

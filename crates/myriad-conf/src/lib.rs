@@ -25,12 +25,14 @@ mod resolve;
 pub mod settings;
 pub mod source;
 pub mod span;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 
+pub use builtin::BuiltinFile;
 pub use diagnostic::{Diagnostic, Doubt, Severity};
 pub use model::Model;
 pub use number::parse_time_ms;
-pub use parse::parse;
 pub use parsed::{Node, Parsed, Source, Word};
 pub use registry::{nearest, parse_expires};
 pub use render::{dump, line_and_column, render};

@@ -9,7 +9,8 @@ use std::{
 };
 
 use crate::{
-    builtin, curly,
+    builtin::{self, BuiltinFile},
+    curly,
     diagnostic::Diagnostic,
     glob,
     lexer::{Lexer, Token},
@@ -29,10 +30,11 @@ const MAX_ERRORS: usize = 100;
 
 /// Reads a configuration and everything it includes. `path` is the file as it can be opened, and its folder is what
 /// relative includes are looked up in; `globals` are the directives of `-g`, or nothing. Never fails: what is wrong is
-/// in [`Parsed::errors`].
-pub fn parse(loader: &dyn Loader, path: &Path, globals: &[u8]) -> Parsed {
+/// in [`Parsed::errors`]. `files` stand in for those that the loader lacks.
+pub(crate) fn parse(loader: &dyn Loader, path: &Path, globals: &[u8], files: &[BuiltinFile]) -> Parsed {
     let mut parser = Parser {
         loader,
+        files,
         folder: path.parent().unwrap_or(Path::new("")).to_owned(),
         parsed: Parsed::default(),
         known: HashMap::new(),
@@ -56,6 +58,7 @@ pub fn parse(loader: &dyn Loader, path: &Path, globals: &[u8]) -> Parsed {
 
 struct Parser<'l> {
     loader: &'l dyn Loader,
+    files: &'l [BuiltinFile],
     folder: PathBuf,
     parsed: Parsed,
     known: HashMap<PathBuf, FileId>,
@@ -87,7 +90,7 @@ impl Parser<'_> {
         let (bytes, is_builtin) = match self.loader.read(path) {
             Ok(bytes) => (bytes, false),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                (builtin::file(path).ok_or(error)?.into_bytes(), true)
+                (builtin::file(path, self.files).ok_or(error)?.into_bytes(), true)
             }
             Err(error) => return Err(error),
         };

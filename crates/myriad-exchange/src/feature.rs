@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use myriad_conf::registry::Directive;
+use myriad_conf::registry::{Directive, FamilyRow};
 use myriad_conf::settings::{FeatureHandler, Handler as HandlerConf, HandlerPlan, Settings};
 
 use crate::exchange::Handler;
@@ -14,6 +14,8 @@ pub struct Feature {
     pub section: &'static str,
     /// Its directives.
     pub rows: &'static [Directive],
+    /// Those that every protocol of origins has, under its prefix.
+    pub of_origins: &'static [FamilyRow],
     /// Compiles its settings of a level, and keeps what comes of them.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
 }
@@ -21,7 +23,7 @@ pub struct Feature {
 impl Feature {
     /// A feature with nothing to compile: what it brings is a handler, or asked for where it is used.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
-        Self { section, rows, compile: |_, _, _| {} }
+        Self { section, rows, of_origins: &[], compile: |_, _, _| {} }
     }
 
     /// A feature whose settings are compiled by that function.

@@ -1,7 +1,8 @@
 //! What the compilation knows of a protocol.
 
 use myriad_conf::Text;
-use myriad_conf::settings::{Protocol, Settings};
+use myriad_conf::registry::ProtocolLanguage;
+use myriad_conf::settings::Settings;
 
 use myriad_exchange::runtime::{OriginCompiler, OriginProtocol, Target};
 
@@ -10,8 +11,8 @@ pub(crate) type Spoken = (Target, Box<dyn OriginProtocol>);
 
 /// A protocol, and what compiles the places that speak it.
 pub(crate) struct CompiledProtocol {
-    /// The protocol.
-    pub protocol: Protocol,
+    /// The protocol, and what a configuration says of it.
+    pub language: ProtocolLanguage,
     /// Compiles a place, of its settings, the argument of `*_pass`, and the prefix that the location matches by.
     pub compile: fn(&mut dyn OriginCompiler, &Settings, &Text, &Text) -> Spoken,
 }

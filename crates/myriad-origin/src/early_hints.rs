@@ -9,7 +9,7 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// `early_hints`: values of which one must be neither empty nor `0`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct EarlyHintSettings(Vec<Text>);
 
 myriad_conf::feature_settings!(EarlyHintSettings);

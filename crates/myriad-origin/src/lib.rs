@@ -23,4 +23,4 @@ pub mod unbuffered;
 pub mod upgrade;
 pub mod upgrade_protocols;
 pub mod upload;
-pub mod uwsgi;
+mod uwsgi;

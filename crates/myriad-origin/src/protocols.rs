@@ -1,15 +1,20 @@
 //! The list of protocols.
 
 use myriad_conf::Text;
+use myriad_conf::registry::ProtocolLanguage;
 use myriad_conf::settings::{Protocol, Settings};
 
 use super::compiled::{CompiledProtocol, Spoken};
-use super::{fastcgi, http, scgi, uwsgi};
 use myriad_exchange::runtime::OriginCompiler;
 
-/// Every protocol, a line each.
+/// Every protocol, in the order of the docs.
 static PROTOCOLS: &[&CompiledProtocol] =
-    &[&fastcgi::COMPILED, &http::COMPILED, &scgi::COMPILED, &uwsgi::COMPILED];
+    &[&crate::fastcgi::PROTOCOL, &crate::http::PROTOCOL, &crate::scgi::PROTOCOL, &crate::uwsgi::PROTOCOL];
+
+/// What the protocols bring to the language.
+pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
+    PROTOCOLS.iter().map(|listed| listed.language)
+}
 
 /// Compiles a place that asks an origin by a protocol, with the argument of `*_pass` and the prefix of the location.
 pub fn compiled(
@@ -18,6 +23,6 @@ pub fn compiled(
     settings: &Settings,
     (target, prefix): (&Text, &Text),
 ) -> Option<Spoken> {
-    let found = PROTOCOLS.iter().find(|listed| listed.protocol == protocol)?;
+    let found = PROTOCOLS.iter().find(|listed| listed.language.protocol == protocol)?;
     Some((found.compile)(compile, settings, target, prefix))
 }

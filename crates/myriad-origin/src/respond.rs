@@ -49,7 +49,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: OriginRe
             } else {
                 buffered(exchange, origin, ahead, body, length)
             };
-            answer.passes_trailers = origin.pass_trailers && length.is_none();
+            answer.passes_trailers = origin.protocol.passes_trailers() && length.is_none();
             if origin.force_ranges && status == 200 && length.is_some() {
                 answer.without(&[b"accept-ranges", b"content-range"]);
                 answer.ranges = true;

@@ -4,7 +4,7 @@ use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least}
 use myriad_conf::settings::Settings;
 
 /// `upgrade_protocols`, in lower case.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpgradeProtocols(pub Vec<Box<[u8]>>);
 
 myriad_conf::feature_settings!(UpgradeProtocols);

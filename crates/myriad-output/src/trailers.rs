@@ -52,7 +52,7 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
 fn pass_on(request: &mut Request, place: &Place) {
     let Some(origin) = place.handler.origin() else { return };
     let Some(trailers) = request.origin.as_ref().and_then(|facts| facts.trailers.clone()) else { return };
-    if !origin.pass_trailers {
+    if !origin.protocol.passes_trailers() {
         return;
     }
     for (known, name, value) in trailers.borrow().iter_known() {

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use myriad_conf::{
-    MemoryLoader, Model, build, defaults, parse,
+    MemoryLoader, Model, build, defaults,
     registry::{Contexts, DefaultValue, Directive},
-    settings::Protocol,
 };
 use myriad_policy::Rules;
 use myriad_serve::registry;
@@ -25,7 +24,8 @@ fn with(context: Option<Contexts>, text: &str) -> (String, String) {
         at(Contexts::UPSTREAM),
         at(Contexts::ACME_ISSUER),
     );
-    let parsed = parse(&MemoryLoader::with("/nginx.conf", text.as_str()), Path::new("/nginx.conf"), b"");
+    let parsed =
+        registry().parse(&MemoryLoader::with("/nginx.conf", text.as_str()), Path::new("/nginx.conf"), b"");
     let model = build(&parsed, registry()).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
     (shown(model), text)
 }
@@ -90,7 +90,8 @@ fn directives_that_are_on_or_off_say_which() {
 
 #[test]
 fn what_holds_at_the_outermost_level_is_what_an_empty_configuration_means() {
-    let parsed = parse(&MemoryLoader::with("/nginx.conf", "http { }"), Path::new("/nginx.conf"), b"");
+    let parsed =
+        registry().parse(&MemoryLoader::with("/nginx.conf", "http { }"), Path::new("/nginx.conf"), b"");
     let http = build(&parsed, registry()).expect("a sound configuration").http.expect("a block");
     assert_eq!(format!("{:?}", http.settings), format!("{:?}", defaults(registry())));
     let [combined] = &http.log_formats[..] else { panic!("one format") };
@@ -105,7 +106,7 @@ fn what_holds_at_the_outermost_level_is_what_an_empty_configuration_means() {
 #[test]
 fn the_policy_begins_with_what_an_empty_configuration_means() {
     let (rules, own) = (Rules::default(), &defaults(registry()).cache_rules);
-    for protocol in Protocol::ALL {
+    for protocol in registry().protocols() {
         let origin = defaults(registry()).origin(protocol);
         let cache = &origin.cache;
         assert!(cache.valid.is_empty() && rules.valid.is_empty());

@@ -5,13 +5,13 @@
 
 use std::{fs, path::Path};
 
-use myriad_conf::{MemoryLoader, build, parse, render};
+use myriad_conf::{MemoryLoader, build, render};
 
 const MARK: &str = "### findings\n";
 
 fn findings(config: &str) -> String {
     let loader = MemoryLoader::with("/conf/nginx.conf", config);
-    let parsed = parse(&loader, Path::new("/conf/nginx.conf"), b"");
+    let parsed = myriad_serve::registry().parse(&loader, Path::new("/conf/nginx.conf"), b"");
     let findings = match build(&parsed, myriad_serve::registry()) {
         Ok(model) => model.warnings,
         Err(errors) => errors,

@@ -4,7 +4,7 @@ mod words;
 
 use std::{fs, path::Path, time::Instant};
 
-use myriad_conf::{MemoryLoader, build, dump, parse, render};
+use myriad_conf::{MemoryLoader, build, dump, render};
 
 /// Words that turn one configuration into another that is nearly right.
 const PIECES: [&[u8]; 24] = [
@@ -78,7 +78,7 @@ fn mutate(random: &mut fastrand::Rng, text: &mut Vec<u8>) {
 /// Everything that a byte string may go through.
 fn exercise(text: &[u8]) -> bool {
     let loader = MemoryLoader::with("/conf/nginx.conf", text);
-    let parsed = parse(&loader, Path::new("/conf/nginx.conf"), b"");
+    let parsed = myriad_serve::registry().parse(&loader, Path::new("/conf/nginx.conf"), b"");
     assert!(dump(&parsed).len() >= text.len());
     words::check(&parsed, &parsed.nodes);
     match build(&parsed, myriad_serve::registry()) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use myriad_conf::{MemoryLoader, parse, survey};
+use myriad_conf::{MemoryLoader, survey};
 
 const RICH: &str = r#"
 http {
@@ -54,7 +54,10 @@ http {
 fn check(config: &str) -> (Vec<String>, Vec<String>) {
     let folder = Path::new("/conf");
     let loader = MemoryLoader::with("/conf/nginx.conf", config);
-    let survey = survey(&parse(&loader, Path::new("/conf/nginx.conf"), b""), myriad_serve::registry());
+    let survey = survey(
+        &myriad_serve::registry().parse(&loader, Path::new("/conf/nginx.conf"), b""),
+        myriad_serve::registry(),
+    );
     let found = myriad_serve::check(&survey.model, folder, &HashMap::new()).err().unwrap_or_default();
     let messages = |all: &[myriad_conf::Diagnostic]| all.iter().map(|one| one.message.clone()).collect();
     (messages(&survey.findings), messages(&found))

@@ -6,9 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_acme::{SigningKey, csr};
 use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind, HttpConf, ServerConf};
-use myriad_conf::registry::Registry;
 use myriad_conf::settings::TlsSettings;
-use myriad_conf::{Diagnostic, MemoryLoader, Model, parse, survey};
+use myriad_conf::{Diagnostic, MemoryLoader, Model, survey};
 use myriad_x509::pem;
 use parking_lot::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -83,7 +82,8 @@ impl Site {
     pub(crate) fn of(http: &str, files: &[(&str, &[u8])]) -> Self {
         let path = Path::new(FOLDER).join("nginx.conf");
         let loader = MemoryLoader::with(&path, format!("events {{}} http {{ {http} }}"));
-        let survey = survey(&parse(&loader, &path, b""), Registry::language());
+        let registry = myriad_conf::testing::registry();
+        let survey = survey(&registry.parse(&loader, &path, b""), &registry);
         assert!(survey.findings.is_empty(), "{:?}", survey.findings);
         let read = files.iter().map(|(name, bytes)| (Path::new(FOLDER).join(name), bytes.to_vec())).collect();
         Self { model: survey.model, read }

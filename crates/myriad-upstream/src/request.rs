@@ -1,7 +1,6 @@
 //! What is asked of an origin.
 
-use myriad_conf::registry::Registry;
-use myriad_conf::settings::{NextUpstream, Protocol as OriginFamily};
+use myriad_conf::settings::NextUpstream;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
@@ -94,18 +93,6 @@ pub struct Timeouts {
     pub send_ms: u64,
     /// Between two reads that make progress, once the request is sent (`*_read_timeout`).
     pub read_ms: u64,
-}
-
-impl Default for Timeouts {
-    /// Those of a configuration that says nothing.
-    fn default() -> Self {
-        let origin = &myriad_conf::defaults(Registry::language()).origin(OriginFamily::Http);
-        Self {
-            connect_ms: origin.connect_timeout,
-            send_ms: origin.send_timeout,
-            read_ms: origin.read_timeout,
-        }
-    }
 }
 
 /// What `ip_hash` and `hash` choose a peer by.

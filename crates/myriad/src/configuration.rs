@@ -92,9 +92,9 @@ impl Origin {
         match &self.preset {
             Some(preset) => {
                 let loader = MemoryLoader::with(path.clone(), preset.text.clone());
-                myriad_conf::parse(&loader, path, &self.directives)
+                myriad_serve::registry().parse(&loader, path, &self.directives)
             }
-            None => myriad_conf::parse(&Files, path, &self.directives),
+            None => myriad_serve::registry().parse(&Files, path, &self.directives),
         }
     }
 
@@ -167,7 +167,7 @@ impl Configuration {
 
 /// Reads and builds a configuration without asking whether it could run here: for who only wants to know what it says.
 pub(crate) fn read_main(origin: &Origin) -> Result<Model, Vec<Finding>> {
-    let parsed = myriad_conf::parse(&Files, &origin.paths.configuration, &origin.directives);
+    let parsed = myriad_serve::registry().parse(&Files, &origin.paths.configuration, &origin.directives);
     myriad_conf::build(&parsed, myriad_serve::registry()).map_err(|errors| Finding::of(&parsed, &errors))
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn rebuild(
     let bundle = files
         .iter()
         .fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path.clone(), bytes.clone()));
-    let parsed = myriad_conf::parse(&bundle, &paths.configuration, directives);
+    let parsed = myriad_serve::registry().parse(&bundle, &paths.configuration, directives);
     let built = myriad_conf::build(&parsed, myriad_serve::registry());
     let mut model = built.map_err(|errors| errors_of(Finding::of(&parsed, &errors)))?;
     complete(&mut model, paths, hosts);

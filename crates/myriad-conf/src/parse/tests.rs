@@ -1,12 +1,12 @@
 use std::path::Path;
 
 use super::{MAX_DEPTH, parse};
-use crate::{MemoryLoader, Node, Parsed, dump};
+use crate::{BuiltinFile, MemoryLoader, Node, Parsed, dump};
 
 const MAIN: &str = "/etc/nginx/nginx.conf";
 
 fn read(text: impl Into<Vec<u8>>) -> Parsed {
-    parse(&MemoryLoader::with(MAIN, text), Path::new(MAIN), b"")
+    parse(&MemoryLoader::with(MAIN, text), Path::new(MAIN), b"", &[])
 }
 
 /// The words of a node and of its block, as one line.
@@ -140,7 +140,7 @@ fn includes_are_relative_to_the_folder_of_the_main_file() {
         .and("/etc/nginx/conf.d/a.conf", "a; include b.conf; include /abs/c.conf;")
         .and("/etc/nginx/b.conf", "b;")
         .and("/abs/c.conf", "c;");
-    let parsed = parse(&loader, Path::new(MAIN), b"");
+    let parsed = parse(&loader, Path::new(MAIN), b"", &[]);
     assert_eq!(parsed.errors, []);
     assert_eq!(show(&parsed.nodes), "<a> <b> <c>");
 }
@@ -152,7 +152,7 @@ fn patterns_include_sorted_and_may_match_nothing() {
         .and("/etc/nginx/sites/a.conf", "a;")
         .and("/etc/nginx/sites/.hidden.conf", "hidden;")
         .and("/etc/nginx/sites/a.txt", "text;");
-    let parsed = parse(&loader, Path::new(MAIN), b"");
+    let parsed = parse(&loader, Path::new(MAIN), b"", &[]);
     assert_eq!(parsed.errors, []);
     assert_eq!(show(&parsed.nodes), "<a> <b> <b>");
 }
@@ -167,7 +167,7 @@ fn an_absent_file_is_an_error_where_it_is_named() {
 #[test]
 fn an_include_that_reaches_itself_is_an_error() {
     let loader = MemoryLoader::with(MAIN, "include a;").and("/etc/nginx/a", "x; include nginx.conf;");
-    let parsed = parse(&loader, Path::new(MAIN), b"");
+    let parsed = parse(&loader, Path::new(MAIN), b"", &[]);
     assert_eq!(parsed.errors.len(), 1);
     assert!(parsed.errors[0].message.contains("includes itself"));
     assert_eq!(show(&parsed.nodes), "<x>");
@@ -180,7 +180,7 @@ fn includes_that_multiply_end() {
         loader =
             loader.and(format!("/etc/nginx/{n}"), format!("include {0}; include {0}; include {0};", n + 1));
     }
-    let parsed = parse(&loader, Path::new(MAIN), b"");
+    let parsed = parse(&loader, Path::new(MAIN), b"", &[]);
     assert_eq!(parsed.errors.len(), 1);
     assert!(parsed.errors[0].message.contains("do includes multiply?"));
 }
@@ -188,30 +188,40 @@ fn includes_that_multiply_end() {
 #[test]
 fn a_block_may_not_end_in_another_file() {
     let loader = MemoryLoader::with(MAIN, "a { include b; }").and("/etc/nginx/b", "b; }");
-    assert_eq!(parse(&loader, Path::new(MAIN), b"").errors.len(), 1);
+    assert_eq!(parse(&loader, Path::new(MAIN), b"", &[]).errors.len(), 1);
     let loader = MemoryLoader::with(MAIN, "include b; }").and("/etc/nginx/b", "b {");
-    assert_eq!(parse(&loader, Path::new(MAIN), b"").errors.len(), 2);
+    assert_eq!(parse(&loader, Path::new(MAIN), b"", &[]).errors.len(), 2);
 }
 
 #[test]
 fn built_in_tables_stand_in_for_absent_files_only() {
-    let parsed = read("include mime.types; include /x/fastcgi_params; include fastcgi.conf;");
+    let parsed = read("include mime.types;");
     assert_eq!(parsed.errors, []);
     assert!(parsed.sources[1..].iter().all(|source| source.builtin));
     let text = show(&parsed.nodes);
     assert!(text.contains("<application/javascript><js><mjs>") && text.contains("<image/webp><webp>"));
-    assert_eq!(text.matches("<REDIRECT_STATUS><200>").count(), 2);
-    assert_eq!(text.matches("<SCRIPT_FILENAME><$document_root$fastcgi_script_name>").count(), 1);
 
     let loader = MemoryLoader::with(MAIN, "include mime.types;").and("/etc/nginx/mime.types", "own;");
-    assert_eq!(show(&parse(&loader, Path::new(MAIN), b"").nodes), "<own>");
+    assert_eq!(show(&parse(&loader, Path::new(MAIN), b"", &[]).nodes), "<own>");
+}
+
+#[test]
+fn a_table_of_a_protocol_is_found_by_its_name_in_any_folder() {
+    let tables = [BuiltinFile { name: "some_params", text: || "some A b;".to_owned() }];
+    let parse = |loader: &MemoryLoader| parse(loader, Path::new(MAIN), b"", &tables);
+    let parsed = parse(&MemoryLoader::with(MAIN, "include some_params; include /x/some_params;"));
+    assert_eq!(parsed.errors, []);
+    assert_eq!(show(&parsed.nodes), "<some><A><b> <some><A><b>");
+    let own = MemoryLoader::with(MAIN, "include some_params;").and("/etc/nginx/some_params", "own;");
+    assert_eq!(show(&parse(&own).nodes), "<own>");
+    assert_eq!(parse(&MemoryLoader::with(MAIN, "include other_params;")).errors.len(), 1);
 }
 
 #[test]
 fn global_directives_come_first_and_need_no_semicolon() {
     let loader = MemoryLoader::with(MAIN, "a;");
     for globals in ["daemon off", "daemon off;", "daemon off; "] {
-        let parsed = parse(&loader, Path::new(MAIN), globals.as_bytes());
+        let parsed = parse(&loader, Path::new(MAIN), globals.as_bytes(), &[]);
         assert_eq!(parsed.errors, [], "{globals}");
         assert_eq!(show(&parsed.nodes), "<daemon><off> <a>", "{globals}");
     }
@@ -220,7 +230,7 @@ fn global_directives_come_first_and_need_no_semicolon() {
 #[test]
 fn dump_prints_every_file_once() {
     let loader = MemoryLoader::with(MAIN, "include b; include b;").and("/etc/nginx/b", "b;\n");
-    let text = String::from_utf8(dump(&parse(&loader, Path::new(MAIN), b"daemon off;"))).unwrap();
+    let text = String::from_utf8(dump(&parse(&loader, Path::new(MAIN), b"daemon off;", &[]))).unwrap();
     let expected = "# configuration file /etc/nginx/nginx.conf:\ninclude b; include b;\n\
                     # configuration file /etc/nginx/b:\nb;\n\n";
     assert_eq!(text, expected);

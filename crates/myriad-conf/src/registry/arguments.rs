@@ -32,9 +32,12 @@ impl<'a> Arguments<'a> {
         &self.node.args[index].text
     }
 
-    /// Which member of the upstream family the directive belongs to.
+    /// The protocol whose prefix the directive's name has.
+    ///
+    /// # Panics
+    /// Where the row is no [`FamilyRow`](super::FamilyRow): its setter asks for what no row of that kind has.
     pub fn protocol(&self) -> Protocol {
-        self.directive.protocol.unwrap_or(Protocol::Http)
+        self.directive.protocol.expect("a row of origins")
     }
 
     /// Empties an inherited list where this level starts its own.

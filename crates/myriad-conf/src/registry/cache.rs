@@ -16,14 +16,11 @@ use crate::{
 const HSL: Contexts = Contexts::HSL;
 
 const fn row(name: &'static str, arity: super::Arity, set: Set, doc: &'static str) -> FamilyRow {
-    FamilyRow::all(Directive::new(name, HSL, arity, set, doc))
+    FamilyRow::new(Directive::new(name, HSL, arity, set, doc))
 }
 
-const CACHE_KEY: Directive =
-    Directive::new("cache_key", HSL, ONE, set!(Origin.text => Some cache.key), "What a page is kept under.");
-
 pub(super) static ROWS: &[FamilyRow] = &[
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
             .repeats()
             .differs(
@@ -32,13 +29,19 @@ pub(super) static ROWS: &[FamilyRow] = &[
                  default; one zone may serve fastcgi_cache and proxy_cache alike",
             ),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new("cache", HSL, ONE, Set::Origin(cache), "The zone that answers are kept in.")
             .default("off"),
     ),
-    FamilyRow::environment(CACHE_KEY),
-    FamilyRow::proxy(CACHE_KEY.computed("`$scheme$proxy_host$request_uri`")),
-    FamilyRow::all(
+    FamilyRow::new(Directive::new(
+        "cache_key",
+        HSL,
+        ONE,
+        set!(Origin.text => Some cache.key),
+        "What a page is kept under.",
+    ))
+    .computed_by(|protocol| Some(protocol.default_key()?.documented)),
+    FamilyRow::new(
         Directive::new(
             "cache_valid",
             HSL,
@@ -49,7 +52,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .repeats()
         .differs("`any` stores neither a 5xx nor what says something of the request (400, 405, 411 to 417, 431); these and 501 need their own code, whatever the answer says of its freshness; the time may hold variables, and where it comes to nothing or 0 nothing is stored; it ends on a tick of 64 ms rather than of a second"),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_methods",
             HSL,
@@ -59,7 +62,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("GET HEAD"),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_min_uses",
             HSL,
@@ -71,7 +74,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
     row("cache_bypass", at_least(1), Set::Origin(cache_bypass), "When the cache is not read."),
     row("no_cache", at_least(1), Set::Origin(no_cache), "When an answer is not kept."),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_lock",
             HSL,
@@ -82,7 +85,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("on")
         .differs("on unless written off; waiters are woken by event"),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_lock_timeout",
             HSL,
@@ -92,7 +95,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .differs("no limit unless written"),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_lock_age",
             HSL,
@@ -102,7 +105,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .differs("no limit unless written"),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_use_stale",
             HSL,
@@ -113,7 +116,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off")
         .differs("`updating` holds for ten minutes after the expiry unless `*_cache_stale` says otherwise; nginx has no bound but `inactive`"),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_stale",
             HSL,
@@ -124,7 +127,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("10m off")
         .own(),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_negative",
             HSL,
@@ -135,7 +138,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off")
         .own(),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_invalidate",
             HSL,
@@ -146,7 +149,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off")
         .own(),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_background_update",
             HSL,
@@ -157,7 +160,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .default("off")
         .differs("a page with a validity of 10 s or more that is asked for often is refreshed before it expires"),
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_revalidate",
             HSL,
@@ -167,7 +170,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         )
         .default("off"),
     ),
-    FamilyRow::proxy(
+    FamilyRow::with_fields(
         Directive::new(
             "cache_convert_head",
             HSL,
@@ -184,7 +187,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         set!(Origin.size => Some cache.max_range_offset),
         "Ranges beyond it pass the cache by.",
     ),
-    FamilyRow::all(
+    FamilyRow::new(
         Directive::new(
             "cache_purge",
             HSL.or(Contexts::LOCATION_IF),
@@ -308,7 +311,7 @@ fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 
 fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     let mut when = UseStale::default();
-    let http = !args.protocol().has_environment();
+    let http = !origin.protocol.has_environment();
     let mut off = false;
     for index in 0..args.len() {
         let field = match args.bytes(index) {

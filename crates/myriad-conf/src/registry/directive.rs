@@ -106,7 +106,7 @@ pub struct Directive {
     pub status: Status,
     /// What it does, in one line.
     pub doc: &'static str,
-    /// Which member of the upstream family it belongs to.
+    /// The protocol whose prefix its name has, where it is a row of origins.
     pub protocol: Option<Protocol>,
     /// What it sets.
     pub set: Set,
@@ -207,50 +207,6 @@ impl Directive {
 
 /// The reason of directives that a later version brings.
 pub const NOT_YET: &str = "not supported yet by this version of Myriad";
-
-/// A row of the upstream family: the name's part behind the prefix of a protocol, and which of them have it.
-pub(crate) struct FamilyRow {
-    row: Directive,
-    of: &'static [Protocol],
-}
-
-impl FamilyRow {
-    /// A row of every protocol.
-    pub(super) const fn all(row: Directive) -> Self {
-        Self { row, of: &Protocol::ALL }
-    }
-
-    /// A row of those protocols.
-    pub(super) const fn of(of: &'static [Protocol], row: Directive) -> Self {
-        Self { row, of }
-    }
-
-    pub(super) const fn fastcgi(row: Directive) -> Self {
-        Self::of(&[Protocol::FastCgi], row)
-    }
-
-    pub(super) const fn proxy(row: Directive) -> Self {
-        Self::of(&[Protocol::Http], row)
-    }
-
-    /// A row of protocols that tell a CGI environment.
-    pub(super) const fn environment(row: Directive) -> Self {
-        Self::of(&[Protocol::FastCgi, Protocol::Scgi, Protocol::Uwsgi], row)
-    }
-
-    /// A row of protocols that can be spoken by TLS.
-    pub(super) const fn secure(row: Directive) -> Self {
-        Self::of(&[Protocol::Http, Protocol::Uwsgi], row)
-    }
-
-    pub(super) fn named_for(&self, protocol: Protocol, family: &'static str) -> Option<Directive> {
-        if !self.of.contains(&protocol) {
-            return None;
-        }
-        let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
-        Some(Directive { name, family, protocol: Some(protocol), ..self.row.clone() })
-    }
-}
 
 /// What a setter returns.
 pub type Done = Result<(), Diagnostic>;

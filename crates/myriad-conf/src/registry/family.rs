@@ -1,12 +1,112 @@
-//! Directives that belong together.
+//! Directives that belong together, and what a protocol of origins brings to the language.
 
-use super::directive::Directive;
+use std::borrow::Cow;
 
-/// Directives that belong together: those of a room of this crate, or of a feature.
+use super::directive::{DefaultValue, Directive};
+use crate::{
+    builtin::BuiltinFile,
+    diagnostic::Diagnostic,
+    model::LocationConf,
+    settings::{OriginSettings, Protocol},
+    text::Text,
+};
+
+/// Directives that belong together: those of a room of this crate, of a feature or of a protocol.
 #[derive(Clone, Copy)]
 pub struct Family {
     /// What they are called together; the docs have a section of it.
     pub name: &'static str,
-    /// The directives, in the order of the docs.
+    /// The directives with names of their own, in the order of the docs.
     pub rows: &'static [Directive],
+    /// The directives whose names begin with the prefix of a protocol: once for each protocol that has them, where a feature
+    /// brings the family; for that protocol alone, where a protocol brings it.
+    pub of_origins: &'static [FamilyRow],
+}
+
+impl Family {
+    /// Directives with names of their own.
+    pub const fn new(name: &'static str, rows: &'static [Directive]) -> Self {
+        Self { name, rows, of_origins: &[] }
+    }
+
+    /// Directives whose names begin with the prefix of a protocol.
+    pub const fn of_origins(name: &'static str, of_origins: &'static [FamilyRow]) -> Self {
+        Self { name, rows: &[], of_origins }
+    }
+}
+
+/// A row of origins: the name's part behind the prefix of a protocol, and what it needs of one.
+pub struct FamilyRow {
+    row: Directive,
+    needs: Needs,
+    /// The default that follows from the protocol, for the docs.
+    computed: Option<fn(Protocol) -> Option<&'static str>>,
+}
+
+/// What a row needs of a protocol.
+#[derive(Clone, Copy)]
+enum Needs {
+    Nothing,
+    Tls,
+    Fields,
+}
+
+impl FamilyRow {
+    /// A row of every protocol.
+    pub const fn new(row: Directive) -> Self {
+        Self { row, needs: Needs::Nothing, computed: None }
+    }
+
+    /// A row of protocols that can be spoken by TLS.
+    pub const fn secure(row: Directive) -> Self {
+        Self { row, needs: Needs::Tls, computed: None }
+    }
+
+    /// A row of protocols whose requests have fields, rather than a CGI environment.
+    pub const fn with_fields(row: Directive) -> Self {
+        Self { row, needs: Needs::Fields, computed: None }
+    }
+
+    /// [`DefaultValue::Computed`], by a sentence of the protocol; no default where it has none.
+    #[must_use]
+    pub const fn computed_by(mut self, sentence: fn(Protocol) -> Option<&'static str>) -> Self {
+        self.computed = Some(sentence);
+        self
+    }
+
+    /// The directive of a protocol; none where the protocol lacks what the row needs.
+    pub(super) fn named_for(&self, protocol: Protocol, family: &'static str) -> Option<Directive> {
+        let has_it = match self.needs {
+            Needs::Nothing => true,
+            Needs::Tls => protocol.may_be_secure(),
+            Needs::Fields => !protocol.has_environment(),
+        };
+        if !has_it {
+            return None;
+        }
+        let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
+        let sentence = self.computed.and_then(|sentence| sentence(protocol));
+        let default = sentence.map_or(self.row.default, DefaultValue::Computed);
+        Some(Directive { name, family, default, protocol: Some(protocol), ..self.row.clone() })
+    }
+}
+
+/// What a protocol of origins brings to the language.
+#[derive(Clone, Copy)]
+pub struct ProtocolLanguage {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Its own directives, beside those that every protocol has: its `*_pass` first.
+    pub families: &'static [Family],
+    /// Files that configurations include and a machine may lack: `fastcgi_params` and its like.
+    pub files: &'static [BuiltinFile],
+    /// What is worth a hint at a location that asks an origin by these settings, at that target; said once in a configuration.
+    pub hint: fn(&LocationConf, &OriginSettings, &Text) -> Option<Diagnostic>,
+}
+
+impl ProtocolLanguage {
+    /// A protocol with its own directives, and nothing else.
+    pub const fn new(protocol: Protocol, families: &'static [Family]) -> Self {
+        Self { protocol, families, files: &[], hint: |_, _, _| None }
+    }
 }

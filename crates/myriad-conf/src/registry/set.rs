@@ -2,6 +2,7 @@
 
 /// `set!(Settings.flag => client.tcp_nodelay)`: the one argument, read by that method of [`Arguments`], goes to that field.
 /// `set!(Feature<Autoindex>.flag => on)`: the field is one of a feature's settings.
+/// `set!(Own<Environment>.text => index)`: the field is one of a protocol's own settings.
 #[macro_export]
 macro_rules! set {
     (Feature<$feature:ty>.$read:ident => $($field:ident).+) => {
@@ -13,6 +14,18 @@ macro_rules! set {
     (Feature<$feature:ty>.$read:ident => Some $($field:ident).+) => {
         $crate::registry::Set::Settings(|settings, args| {
             settings.feature_mut::<$feature>().$($field).+ = Some(args.$read(0)?);
+            Ok(())
+        })
+    };
+    (Own<$own:ty>.$read:ident => $($field:ident).+) => {
+        $crate::registry::Set::Origin(|origin, args| {
+            origin.own_mut::<$own>().$($field).+ = args.$read(0)?;
+            Ok(())
+        })
+    };
+    (Own<$own:ty>.$read:ident => Some $($field:ident).+) => {
+        $crate::registry::Set::Origin(|origin, args| {
+            origin.own_mut::<$own>().$($field).+ = Some(args.$read(0)?);
             Ok(())
         })
     };

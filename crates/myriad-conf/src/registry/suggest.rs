@@ -35,7 +35,7 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{distance, nearest};
-    use crate::registry::Registry;
+    use crate::testing;
 
     #[test]
     fn distance_counts_insertions_deletions_replacements_and_swaps() {
@@ -56,7 +56,7 @@ mod tests {
     fn only_near_names_are_suggested() {
         assert_eq!(nearest("WORDPRES", ["static", "WORDPRESS"]), Some("WORDPRESS"));
         assert_eq!(nearest("completely", ["different"]), None);
-        let registry = Registry::new([]);
+        let registry = testing::registry();
         let nearest_directive = |name| registry.nearest_directive(name);
         assert_eq!(nearest_directive("fastcgi_pas"), Some("fastcgi_pass"));
         assert_eq!(nearest_directive("proxy_cache_vaild"), Some("proxy_cache_valid"));

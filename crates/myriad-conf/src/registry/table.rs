@@ -3,18 +3,25 @@
 use std::{
     borrow::Cow,
     collections::HashMap,
+    path::Path,
     sync::{LazyLock, OnceLock},
 };
 
 use super::{
     default,
     directive::{DefaultValue, Directive, Status},
-    family::Family,
+    family::{Family, ProtocolLanguage},
     known::{self, known},
     own,
     suggest::nearest,
 };
-use crate::{parsed::Node, settings::Settings};
+use crate::{
+    builtin::BuiltinFile,
+    parse::parse,
+    parsed::{Node, Parsed},
+    settings::{Protocol, Settings},
+    source::Loader,
+};
 
 /// Every directive that a configuration may hold. Made once, and handed to whoever reads configurations.
 pub struct Registry {
@@ -22,30 +29,60 @@ pub struct Registry {
     by_name: HashMap<Cow<'static, str>, Vec<usize>>,
     /// Defaults that are texts, as directives, by the index of their rows.
     defaults: Vec<(usize, Node)>,
+    protocols: Vec<ProtocolLanguage>,
     /// What `http` begins with; made when it is first asked for.
     pub(crate) outermost: OnceLock<Settings>,
 }
 
 impl Registry {
-    /// The directives of the language itself, and those that features bring.
-    pub fn new(features: impl IntoIterator<Item = Family>) -> Self {
+    /// The directives of the language itself, and those that features and protocols of origins bring.
+    pub fn new(
+        features: impl IntoIterator<Item = Family>,
+        protocols: impl IntoIterator<Item = ProtocolLanguage>,
+    ) -> Self {
+        let features: Vec<Family> = features.into_iter().collect();
+        let protocols: Vec<ProtocolLanguage> = protocols.into_iter().collect();
+        let of_protocols = protocols.iter().flat_map(|language| language.families);
         let mut directives: Vec<Directive> = Vec::new();
-        for Family { name, rows } in own::families().into_iter().chain(features) {
+        for Family { name, rows, .. } in own::FAMILIES.iter().chain(&features).chain(of_protocols) {
             directives.extend(rows.iter().cloned().map(|row| Directive { family: name, ..row }));
         }
-        directives.extend(own::of_origins());
+        for ProtocolLanguage { protocol, families, .. } in &protocols {
+            for Family { name, of_origins, .. } in families.iter().chain(&own::OF_ORIGINS).chain(&features) {
+                directives.extend(of_origins.iter().filter_map(|row| row.named_for(*protocol, name)));
+            }
+        }
         let mut by_name: HashMap<Cow<'static, str>, Vec<usize>> = HashMap::new();
         for (index, directive) in directives.iter().enumerate() {
             by_name.entry(directive.name.clone()).or_default().push(index);
         }
         let defaults = default::written(&directives);
-        Self { directives, by_name, defaults, outermost: OnceLock::new() }
+        Self { directives, by_name, defaults, protocols, outermost: OnceLock::new() }
     }
 
-    /// The directives of the language itself.
+    /// The directives of the language itself, without any origins.
     pub fn language() -> &'static Self {
-        static LANGUAGE: LazyLock<Registry> = LazyLock::new(|| Registry::new([]));
+        static LANGUAGE: LazyLock<Registry> = LazyLock::new(|| Registry::new([], []));
         &LANGUAGE
+    }
+
+    /// Reads a configuration and everything it includes; where a machine lacks a file of the protocols, its built-in text.
+    /// `path` is the file as it can be opened, and its folder is what relative includes are looked up in; `globals` are the
+    /// directives of `-g`, or nothing. Never fails: what is wrong is in [`Parsed::errors`].
+    pub fn parse(&self, loader: &dyn Loader, path: &Path, globals: &[u8]) -> Parsed {
+        let files: Vec<BuiltinFile> =
+            self.protocols.iter().flat_map(|language| language.files).copied().collect();
+        parse(loader, path, globals, &files)
+    }
+
+    /// The protocols of origins, in the order in which they were given.
+    pub fn protocols(&self) -> impl Iterator<Item = Protocol> {
+        self.protocols.iter().map(|language| language.protocol)
+    }
+
+    /// What a protocol brings to the language.
+    pub(crate) fn language_of(&self, protocol: Protocol) -> Option<&ProtocolLanguage> {
+        self.protocols.iter().find(|language| language.protocol == protocol)
     }
 
     /// Every directive that is more than a refused name, by family, then in the order of its rows.

@@ -60,12 +60,10 @@ pub(super) static ROWS: &[Directive] = &[
     row("zstd_buffers", HSL, TWO, BUFFERS),
 ];
 
-/// The upstream family's part.
+/// Those of origins.
 pub(super) static ORIGIN: &[FamilyRow] = &[
-    FamilyRow::all(row("temp_path", HSL, between(1, 4), TEMP)),
-    FamilyRow::all(row("send_lowat", HSL, ONE, "has an effect on other systems only")),
-    FamilyRow::all(row("socket_rcvbuf", HSL, ONE, BUFFERS)),
-    FamilyRow::all(row("socket_sndbuf", HSL, ONE, BUFFERS)),
-    FamilyRow::proxy(row("headers_hash_max_size", HSL, ONE, HASH)),
-    FamilyRow::proxy(row("headers_hash_bucket_size", HSL, ONE, HASH)),
+    FamilyRow::new(row("temp_path", HSL, between(1, 4), TEMP)),
+    FamilyRow::new(row("send_lowat", HSL, ONE, "has an effect on other systems only")),
+    FamilyRow::new(row("socket_rcvbuf", HSL, ONE, BUFFERS)),
+    FamilyRow::new(row("socket_sndbuf", HSL, ONE, BUFFERS)),
 ];

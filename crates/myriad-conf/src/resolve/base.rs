@@ -12,7 +12,7 @@ use crate::{
 /// The settings of a configuration that says nothing: what `http` begins with.
 pub fn defaults(registry: &Registry) -> &Settings {
     registry.outermost.get_or_init(|| {
-        let mut settings = Settings::blank();
+        let mut settings = Settings::blank(registry.protocols());
         lay_defaults(registry, |args| lay(&mut settings, args));
         settings
     })

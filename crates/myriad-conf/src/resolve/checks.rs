@@ -10,7 +10,7 @@ use crate::{
         ServerName,
     },
     registry::{Use, nearest},
-    settings::{AccessRule, CacheZone, Handler, Network, Protocol, Settings},
+    settings::{AccessRule, CacheZone, Handler, Network, Settings},
     span::Span,
     text::Text,
 };
@@ -85,14 +85,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses a path in `proxy_pass` where no prefix is left to be replaced by it.
+    /// Refuses a path in the URL of `*_pass` where no prefix is left to be replaced by it.
     pub(super) fn check_pass_uri(&mut self, settings: &Settings, around: &Settings) {
-        let Some(Handler::Origin { protocol: Protocol::Http, target, .. }) = &settings.handler else {
-            return;
-        };
-        if around.handler != settings.handler && has_uri(target) {
-            let message =
-                "\"proxy_pass\" cannot have a path here: the location is no prefix to be replaced by it";
+        let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { return };
+        if protocol.is_url() && around.handler != settings.handler && has_uri(target) {
+            let message = format!(
+                "\"{}pass\" cannot have a path here: the location is no prefix to be replaced by it",
+                protocol.prefix()
+            );
             let help = "this holds in regex and named locations, in \"if\" and in \"limit_except\"";
             self.findings.push(Diagnostic::error(target.span, message).help(help));
         }

@@ -6,7 +6,7 @@ use super::Builder;
 use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, LocationConf, ServerConf, ServerName},
-    settings::{CacheZone, Handler, OriginSettings, Protocol, Settings},
+    settings::{CacheZone, Handler, OriginSettings, Settings},
     span::Span,
     text::Text,
 };
@@ -85,25 +85,17 @@ impl Builder<'_> {
         }
     }
 
-    /// PHP that is not told which file to run answers with an empty page or "File not found.".
-    pub(super) fn hint_at_script(&mut self, location: &LocationConf) {
-        let settings = &location.settings;
-        let Some(Handler::Origin { protocol: Protocol::FastCgi, target, .. }) = &settings.handler else {
-            return;
-        };
-        let origin = settings.origin(Protocol::FastCgi);
-        let names_script = origin.parameters.iter().any(|param| param.name.bytes() == b"SCRIPT_FILENAME");
-        let is_said = self.findings.iter().any(|finding| finding.message == NO_SCRIPT);
-        if names_script || is_said || !is_php(location, origin, target) {
-            return;
+    /// What the protocol of a location's origin advises; each advice is given once.
+    pub(super) fn hint_at_origin(&mut self, location: &LocationConf) {
+        let Some(Handler::Origin { protocol, target, .. }) = &location.settings.handler else { return };
+        let Some(language) = self.registry.language_of(*protocol) else { return };
+        let origin = location.settings.origin(*protocol);
+        let Some(hint) = (language.hint)(location, origin, target) else { return };
+        if !self.findings.iter().any(|finding| finding.message == hint.message) {
+            self.findings.push(hint);
         }
-        let help = "write fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; or include fastcgi.conf, which holds it";
-        self.findings.push(Diagnostic::hint(target.span, NO_SCRIPT).help(help));
     }
 }
-
-const NO_SCRIPT: &str =
-    "PHP is not told which file to run: no \"fastcgi_param SCRIPT_FILENAME\" goes with this \"fastcgi_pass\"";
 
 /// What is cached for all hosts alike, where the origin knows for which host it makes the page.
 fn hostless(settings: &Settings) -> Option<(Pages<'_>, &Text)> {
@@ -172,13 +164,4 @@ fn hosts(server: &ServerConf, number: usize) -> impl Iterator<Item = Host<'_>> {
         | ServerName::WildcardSuffix(_)
         | ServerName::Regex(_) => vec![Host::OneOf(number, 0), Host::OneOf(number, 1)],
     })
-}
-
-/// Whether a location shows by its pattern, its index or the address that PHP answers there.
-fn is_php(location: &LocationConf, origin: &OriginSettings, target: &Text) -> bool {
-    let names_php = |text: &Text| text.lossy().to_ascii_lowercase().contains("php");
-    names_php(&location.pattern)
-        || names_php(target)
-        || target.bytes().ends_with(b":9000")
-        || origin.index.as_ref().is_some_and(names_php)
 }

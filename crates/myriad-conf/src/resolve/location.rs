@@ -135,7 +135,7 @@ impl Builder<'_> {
         self.check_cache_key(&location.settings, location.span);
         self.check_password_file(&location.settings);
         self.check_deny_all(location);
-        self.hint_at_script(location);
+        self.hint_at_origin(location);
         if matches!(location.matcher, Matcher::Regex { .. } | Matcher::Named) {
             self.check_pass_uri(&location.settings, defaults(self.registry));
         }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// What a feature's directives say on a level. [`feature_settings!`](crate::feature_settings) implements it.
-pub trait FeatureSettings: Any + Clone + Debug + Default + Send + Sync {
+pub trait FeatureSettings: Any + Clone + Debug + Default + PartialEq + Send + Sync {
     /// What holds where none of the feature's directives is written.
     fn unwritten() -> &'static Self;
 
@@ -40,11 +40,17 @@ macro_rules! feature_settings {
 /// [`FeatureSettings`] of any type.
 trait Stored: Any + Debug + Send + Sync {
     fn within(&self) -> Option<Arc<dyn Stored>>;
+
+    fn equals(&self, other: &dyn Stored) -> bool;
 }
 
 impl<T: FeatureSettings> Stored for T {
     fn within(&self) -> Option<Arc<dyn Stored>> {
         FeatureSettings::within(self).map(|settings| Arc::new(settings) as Arc<dyn Stored>)
+    }
+
+    fn equals(&self, other: &dyn Stored) -> bool {
+        cast::<T>(other).is_some_and(|other| self == other)
     }
 }
 
@@ -83,6 +89,20 @@ impl Features {
     }
 }
 
+/// Whether the same types hold the same.
+impl PartialEq for Features {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len()
+            && self
+                .0
+                .iter()
+                .zip(&other.0)
+                .all(|((_, one), (_, two))| Arc::ptr_eq(one, two) || one.equals(&**two))
+    }
+}
+
+impl Eq for Features {}
+
 fn cast<T: FeatureSettings>(settings: &dyn Stored) -> Option<&T> {
     (settings as &dyn Any).downcast_ref()
 }
@@ -113,6 +133,18 @@ mod tests {
         inner.get_mut::<Words>().0.push("inner");
         assert_eq!(inner.get::<Words>().0, ["outer", "inner"]);
         assert_eq!(outer.get::<Words>().0, ["outer"]);
+    }
+
+    #[test]
+    fn levels_that_say_the_same_are_equal() {
+        let mut one = Features::default();
+        one.get_mut::<Words>().0.push("same");
+        let mut two = Features::default();
+        assert_ne!(one, two);
+        two.get_mut::<Words>().0.push("same");
+        assert_eq!(one, two);
+        two.get_mut::<Words>().0.push("more");
+        assert_ne!(one, two);
     }
 
     #[test]

@@ -50,16 +50,14 @@ pub use http3::Http3Settings;
 pub use https_only::HttpsOnly;
 pub use limits::{ConnectionLimit, LimitAnswer, LimitSettings, RequestLimit};
 pub use log::{AccessLog, LogSettings, OpenLogFileCache};
-pub use origin::{
-    AcceleratorHeaders, Buffers, CookieFlags, HttpVersion, NextUpstream, OriginSettings, Parameter, Redirect,
-};
+pub use origin::{AcceleratorHeaders, Buffers, NextUpstream, OriginSettings, Parameter};
 pub use origin_tls::OriginTlsSettings;
 pub use resolver::ResolverSettings;
 pub use shared_fetch::{KeyedInput, SharedFetchSettings};
 pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, SessionCache, TlsSettings, VerifyClient};
 
-pub use protocol::{Protocol, Scheme};
+pub use protocol::{DefaultKey, Protocol, ProtocolFacts, Scheme};
 pub use realip::{RealIpFrom, RealIpSettings, RealIpSource};
 
 use std::sync::Arc;
@@ -83,7 +81,7 @@ pub enum Handler {
     },
     /// `fastcgi_pass`, `proxy_pass` and their like; the details are in [`Settings::origin`] of that protocol.
     Origin {
-        /// Which family the directive belongs to.
+        /// The protocol that the origin speaks.
         protocol: Protocol,
         /// The directive's argument: an address, a group's name, an URL; may hold variables.
         target: Text,
@@ -117,7 +115,7 @@ pub struct Settings {
     /// `open_file_cache*`.
     pub open_files: OpenFileSettings,
     /// What is said of origins, by [`Protocol`]; shared among levels that say the same.
-    origins: [Arc<OriginSettings>; Protocol::ALL.len()],
+    origins: Vec<Arc<OriginSettings>>,
     /// `resolver`.
     pub resolver: Option<ResolverSettings>,
     /// `resolver_timeout`, ms.
@@ -137,14 +135,17 @@ pub struct Settings {
 
 impl Settings {
     /// Settings that no directive was laid over, not even the defaults.
-    pub(crate) fn blank() -> Self {
-        let origins = Protocol::ALL.map(|protocol| Arc::new(OriginSettings::new(protocol)));
+    pub(crate) fn blank(protocols: impl Iterator<Item = Protocol>) -> Self {
+        let origins = protocols.map(|protocol| Arc::new(OriginSettings::new(protocol))).collect();
         Self { origins, ..Self::default() }
     }
 
-    /// The settings of the family with that protocol.
+    /// The settings of origins that speak the protocol.
+    ///
+    /// # Panics
+    /// Where the registry that the settings were read by does not have the protocol.
     pub fn origin(&self, protocol: Protocol) -> &OriginSettings {
-        &self.origins[protocol as usize]
+        &self.origins[self.index(protocol)]
     }
 
     /// The settings of a feature: what is written here or around, else what holds where nothing is written.
@@ -167,6 +168,12 @@ impl Settings {
     }
 
     pub(crate) fn origin_mut(&mut self, protocol: Protocol) -> &mut OriginSettings {
-        Arc::make_mut(&mut self.origins[protocol as usize])
+        let index = self.index(protocol);
+        Arc::make_mut(&mut self.origins[index])
+    }
+
+    fn index(&self, protocol: Protocol) -> usize {
+        let index = self.origins.iter().position(|origin| origin.protocol == protocol);
+        index.expect("a protocol of the registry")
     }
 }

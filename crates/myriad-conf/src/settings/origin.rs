@@ -1,7 +1,8 @@
-//! The upstream family: what `fastcgi_*`, `proxy_*`, `scgi_*` and `uwsgi_*` say alike, held once.
+//! The settings of origins that every protocol has: `fastcgi_*` and `proxy_*` say them alike, and so does each other prefix.
 
 use myriad_policy::IgnoreHeaders;
 
+use super::features::{FeatureSettings, Features};
 use super::{CacheSettings, OriginTlsSettings, Protocol};
 use crate::text::Text;
 
@@ -23,48 +24,6 @@ pub struct Parameter {
     pub value: Text,
     /// `fastcgi_param … if_not_empty`.
     pub if_not_empty: bool,
-}
-
-/// `proxy_redirect`; the first that matches rewrites `Location` and `Refresh`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Redirect {
-    /// Made from `proxy_pass` and the location's prefix.
-    Default,
-    /// A prefix and what replaces it.
-    Prefix {
-        /// The prefix; may hold variables.
-        from: Text,
-        /// The replacement; may hold variables.
-        to: Text,
-    },
-    /// A regex and what replaces the match.
-    Regex {
-        /// The pattern without its `~`.
-        pattern: Text,
-        /// `~*`.
-        caseless: bool,
-        /// The replacement; may hold captures and variables.
-        to: Text,
-    },
-}
-
-/// One `proxy_cookie_flags`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CookieFlags {
-    /// The cookie's name, which may hold variables, or `~` and a regex.
-    pub cookie: Text,
-    /// `secure`, `nosecure`, `httponly`, `nohttponly`, `samesite=…`, `nosamesite`; may hold variables.
-    pub flags: Vec<Text>,
-}
-
-/// `proxy_http_version`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HttpVersion {
-    /// `1.0`.
-    #[default]
-    Http10,
-    /// `1.1`.
-    Http11,
 }
 
 /// `*_next_upstream`, `_tries`, `_timeout`: when the next server of a group is asked.
@@ -151,9 +110,9 @@ pub struct AcceleratorHeaders {
 }
 
 /// How an origin is asked and its answer taken. Times in ms, sizes in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginSettings {
-    /// Which member of the family this is.
+    /// The protocol that the origins speak.
     pub protocol: Protocol,
     /// `fastcgi_param` or `proxy_set_header`.
     pub parameters: Vec<Parameter>,
@@ -205,45 +164,58 @@ pub struct OriginSettings {
     pub force_ranges: bool,
     /// `*_cache*`.
     pub cache: CacheSettings,
-    /// `fastcgi_keep_conn`.
-    pub keep_conn: bool,
-    /// `fastcgi_index`.
-    pub index: Option<Text>,
-    /// `fastcgi_split_path_info`: a regex with two captures.
-    pub split_path_info: Option<Text>,
-    /// `fastcgi_catch_stderr`: words that turn an answer into an error.
-    pub catch_stderr: Vec<Text>,
-    /// `proxy_http_version`.
-    pub http_version: HttpVersion,
-    /// `proxy_redirect`; empty for `off`.
-    pub redirects: Vec<Redirect>,
-    /// `proxy_cookie_domain`; empty for `off`.
-    pub cookie_domains: Vec<Redirect>,
-    /// `proxy_cookie_path`; empty for `off`.
-    pub cookie_paths: Vec<Redirect>,
-    /// `proxy_cookie_flags`; empty for `off`.
-    pub cookie_flags: Vec<CookieFlags>,
-    /// `proxy_pass_trailers`.
-    pub pass_trailers: bool,
-    /// `proxy_method`.
-    pub method: Option<Text>,
-    /// `proxy_set_body`.
-    pub body: Option<Text>,
     /// `proxy_ssl_*`.
     pub tls: OriginTlsSettings,
+    /// What the protocol alone has.
+    own: Features,
 }
 
 impl OriginSettings {
-    /// Blank, but for what the family of the protocol has no row for.
+    /// Blank, but for what the protocol has no row for.
     pub(crate) fn new(protocol: Protocol) -> Self {
         Self {
             protocol,
             cache: CacheSettings {
-                key: protocol.default_key().map(Text::builtin),
+                key: protocol.default_key().map(|key| Text::builtin(key.text)),
                 convert_head: protocol.has_environment(),
                 ..CacheSettings::default()
             },
-            ..Self::default()
+            parameters: <_>::default(),
+            hide_headers: <_>::default(),
+            pass_headers: <_>::default(),
+            ignore_headers: <_>::default(),
+            ignore_accel: <_>::default(),
+            pass_request_headers: <_>::default(),
+            pass_request_body: <_>::default(),
+            connect_timeout: <_>::default(),
+            send_timeout: <_>::default(),
+            read_timeout: <_>::default(),
+            buffering: <_>::default(),
+            request_buffering: <_>::default(),
+            buffer_size: <_>::default(),
+            buffers: <_>::default(),
+            busy_buffers_size: <_>::default(),
+            max_temp_file_size: <_>::default(),
+            temp_file_write_size: <_>::default(),
+            limit_rate: <_>::default(),
+            ignore_client_abort: <_>::default(),
+            intercept_errors: <_>::default(),
+            next_upstream: <_>::default(),
+            bind: <_>::default(),
+            socket_keepalive: <_>::default(),
+            force_ranges: <_>::default(),
+            tls: <_>::default(),
+            own: Features::default(),
         }
+    }
+
+    /// Settings that the protocol alone has: what is written here or around, else what holds where nothing is written.
+    pub fn own<T: FeatureSettings>(&self) -> &T {
+        self.own.get()
+    }
+
+    /// The same, to be changed for this level and those within.
+    pub fn own_mut<T: FeatureSettings>(&mut self) -> &mut T {
+        self.own.get_mut()
     }
 }

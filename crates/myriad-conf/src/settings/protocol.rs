@@ -1,17 +1,40 @@
-//! The protocols of origins: all that the language says of each in one place.
+//! A protocol of origins as the language knows it: what its directives begin with and what they may name. Which protocols there
+//! are is not said here: each is brought to the registry by whoever speaks it.
 
-/// Which protocol an origin speaks: the members of the upstream family.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// `fastcgi_*`.
-    #[default]
-    FastCgi,
-    /// `proxy_*`.
-    Http,
-    /// `scgi_*`.
-    Scgi,
-    /// `uwsgi_*`.
-    Uwsgi,
+use std::fmt;
+
+/// A protocol that origins speak. Two are the same where their directives have the same prefix.
+#[derive(Clone, Copy)]
+pub struct Protocol(&'static ProtocolFacts);
+
+/// What tells protocols apart.
+#[derive(Debug)]
+pub struct ProtocolFacts {
+    /// The prefix of the directives, its underscore included.
+    pub prefix: &'static str,
+    /// What a target may begin with.
+    pub schemes: &'static [Scheme],
+    /// Whether a target is an URL, which begins with one of the schemes and may hold a path.
+    pub is_url: bool,
+    /// Whether the origin is told a CGI environment (RFC 3875), rather than fields.
+    pub has_environment: bool,
+    /// What a page is kept under where no `*_cache_key` is written; none where one must be.
+    pub key: Option<DefaultKey>,
+}
+
+impl ProtocolFacts {
+    /// A protocol that tells a CGI environment to an address, without TLS.
+    pub const ENVIRONMENT: Self =
+        Self { prefix: "", schemes: &[], is_url: false, has_environment: true, key: None };
+}
+
+/// The key of pages of a protocol, where none is written.
+#[derive(Clone, Copy, Debug)]
+pub struct DefaultKey {
+    /// What the key is made of, with its variables.
+    pub text: &'static str,
+    /// The same as nginx documents it, in Markdown.
+    pub documented: &'static str,
 }
 
 /// What a target may begin with.
@@ -25,95 +48,40 @@ pub struct Scheme {
     pub secure: bool,
 }
 
-/// What tells the members of the family apart.
-struct Facts {
-    /// The prefix of the directives.
-    prefix: &'static str,
-    /// What the protocol is called.
-    name: &'static str,
-    /// What a target may begin with.
-    schemes: &'static [Scheme],
-    /// Whether a target is an URL, which begins with one of the schemes and may hold a path.
-    is_url: bool,
-    /// Whether the origin is told a CGI environment (RFC 3875), rather than fields.
-    has_environment: bool,
-    /// What a page is kept under where nothing is written.
-    key: Option<&'static str>,
-}
-
-const fn scheme(text: &'static str, port: Option<u16>, secure: bool) -> Scheme {
-    Scheme { text, port, secure }
-}
-
-const FASTCGI: Facts = Facts {
-    prefix: "fastcgi_",
-    name: "FastCGI",
-    schemes: &[],
-    is_url: false,
-    has_environment: true,
-    key: None,
-};
-
-const HTTP: Facts = Facts {
-    prefix: "proxy_",
-    name: "HTTP",
-    schemes: &[scheme("http://", Some(80), false), scheme("https://", Some(443), true)],
-    is_url: true,
-    has_environment: false,
-    // nginx documents it as `$scheme$proxy_host$request_uri`; it is made of the URI that the origin is asked for.
-    key: Some("$proxy_internal_scheme://$proxy_host$proxy_internal_uri"),
-};
-
-const SCGI: Facts = Facts { prefix: "scgi_", name: "SCGI", ..FASTCGI };
-
-const UWSGI: Facts = Facts {
-    prefix: "uwsgi_",
-    name: "uwsgi",
-    schemes: &[scheme("uwsgi://", None, false), scheme("suwsgi://", None, true)],
-    ..FASTCGI
-};
-
 impl Protocol {
-    /// Every one.
-    pub const ALL: [Self; 4] = [Self::FastCgi, Self::Http, Self::Scgi, Self::Uwsgi];
-
-    fn facts(self) -> &'static Facts {
-        match self {
-            Self::FastCgi => &FASTCGI,
-            Self::Http => &HTTP,
-            Self::Scgi => &SCGI,
-            Self::Uwsgi => &UWSGI,
-        }
+    /// The protocol of these facts.
+    pub const fn new(facts: &'static ProtocolFacts) -> Self {
+        Self(facts)
     }
 
-    /// The prefix of the family's directive names: `fastcgi_`, `proxy_`.
+    /// The prefix of the names of its directives, its underscore included.
     pub fn prefix(self) -> &'static str {
-        self.facts().prefix
-    }
-
-    /// What the protocol is called.
-    pub fn name(self) -> &'static str {
-        self.facts().name
+        self.0.prefix
     }
 
     /// Whether a target is an URL.
     pub fn is_url(self) -> bool {
-        self.facts().is_url
+        self.0.is_url
     }
 
     /// Whether the origin is told a CGI environment (`*_param`), rather than fields.
     pub fn has_environment(self) -> bool {
-        self.facts().has_environment
+        self.0.has_environment
     }
 
     /// Whether it can be spoken by TLS (`*_ssl_*`).
     pub fn may_be_secure(self) -> bool {
-        self.facts().schemes.iter().any(|scheme| scheme.secure)
+        self.0.schemes.iter().any(|scheme| scheme.secure)
     }
 
-    /// The text of `*_cache_key` where none is written.
-    pub(crate) fn default_key(self) -> Option<&'static str> {
-        self.facts().key
+    /// What a page is kept under where no `*_cache_key` is written.
+    pub fn default_key(self) -> Option<DefaultKey> {
+        self.0.key
+    }
+
+    /// What a target may begin with.
+    pub(crate) fn schemes(self) -> &'static [Scheme] {
+        self.0.schemes
     }
 
     /// A target taken apart: its scheme, in any case, and what follows it. `None` for an URL that begins with none.
@@ -121,26 +89,52 @@ impl Protocol {
         let begins = |scheme: &&Scheme| {
             target.get(..scheme.text.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme.text))
         };
-        match self.facts().schemes.iter().find(begins) {
+        match self.0.schemes.iter().find(begins) {
             Some(scheme) => Some((Some(*scheme), &target[scheme.text.len()..])),
             None => (!self.is_url()).then_some((None, target)),
         }
     }
 }
 
+impl PartialEq for Protocol {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.prefix == other.0.prefix
+    }
+}
+
+impl Eq for Protocol {}
+
+impl fmt::Debug for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Protocol({}*)", self.0.prefix)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{ENVIRONMENT, URL};
 
     #[test]
     fn a_target_may_begin_with_a_scheme_and_an_url_must() {
+        const SCHEME: Protocol = Protocol::new(&ProtocolFacts {
+            prefix: "other_",
+            schemes: &[Scheme { text: "others://", port: None, secure: true }],
+            ..ProtocolFacts::ENVIRONMENT
+        });
         let split = |protocol: Protocol, target| {
             protocol.split(target).map(|(scheme, rest)| (scheme.map(|scheme| scheme.text), rest))
         };
-        assert_eq!(split(Protocol::Http, "HTTPS://a/b"), Some((Some("https://"), "a/b")));
-        assert_eq!(split(Protocol::Http, "a:80"), None);
-        assert_eq!(split(Protocol::Uwsgi, "suwsgi://a:1"), Some((Some("suwsgi://"), "a:1")));
-        assert_eq!(split(Protocol::Uwsgi, "unix:/a"), Some((None, "unix:/a")));
-        assert_eq!(split(Protocol::Scgi, "a:1"), Some((None, "a:1")));
+        assert_eq!(split(URL, "HTTPS://a/b"), Some((Some("https://"), "a/b")));
+        assert_eq!(split(URL, "a:80"), None);
+        assert_eq!(split(SCHEME, "others://a:1"), Some((Some("others://"), "a:1")));
+        assert_eq!(split(SCHEME, "unix:/a"), Some((None, "unix:/a")));
+        assert_eq!(split(ENVIRONMENT, "a:1"), Some((None, "a:1")));
+    }
+
+    #[test]
+    fn who_has_a_secure_scheme_may_speak_tls() {
+        assert!(URL.may_be_secure() && !ENVIRONMENT.may_be_secure());
+        assert!(URL != ENVIRONMENT);
     }
 }

@@ -1,4 +1,4 @@
-use myriad_conf::settings::Protocol;
+use myriad_conf::testing::{ENVIRONMENT, URL};
 use myriad_conf::{
     model::{MainConf, RewriteStep, WorkerProcesses},
     settings::{Handler, MinRate, Satisfy},
@@ -90,12 +90,9 @@ fn lists_are_inherited_whole_or_not_at_all() {
     assert_eq!(names(own), ["C"]);
     assert_eq!((keep.access.rules.len(), own.access.rules.len()), (2, 1));
     assert_eq!((keep.content.error_pages.len(), own.content.error_pages.len()), (2, 1));
-    assert_eq!(
-        (keep.origin(Protocol::FastCgi).parameters.len(), own.origin(Protocol::FastCgi).parameters.len()),
-        (1, 1)
-    );
-    assert_eq!(own.origin(Protocol::FastCgi).parameters[0].name.bytes(), b"Y");
-    assert_eq!(own.origin(Protocol::Http).parameters[0].name.bytes(), b"G");
+    assert_eq!((keep.origin(ENVIRONMENT).parameters.len(), own.origin(ENVIRONMENT).parameters.len()), (1, 1));
+    assert_eq!(own.origin(ENVIRONMENT).parameters[0].name.bytes(), b"Y");
+    assert_eq!(own.origin(URL).parameters[0].name.bytes(), b"G");
     assert_eq!((keep.log.access.len(), own.log.access.len()), (1, 0));
     assert_eq!(
         (texts(&keep.content.index), texts(&own.content.index)),

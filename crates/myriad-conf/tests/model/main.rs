@@ -11,15 +11,15 @@ use std::path::Path;
 use myriad_conf::{
     MemoryLoader, Model, Settings, Text, build,
     model::{HttpConf, LocationConf, ServerConf},
-    parse,
-    registry::Registry,
     render,
+    testing::registry,
 };
 
 #[track_caller]
 fn model(text: &str) -> Model {
-    let parsed = parse(&MemoryLoader::with("/conf/nginx.conf", text), Path::new("/conf/nginx.conf"), b"");
-    build(&parsed, &Registry::new([])).unwrap_or_else(|errors| {
+    let parsed =
+        registry().parse(&MemoryLoader::with("/conf/nginx.conf", text), Path::new("/conf/nginx.conf"), b"");
+    build(&parsed, &registry()).unwrap_or_else(|errors| {
         let errors: Vec<_> = errors.iter().map(|error| render(&parsed, error)).collect();
         panic!("{text}\n{}", errors.join("\n"))
     })
@@ -28,8 +28,9 @@ fn model(text: &str) -> Model {
 /// The first error of a configuration that must be refused.
 #[track_caller]
 fn refusal(text: &str) -> String {
-    let parsed = parse(&MemoryLoader::with("/conf/nginx.conf", text), Path::new("/conf/nginx.conf"), b"");
-    build(&parsed, &Registry::new([])).expect_err(text)[0].message.clone()
+    let parsed =
+        registry().parse(&MemoryLoader::with("/conf/nginx.conf", text), Path::new("/conf/nginx.conf"), b"");
+    build(&parsed, &registry()).expect_err(text)[0].message.clone()
 }
 
 #[track_caller]

@@ -1,7 +1,8 @@
 use myriad_conf::{
     Text,
     model::{Balance, UpstreamAddress, UpstreamQueue},
-    settings::{CacheZone, Handler, HttpVersion, NextUpstream, Protocol, Redirect},
+    settings::{CacheZone, Handler, NextUpstream},
+    testing::{ENVIRONMENT, URL},
 };
 use myriad_policy::{LockRules, StatusMatch};
 
@@ -9,7 +10,7 @@ use crate::{http, settings, texts};
 
 #[test]
 fn both_families_read_the_same_directives_apart() {
-    for (name, protocol) in [("fastcgi", Protocol::FastCgi), ("proxy", Protocol::Http)] {
+    for (name, protocol) in [("fastcgi", ENVIRONMENT), ("proxy", URL)] {
         let text =
             "P_connect_timeout 5s; P_read_timeout 2m; P_buffering off; P_buffers 16 16k; P_buffer_size 32k;
              P_hide_header X-A; P_hide_header X-B; P_ignore_headers Set-Cookie X-Accel-Expires Vary;
@@ -28,7 +29,7 @@ fn both_families_read_the_same_directives_apart() {
         let next = origin.next_upstream;
         assert!(next.error && next.http_500 && next.non_idempotent && !next.timeout && !next.invalid_header);
         assert_eq!(origin.limit_rate.bytes(), b"10240");
-        let other = if protocol == Protocol::Http { Protocol::FastCgi } else { Protocol::Http };
+        let other = if protocol == URL { ENVIRONMENT } else { URL };
         assert_eq!(all.origin(other).connect_timeout, 60_000);
     }
 }
@@ -39,42 +40,16 @@ fn a_pass_becomes_the_handler_of_its_protocol() {
         Some(Handler::Origin { protocol, target, .. }) => (protocol, target.lossy().into_owned()),
         _ => panic!("no handler"),
     };
-    assert_eq!(target("fastcgi_pass unix:/run/php.sock;"), (Protocol::FastCgi, "unix:/run/php.sock".into()));
-    assert_eq!(target("proxy_pass http://a:80/b;"), (Protocol::Http, "http://a:80/b".into()));
-    assert_eq!(target("proxy_pass $scheme://$host;"), (Protocol::Http, "$scheme://$host".into()));
+    assert_eq!(target("fastcgi_pass unix:/run/php.sock;"), (ENVIRONMENT, "unix:/run/php.sock".into()));
+    assert_eq!(target("proxy_pass http://a:80/b;"), (URL, "http://a:80/b".into()));
+    assert_eq!(target("proxy_pass $scheme://$host;"), (URL, "$scheme://$host".into()));
 }
 
 #[test]
 fn what_one_family_lacks_is_unknown_there() {
-    for text in
-        ["proxy_param A b;", "fastcgi_set_header A b;", "proxy_keep_conn on;", "fastcgi_redirect off;"]
-    {
+    for text in ["proxy_param A b;", "fastcgi_set_header A b;", "fastcgi_ssl_verify on;"] {
         assert!(crate::refusal(&format!("http {{ {text} }}")).contains("unknown directive"), "{text}");
     }
-}
-
-#[test]
-fn proxy_directives_of_its_own_are_read() {
-    let proxy = settings(
-        "proxy_http_version 1.0; proxy_method POST; proxy_set_body x;
-         proxy_redirect default; proxy_redirect http://a/ /b/; proxy_redirect ~*^http://(.*)$ /$1;",
-    )
-    .origin(Protocol::Http)
-    .clone();
-    assert_eq!(proxy.http_version, HttpVersion::Http10);
-    assert_eq!(proxy.redirects[0], Redirect::Default);
-    assert!(
-        matches!(&proxy.redirects[1], Redirect::Prefix { from, to } if from.bytes() == b"http://a/" && to.bytes() == b"/b/")
-    );
-    assert!(
-        matches!(&proxy.redirects[2], Redirect::Regex { caseless: true, pattern, .. } if pattern.bytes() == b"^http://(.*)$")
-    );
-    assert_eq!(
-        settings("proxy_redirect a b; proxy_redirect default;").origin(Protocol::Http).redirects.len(),
-        2
-    );
-    assert_eq!(settings("proxy_redirect off;").origin(Protocol::Http).redirects, []);
-    assert_eq!(settings("").origin(Protocol::Http).redirects, [Redirect::Default]);
 }
 
 #[test]
@@ -96,8 +71,7 @@ fn cache_directives_are_read_and_the_lock_is_on_unless_it_is_written_off() {
         (zone.memory, zone.max_size, zone.inactive, zone.use_temp_path),
         (Some(64 << 20), Some(1 << 30), 3_600_000, false)
     );
-    let cache =
-        |index: usize| http.servers[0].locations[index].settings.origin(Protocol::FastCgi).cache.clone();
+    let cache = |index: usize| http.servers[0].locations[index].settings.origin(ENVIRONMENT).cache.clone();
     let (a, b) = (cache(0), cache(1));
     assert!(matches!(a.zone, CacheZone::Zone(name) if name.bytes() == b"Z"));
     assert_eq!((a.lock, a.lock_rules), (true, LockRules { timeout_ms: None, age_ms: None }));
@@ -124,7 +98,7 @@ fn cache_directives_are_read_and_the_lock_is_on_unless_it_is_written_off() {
 
 #[test]
 fn words_of_next_upstream_set_their_condition() {
-    let next = |text: &str| settings(text).origin(Protocol::Http).next_upstream;
+    let next = |text: &str| settings(text).origin(URL).next_upstream;
     for status in [500, 502, 503, 504, 403, 404, 429] {
         assert!(!NextUpstream::OFF.on_status(status));
         let named = next(&format!("proxy_next_upstream http_{status};"));
@@ -141,13 +115,10 @@ fn words_of_next_upstream_set_their_condition() {
 }
 
 #[test]
-fn only_http_origins_have_a_default_key() {
+fn only_a_protocol_that_says_so_has_a_default_key() {
     let all = settings("");
-    assert_eq!(
-        all.origin(Protocol::Http).cache.key.as_ref().unwrap().bytes(),
-        b"$proxy_internal_scheme://$proxy_host$proxy_internal_uri"
-    );
-    assert_eq!(all.origin(Protocol::FastCgi).cache.key, None);
+    assert_eq!(all.origin(URL).cache.key.as_ref().unwrap().bytes(), b"$proxy_host$request_uri");
+    assert_eq!(all.origin(ENVIRONMENT).cache.key, None);
 }
 
 #[test]

@@ -51,8 +51,6 @@ pub struct OriginPlace {
     pub head_bytes: usize,
     /// `*_cache`.
     pub cache: Caches,
-    /// `proxy_pass_trailers`.
-    pub pass_trailers: bool,
     /// `*_bind`.
     pub bind: Option<Template>,
 }

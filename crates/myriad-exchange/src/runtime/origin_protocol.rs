@@ -123,6 +123,11 @@ pub trait OriginProtocol: Send + Sync {
         false
     }
 
+    /// Whether fields behind the origin's body are passed on.
+    fn passes_trailers(&self) -> bool {
+        false
+    }
+
     /// Whether the origin's redirects are rewritten.
     fn rewrites_redirects(&self) -> bool {
         false

@@ -39,7 +39,7 @@ impl OriginPlace {
                 | Known::ContentLength,
             ) => return false,
             // What announces trailers goes with them.
-            Some(Known::Trailer) if !self.pass_trailers => return false,
+            Some(Known::Trailer) if !self.protocol.passes_trailers() => return false,
             Some(Known::SetCookie) if !own => return false,
             Some(known) if self.protocol.ends(known) => return false,
             _ => {}

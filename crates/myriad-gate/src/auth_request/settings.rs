@@ -3,7 +3,7 @@
 use myriad_conf::Text;
 
 /// One `auth_request_set $variable value`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Assigned {
     /// The variable, with its `$`.
     pub variable: Text,
@@ -12,7 +12,7 @@ pub(super) struct Assigned {
 }
 
 /// `auth_request*` of a level.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AuthRequestSettings {
     /// `auth_request`: the URI that is asked; none for `off`.
     pub uri: Option<Text>,

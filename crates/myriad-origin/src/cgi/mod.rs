@@ -5,8 +5,10 @@ mod pairs;
 mod payload;
 mod place;
 mod protocol;
+mod table;
 
 pub(super) use pairs::Pairs;
 pub(super) use payload::length;
 pub(super) use place::CgiPlace;
 pub(super) use protocol::{CgiOrigin, CgiProtocol};
+pub(super) use table::table;

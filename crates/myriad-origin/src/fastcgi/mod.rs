@@ -1,6 +1,10 @@
 //! FastCGI origins (`fastcgi_*`).
 
 mod compile;
+mod directives;
+mod hint;
+mod language;
 mod place;
+mod settings;
 
-pub(super) use compile::COMPILED;
+pub(super) use compile::PROTOCOL;

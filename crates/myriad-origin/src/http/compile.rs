@@ -1,13 +1,15 @@
 //! `proxy_pass` and the fields of its requests.
 
-use myriad_conf::settings::{HttpVersion, Protocol, Settings};
+use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 use myriad_http::Known;
 use myriad_http::token::is_tchar;
 
 use super::compile_rewriting;
+use super::language::{HTTP, LANGUAGE};
 use super::place::{HttpPlace, ReplacedFields};
 use super::rewriting::Rewriting;
+use super::settings::{HttpSettings, HttpVersion};
 use crate::compiled::{CompiledProtocol, Spoken};
 use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;
@@ -26,7 +28,7 @@ const NOT_PASSED: [Known; 9] = [
     Known::Upgrade,
 ];
 
-pub(crate) static COMPILED: CompiledProtocol = CompiledProtocol { protocol: Protocol::Http, compile };
+pub(crate) static PROTOCOL: CompiledProtocol = CompiledProtocol { language: LANGUAGE, compile };
 
 fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, prefix: &Text) -> Spoken {
     let place = place(compile, settings, target, prefix);
@@ -34,29 +36,31 @@ fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text,
 }
 
 fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, prefix: &Text) -> HttpPlace {
-    let origin = settings.origin(Protocol::Http);
+    let origin = settings.origin(HTTP);
+    let own: &HttpSettings = origin.own();
     let mut place = HttpPlace {
         url: pass_url(compile, url),
         tls: None,
         resolver: None,
         prefix: prefix.bytes().into(),
-        http_1_1: origin.http_version == HttpVersion::Http11,
+        http_1_1: own.version == HttpVersion::Http11,
         upgrade: None,
         host: None,
         fields: Vec::new(),
         no_length: false,
         replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
+        passes_trailers: own.pass_trailers,
         upgrade_protocols: settings.feature::<UpgradeProtocols>().0.clone(),
-        method: origin.method.as_ref().map(|method| compile.apart_template(method)),
-        body: origin.body.as_ref().map(|body| compile.apart_template(body)),
+        method: own.method.as_ref().map(|method| compile.apart_template(method)),
+        body: own.body.as_ref().map(|body| compile.apart_template(body)),
         redirects: Vec::new(),
         plain_redirects: false,
-        cookies: compile_rewriting::cookies(compile, origin),
+        cookies: compile_rewriting::cookies(compile, own),
     };
     if place.url.as_ref().is_none_or(PassUrl::is_secure) {
         place.tls = compile.tls(&origin.tls, url.span).map(Box::new);
     }
-    place.redirects = compile_rewriting::redirects(compile, origin, url, &place);
+    place.redirects = compile_rewriting::redirects(compile, own, url, &place);
     place.plain_redirects = place.redirects.iter().all(Rewriting::is_plain);
     if place.url.is_none() {
         place.resolver = compile.name_resolver(settings);

@@ -1,20 +1,20 @@
 //! `proxy_redirect` and `proxy_cookie_*`.
 
 use myriad_conf::Text;
-use myriad_conf::settings::{CookieFlags, OriginSettings, Redirect};
 use myriad_script::Template;
 
 use super::place::HttpPlace;
 use super::rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
+use super::settings::{CookieFlags, HttpSettings, Redirect};
 use myriad_exchange::runtime::OriginCompiler;
 
 pub(super) fn redirects(
     compile: &mut dyn OriginCompiler,
-    origin: &OriginSettings,
+    own: &HttpSettings,
     url: &Text,
     place: &HttpPlace,
 ) -> Vec<Rewriting> {
-    let rules = origin.redirects.iter();
+    let rules = own.redirects.iter();
     rules
         .filter_map(|rule| match rule {
             Redirect::Default => default_redirect(url, place),
@@ -26,14 +26,11 @@ pub(super) fn redirects(
         .collect()
 }
 
-pub(super) fn cookies(
-    compile: &mut dyn OriginCompiler,
-    origin: &OriginSettings,
-) -> Option<Box<CookieRewrites>> {
-    if origin.cookie_domains.is_empty() && origin.cookie_paths.is_empty() && origin.cookie_flags.is_empty() {
+pub(super) fn cookies(compile: &mut dyn OriginCompiler, own: &HttpSettings) -> Option<Box<CookieRewrites>> {
+    if own.cookie_domains.is_empty() && own.cookie_paths.is_empty() && own.cookie_flags.is_empty() {
         return None;
     }
-    let domains = origin.cookie_domains.iter().filter_map(|rule| match rule {
+    let domains = own.cookie_domains.iter().filter_map(|rule| match rule {
         Redirect::Prefix { from, to } => {
             let (from, to) =
                 (compile.apart_template(&without_dot(from)), compile.apart_template(&without_dot(to)));
@@ -44,7 +41,7 @@ pub(super) fn cookies(
         Redirect::Default => None,
     });
     let domains = domains.collect();
-    let paths = origin.cookie_paths.iter().filter_map(|rule| match rule {
+    let paths = own.cookie_paths.iter().filter_map(|rule| match rule {
         Redirect::Prefix { from, to } => {
             Some(Rewriting::Prefix { from: compile.apart_template(from), to: compile.apart_template(to) })
         }
@@ -52,7 +49,7 @@ pub(super) fn cookies(
         Redirect::Default => None,
     });
     let paths = paths.collect();
-    let flags = origin.cookie_flags.iter().filter_map(|rule| flag_rule(compile, rule)).collect();
+    let flags = own.cookie_flags.iter().filter_map(|rule| flag_rule(compile, rule)).collect();
     Some(Box::new(CookieRewrites { domains, paths, flags }))
 }
 

@@ -3,12 +3,17 @@
 mod compile;
 mod compile_rewriting;
 mod cookies;
+mod directives;
 mod fields;
+mod language;
 mod place;
 mod protocol;
 mod request;
 mod rewriting;
+mod settings;
+#[cfg(test)]
+mod tests;
 mod uri;
 mod url;
 
-pub(super) use compile::COMPILED;
+pub(super) use compile::PROTOCOL;

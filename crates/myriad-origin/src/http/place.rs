@@ -28,6 +28,8 @@ pub(crate) struct HttpPlace {
     pub replaced: ReplacedFields,
     /// `proxy_set_header Upgrade`.
     pub upgrade: Option<Template>,
+    /// `proxy_pass_trailers`.
+    pub passes_trailers: bool,
     /// `upgrade_protocols`, in lower case.
     pub upgrade_protocols: Vec<Box<[u8]>>,
     /// `proxy_method`.

@@ -85,6 +85,10 @@ impl OriginProtocol for HttpPlace {
         true
     }
 
+    fn passes_trailers(&self) -> bool {
+        self.passes_trailers
+    }
+
     fn rewrites_redirects(&self) -> bool {
         !self.redirects.is_empty()
     }

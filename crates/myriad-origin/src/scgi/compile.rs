@@ -1,16 +1,17 @@
 //! What `scgi_*` are compiled to.
 
 use myriad_conf::Text;
-use myriad_conf::settings::{Protocol, Settings};
+use myriad_conf::settings::Settings;
 
+use super::language::{LANGUAGE, SCGI};
 use super::place::ScgiPlace;
 use crate::cgi::{CgiOrigin, CgiPlace};
 use crate::compiled::{CompiledProtocol, Spoken};
 use myriad_exchange::runtime::OriginCompiler;
 
-pub(crate) static COMPILED: CompiledProtocol = CompiledProtocol { protocol: Protocol::Scgi, compile };
+pub(crate) static PROTOCOL: CompiledProtocol = CompiledProtocol { language: LANGUAGE, compile };
 
 fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> Spoken {
-    let environment = CgiPlace::compiled(compile, settings.origin(Protocol::Scgi));
+    let environment = CgiPlace::compiled(compile, settings.origin(SCGI));
     (compile.target(target), Box::new(CgiOrigin(ScgiPlace { environment })))
 }

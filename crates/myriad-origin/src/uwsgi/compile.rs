@@ -1,20 +1,21 @@
 //! What `uwsgi_*` are compiled to.
 
 use myriad_conf::Text;
-use myriad_conf::settings::{Protocol, Settings};
+use myriad_conf::settings::Settings;
 
+use super::language::{LANGUAGE, UWSGI};
 use super::place::UwsgiPlace;
 use super::settings::Modifiers;
 use crate::cgi::{CgiOrigin, CgiPlace};
 use crate::compiled::{CompiledProtocol, Spoken};
 use myriad_exchange::runtime::OriginCompiler;
 
-pub(crate) static COMPILED: CompiledProtocol = CompiledProtocol { protocol: Protocol::Uwsgi, compile };
+pub(crate) static PROTOCOL: CompiledProtocol = CompiledProtocol { language: LANGUAGE, compile };
 
 fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> Spoken {
-    let origin = settings.origin(Protocol::Uwsgi);
+    let origin = settings.origin(UWSGI);
     let written = target.lossy();
-    let (scheme, rest) = Protocol::Uwsgi.split(&written).unwrap_or((None, &written));
+    let (scheme, rest) = UWSGI.split(&written).unwrap_or((None, &written));
     let rest = Text::new(rest.as_bytes(), target.span);
     let is_secure = scheme.is_some_and(|scheme| scheme.secure);
     let place = UwsgiPlace {

@@ -3,7 +3,7 @@
 use myriad_conf::registry::{Contexts, Directive, ONE, Set};
 
 /// The two bytes; 0 and 0 are a WSGI request.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Modifiers {
     /// `uwsgi_modifier1`.
     pub first: u8,
@@ -13,8 +13,7 @@ pub(super) struct Modifiers {
 
 myriad_conf::feature_settings!(Modifiers);
 
-/// The directives that uwsgi alone has.
-pub static ROWS: &[Directive] = &[
+pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "uwsgi_modifier1",
         Contexts::HSL,

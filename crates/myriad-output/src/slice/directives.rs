@@ -4,7 +4,7 @@ use myriad_conf::registry::{Contexts, Directive, ONE};
 use myriad_conf::set;
 
 /// Whether, and how, long answers are sliced.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SliceSettings {
     /// `slice`, bytes; 0 for off.
     pub size: u64,

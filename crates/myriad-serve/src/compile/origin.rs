@@ -33,7 +33,6 @@ impl Compile<'_> {
         Some(OriginPlace {
             target,
             protocol,
-            pass_trailers: origin.pass_trailers,
             bind: origin.bind.as_ref().map(|bind| self.template(bind)),
             request: RequestRules {
                 pass_fields: origin.pass_request_headers,

@@ -1,11 +1,12 @@
 //! Variables that stand where no request comes by: nginx refuses those that nothing defines there too.
 
-use myriad_conf::settings::{CacheZone, Handler, OriginSettings, Protocol, Settings};
+use myriad_conf::settings::{CacheZone, Handler, OriginSettings, Settings};
 use myriad_conf::{Doubt, Text};
 
 use super::Compile;
 use super::place::PlaceContext;
 use myriad_gate::auth_request;
+use myriad_origin::protocols;
 
 /// An origin for places that ask none; nobody ever asks it.
 const NOBODY: &str = "http://127.0.0.1:80";
@@ -18,7 +19,7 @@ pub(super) fn unused(compile: &mut Compile<'_>) {
     compile.place(&http.settings, &PlaceContext::default(), Default::default());
     let mut before: Option<&Settings> = None;
     for settings in http.levels() {
-        for protocol in Protocol::ALL {
+        for protocol in protocols::languages().map(|language| language.protocol) {
             let origin = settings.origin(protocol);
             // Most levels say nothing of their own.
             if before.is_none_or(|before| before.origin(protocol) != origin) {

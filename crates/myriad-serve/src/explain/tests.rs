@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use myriad_conf::model::ListenAddress;
-use myriad_conf::{MemoryLoader, parse, survey};
+use myriad_conf::{MemoryLoader, survey};
 
 use super::{Question, explain, listener};
 
@@ -37,7 +37,9 @@ fn listener_is_that_of_the_port_else_of_the_scheme_else_the_first() {
 fn told(http: &str, question: &Question) -> String {
     let text = format!("events {{}} http {{ error_log off; {http} }}");
     let loader = MemoryLoader::with("/nowhere/nginx.conf", text);
-    let model = survey(&parse(&loader, Path::new("/nowhere/nginx.conf"), b""), crate::registry()).model;
+    let model =
+        survey(&crate::registry().parse(&loader, Path::new("/nowhere/nginx.conf"), b""), crate::registry())
+            .model;
     let folder = Path::new("/nowhere");
     let lines = explain(&model, folder, folder, &HashMap::new(), question).expect("a sound configuration");
     format!("{lines:?}")

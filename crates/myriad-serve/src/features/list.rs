@@ -11,7 +11,7 @@ use myriad_control::{api, purge};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_gate::auth_request;
-use myriad_origin::{early_hints, upgrade_protocols, uwsgi};
+use myriad_origin::{early_hints, protocols, upgrade_protocols};
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::slice;
 
@@ -21,7 +21,6 @@ static FEATURES: &[Feature] = &[
     Feature::new("auth_request", auth_request::ROWS),
     autoindex::FEATURE,
     stub_status::FEATURE,
-    Feature::new("origin", uwsgi::ROWS),
     Feature::new("cache", &[]).compiled_by(purge::keep_style),
     Feature::new("charset", charset::ROWS),
     Feature::new("early_hints", early_hints::ROWS).compiled_by(early_hints::compile),
@@ -34,10 +33,15 @@ static FEATURES: &[Feature] = &[
     Feature::new("upgrade_protocols", upgrade_protocols::ROWS),
 ];
 
-/// Every directive that a configuration may hold: those of the language itself, and those that features bring.
+/// Every directive that a configuration may hold: those of the language itself, and those that features and protocols bring.
 pub fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-        Registry::new(FEATURES.iter().map(|feature| Family { name: feature.section, rows: feature.rows }))
+        let features = FEATURES.iter().map(|feature| Family {
+            name: feature.section,
+            rows: feature.rows,
+            of_origins: feature.of_origins,
+        });
+        Registry::new(features, protocols::languages())
     });
     &REGISTRY
 }

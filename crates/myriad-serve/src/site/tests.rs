@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use myriad_conf::{MemoryLoader, Model, parse, survey};
+use myriad_conf::{MemoryLoader, Model, survey};
 use myriad_exchange::keeping::Keep;
 use myriad_page::KeepFolders;
 use myriad_policy::{Command, What};
@@ -50,7 +50,7 @@ fn inherited() -> Inherited {
 fn model(http: &str) -> Model {
     let text = format!("worker_processes 2; events {{}} http {{ error_log off; access_log off; {http} }}");
     let loader = MemoryLoader::with("/nowhere/nginx.conf", text);
-    survey(&parse(&loader, Path::new("/nowhere/nginx.conf"), b""), crate::registry()).model
+    survey(&crate::registry().parse(&loader, Path::new("/nowhere/nginx.conf"), b""), crate::registry()).model
 }
 
 /// A zone whose folder cannot be, and the place that uses it.

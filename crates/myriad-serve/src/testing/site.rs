@@ -7,7 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_conf::{MemoryLoader, parse, survey};
+use myriad_conf::{MemoryLoader, survey};
 use myriad_http::{RequestHead, Version};
 use myriad_log::Logs;
 use myriad_net::{Connection, RequestBody};
@@ -78,7 +78,7 @@ impl TestSite {
 pub fn compiled(folder: &Path, text: &str) -> Runtime {
     let file = folder.join("nginx.conf");
     let loader = MemoryLoader::with(&file, text);
-    let survey = survey(&parse(&loader, &file, b""), crate::registry());
+    let survey = survey(&crate::registry().parse(&loader, &file, b""), crate::registry());
     let listens = survey.model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
     let listeners = listens.map(|listen| (address_name(listen), 0)).collect();
     let (logs, mut kept) = (Logs::nowhere(), Kept::default());

@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn settings(server: &ServerConf) -> &OriginTlsSettings {
-        &server.locations[0].settings.origin(myriad_conf::settings::Protocol::Http).tls
+        &server.locations[0].settings.origin(myriad_conf::testing::URL).tls
     }
 
     fn of(says: &str, made: &Made) -> Result<OriginConfig, String> {

@@ -3,7 +3,7 @@
 use myriad_conf::Text;
 
 /// `charset*` of a level.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharsetSettings {
     /// `charset`: what is added to media types; `None` for off. May hold variables.
     pub name: Option<Text>,
@@ -21,7 +21,7 @@ myriad_conf::feature_settings!(CharsetSettings);
 mod tests {
     use std::path::Path;
 
-    use myriad_conf::{MemoryLoader, build, parse};
+    use myriad_conf::{MemoryLoader, build};
 
     use super::super::directives::ROWS;
     use super::CharsetSettings;
@@ -30,8 +30,8 @@ mod tests {
     fn settings(text: &str) -> CharsetSettings {
         let file = format!("http {{ server {{ location / {{ {text} }} }} }}");
         let path = Path::new("/conf/nginx.conf");
-        let registry = Registry::new([Family { name: "charset", rows: ROWS }]);
-        let parsed = parse(&MemoryLoader::with(path, file), path, b"");
+        let registry = Registry::new([Family::new("charset", ROWS)], []);
+        let parsed = registry.parse(&MemoryLoader::with(path, file), path, b"");
         let model = build(&parsed, &registry).expect("a sound model");
         model.http.expect("a block").servers[0].locations[0].settings.feature::<CharsetSettings>().clone()
     }

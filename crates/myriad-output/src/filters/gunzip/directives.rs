@@ -4,7 +4,7 @@ use myriad_conf::registry::{Contexts, Directive, FLAG};
 use myriad_conf::set;
 
 /// Whether answers in gzip are unpacked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GunzipSettings {
     /// `gunzip`.
     pub on: bool,

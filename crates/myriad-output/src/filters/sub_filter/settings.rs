@@ -3,7 +3,7 @@
 use myriad_conf::Text;
 
 /// One `sub_filter`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
     /// The text looked for, in lower case as far as it is no variable.
     pub pattern: Text,
@@ -12,7 +12,7 @@ pub(super) struct Replacement {
 }
 
 /// `sub_filter*` of a level.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SubFilterSettings {
     /// `sub_filter`, in source order.
     pub replacements: Vec<Replacement>,

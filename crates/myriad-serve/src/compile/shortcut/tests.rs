@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use myriad_conf::registry::Contexts;
-use myriad_conf::{MemoryLoader, parse, survey};
+use myriad_conf::{MemoryLoader, survey};
 use myriad_log::Logs;
 use myriad_script::{Scope, ScopeReads};
 
@@ -16,7 +16,8 @@ fn runtime(config: &str) -> Runtime {
 /// The site, or its errors.
 fn compiled(config: &str) -> Result<Runtime, String> {
     let loader = MemoryLoader::with("/conf/nginx.conf", config);
-    let survey = survey(&parse(&loader, Path::new("/conf/nginx.conf"), b""), crate::registry());
+    let survey =
+        survey(&crate::registry().parse(&loader, Path::new("/conf/nginx.conf"), b""), crate::registry());
     if !survey.is_sound() {
         return Err(format!("{:?}", survey.findings));
     }

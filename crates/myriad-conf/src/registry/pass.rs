@@ -1,0 +1,62 @@
+//! The rows that protocols of origins have in a form of their own, but read alike: `*_pass`, `*_param`.
+
+use super::{Arguments, Contexts, Directive, Done, FamilyRow, ONE, Set, between};
+use crate::{
+    settings::{Handler, OriginSettings, Parameter, Settings},
+    text::Text,
+};
+
+/// Where nginx lets `*_pass` stand; `proxy_pass` may stand in `limit_except` too.
+const WHERE: Contexts = Contexts::LOCATION.or(Contexts::LOCATION_IF);
+
+/// The row of `*_pass`, which makes an origin the handler of a location.
+pub const fn pass(doc: &'static str) -> Directive {
+    pass_in(WHERE, doc)
+}
+
+/// The row of a `*_pass` that may stand in `limit_except` too.
+pub const fn pass_with_methods(doc: &'static str) -> Directive {
+    pass_in(WHERE.or(Contexts::LIMIT_EXCEPT), doc)
+}
+
+const fn pass_in(contexts: Contexts, doc: &'static str) -> Directive {
+    Directive::new("pass", contexts, ONE, Set::Settings(set_pass), doc)
+}
+
+/// The row of `*_param`, for protocols that tell a CGI environment.
+pub const PARAM: FamilyRow = FamilyRow::new(
+    Directive::new("param", Contexts::HSL, between(2, 3), Set::Origin(param), "A parameter for the server.")
+        .repeats(),
+);
+
+fn set_pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let protocol = args.protocol();
+    let target = args.text(0)?;
+    if target.is_empty() {
+        return Err(args.error(0, format!("empty \"{}\"", args.directive.name)));
+    }
+    if !target.has_variables() {
+        let text = target.lossy();
+        let Some((scheme, rest)) = protocol.split(&text) else {
+            let schemes: Vec<&str> = protocol.schemes().iter().map(|scheme| scheme.text).collect();
+            let help = format!("it starts with {}", schemes.join(" or "));
+            return Err(args.error(0, "invalid URL prefix").help(help));
+        };
+        if scheme.is_some() && (rest.is_empty() || rest.starts_with(['/', ':', '?'])) {
+            return Err(args.error(0, format!("no host in \"{}\"", args.directive.name)));
+        }
+    }
+    // The location that the directive stands in fills the prefix in: it is not known here.
+    settings.handler = Some(Handler::Origin { protocol, target, prefix: Text::default() });
+    Ok(())
+}
+
+fn param(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.parameters);
+    let if_not_empty = args.len() > 2;
+    if if_not_empty {
+        args.choice(2, &[("if_not_empty", ())])?;
+    }
+    origin.parameters.push(Parameter { name: args.text(0)?, value: args.text(1)?, if_not_empty });
+    Ok(())
+}

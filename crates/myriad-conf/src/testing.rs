@@ -1,0 +1,55 @@
+//! Protocols of origins for tests of what holds for every protocol: one that tells an environment, one that is asked by URL. They
+//! have nginx's prefixes and the fewest directives of their own.
+
+use crate::{
+    registry::{Contexts, Directive, Family, FamilyRow, PARAM, ProtocolLanguage, Registry, Set, TWO, pass},
+    settings::{DefaultKey, Parameter, Protocol, ProtocolFacts, Scheme},
+};
+
+/// Tells an environment to an address.
+pub const ENVIRONMENT: Protocol =
+    Protocol::new(&ProtocolFacts { prefix: "fastcgi_", ..ProtocolFacts::ENVIRONMENT });
+
+/// Sends fields to the host of an URL, by TLS too.
+pub const URL: Protocol = Protocol::new(&ProtocolFacts {
+    prefix: "proxy_",
+    schemes: &[
+        Scheme { text: "http://", port: Some(80), secure: false },
+        Scheme { text: "https://", port: Some(443), secure: true },
+    ],
+    is_url: true,
+    has_environment: false,
+    key: Some(DefaultKey { text: "$proxy_host$request_uri", documented: "what is asked for" }),
+});
+
+static OF_ENVIRONMENT: &[FamilyRow] = &[FamilyRow::new(pass("Asks an origin.")), PARAM];
+
+static OF_URL: &[FamilyRow] = &[
+    FamilyRow::new(pass("Asks an origin.")),
+    FamilyRow::new(
+        Directive::new(
+            "set_header",
+            Contexts::HSL,
+            TWO,
+            Set::Origin(|origin, args| {
+                args.start(&mut origin.parameters);
+                let (name, value) = (args.text(0)?, args.text(1)?);
+                origin.parameters.push(Parameter { name, value, if_not_empty: false });
+                Ok(())
+            }),
+            "A field for the origin.",
+        )
+        .repeats(),
+    ),
+];
+
+/// The directives of the language and those of the two protocols.
+pub fn registry() -> Registry {
+    Registry::new(
+        [],
+        [
+            ProtocolLanguage::new(ENVIRONMENT, const { &[Family::of_origins("origin", OF_ENVIRONMENT)] }),
+            ProtocolLanguage::new(URL, const { &[Family::of_origins("origin", OF_URL)] }),
+        ],
+    )
+}

@@ -1,0 +1,33 @@
+//! What is worth a hint at a location of FastCGI.
+
+use myriad_conf::model::LocationConf;
+use myriad_conf::settings::OriginSettings;
+use myriad_conf::{Diagnostic, Text};
+
+use super::settings::FastCgiSettings;
+
+const NO_SCRIPT: &str =
+    "PHP is not told which file to run: no \"fastcgi_param SCRIPT_FILENAME\" goes with this \"fastcgi_pass\"";
+
+/// PHP that is not told which file to run answers with an empty page or "File not found.".
+pub(super) fn without_script(
+    location: &LocationConf,
+    origin: &OriginSettings,
+    target: &Text,
+) -> Option<Diagnostic> {
+    let names_script = origin.parameters.iter().any(|param| param.name.bytes() == b"SCRIPT_FILENAME");
+    if names_script || !is_php(location, origin.own(), target) {
+        return None;
+    }
+    let help = "write fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; or include fastcgi.conf, which holds it";
+    Some(Diagnostic::hint(target.span, NO_SCRIPT).help(help))
+}
+
+/// Whether a location shows by its pattern, its index or the address that PHP answers there.
+fn is_php(location: &LocationConf, own: &FastCgiSettings, target: &Text) -> bool {
+    let names_php = |text: &Text| text.lossy().to_ascii_lowercase().contains("php");
+    names_php(&location.pattern)
+        || names_php(target)
+        || target.bytes().ends_with(b":9000")
+        || own.index.as_ref().is_some_and(names_php)
+}

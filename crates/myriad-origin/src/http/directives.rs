@@ -1,0 +1,179 @@
+//! The directives that HTTP alone has.
+
+use myriad_conf::registry::{
+    Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, NOT_YET, ONE, Set, TWO, between,
+    pass_with_methods,
+};
+use myriad_conf::settings::{OriginSettings, Parameter};
+use myriad_conf::{Diagnostic, Text, set};
+
+use super::settings::{CookieFlags, HttpSettings, HttpVersion, Redirect};
+
+const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> Directive {
+    Directive::new(name, Contexts::HSL, arity, set, doc)
+}
+
+pub(super) static ROWS: &[FamilyRow] = &[
+    FamilyRow::new(
+        pass_with_methods("The HTTP server that makes the content.")
+            .differs("blanks and control bytes that a variable holds are sent escaped"),
+    ),
+    FamilyRow::new(
+        row("set_header", TWO, Set::Origin(set_header), "A field for the origin.")
+            .repeats()
+            .computed("`Host $proxy_host`, `Connection \"\"`")
+            .differs(
+                "Content-Length and Transfer-Encoding follow from the body that is sent; line ends in values become \
+                 blanks; fields that the client's Connection names are not passed on",
+            ),
+    ),
+    FamilyRow::new(row(
+        "set_body",
+        ONE,
+        set!(Own<HttpSettings>.text => Some body),
+        "What is sent instead of the request's body.",
+    )),
+    FamilyRow::new(row(
+        "method",
+        ONE,
+        set!(Own<HttpSettings>.text => Some method),
+        "What is sent instead of the request's method.",
+    )),
+    FamilyRow::new(
+        row("http_version", ONE, Set::Origin(http_version), "The version spoken with the origin.")
+            .default("1.1"),
+    ),
+    FamilyRow::new(
+        row("redirect", between(1, 2), Set::Origin(redirect), "Rewrites Location and Refresh.")
+            .repeats()
+            .default("default"),
+    ),
+    FamilyRow::new(
+        row(
+            "pass_trailers",
+            FLAG,
+            set!(Own<HttpSettings>.flag => pass_trailers),
+            "Whether fields behind the origin's body are passed on.",
+        )
+        .default("off")
+        .differs("fields that only a head may hold stay here"),
+    ),
+    FamilyRow::new(
+        row("cookie_domain", between(1, 2), Set::Origin(cookie_domain), "Rewrites a cookie's domain.")
+            .repeats()
+            .default("off"),
+    ),
+    FamilyRow::new(
+        row("cookie_path", between(1, 2), Set::Origin(cookie_path), "Rewrites a cookie's path.")
+            .repeats()
+            .default("off"),
+    ),
+    FamilyRow::new(
+        row("cookie_flags", between(1, 4), Set::Origin(cookie_flags), "Sets a cookie's flags.")
+            .repeats()
+            .default("off"),
+    ),
+];
+
+/// Those that tune nginx's own machinery.
+pub(super) static TUNING: &[FamilyRow] = &[hash("headers_hash_max_size"), hash("headers_hash_bucket_size")];
+
+const fn hash(name: &'static str) -> FamilyRow {
+    FamilyRow::new(
+        row(name, ONE, Set::Nothing, "Tunes nginx's own machinery.").no_effect("tables size themselves"),
+    )
+}
+
+fn set_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    args.start(&mut origin.parameters);
+    origin.parameters.push(Parameter { name: args.text(0)?, value: args.text(1)?, if_not_empty: false });
+    Ok(())
+}
+
+fn http_version(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    if args.bytes(0) == b"2" {
+        return Err(args.error(0, format!("HTTP/2 to an origin is {NOT_YET}")));
+    }
+    origin.own_mut::<HttpSettings>().version =
+        args.choice(0, &[("1.0", HttpVersion::Http10), ("1.1", HttpVersion::Http11)])?;
+    Ok(())
+}
+
+fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    let redirects = &mut origin.own_mut::<HttpSettings>().redirects;
+    args.start(redirects);
+    if args.len() == 1 {
+        let default = args.choice(0, &[("off", false), ("false", false), ("default", true)])?;
+        if default {
+            redirects.push(Redirect::Default);
+        } else {
+            redirects.clear();
+        }
+        return Ok(());
+    }
+    let rule = rewriting(args)?;
+    redirects.push(rule);
+    Ok(())
+}
+
+/// What is looked for, a `~` before a regex, and what takes its place.
+fn rewriting(args: &Arguments<'_>) -> Result<Redirect, Diagnostic> {
+    let (from, to) = (args.text(0)?, args.text(1)?);
+    let (pattern, caseless) = match from.value.as_slice() {
+        [b'~', b'*', pattern @ ..] => (pattern, true),
+        [b'~', pattern @ ..] => (pattern, false),
+        _ => return Ok(Redirect::Prefix { from, to }),
+    };
+    Ok(Redirect::Regex { pattern: Text::new(pattern, from.span), caseless, to })
+}
+
+fn cookie_rules(rules: &mut Vec<Redirect>, args: &mut Arguments<'_>) -> Done {
+    args.start(rules);
+    if args.len() == 1 {
+        args.choice(0, &[("off", ())])?;
+        rules.clear();
+        return Ok(());
+    }
+    let rule = rewriting(args)?;
+    rules.push(rule);
+    Ok(())
+}
+
+fn cookie_domain(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    cookie_rules(&mut origin.own_mut::<HttpSettings>().cookie_domains, args)
+}
+
+fn cookie_path(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    cookie_rules(&mut origin.own_mut::<HttpSettings>().cookie_paths, args)
+}
+
+fn cookie_flags(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+    const FLAGS: [&str; 8] = [
+        "secure",
+        "nosecure",
+        "httponly",
+        "nohttponly",
+        "samesite=strict",
+        "samesite=lax",
+        "samesite=none",
+        "nosamesite",
+    ];
+    let rules = &mut origin.own_mut::<HttpSettings>().cookie_flags;
+    args.start(rules);
+    if args.len() == 1 {
+        args.choice(0, &[("off", ())])?;
+        rules.clear();
+        return Ok(());
+    }
+    let mut flags = Vec::new();
+    for index in 1..args.len() {
+        let flag = args.text(index)?;
+        let known = FLAGS.iter().any(|known| flag.bytes().eq_ignore_ascii_case(known.as_bytes()));
+        if !known && !flag.has_variables() {
+            return Err(args.invalid(index, FLAGS.join(", ")));
+        }
+        flags.push(flag);
+    }
+    rules.push(CookieFlags { cookie: args.text(0)?, flags });
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! What a configuration says of HTTP with an origin: `proxy_*`.
+
+use myriad_conf::registry::{Family, ProtocolLanguage};
+use myriad_conf::settings::{DefaultKey, Protocol, ProtocolFacts, Scheme};
+
+use super::directives::{ROWS, TUNING};
+
+pub(super) const HTTP: Protocol = Protocol::new(&ProtocolFacts {
+    prefix: "proxy_",
+    schemes: &[
+        Scheme { text: "http://", port: Some(80), secure: false },
+        Scheme { text: "https://", port: Some(443), secure: true },
+    ],
+    is_url: true,
+    has_environment: false,
+    // nginx documents another text than it makes the key of: the URI that the origin is asked for.
+    key: Some(DefaultKey {
+        text: "$proxy_internal_scheme://$proxy_host$proxy_internal_uri",
+        documented: "`$scheme$proxy_host$request_uri`",
+    }),
+});
+
+pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(HTTP, FAMILIES);
+
+static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS), Family::of_origins("tuning", TUNING)];

@@ -1,0 +1,42 @@
+//! What a configuration says of SCGI: `scgi_*`, and the file `scgi_params`.
+
+use myriad_conf::BuiltinFile;
+use myriad_conf::registry::{Family, FamilyRow, PARAM, ProtocolLanguage, pass};
+use myriad_conf::settings::{Protocol, ProtocolFacts};
+
+use crate::cgi::table;
+
+pub(super) const SCGI: Protocol =
+    Protocol::new(&ProtocolFacts { prefix: "scgi_", ..ProtocolFacts::ENVIRONMENT });
+
+pub(super) const LANGUAGE: ProtocolLanguage =
+    ProtocolLanguage { files: FILES, ..ProtocolLanguage::new(SCGI, FAMILIES) };
+
+static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
+
+static ROWS: &[FamilyRow] = &[
+    FamilyRow::new(pass("The SCGI server that makes the content.").differs(
+        "`SCGI 1` and the length of the body that is sent are always told, whatever `scgi_param` says",
+    )),
+    PARAM,
+];
+
+static FILES: &[BuiltinFile] = &[BuiltinFile { name: "scgi_params", text: || table("scgi_param", PARAMS) }];
+
+/// What SCGI applications expect.
+const PARAMS: &[(&str, &str)] = &[
+    ("REQUEST_METHOD", "$request_method"),
+    ("REQUEST_URI", "$request_uri"),
+    ("QUERY_STRING", "$query_string"),
+    ("CONTENT_TYPE", "$content_type"),
+    ("DOCUMENT_URI", "$document_uri"),
+    ("DOCUMENT_ROOT", "$document_root"),
+    ("SCGI", "1"),
+    ("SERVER_PROTOCOL", "$server_protocol"),
+    ("REQUEST_SCHEME", "$scheme"),
+    ("HTTPS", "$https if_not_empty"),
+    ("REMOTE_ADDR", "$remote_addr"),
+    ("REMOTE_PORT", "$remote_port"),
+    ("SERVER_PORT", "$server_port"),
+    ("SERVER_NAME", "$server_name"),
+];
